@@ -479,6 +479,12 @@ impl Store {
         findings
     }
 
+    /// Returns whether a `forget` was interrupted after it had begun to remove something. [`Store::gc`] and
+    /// [`Store::forget`] finish it.
+    pub fn is_forgetting(&self) -> Result<bool> {
+        Ok(!self.is_missing && upkeep::forgetting::is_begun(&self.surroundings.directory)?)
+    }
+
     /// Returns the damaged session store that was set aside, if nothing was recorded since. `repair` reads it.
     pub fn set_aside(&self) -> Result<Option<std::path::PathBuf>> {
         upkeep::repair::set_aside(self)

@@ -94,7 +94,7 @@ impl Store {
             watcher: None,
             is_unsettled: false,
         };
-        store.tell_of_damage()?;
+        store.tell_of_loss()?;
         Ok(store)
     }
 
@@ -103,33 +103,7 @@ impl Store {
         self.is_missing
     }
 
-    /// Reports that everything recorded so far is out of reach, in `status` and `doctor`.
-    fn tell_of_damage(&mut self) -> Result<()> {
-        let Some(place) = self.database.set_aside.take() else {
-            return self.tell_of_loss();
-        };
-        let place = place.display();
-        if self.database.is_mended {
-            let message = format!(
-                "the session store was damaged: its first page was rebuilt, and the damaged one is `{place}`"
-            );
-            return self.diagnose(&sessions::Diagnostic {
-                level: sessions::DiagnosticLevel::Warning,
-                message: &message,
-                detail: Some("`ckpt-hook doctor` checks whether the rest of it is sound"),
-                ..sessions::Diagnostic::default()
-            });
-        }
-        let message = format!("the session store was damaged and is set aside as `{place}`");
-        self.diagnose(&sessions::Diagnostic {
-            level: sessions::DiagnosticLevel::Error,
-            message: &message,
-            detail: Some(OUT_OF_SIGHT),
-            ..sessions::Diagnostic::default()
-        })
-    }
-
-    /// Reports the same if the session store itself was gone.
+    /// Reports that everything recorded so far is out of reach, in `status` and `doctor`, if the session store is gone.
     fn tell_of_loss(&mut self) -> Result<()> {
         if !self.database.is_new || !self.holds_unknown_snapshots()? {
             return Ok(());

@@ -139,39 +139,6 @@ fn a_turn_and_its_revert_need_no_other_process_and_no_thread() {
 }
 
 #[test]
-fn a_turn_in_which_not_one_byte_could_be_written_is_told_of_then_and_afterwards() {
-    let world = Sandbox::new();
-    world.write("a", "0\n");
-    world.play("m1", "make it work", |world| world.write("a", "1\n"));
-    for event in ["user_message", "step_start", "step_finish", "turn_end"] {
-        let event = json!({"event": event, "session_id": "s", "message_id": "m2", "prompt": "more", "cwd": world.workspace()});
-        limited(
-            &world,
-            "ulimit -f 0",
-            &["event"],
-            event.to_string().as_bytes(),
-        )
-        .ends_silently();
-        world.write("a", "2\n");
-    }
-    let told = "4 events of generic (session `s`) could not be recorded";
-    let status = world.run(&["status"], b"");
-    assert!(status.stdout.contains(told), "{status}");
-    world.play("m3", "once more", |world| world.write("a", "3\n"));
-    let doctor = world.run(&["doctor"], b"");
-    assert!(doctor.stdout.contains(told), "{doctor}");
-    let log = world.json(&["log"]);
-    let messages = log["messages"].as_array().expect("a list").iter();
-    let ids: Vec<_> = messages
-        .map(|message| message["agent_id"].clone())
-        .collect();
-    assert_eq!(ids, ["m3", "m2", "m1"], "the message has its place");
-    let names = std::fs::read_dir(world.store()).expect("ours").flatten();
-    let spilled = names.filter(|entry| entry.file_name().to_string_lossy().starts_with("reserve."));
-    assert_eq!(spilled.count(), 0, "and the note is gone");
-}
-
-#[test]
 fn a_hook_that_another_program_keeps_from_the_rows_ends_and_says_so_in_the_log() {
     let world = Sandbox::new();
     world.play("m1", "go on", |world| world.write("a", "1\n"));

@@ -208,3 +208,241 @@ fn what_a_killed_forget_began_to_take_does_not_come_back_with_the_rows_of_a_dama
         assert!(begun.into_inner() > 0, "some had begun: {command:?}");
     }
 }
+
+/// What no byte of which may be left, by the place that it is put into.
+const PLACES: [&str; 20] = [
+    "prompt",
+    "command",
+    "content",
+    "filename",
+    "dirname",
+    "linktarget",
+    "subject",
+    "branch",
+    "tag",
+    "remark",
+    "label",
+    "diagnostic",
+    "cachename",
+    "ignoredname",
+    "rules",
+    "attributes",
+    "backup",
+    "setaside",
+    "wal",
+    "lost",
+];
+
+fn secret(place: &str) -> String {
+    format!("hunter2-{place}-hunter2")
+}
+
+/// A store with a secret in each place.
+fn with_secrets() -> Sandbox {
+    let world = Sandbox::new();
+    world.write("a", "0\n");
+    world.write(
+        ".gitignore",
+        format!(".gitignore\n*{}*\n", secret("ignoredname")),
+    );
+    world.run_git(&["init", "-q", "-b", "main"]);
+    world.run_git(&["add", "a"]);
+    world.run_git(&["commit", "-qm", "first"]);
+    let event = |name: &str, rest: serde_json::Value| {
+        let mut event = serde_json::json!({"event": name, "session_id": "s", "message_id": "m1"});
+        let rest = rest.as_object().expect("an object").clone();
+        event.as_object_mut().expect("an object").extend(rest);
+        world.event(event).ends_silently();
+    };
+    event(
+        "user_message",
+        serde_json::json!({"prompt": secret("prompt")}),
+    );
+    let tool = serde_json::json!({"tool_name": "bash", "tool_use_id": "t", "tool_command": format!("echo {}", secret("command"))});
+    event("tool_start", tool.clone());
+    world.write("a", format!("1 {}\n", secret("content")));
+    world.write(&secret("filename"), "1\n");
+    world.write(&format!("{}/x", secret("dirname")), "1\n");
+    world.write(&format!("{}.log", secret("ignoredname")), "1\n");
+    world.write(&format!("{}/y", secret("cachename")), "1\n");
+    world.write(
+        ".gitignore",
+        format!(
+            ".gitignore\n*{}*\n*.{}\n",
+            secret("ignoredname"),
+            secret("rules")
+        ),
+    );
+    std::os::unix::fs::symlink(secret("linktarget"), world.workspace().join("link")).expect("ours");
+    let bare = world.workspace().join(secret("attributes"));
+    fs::create_dir(&bare).expect("ours");
+    fs::set_permissions(&bare, std::os::unix::fs::PermissionsExt::from_mode(0o750)).expect("ours");
+    world.run_git(&["checkout", "-q", "-b", &secret("branch")]);
+    world.run_git(&["commit", "-qam", &secret("subject")]);
+    world.run_git(&["tag", &secret("tag")]);
+    event("tool_finish", tool);
+    event("turn_end", serde_json::json!({}));
+    world.run(&["label", "m1", &secret("label")], b"").exits(0);
+    world.play("m2", "once more", |world| {
+        world.write("a", "2\n");
+        world.run_git(&["checkout", "-q", "-f", "main"]);
+        world.run_git(&["branch", "-q", "-D", &secret("branch")]);
+        world.run_git(&["tag", "-d", &secret("tag")]);
+        world.run_git(&["commit", "-q", "--allow-empty", "-m", &secret("remark")]);
+    });
+    world.run(&["revert", "m2"], b"");
+    // What a revert notes of commits, branches and tags that it leaves.
+    let notes = ["subject", "tag", "remark"].map(secret).join(" ");
+    rows::execute(
+        &world.store().join("sessions.db"),
+        &format!("UPDATE operations SET notes = json_array('{notes}')"),
+    );
+    let store = world.store();
+    let database = store.join("sessions.db");
+    let path = world.workspace().display().to_string();
+    rows::execute(
+        &database,
+        &format!(
+            "INSERT INTO diagnostics (level, session, workspace, message, at) VALUES ('info', 's', '{path}', '{}', 1)",
+            secret("diagnostic")
+        ),
+    );
+    event("session_end", serde_json::json!({}));
+    for (name, place) in [
+        ("sessions.db.backup-9", "backup"),
+        ("sessions.db.damaged-1", "setaside"),
+    ] {
+        let copy = store.join(name);
+        let _ = fs::remove_file(&copy);
+        rows::execute(&database, &format!("VACUUM INTO '{}'", copy.display()));
+        rows::execute(
+            &copy,
+            &format!("UPDATE messages SET turn_id = '{}'", secret(place)),
+        );
+    }
+    for name in ["log", "sessions.db.damaged-1-wal"] {
+        let mut bytes = fs::read(store.join(name)).unwrap_or_default();
+        bytes.extend(secret("wal").as_bytes());
+        fs::write(store.join(name), bytes).expect("ours");
+    }
+    let lost = format!("1 {}", secret("lost"));
+    let mut reserve = fs::read(store.join("reserve")).unwrap_or_else(|_| vec![0; 16 << 10]);
+    reserve[..lost.len()].copy_from_slice(lost.as_bytes());
+    fs::write(store.join("reserve"), reserve).expect("ours");
+    world
+}
+
+/// The places of which a byte is left in the store: as it is, or in an object.
+fn places_left(world: &Sandbox) -> Vec<&'static str> {
+    let mut all: Vec<Vec<u8>> = files_below(&world.store())
+        .iter()
+        .map(|path| {
+            [
+                path.to_string_lossy().as_bytes(),
+                &fs::read(path).unwrap_or_default(),
+            ]
+            .concat()
+        })
+        .collect();
+    let folders = fs::read_dir(world.store().join("snapshots")).into_iter();
+    for folder in folders.flatten().flatten() {
+        let repository = folder.path().join("repository.git");
+        if !repository.join("objects").exists() {
+            continue;
+        }
+        let directory = format!("--git-dir={}", repository.display());
+        let objects = ["cat-file", "--batch-all-objects", "--batch"];
+        let output = world
+            .git_command(&[&[&*directory][..], &objects].concat())
+            .output();
+        all.push(output.expect("git starts").stdout);
+    }
+    let is_left = |place: &&str| {
+        let secret = secret(place);
+        let secret = secret.as_bytes();
+        all.iter()
+            .any(|bytes| bytes.windows(secret.len()).any(|part| part == secret))
+    };
+    PLACES.iter().copied().filter(is_left).collect()
+}
+
+const WHOLE: [&[&str]; 2] = [
+    &["forget", "--workspace", "--yes"],
+    &["forget", "--all", "--yes"],
+];
+
+#[test]
+fn a_secret_in_any_place_is_forgotten() {
+    for command in WHOLE {
+        let world = with_secrets();
+        let before = places_left(&world);
+        // Where an event was lost is told of, and goes, as soon as there is room.
+        assert!(before.len() >= PLACES.len() - 2, "{before:?}");
+        let run = world.run(command, b"").exits(0);
+        let left = places_left(&world);
+        let is_of_store = |place: &&str| command[1] == "--all" || *place != "lost";
+        let left: Vec<_> = left.into_iter().filter(is_of_store).collect();
+        assert_eq!(left, [] as [&str; 0], "{command:?}: {run}");
+        super::assert_sound(&world, "afterwards");
+    }
+}
+
+#[test]
+fn what_a_message_said_of_git_is_forgotten_with_it() {
+    for command in [
+        ["forget", "--message", "m1", "--yes"],
+        ["forget", "--session", "s", "--yes"],
+    ] {
+        let world = with_secrets();
+        world.run(&command, b"").exits(0);
+        let left = places_left(&world);
+        for place in [
+            "prompt", "command", "content", "subject", "branch", "tag", "label", "backup",
+            "setaside",
+        ] {
+            assert!(!left.contains(&place), "{command:?} leaves {left:?}");
+        }
+        super::assert_sound(&world, "afterwards");
+    }
+}
+
+#[test]
+fn a_killed_forget_is_said_and_never_called_done() {
+    if !has_strace() {
+        return;
+    }
+    for command in WHOLE {
+        let all = points(&with_secrets(), command, b"");
+        at_each(sample(all, 24), |point| {
+            let world = with_secrets();
+            let before = places_left(&world);
+            kill_at(&world, &point, command, b"");
+            let what = format!("{command:?} killed at {point:?}");
+            let left = places_left(&world);
+            let said = world.run(&["status"], b"");
+            let is_said = said.stderr.contains("`forget` was interrupted");
+            let gone = before.iter().filter(|place| !left.contains(place));
+            let gone: Vec<_> = gone
+                .filter(|place| !["lost", "setaside", "wal"].contains(place))
+                .collect();
+            assert!(
+                is_said || gone.is_empty() || left.iter().all(|place| *place == "lost"),
+                "{what}: of {left:?}, {gone:?} went: {said}"
+            );
+            let again = world.run(command, b"");
+            // Killed when all was done, and before that was printed.
+            let was_done =
+                again.code == Some(4) && !is_said && left.iter().all(|place| *place == "lost");
+            assert!(again.code == Some(0) || was_done, "{what}: {again}");
+            let mut left = places_left(&world);
+            left.retain(|place| *place != "lost" || command[1] == "--all");
+            assert_eq!(left, [] as [&str; 0], "{what}: {again}");
+            let said = world.run(&["status"], b"");
+            assert!(
+                !said.stderr.contains("interrupted"),
+                "{what}: it is finished: {said}"
+            );
+            super::assert_sound(&world, &what);
+        });
+    }
+}

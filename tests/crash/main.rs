@@ -10,6 +10,7 @@
 
 mod again;
 mod allocations;
+mod damage;
 mod errors;
 mod forget;
 mod forward;

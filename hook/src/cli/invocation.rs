@@ -52,6 +52,7 @@ impl Invocation {
     pub fn open(&self) -> Result<Store, Failure> {
         let mut store = Store::open_existing(self.for_store()?)?;
         self.learn_of_untold(&mut store);
+        self.tell_of_forgetting(&store)?;
         let shows_ids = !self.output.is_json() && !self.output.is_quiet();
         if shows_ids && let Ok(prefixes) = store.prefixes() {
             know_ids(prefixes, surroundings::least_of_an_id());
@@ -70,6 +71,7 @@ impl Invocation {
     pub fn open_to_record(&self) -> Result<Store, Failure> {
         let mut store = Store::open(self.for_store()?)?;
         self.learn_of_untold(&mut store);
+        self.tell_of_forgetting(&store)?;
         Ok(store)
     }
 
@@ -123,6 +125,17 @@ impl Invocation {
         {
             store.mark_told(untold);
         }
+    }
+
+    /// Says that something that was to be forgotten is still stored.
+    fn tell_of_forgetting(&self, store: &Store) -> Result<(), Failure> {
+        if !self.output.is_quiet() && store.is_forgetting()? {
+            self.output.tell(
+                "note: a `forget` was interrupted, and what it was to remove may still be stored: \
+                 `ckpt-hook gc` finishes what was begun\n",
+            );
+        }
+        Ok(())
     }
 
     fn for_store(&self) -> Result<ckpt_store::Surroundings, Failure> {

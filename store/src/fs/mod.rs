@@ -9,7 +9,6 @@ pub(crate) mod names;
 pub(crate) mod ownership;
 pub(crate) mod presence;
 pub(crate) mod reserve;
-pub(crate) mod spill;
 pub(crate) mod system;
 pub(crate) mod threads;
 pub(crate) mod times;

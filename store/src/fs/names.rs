@@ -6,12 +6,14 @@
 //!   sessions.db            the session store
 //!   sessions.db.version-N  what it was before its tables changed last
 //!   sessions.db.damaged-N  what stood in its place and was no database any more
-//!   sessions.db.replaced-N what was begun in its place, until a repair could read the damaged one
+//!   sessions.db.replaced-N the same, by an older version
+//!   sessions.db.backup-N   a copy of it, one a day; the last two are kept
+//!   sessions.db.repaired   a new one that is being filled with what can be read of a damaged one
 //!   installed.json         what was written into agents' settings
+//!   forgetting             a `forget` has begun to remove something, and has not looked whether all of it is gone
 //!   lock                   held while a damaged session store is set aside
 //!   gc                     held by `gc` and `forget`; when `gc` ran last
 //!   reserve                room for a note when the disk is full
-//!   reserve.…              the same, in names, where nothing can be written
 //!   watch.sock             where a watcher is asked what may have changed
 //!   watch.lock             held while there is one
 //!   watch.marks/           on macOS, what a watcher writes to hear that it heard all
@@ -35,8 +37,10 @@ pub const DATABASE: &str = "sessions.db";
 pub(crate) const COPY: &str = ".version-";
 /// Comes between the database's name and a number in the name of a damaged database that was set aside.
 pub(crate) const DAMAGED: &str = ".damaged-";
-/// The same for one that was begun in the place of a damaged one, and made way for what could be read of that.
+/// The same for one that an older version set aside.
 pub(crate) const REPLACED: &str = ".replaced-";
+/// The same for a copy that is taken each day.
+pub(crate) const BACKUP: &str = ".backup-";
 /// What was written into agents' settings.
 pub const INSTALLED: &str = "installed.json";
 /// Room for a note when the disk is full.
@@ -62,7 +66,7 @@ pub const TEMPORARY: &str = ".ckpt-hook-";
 pub(crate) const LOCK: &str = "lock";
 /// Says that a workspace's folder is being removed, so that nobody uses it again.
 pub(crate) const GOING: &str = "going";
-/// What is being forgotten of a workspace.
+/// What is being forgotten of a workspace; in the store, that something is.
 pub(crate) const FORGETTING: &str = "forgetting";
 /// The lock for settling, which makes borrowed packs the store's own.
 pub(crate) const SETTLING: &str = "settling";

@@ -15,11 +15,11 @@ use std::sync::OnceLock;
 use crate::error::{Context, Error, Result};
 use crate::fs::layout::make_private;
 use crate::fs::names::{self, ASIDE, CACHE, DATABASE, TEMPORARY};
-use crate::fs::spill;
 
 /// The other files of a store's directory. If the database is missing, these alone do not make the directory somebody
 /// else's.
-const OURS: [&str; 10] = [
+const OURS: [&str; 11] = [
+    names::FORGETTING,
     names::UPKEEP,
     names::INSTALLED,
     names::LOCK,
@@ -376,6 +376,6 @@ fn fault(path: &Path, metadata: &Metadata) -> Option<Fault> {
 fn may_be_ours(name: &OsStr) -> bool {
     let begins = |start: &str| name.as_bytes().starts_with(start.as_bytes());
     // A killed `install` leaves such a temporary file.
-    let begin = [DATABASE, spill::PREFIX, ASIDE, TEMPORARY];
+    let begin = [DATABASE, ASIDE, TEMPORARY];
     OURS.iter().any(|ours| name == *ours) || begin.into_iter().any(begins)
 }

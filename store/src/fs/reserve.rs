@@ -1,7 +1,6 @@
 //! Room for a note on a full disk: a small file that is made before the disk is full. This module does IO.
 //!
-//! It is written in place, and holds lines of text up to the first zero byte. Where that cannot be written either, it
-//! is emptied, and the text is in names beside it ([`spill`]).
+//! It is written in place, and holds lines of text up to the first zero byte.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
@@ -11,7 +10,7 @@ use std::path::Path;
 use rustix::fs::{FlockOperation, OFlags, flock};
 
 use super::names::RESERVE;
-use super::{layout, presence, spill};
+use super::{layout, presence};
 use crate::error::{Context, Result};
 
 /// How much room is kept, in bytes.
@@ -26,17 +25,12 @@ pub(crate) fn read(directory: &Path) -> Result<Option<String>> {
         .custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed())
         .open(&path);
     let mut file = match opened {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            return spilled(directory);
-        }
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
         opened => opened.context(|| format!("cannot open `{}`", path.display()))?,
     };
     let what = || format!("cannot read `{}`", path.display());
-    let length = file.read(&mut first).context(what)?;
-    // Emptied: the text is in names.
-    if length == 0 {
-        return spilled(directory);
-    }
+    // An empty file has no note, either.
+    let _ = file.read(&mut first).context(what)?;
     if first == [0] {
         return Ok(Some(String::new()));
     }
@@ -52,34 +46,15 @@ pub(crate) fn change(directory: &Path, change: impl FnOnce(&str) -> String) -> R
     flock(&file, FlockOperation::LockExclusive)
         .map_err(std::io::Error::from)
         .context(what)?;
-    let mut before = text(&mut file).context(what)?;
-    // An empty file says that the text is in names, because not even its zeros could be written.
-    let is_spilled = file.metadata().context(what)?.len() == 0;
-    if is_spilled {
-        before = spill::read(directory)?;
-    }
-    let after = change(&before);
-    let mut bytes = after.clone().into_bytes();
+    let mut bytes = change(&text(&mut file).context(what)?).into_bytes();
     // Always as long as the file: zeros cover what an older note left, and text beyond the end would need room that a
     // full disk does not have, so it is cut off.
     bytes.resize(SIZE, 0);
-    let written = file
-        .seek(SeekFrom::Start(0))
+    file.seek(SeekFrom::Start(0))
         .and_then(|_| file.write_all(&bytes))
         // A full disk may be noticed only when the bytes are written out.
-        .and_then(|()| file.sync_data());
-    match written {
-        Ok(()) if is_spilled => spill::clear(directory),
-        Ok(()) => Ok(()),
-        Err(_) if after.is_empty() => spill::clear(directory),
-        // It is emptied when the names are there: until then, it counts.
-        Err(_) => spill::write(directory, &after).and_then(|()| file.set_len(0).context(what)),
-    }
-}
-
-/// Returns the text that is in names; `None` if there is none.
-fn spilled(directory: &Path) -> Result<Option<String>> {
-    Ok(Some(spill::read(directory)?).filter(|text| !text.is_empty()))
+        .and_then(|()| file.sync_data())
+        .context(what)
 }
 
 /// Creates the file, which was found missing.
@@ -90,10 +65,9 @@ pub(crate) fn make(directory: &Path) -> Result<()> {
         .context(|| format!("cannot write to `{}`", path.display()))
 }
 
-/// Removes the note, wherever it is.
+/// Removes the note.
 pub(crate) fn remove(directory: &Path) -> Result<()> {
-    presence::remove_file(&directory.join(RESERVE))?;
-    spill::clear(directory)
+    presence::remove_file(&directory.join(RESERVE))
 }
 
 fn text(file: &mut File) -> std::io::Result<String> {

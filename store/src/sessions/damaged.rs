@@ -1,45 +1,63 @@
-//! What becomes of a session store that is damaged. This module does IO.
+//! A session store that is damaged is set aside, and what can be read of it goes into a new one. This module does IO.
+//!
+//! ```text
+//! sessions.db ─ rows ─► .repaired ─ whole, synced ─► .repaired.whole
+//! sessions.db ───────────────────────────────────► .damaged-N
+//!                         .repaired.whole ────────► sessions.db
+//! ```
+//!
+//! Killed in between, the next process goes on from what is there. Any error before the second line leaves the
+//! damaged file where it is, and ends the call.
 
-use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use rusqlite::ffi::{self, SQLITE_CORRUPT};
 use rusqlite::{Connection, ErrorCode};
 
 use super::database::{BESIDE, code, with_suffix};
-use super::first_page;
-use super::salvage::UNFINISHED;
+use super::migrate::beside;
+use super::salvage::{FLAGS, Salvaged, WHOLE, replace};
 use crate::error::{Context, Error, Result};
-use crate::fs::names::DAMAGED;
+use crate::fs::names::{DAMAGED, DATABASE};
 use crate::fs::{layout, presence};
-
-/// A file longer than this is not copied when it is opened: no hook has the time. `doctor --repair` has it.
-const LONGEST_COPY: u64 = 128 << 20;
 
 /// The tables that no other program's database has.
 const OURS: &str = "'workspaces', 'snapshots', 'sessions', 'messages', 'steps'";
 
 /// Returns whether an error says that the file is a broken database, or none at all; not that it cannot be read, or is
 /// another program's.
-pub(super) fn is_damage(error: &Error) -> bool {
+pub(crate) fn is_damage(error: &Error) -> bool {
+    is_found_by_sqlite(error) || is_unknown_format(error)
+}
+
+fn is_found_by_sqlite(error: &Error) -> bool {
     matches!(
         code(error),
         Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt)
-    ) || is_unknown_format(error)
+    )
 }
 
 /// Returns whether SQLite does not know the format of the file. It says so by a text alone.
 fn is_unknown_format(error: &Error) -> bool {
-    let source = std::error::Error::source(error);
-    let failure = source.and_then(|source| source.downcast_ref::<rusqlite::Error>());
-    matches!(failure, Some(rusqlite::Error::SqliteFailure(_, Some(text))) if text == "unsupported file format")
+    matches!(failure(error), Some((_, Some(text))) if text == "unsupported file format")
 }
+
+fn failure(error: &Error) -> Option<(&ffi::Error, Option<&str>)> {
+    match std::error::Error::source(error)?.downcast_ref()? {
+        rusqlite::Error::SqliteFailure(failure, text) => Some((failure, text.as_deref())),
+        _ => None,
+    }
+}
+
+/// What begins the text of an error about a header that is damaged, but not so that SQLite would notice.
+const HEADER: &str = "the header says otherwise: ";
 
 /// Returns the error about a session store whose header was damaged, but not so that SQLite would notice.
 pub(super) fn damaged_header(path: &Path, what: &str) -> Error {
-    Error::failed(format!("the header of `{}` is damaged", path.display())).because(
-        rusqlite::Error::SqliteFailure(ffi::Error::new(SQLITE_CORRUPT), Some(what.to_owned())),
-    )
+    let failure = ffi::Error::new(SQLITE_CORRUPT);
+    let text = format!("{HEADER}{what}");
+    Error::failed(format!("the header of `{}` is damaged", path.display()))
+        .because(rusqlite::Error::SqliteFailure(failure, Some(text)))
 }
 
 /// Returns whether a database has our tables, whatever its header says.
@@ -51,63 +69,95 @@ pub(super) fn has_our_tables(connection: &Connection) -> Result<bool> {
         .context(|| "cannot read the tables of the session store")
 }
 
-/// Returns whether an error says that the disk is full, or the user's part of it.
-fn is_full(error: &Error) -> bool {
-    let source = std::error::Error::source(error);
-    let kind = source.and_then(|source| Some(source.downcast_ref::<std::io::Error>()?.kind()));
-    matches!(
-        kind,
-        Some(ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge)
-    )
-}
-
-/// Sets a damaged file aside. Puts a copy with a new first page in its place if that is all it takes. Returns its new
-/// name, and whether there is a copy. The caller holds the store's lock.
-pub(super) fn replace_damaged(path: &Path) -> Result<(PathBuf, bool)> {
-    let copy = with_suffix(path, UNFINISHED);
-    let is_short = path.metadata().is_ok_and(|file| file.len() <= LONGEST_COPY);
-    let is_copied = match is_short.then(|| first_page::copy_with_new(path, &copy)) {
-        // Nothing new could be begun either. What is set aside now would be out of sight when there is room.
-        Some(Err(error)) if is_full(&error) => return Err(error),
-        // Another error, as of a sector that cannot be read, is no reason not to go on.
-        copied => copied.is_some_and(Result::unwrap_or_default),
+/// Fails with the error, unless the file itself proves the damage that the error tells of: a single call that failed
+/// proves nothing.
+fn prove(path: &Path, error: Error) -> Result<()> {
+    // What a sound header says was read twice, and no check of SQLite's looks at it.
+    if matches!(failure(&error), Some((_, Some(text))) if text.starts_with(HEADER))
+        || is_unknown_format(&error)
+    {
+        return Ok(());
+    }
+    let check = || -> rusqlite::Result<String> {
+        let connection = Connection::open_with_flags(path, FLAGS)?;
+        connection.busy_timeout(super::database::BUSY_TIMEOUT)?;
+        connection.query_row("PRAGMA integrity_check(1)", [], |row| row.get(0))
     };
-    let is_mended = is_copied && first_page::is_whole(&copy);
-    let set_aside = set_aside(path, DAMAGED)?;
-    if is_mended {
-        std::fs::rename(&copy, path)
-            .context(|| format!("cannot put `{}` in its place", copy.display()))?;
-        layout::sync(path.parent().unwrap_or(Path::new(".")))?;
-    } else {
-        presence::remove_file(&copy)?;
+    match check().context(|| format!("cannot check `{}`", path.display())) {
+        Ok(answer) if answer == "ok" => Err(error),
+        Ok(_) => Ok(()),
+        Err(found) if is_found_by_sqlite(&found) => Ok(()),
+        Err(other) => Err(other),
     }
-    Ok((set_aside, is_mended))
 }
 
-/// Renames the file, as to `sessions.db.damaged-N`. The log or journal beside it goes first: it must not be applied to
-/// a new file.
-pub(super) fn set_aside(path: &Path, ending: &str) -> Result<PathBuf> {
-    let mut place = with_suffix(path, &format!("{ending}1"));
-    for number in 2.. {
-        let mut is_free = true;
-        for ending in BESIDE.into_iter().chain([""]) {
-            is_free &= presence::metadata(&with_suffix(&place, ending))?.is_none();
-        }
-        if is_free {
-            break;
-        }
-        place = with_suffix(path, &format!("{ending}{number}"));
+/// Sets a damaged file aside, and puts a new one with its rows in its place. Returns its new name, and what could be
+/// read. The caller holds the store's lock, and met the error twice.
+pub(super) fn replace_damaged(directory: &Path, error: Error) -> Result<Salvaged> {
+    prove(&directory.join(DATABASE), error)?;
+    replace(directory, |_| Ok(false))
+}
+
+/// Sets the session store aside under a name, and puts the new one in its place.
+pub(super) fn put_in_place(directory: &Path, set_aside: &Path) -> Result<()> {
+    rename(&directory.join(DATABASE), set_aside)?;
+    finish(directory, set_aside)
+}
+
+/// Returns the name that the next session store has that is set aside.
+pub(super) fn free_place(directory: &Path) -> Result<PathBuf> {
+    Ok(place(&directory.join(DATABASE), highest(directory)? + 1))
+}
+
+/// Ends a replacement that was interrupted when the damaged file had made way. Returns whether there was one. The
+/// caller holds the store's lock, and found no session store.
+pub(super) fn go_on(directory: &Path) -> Result<bool> {
+    let path = directory.join(DATABASE);
+    if presence::metadata(&path)?.is_some() || !is_interrupted(directory)? {
+        return Ok(false);
     }
-    for ending in BESIDE.into_iter().chain([""]) {
-        match std::fs::rename(with_suffix(path, ending), with_suffix(&place, ending)) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                let what = format!("cannot set `{}` aside", path.display());
-                return Err(Error::failed(what).because(error));
-            }
-            _ => {}
-        }
+    finish(directory, &place(&path, highest(directory)?))?;
+    Ok(true)
+}
+
+/// Returns whether a new session store is whole, and waits to be put in its place.
+pub(super) fn is_interrupted(directory: &Path) -> Result<bool> {
+    let whole = with_suffix(&directory.join(DATABASE), WHOLE);
+    Ok(presence::metadata(&whole)?.is_some())
+}
+
+/// Moves what belongs to the damaged file after it, and the new one into its place.
+fn finish(directory: &Path, set_aside: &Path) -> Result<()> {
+    let path = directory.join(DATABASE);
+    // A log or a journal must not be applied to the new file.
+    for ending in BESIDE {
+        rename(&with_suffix(&path, ending), &with_suffix(set_aside, ending))?;
     }
-    Ok(place)
+    rename(&with_suffix(&path, WHOLE), &path)?;
+    layout::sync(directory)
+}
+
+/// Renames a file, if it is there.
+fn rename(from: &Path, to: &Path) -> Result<()> {
+    match std::fs::rename(from, to) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
+        renamed => renamed.context(|| format!("cannot set `{}` aside", from.display())),
+    }
+}
+
+fn place(path: &Path, number: u32) -> PathBuf {
+    with_suffix(path, &format!("{DAMAGED}{number}"))
+}
+
+/// Returns the highest number of what was set aside, or of what belongs to it.
+fn highest(directory: &Path) -> Result<u32> {
+    let number = |path: &PathBuf| {
+        let name = path.file_name()?.to_str()?;
+        let rest = name.strip_prefix(DATABASE)?.strip_prefix(DAMAGED)?;
+        rest.split('-').next()?.parse().ok()
+    };
+    let found = beside(directory, &[DAMAGED])?;
+    Ok(found.iter().filter_map(number).max().unwrap_or(0))
 }
 
 #[cfg(test)]
@@ -132,8 +182,9 @@ mod tests {
             let garbage = format!("no database {number}").repeat(1000);
             std::fs::write(directory.path().join("sessions.db"), &garbage).expect("writable");
             let place = open(directory.path())
-                .set_aside
-                .expect("the caller can tell where it went");
+                .salvaged
+                .expect("the caller can tell where it went")
+                .set_aside;
             assert_eq!(
                 std::fs::read_to_string(&place).expect("it is there"),
                 garbage,
@@ -148,13 +199,13 @@ mod tests {
             );
         }
         assert!(
-            open(directory.path()).set_aside.is_none(),
+            open(directory.path()).salvaged.is_none(),
             "the new one is sound"
         );
     }
 
     #[test]
-    fn nothing_that_belongs_to_what_is_set_aside_is_applied_to_what_comes_next() {
+    fn nothing_of_a_damaged_file_is_applied_to_the_next() {
         let directory = tempfile::tempdir().expect("a scratch directory");
         let path = directory.path().join("sessions.db");
         let files = || {
@@ -165,13 +216,35 @@ mod tests {
             for file in files() {
                 std::fs::write(file, "old").expect("writable");
             }
-            let place = set_aside(&path, DAMAGED).expect("there is room");
-            assert!(place.ends_with(format!("sessions.db.damaged-{number}")));
-            for (ending, file) in BESIDE.into_iter().chain([""]).zip(files()) {
-                assert!(!file.exists(), "`{ending}` stays where a new file begins");
-                assert!(with_suffix(&place, ending).exists(), "`{ending}` is kept");
+            std::fs::write(with_suffix(&path, WHOLE), "new").expect("writable");
+            let set_aside = free_place(directory.path()).expect("readable");
+            put_in_place(directory.path(), &set_aside).expect("there is room");
+            assert!(set_aside.ends_with(format!("sessions.db.damaged-{number}")));
+            for ending in BESIDE {
+                let gone = !with_suffix(&path, ending).exists();
+                assert!(gone, "`{ending}` stays where a new file begins");
+                assert!(
+                    with_suffix(&set_aside, ending).exists(),
+                    "`{ending}` is kept"
+                );
             }
-            std::fs::remove_file(&place).expect("ours");
+            assert_eq!(std::fs::read(&path).expect("it is there"), b"new");
+            std::fs::remove_file(&set_aside).expect("ours");
         }
+    }
+
+    #[test]
+    fn an_interrupted_replacement_is_ended_by_the_next() {
+        let directory = tempfile::tempdir().expect("a scratch directory");
+        drop(open(directory.path()));
+        let path = directory.path().join("sessions.db");
+        std::fs::rename(&path, with_suffix(&path, WHOLE)).expect("ours");
+        for name in ["sessions.db.damaged-1", "sessions.db-wal"] {
+            std::fs::write(directory.path().join(name), "old").expect("writable");
+        }
+        let database = open(directory.path());
+        assert!(!database.is_new, "no empty one is begun");
+        let moved = std::fs::read(directory.path().join("sessions.db.damaged-1-wal"));
+        assert_eq!(moved.expect("it belongs there"), b"old");
     }
 }

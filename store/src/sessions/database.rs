@@ -9,11 +9,12 @@ use std::time::{Duration, Instant};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, MAIN_DB, OpenFlags, TransactionBehavior, params};
 
-use super::damaged::{is_damage, replace_damaged};
+use super::damaged::{go_on, is_damage, is_interrupted, replace_damaged};
 use super::feed;
 use super::journal::{Journal, SYNCED, without_log};
 use super::migrate::{check_writer, migrate};
 use super::new_file::{emptied, make_store};
+use super::salvage::Salvaged;
 use crate::error::{Context, Error, Result};
 use crate::fs::layout;
 use crate::fs::names::DATABASE;
@@ -40,10 +41,8 @@ pub const OLDEST_SQLITE: i32 = 3_051_003;
 pub struct Database {
     connection: Connection,
     path: PathBuf,
-    /// The new name of a damaged file that was replaced by this one.
-    pub(crate) set_aside: Option<PathBuf>,
-    /// Whether this one is a copy of that file, and only its first page was rebuilt.
-    pub(crate) is_mended: bool,
+    /// What could be read of a damaged file that was replaced by this one.
+    pub(crate) salvaged: Option<Salvaged>,
     /// Whether it was just created.
     pub(crate) is_new: bool,
 }
@@ -94,7 +93,8 @@ pub struct Diagnostic<'a> {
 
 impl Database {
     /// Opens `sessions.db` in a directory, and creates and migrates it if needed. A damaged file is set aside, never
-    /// deleted, and replaced by a copy with a new first page, or by a new one, so that recording goes on.
+    /// deleted, and replaced by a new one with the rows that can be read, so that recording goes on. Any other error
+    /// changes nothing.
     pub fn open(directory: &Path, durability: Durability) -> Result<Self> {
         match Self::open_file(directory, durability) {
             Err(error) if is_damage(&error) => Self::replace(directory, durability),
@@ -109,15 +109,25 @@ impl Database {
         // second of two processes would set the sound new file aside.
         match Self::open_file(directory, durability) {
             Err(error) if is_damage(&error) => {
-                let (set_aside, is_mended) = replace_damaged(&directory.join(DATABASE))?;
-                Ok(Self {
-                    set_aside: Some(set_aside),
-                    is_mended,
-                    ..Self::open_file(directory, durability)?
-                })
+                let salvaged = replace_damaged(directory, error)?;
+                let mut database = Self::open_file(directory, durability)?;
+                database.salvaged = Some(salvaged);
+                Ok(database)
             }
             opened => opened,
         }
+    }
+
+    /// Makes a missing file, or puts the one in its place that a killed process had filled. Returns whether the file
+    /// is a new one.
+    fn make(directory: &Path, path: &Path, journal: Journal) -> Result<bool> {
+        if is_interrupted(directory)? {
+            let _lock = layout::lock_store(directory, BUSY_TIMEOUT)?;
+            if go_on(directory)? {
+                return Ok(false);
+            }
+        }
+        make_store(path, journal)
     }
 
     fn open_file(directory: &Path, durability: Durability) -> Result<Self> {
@@ -141,7 +151,7 @@ impl Database {
         let opened = match open() {
             // Opened first and made only if that fails: the file is there in every call but the very first.
             Err(error) if error.sqlite_error_code() == Some(ErrorCode::CannotOpen) => {
-                is_made = make_store(&path, journal)?;
+                is_made = Self::make(directory, &path, journal)?;
                 open()
             }
             // SQLite's second try is to read only. In between, another process may have created the file.
@@ -163,8 +173,7 @@ impl Database {
         Ok(Self {
             connection,
             path,
-            set_aside: None,
-            is_mended: false,
+            salvaged: None,
             is_new: is_new || is_made,
         })
     }
@@ -179,8 +188,7 @@ impl Database {
         Ok(Self {
             connection,
             path,
-            set_aside: None,
-            is_mended: false,
+            salvaged: None,
             is_new,
         })
     }

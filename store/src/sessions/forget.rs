@@ -260,6 +260,7 @@ pub(crate) fn blobs(
 pub(crate) fn prompts(connection: &Connection, of: &Belongings) -> Result<u64> {
     let mut forgotten = 0;
     for id in &of.messages {
+        names_in_git(connection, id)?;
         let sql = "UPDATE messages SET prompt = NULL WHERE id = ?1 AND prompt IS NOT NULL";
         forgotten += connection.execute(sql, [id]).context(|| WHAT)? as u64;
         let sql = "UPDATE tools SET command = NULL WHERE command IS NOT NULL AND step_id IN (SELECT id FROM steps WHERE message_id = ?1)";
@@ -272,6 +273,38 @@ pub(crate) fn prompts(connection: &Connection, of: &Belongings) -> Result<u64> {
         connection.execute(sql, [id]).context(|| WHAT)?;
     }
     Ok(forgotten)
+}
+
+/// Forgets what is told of git since a message: notes of operations quote subjects of commits, and names of branches and
+/// tags. A branch that was first seen while its steps worked is no longer named by what was seen.
+fn names_in_git(connection: &Connection, message: &str) -> Result<()> {
+    let run = |sql: &str| connection.execute(sql, [message]).context(|| WHAT);
+    run(
+        "UPDATE operations SET notes = '[]', remarks = iif(remarks IS NULL, NULL, '[]')
+          WHERE (notes <> '[]' OR remarks <> '[]') AND EXISTS
+            (SELECT 1 FROM messages JOIN sessions ON sessions.id = session_id
+              WHERE messages.id = ?1 AND sessions.workspace_id = operations.workspace_id
+                AND (started_at >= created_at OR before_snapshot_id >= messages.snapshot_id))",
+    )?;
+    let branches = "WITH span (workspace, first, last) AS
+           (SELECT workspace_id, min(start_snapshot_id), max(ifnull(finish_snapshot_id, start_snapshot_id))
+              FROM steps JOIN sessions ON sessions.id = session_id WHERE message_id = ?1),
+         seen (branch, snapshot) AS
+           (SELECT branch, snapshots.id FROM span JOIN snapshots ON snapshots.workspace_id = workspace
+              JOIN git_states ON git_states.id = git_state_id WHERE branch IS NOT NULL),
+         theirs (branch) AS
+           (SELECT branch FROM seen, span WHERE snapshot > first AND snapshot <= last
+            EXCEPT SELECT branch FROM seen, span WHERE snapshot <= first)";
+    let of_it = "workspace_id = (SELECT workspace FROM span)";
+    run(&format!(
+        "{branches} DELETE FROM operation_git
+          WHERE operation_id IN (SELECT id FROM operations WHERE {of_it})
+            AND EXISTS (SELECT 1 FROM theirs WHERE instr(name || ' ' || ifnull(expected, '') || ' ' || ifnull(target, ''), branch) > 0)"
+    ))?;
+    run(&format!(
+        "{branches} UPDATE git_states SET branch = NULL WHERE {of_it} AND branch IN (SELECT branch FROM theirs)"
+    ))?;
+    Ok(())
 }
 
 /// Forgets command lines that quote one of these paths, or that ran in a step that changed one: they may contain what

@@ -63,19 +63,6 @@ pub(crate) fn lacks_table(connection: &Connection) -> Result<bool> {
     }))
 }
 
-/// Returns whether all objects are there, each as this version defines it, and no others but views that the user may
-/// have added. A newer version's store has others, or other definitions.
-pub(super) fn is_of_this_version(connection: &Connection) -> Result<bool> {
-    let both = ours_and_found(connection)?;
-    Ok(both.is_some_and(|(ours, found)| {
-        ours.iter()
-            .all(|(name, ours)| found.get(name) == Some(ours))
-            && found
-                .iter()
-                .all(|(name, (kind, _))| kind == "view" || ours.contains_key(name))
-    }))
-}
-
 /// Makes missing views and indexes anew, and those that are defined otherwise. Removes triggers that are not ours: they
 /// would change rows. Returns the names. The caller has begun a transaction.
 pub(crate) fn mend_objects(connection: &Connection) -> Result<Vec<String>> {

@@ -17,7 +17,7 @@ use super::journal::Journal;
 use super::new_file::make_file;
 use super::version::{self, new_store, steps_from};
 use crate::error::{Context, Error, Result};
-use crate::fs::names::{COPY, DAMAGED, DATABASE, REPLACED};
+use crate::fs::names::{BACKUP, COPY, DAMAGED, DATABASE, REPLACED};
 use crate::fs::{layout, presence};
 use crate::settings::Durability;
 
@@ -239,10 +239,10 @@ fn remove_other_copies(path: &Path, kept: &Path) {
     }
 }
 
-/// Returns every former session store in a store's directory: copies that migrations kept, including unfinished ones,
-/// and those that were set aside. Like the session store, they hold prompts and file names.
+/// Returns every former session store in a store's directory: backups, copies that migrations kept, including
+/// unfinished ones, and those that were set aside. Like the session store, they hold prompts and file names.
 pub(crate) fn copies(directory: &Path) -> Result<Vec<PathBuf>> {
-    beside(directory, &[COPY, DAMAGED, REPLACED])
+    beside(directory, &[BACKUP, COPY, DAMAGED, REPLACED])
 }
 
 /// Returns the files in a store's directory, sorted, whose name is the database's followed by one of these endings.

@@ -4,17 +4,16 @@
 //! Functions take a connection: that of [`Database::connection`] to read, that which [`Database::write`] passes on to
 //! write.
 
+mod backup;
 mod changes;
 mod damaged;
 mod database;
 mod feed;
-mod first_page;
 pub(crate) mod forget;
 mod git;
 mod history_of_file;
 mod journal;
 mod labels;
-mod memory;
 mod mend;
 mod migrate;
 mod new_file;
@@ -38,12 +37,13 @@ mod version;
 mod words;
 mod workspaces;
 
+pub(crate) use damaged::is_damage;
 pub(crate) use database::{BESIDE, data_version, is_noted, is_read_only};
 pub use database::{Database, Diagnostic, DiagnosticLevel, OLDEST_SQLITE};
-pub use memory::keep_memory;
 pub use untold::Untold;
 pub(crate) use untold::{mark_told, untold};
 
+pub(crate) use backup::back_up;
 pub(crate) use changes::{
     ChangeRow, ChangeSince, LiveChange, changes_between, changes_between_kept, changes_of_message,
     changes_of_others, changes_of_step, changes_since, delete_changes, doubt_outside,
@@ -85,7 +85,7 @@ pub(crate) use rows::{
     stepless_messages, touch_session, upsert_session,
 };
 pub(crate) use runs::{begin_run, end_run, note_killed};
-pub(crate) use salvage::{remove_unfinished, salvage, unfinished};
+pub(crate) use salvage::{Salvaged, add_former, remove_unfinished, salvage, unfinished, unread};
 pub(crate) use snapshots::{
     MessageSpan, NewSnapshot, SnapshotRow, StepGap, gaps_around_steps, gaps_of, git_state,
     put_git_state, put_snapshot, snapshot, snapshot_row, snapshots_beside, snapshots_of_tree,

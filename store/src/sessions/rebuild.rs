@@ -6,7 +6,7 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use rusqlite::{Connection, params};
+use rusqlite::{Connection, OptionalExtension, params};
 
 use super::snapshots::{gaps_of_workspace, put_gap};
 use super::workspaces::{raw, text, workspace_at};
@@ -62,6 +62,22 @@ pub(crate) fn newest_snapshot_time(
         .context(|| "cannot read when a workspace was used")
 }
 
+/// Returns the workspace that stands in for the one with these snapshots, whose row was damaged.
+fn stand_in_of(connection: &Connection, snapshots: &[NotedSnapshot]) -> Result<Option<i64>> {
+    let sql = "SELECT workspace_id FROM snapshots JOIN workspaces ON workspaces.id = workspace_id
+                WHERE tree = ?1 AND key = 'lost-' || workspace_id LIMIT 1";
+    for snapshot in snapshots {
+        let found = connection
+            .query_row(sql, [snapshot.tree], |row| row.get(0))
+            .optional();
+        let found = found.context(|| "cannot find the rows of a workspace")?;
+        if found.is_some() {
+            return Ok(found);
+        }
+    }
+    Ok(None)
+}
+
 /// Adds a workspace with its snapshots, as noted. If the directory at its path has another history already, or is
 /// another directory, the workspace is added as one that was set aside. Returns its id, and whether it was set aside.
 pub(crate) fn put_noted(
@@ -78,11 +94,15 @@ pub(crate) fn put_noted(
     let is_aside =
         workspace_at(connection, path)?.is_some() || Identity::at(path).is_some_and(is_another);
     let times = || snapshots.iter().map(|snapshot| snapshot.taken_at);
+    let lost = stand_in_of(connection, snapshots)?;
     connection
         .execute(
-            "INSERT INTO workspaces (key, path, path_raw, device, inode, born, created_at, used_at, replaced_at)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+            "INSERT INTO workspaces (id, key, path, path_raw, device, inode, born, created_at, used_at, replaced_at)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
+             ON CONFLICT (id) DO UPDATE SET (key, path, path_raw, device, inode, born, created_at, used_at, replaced_at)
+               = (?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
             params![
+                lost,
                 workspace.key,
                 text(path),
                 raw(path),
@@ -95,8 +115,19 @@ pub(crate) fn put_noted(
             ],
         )
         .context(what)?;
-    let id = connection.last_insert_rowid();
+    let id = lost.unwrap_or_else(|| connection.last_insert_rowid());
     for snapshot in snapshots {
+        let known = "SELECT EXISTS (SELECT 1 FROM snapshots WHERE workspace_id = ?1 AND tree = ?2 AND taken_at = ?3)";
+        let is_known: bool = connection
+            .query_row(
+                known,
+                params![id, snapshot.tree, snapshot.taken_at],
+                |row| row.get(0),
+            )
+            .context(what)?;
+        if is_known {
+            continue;
+        }
         connection
             .execute(
                 "INSERT INTO snapshots (workspace_id, tree, attributes_blob, rules_blob, taken_at) VALUES (?1, ?2, ?3, ?4, ?5)",

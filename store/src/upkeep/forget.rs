@@ -5,8 +5,9 @@
 //!                                       the workspace is unswept                              it is swept
 //! ```
 //!
-//! If it is killed before the end, the workspace is left unswept, and the next `gc` or `forget` finishes it. While a
-//! step or an operation is open, nothing is forgotten: they may need it.
+//! If it is killed before the end, a note in the store says so to every command, and the next `gc` or `forget` finishes
+//! what was begun. The note goes once a look at what was promised finds nothing. While a step or an operation is open,
+//! nothing is forgotten: they may need it.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -16,8 +17,9 @@ use std::time::Duration;
 use ckpt_schema::report::{ForgetReport, ForgetWorkspace, PathText, VERSION};
 
 use super::gc::{self, pack, sizes};
+use super::promise::{self, Promise};
 use super::without::{ForgetPart, Without, add_damaged};
-use super::{forgetting, settle};
+use super::{forgetting, repair, settle};
 use crate::error::{Context, Error, ErrorKind, Result};
 use crate::fs::names::{self, CACHE, DATABASE};
 use crate::fs::{layout, leftover, ownership, presence, reserve};
@@ -71,8 +73,14 @@ pub(crate) fn forget(
     }
     let directory = store.surroundings.directory.clone();
     let _lock = layout::lock_upkeep(&directory, PATIENCE)?;
-    report.bytes_before = sizes::of_store(store)?.bytes;
+    report.bytes_before = sizes::of_store(store)?.limited();
     report.bytes_after = report.bytes_before;
+    let mut was_begun = false;
+    if dry_run == DryRun::No {
+        // What was set aside goes as a whole, so what only it holds comes first.
+        repair::take_over_all(store)?;
+        was_begun = finish_begun(store)?;
+    }
     let mut copies = sessions::copies(&directory)?;
     // Also the copies that a killed migration left half-written: they hold the same prompts.
     copies.extend(sessions::unfinished(&directory)?);
@@ -80,19 +88,31 @@ pub(crate) fn forget(
         .iter()
         .map(|copy| copy.to_string_lossy().into_owned())
         .collect();
-    let places = places(store, cwd, what)?;
+    let places = match places(store, cwd, what) {
+        // It was a part of what was begun before, and is gone now.
+        Err(error) if was_begun && error.is_unrecorded() => {
+            report.bytes_after = sizes::of_store(store)?.limited();
+            return Ok(report);
+        }
+        places => places?,
+    };
     // All of them before the first row goes: half of the workspaces forgotten, and then an error, is what nobody
     // asked for.
     let busy = busy_ones(store, &places, dry_run)?;
     // Before the first row goes: SQLite leaves the bytes of deleted rows in free pages.
     store.database.overwrite_deleted()?;
+    let mut promises = Vec::new();
     for place in &places {
         let forgotten = match what {
             What::Workspace | What::All => whole(store, place, dry_run),
             What::Path(_) | What::Session(_) | What::Message(_) => {
-                forget_named(store, place, what, dry_run)
+                forget_named(store, place, what, dry_run, was_begun)
             }
         };
+        let forgotten = forgotten.map(|(forgotten, promise)| {
+            promises.push(promise);
+            forgotten
+        });
         // As long as nothing is gone, the error needs no warning.
         let is_first = dry_run.is_dry() || report.workspaces.is_empty();
         let forgotten = forgotten.map_err(|error| if is_first { error } else { begun(error) })?;
@@ -102,7 +122,7 @@ pub(crate) fn forget(
         });
     }
     if dry_run == DryRun::No {
-        report.bytes_after = finish(store, what).map_err(begun)?;
+        report.bytes_after = finish(store, what, &promises).map_err(begun)?;
     }
     Ok(report)
 }
@@ -130,10 +150,11 @@ pub(crate) fn check_all_idle(store: &Store, cwd: &Path, what: &What) -> Result<(
     places.iter().try_for_each(|place| check_idle(store, place))
 }
 
-/// Removes what the rows that went had named. Returns the size of the store after that.
-fn finish(store: &mut Store, what: &What) -> Result<u64> {
+/// Removes what the rows that went had named, and looks whether all is gone. Returns the size of the store after that.
+fn finish(store: &mut Store, what: &What, promises: &[Promise]) -> Result<u64> {
+    let directory = store.surroundings.directory.clone();
     if *what == What::All {
-        let directory = store.surroundings.directory.clone();
+        forgetting::begin(&directory)?;
         // Rows first, folders after them, as everywhere: a folder without rows is found again, a row without its
         // folder is damage.
         store.database.write(forget::rest)?;
@@ -142,7 +163,40 @@ fn finish(store: &mut Store, what: &What) -> Result<u64> {
     }
     scrub(store)?;
     sweep_all(store)?;
-    Ok(sizes::of_store(store)?.bytes)
+    promise::check(store, promises)?;
+    forgetting::end(&directory)?;
+    // The former ones are gone. Without one, a damaged first page would cost every row, now that the file is written
+    // anew; but nothing that was promised depends on it.
+    let _ = sessions::back_up(
+        &store.database,
+        &directory,
+        store.surroundings.now_in_seconds(),
+    );
+    Ok(sizes::of_store(store)?.limited())
+}
+
+/// Finishes what a `forget` had begun to remove when it was interrupted. Returns whether there was anything. The caller
+/// holds the lock of upkeep.
+pub(crate) fn finish_begun(store: &mut Store) -> Result<bool> {
+    let directory = store.surroundings.directory.clone();
+    if !forgetting::is_begun(&directory)? {
+        return Ok(false);
+    }
+    store.database.overwrite_deleted()?;
+    store
+        .database
+        .write_unchecked(|rows| forgetting::take_out_of_former(rows, &directory))?;
+    let known = sessions::workspace_keys(store.database.connection())?;
+    for entry in presence::entries(&names::snapshots(&directory))? {
+        let folder = entry.path();
+        let is_known = known.contains(entry.file_name().to_string_lossy().as_ref());
+        if !is_known && layout::is_going(&folder)? {
+            let _lock = layout::lock_workspace(&folder, PATIENCE)?;
+            sizes::remove_workspace_folder(&folder)?;
+        }
+    }
+    finish(store, &What::Workspace, &[])?;
+    Ok(true)
 }
 
 /// Says that an error came when something was forgotten already.
@@ -157,11 +211,12 @@ fn forget_named(
     place: &Place,
     what: &What,
     dry_run: DryRun,
-) -> Result<ForgetWorkspace> {
+    was_begun: bool,
+) -> Result<(ForgetWorkspace, Promise)> {
     // Asked before the rows change: afterwards the workspace is unswept in any case.
-    let is_new = !is_unswept(store, place)?;
+    let is_new = !was_begun && !is_unswept(store, place)?;
     let part = part(store, place, what)?;
-    let forgotten = match dry_run {
+    let (forgotten, forgetting) = match dry_run {
         DryRun::Yes => forgettable(store, place, &part)?,
         DryRun::No => forget_part(store, place, &part)?,
     };
@@ -172,7 +227,7 @@ fn forget_named(
         ))
         .hint("patterns are written as in an ignore file: `*.env`, `/config/keys/`"));
     }
-    Ok(forgotten)
+    Ok((forgotten, Promise::Part(place.row.id, forgetting)))
 }
 
 /// Removes what no row names any more from every workspace that is still unswept.
@@ -307,7 +362,7 @@ fn no_pattern(pattern: &str) -> Error {
 }
 
 /// Forgets a workspace with its history.
-fn whole(store: &mut Store, place: &Place, dry_run: DryRun) -> Result<ForgetWorkspace> {
+fn whole(store: &mut Store, place: &Place, dry_run: DryRun) -> Result<(ForgetWorkspace, Promise)> {
     let connection = store.database.connection();
     let mut report = ForgetWorkspace {
         workspace: place.root.to_string_lossy().into_owned(),
@@ -320,25 +375,34 @@ fn whole(store: &mut Store, place: &Place, dry_run: DryRun) -> Result<ForgetWork
         let _settling = layout::lock_settling(&place.folder, PATIENCE)?;
         let _lock = place.lock(PATIENCE)?;
         check_idle(store, place)?;
+        forgetting::begin(&store.surroundings.directory)?;
         remove_former(&store.surroundings.directory)
             .and_then(|()| sizes::remove_workspace(store, place))
             .map_err(begun)?;
     }
-    Ok(report)
+    Ok((report, Promise::Whole(place.row.key.clone())))
 }
 
 /// Says what would be forgotten of a part of a workspace. Nothing is stored, and nobody has to wait.
-fn forgettable(store: &mut Store, place: &Place, part: &ForgetPart) -> Result<ForgetWorkspace> {
+fn forgettable(
+    store: &mut Store,
+    place: &Place,
+    part: &ForgetPart,
+) -> Result<(ForgetWorkspace, Forgetting)> {
     let replacements = Replacements::Hashed;
     let without = read_history(store, place, part, replacements)?;
     let forgetting = find(store, place, part, replacements, without)?;
     let mut report = report_of(place, &forgetting);
     count(store, place.row.id, &forgetting, &mut report)?;
-    Ok(report)
+    Ok((report, forgetting))
 }
 
 /// Forgets a part of a workspace. The packs still hold it until they are swept.
-fn forget_part(store: &mut Store, place: &Place, part: &ForgetPart) -> Result<ForgetWorkspace> {
+fn forget_part(
+    store: &mut Store,
+    place: &Place,
+    part: &ForgetPart,
+) -> Result<(ForgetWorkspace, Forgetting)> {
     if place.has_objects()? && place.snapshots()?.borrows_now()? {
         // A borrowed pack is the user's and cannot be rewritten: what is to go would stay in it.
         settle::settle_now(store, place)?;
@@ -354,7 +418,7 @@ fn forget_part(store: &mut Store, place: &Place, part: &ForgetPart) -> Result<Fo
         (report.snapshots, report.prompts) =
             take_out(store, place, &lock, &forgetting).map_err(begun)?;
     }
-    Ok(report)
+    Ok((report, forgetting))
 }
 
 /// Reads the history of a workspace for what a part of it is in objects, and makes those that take their place.
@@ -411,6 +475,7 @@ fn take_out(
     lock: &layout::Lock,
     forgetting: &Forgetting,
 ) -> Result<(u64, u64)> {
+    forgetting::begin(&store.surroundings.directory)?;
     // If this is killed and the session store is damaged then, no copy of it may bring back what goes.
     remove_former(&store.surroundings.directory)?;
     forgetting.note(&place.folder)?;

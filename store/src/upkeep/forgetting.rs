@@ -6,11 +6,27 @@ use std::path::Path;
 use rusqlite::Connection;
 
 use crate::error::Result;
-use crate::fs::{layout, names};
+use crate::fs::{layout, names, presence};
 use crate::model::entry::ObjectId;
 use crate::sessions;
 use crate::sessions::forget::{self, Belongings, NamingRows};
 use crate::snapshot::Forgetting;
+
+/// Notes, synced, that something is about to be removed: until [`end`], every command says so.
+pub(super) fn begin(directory: &Path) -> Result<()> {
+    layout::open_private(&directory.join(names::FORGETTING))?;
+    layout::sync(directory)
+}
+
+/// Returns whether something was begun to be removed, and nobody has looked since whether it is gone.
+pub(crate) fn is_begun(directory: &Path) -> Result<bool> {
+    Ok(presence::metadata(&directory.join(names::FORGETTING))?.is_some())
+}
+
+/// Removes that note: all is gone.
+pub(super) fn end(directory: &Path) -> Result<()> {
+    presence::remove_file(&directory.join(names::FORGETTING))
+}
 
 /// Makes the rows of a workspace name nothing of what is forgotten, and notes that its packs still hold it. Returns
 /// the numbers of snapshots and prompts that were concerned.

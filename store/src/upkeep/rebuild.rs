@@ -17,7 +17,7 @@ use crate::timeline::orphans::{Orphan, orphans};
 const SUBJECT: &str = "snapshots";
 
 /// The message of the diagnostic about a workspace that was taken up.
-pub(super) const RECOVERED: &str = "the snapshots were recovered from their repository";
+const RECOVERED: &str = "the snapshots were recovered from their repository";
 
 /// Rebuilds the rows of the repositories that have none. Returns what was done.
 pub(crate) fn rebuild(store: &mut Store) -> Result<Vec<Finding>> {

@@ -1,25 +1,22 @@
-//! `doctor --repair`: replaces a damaged session store by a new one with the rows that can still be read. What no row
-//! knows any more is recovered from its repository.
+//! `doctor --repair`: replaces a damaged session store by a new one with the rows that can still be read, and takes over
+//! what earlier ones hold that were set aside. What no row knows any more is recovered from its repository.
 
 use std::path::{Path, PathBuf};
 
 use ckpt_schema::report::{Finding, FindingLevel};
-use rusqlite::Connection;
 
 use super::{forgetting, rebuild};
 use crate::error::{Context, Error, Result};
 use crate::fs::layout;
 use crate::fs::names::{DAMAGED, DATABASE};
-use crate::sessions::{self, Database};
+use crate::model::number::count;
+use crate::sessions::{self, Database, Salvaged};
 use crate::store::Store;
 use crate::timeline::PATIENCE;
 use crate::timeline::orphans::orphans;
 
 /// What the findings are about.
 const SUBJECT: &str = "database";
-
-/// The message of the diagnostic about rows that no repair could read.
-const ROWS_LOST: &str = "the session store was damaged, and rows of it are lost";
 
 /// Repairs the session store if it is damaged, or if a damaged one was set aside and nothing was recorded since.
 /// Returns what was done.
@@ -42,7 +39,8 @@ fn try_repair(store: &mut Store) -> Result<Vec<Finding>> {
         return Ok(Vec::new());
     }
     let directory = store.surroundings.directory.clone();
-    if source(store)?.is_none()
+    if !is_damaged(store)?
+        && unread(store)?.is_empty()
         && sessions::wrong_objects(store.database.connection())?.is_empty()
         && sessions::unfinished(&directory)?.is_empty()
         && orphans(store)?.is_empty()
@@ -63,9 +61,10 @@ fn try_repair(store: &mut Store) -> Result<Vec<Finding>> {
             )
         })
         .collect();
-    if let Some(source) = source(store)? {
-        findings.extend(salvage(store, &source).unwrap_or_else(|error| vec![failed(&error)]));
+    if is_damaged(store)? {
+        findings.extend(salvage(store).unwrap_or_else(|error| vec![failed(&error)]));
     }
+    findings.extend(take_over_all(store).unwrap_or_else(|error| vec![failed(&error)]));
     match store.database.write(sessions::mend_objects) {
         Ok(mended) => findings.extend(mended.iter().map(|name| {
             Finding::repaired(SUBJECT, format!(
@@ -79,44 +78,50 @@ fn try_repair(store: &mut Store) -> Result<Vec<Finding>> {
     Ok(findings)
 }
 
-fn salvage(store: &mut Store, source: &Path) -> Result<Vec<Finding>> {
+/// Returns whether the session store is damaged, or lacks a table. Fails if that cannot be found out.
+fn is_damaged(store: &Store) -> Result<bool> {
+    let connection = store.database.connection();
+    Ok(match sessions::complaint(connection) {
+        Err(error) if sessions::is_damage(&error) => true,
+        complaint => complaint?.is_some() || sessions::lacks_table(connection)?,
+    })
+}
+
+fn salvage(store: &mut Store) -> Result<Vec<Finding>> {
     let directory = store.surroundings.directory.clone();
-    let has_snapshots = holds(store.database.connection(), "snapshots").unwrap_or(false);
-    let replaces = has_snapshots && source != directory.join(DATABASE);
     // Before the new file takes its place: a repair must not bring back what a killed `forget` had begun to remove.
-    let take_out = |rows: &Connection| {
-        if replaces && !holds(rows, "messages")? {
-            let what = format!("cannot save what `{}` holds", source.display());
-            return Err(Error::failed(what).because("no message in it can be read"));
-        }
+    let salvaged = sessions::salvage(&directory, |rows| {
         forgetting::take_out_of_former(rows, &directory)
-    };
-    let salvaged = sessions::salvage(&directory, source, take_out)?;
-    // The open connection is that of the file that was set aside.
-    store.database = Database::open(&directory, store.surroundings.settings.durability)?;
-    let mut findings = vec![Finding::repaired(
-        SUBJECT,
-        format!(
-            "the session store was damaged: {} rows of `{}` could be read and are in a new one; the former one is `{}`",
-            salvaged.rows,
-            source.display(),
-            salvaged.set_aside.display()
-        ),
-    )];
-    findings.extend(salvaged.damaged.iter().map(|table| {
-        Finding::new(
-            FindingLevel::Warning,
-            SUBJECT,
-            format!("rows of `{table}` are lost"),
-        )
-    }));
+    })?;
+    reopen(store)?;
+    let message = format!(
+        "the session store was damaged: {} rows of it could be read and are in a new one; the former one is `{}`",
+        salvaged.rows,
+        salvaged.set_aside.display()
+    );
+    let mut findings = vec![Finding::repaired(SUBJECT, message)];
+    if salvaged.from_backup > 0 {
+        let rows = count(salvaged.from_backup, "row");
+        let message = format!("{rows} that could not be read are those of a backup");
+        findings.push(Finding::repaired(SUBJECT, message));
+    }
+    findings.extend(of_loss(&salvaged));
+    Ok(findings)
+}
+
+/// Opens the session store again: the open connection is that of the file that was set aside, or has older rows.
+fn reopen(store: &mut Store) -> Result<()> {
+    let surroundings = &store.surroundings;
+    store.database = Database::open(&surroundings.directory, surroundings.settings.durability)?;
+    Ok(())
+}
+
+/// Says what was lost or taken out.
+fn of_loss(salvaged: &Salvaged) -> Vec<Finding> {
+    let warning = |message: String| Finding::new(FindingLevel::Warning, SUBJECT, message);
+    let mut findings = Vec::new();
     if !salvaged.damaged.is_empty() {
-        store.diagnose(&sessions::Diagnostic {
-            level: sessions::DiagnosticLevel::Warning,
-            message: ROWS_LOST,
-            detail: Some(&format!("of {}", salvaged.damaged.join(", "))),
-            ..sessions::Diagnostic::default()
-        })?;
+        findings.push(warning(format!("rows of {} are lost", salvaged.lost())));
     }
     if salvaged.is_cut {
         let message =
@@ -126,45 +131,60 @@ fn salvage(store: &mut Store, source: &Path) -> Result<Vec<Finding>> {
                 "`ckpt-hook gc` removes the rest of it; `{}` holds it as well, and can be removed",
                 salvaged.set_aside.display()
             )),
-            ..Finding::new(FindingLevel::Warning, SUBJECT, message)
+            ..warning(message.to_owned())
         });
+    }
+    findings
+}
+
+/// Takes over what was set aside earlier and holds rows that are nowhere else. The caller holds the lock of upkeep.
+pub(super) fn take_over_all(store: &mut Store) -> Result<Vec<Finding>> {
+    let directory = store.surroundings.directory.clone();
+    let mut findings = Vec::new();
+    for source in unread(store)? {
+        let salvaged = sessions::add_former(&directory, &source, store.now(), |rows| {
+            forgetting::take_out_of_former(rows, &directory)
+        })?;
+        reopen(store)?;
+        let place = source.display();
+        if salvaged.rows == 0 && !salvaged.damaged.is_empty() {
+            let message = format!("nothing of `{place}` can be read that is not known");
+            findings.push(Finding::new(FindingLevel::Warning, SUBJECT, message));
+            continue;
+        }
+        if salvaged.rows > 0 {
+            let rows = count(salvaged.rows, "row");
+            findings.push(Finding {
+                hint: Some(
+                    "`ckpt-hook workspace` lists the histories; where another one continues, `ckpt-hook workspace adopt` exchanges them"
+                        .to_owned(),
+                ),
+                ..Finding::repaired(SUBJECT, format!("{rows} of `{place}` were taken over"))
+            });
+        }
+        findings.extend(of_loss(&salvaged));
     }
     Ok(findings)
 }
 
-/// Returns the database file to save rows from, if there is one.
-fn source(store: &Store) -> Result<Option<PathBuf>> {
-    let connection = store.database.connection();
-    let complaint = sessions::complaint(connection);
-    if complaint.is_ok_and(|complaint| complaint.is_none()) && !sessions::lacks_table(connection)? {
-        return set_aside(store);
-    }
-    Ok(Some(store.surroundings.directory.join(DATABASE)))
+fn unread(store: &Store) -> Result<Vec<PathBuf>> {
+    sessions::unread(store.database.connection(), &store.surroundings.directory)
 }
 
-/// Returns whether a table has rows.
-fn holds(connection: &Connection, table: &'static str) -> Result<bool> {
-    let sql = format!("SELECT EXISTS (SELECT 1 FROM {table})");
-    connection
-        .query_row(&sql, [], |row| row.get(0))
-        .context(|| "cannot read the session store")
-}
-
-/// Returns the damaged session store that was set aside last, if nothing was recorded since. What a repair left
-/// without a message does not count: the damaged file is the only one with their prompts.
+/// Returns the damaged session store that was set aside last, if nothing was recorded since: the snapshots are all that
+/// is left.
 pub(crate) fn set_aside(store: &Store) -> Result<Option<PathBuf>> {
     if store.is_missing {
         return Ok(None);
     }
-    let sql = "WITH has (sessions, snapshots, others, recovered, lost) AS (SELECT
-                 EXISTS (SELECT 1 FROM sessions), EXISTS (SELECT 1 FROM snapshots),
-                 EXISTS (SELECT 1 FROM messages) OR EXISTS (SELECT 1 FROM operations) OR EXISTS (SELECT 1 FROM labels),
-                 EXISTS (SELECT 1 FROM diagnostics WHERE message = ?1), EXISTS (SELECT 1 FROM diagnostics WHERE message = ?2))
-               SELECT NOT (sessions OR snapshots) OR NOT others AND (lost OR recovered AND NOT sessions) FROM has";
+    // Sessions whose messages were lost are not recorded since, either.
+    let sql = "SELECT NOT EXISTS (SELECT 1 FROM messages) AND NOT EXISTS (SELECT 1 FROM operations)
+                  AND NOT EXISTS (SELECT 1 FROM labels) AND (NOT EXISTS (SELECT 1 FROM sessions)
+                    OR EXISTS (SELECT 1 FROM diagnostics WHERE level = 'error' AND message LIKE 'the session store was damaged%'))";
     let is_empty: bool = store
         .database
         .connection()
-        .query_row(sql, [rebuild::RECOVERED, ROWS_LOST], |row| row.get(0))
+        .query_row(sql, [], |row| row.get(0))
         .context(|| "cannot read the session store")?;
     match is_empty {
         true => newest_damaged(store),

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use ckpt_schema::report::EventReport;
 use ckpt_schema::{Event, EventKind};
 use ckpt_store::error::{Error, ErrorKind, Result};
-use ckpt_store::sessions::{self, Diagnostic, DiagnosticLevel};
+use ckpt_store::sessions::{Diagnostic, DiagnosticLevel};
 use ckpt_store::{Settings, Store};
 
 use crate::agents::install::{self, SettingsPlace};
@@ -68,8 +68,6 @@ pub fn run(
         stdin::listen();
         return Ok(Recorded::nothing());
     }
-    // Only here: what it never gives back goes with this process.
-    sessions::keep_memory();
     let mut recorder = Recorder {
         surroundings,
         directory: store,

@@ -239,7 +239,7 @@ fn unused(store: &Store) -> Result<Option<Finding>> {
 /// Reports what the store takes, and how much room the disk has left.
 fn room(store: &Store) -> Result<Option<Finding>> {
     let directory = &store.surroundings.directory;
-    let taken = of_store(store)?.bytes;
+    let taken = of_store(store)?.limited();
     let most = store.surroundings.settings.max_store_size;
     let left = rustix::fs::statvfs(directory)
         // Not `f_bfree`: a part of that is kept for root.

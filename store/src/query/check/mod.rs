@@ -87,7 +87,9 @@ fn database(store: &Store) -> Result<Finding> {
 
 /// Names former session stores beside the one in use. They take room, and hold prompts.
 fn copies(store: &Store) -> Result<Option<Finding>> {
-    let copies = crate::sessions::copies(&store.surroundings.directory)?;
+    let mut copies = crate::sessions::copies(&store.surroundings.directory)?;
+    // These are taken and removed without anybody's help.
+    copies.retain(|copy| !copy.to_string_lossy().contains(names::BACKUP));
     Ok(named(&copies).map(|named| Finding {
         hint: Some("remove those that you no longer need".to_owned()),
         ..Finding::new(

@@ -124,6 +124,7 @@ fn run_and_note(
     let note = agreement.words();
     // Before the work: a run that is killed leaves this note, and is made up for within the hour.
     lock.set_note(&format!("{note} {UNFINISHED}\n"));
+    super::forget::finish_begun(store)?;
     let report = run(store, how)?;
     let is_finished = report.workspaces.iter().all(|row| row.skipped.is_none());
     if is_finished && agreement.is_confirmed {
@@ -160,6 +161,12 @@ pub(crate) fn in_background(store: &mut Store, place: &Place) -> Result<()> {
         priority: Priority::Background,
         ages: agreement.ages(note.as_deref().and_then(last_agreement).is_some()),
     };
+    // A damaged store is told of where it is opened and checked. It is packed all the same.
+    let _ = sessions::back_up(
+        &store.database,
+        &store.surroundings.directory,
+        store.surroundings.now_in_seconds(),
+    );
     match is_due(note.as_deref(), store.now()) {
         Some(true) => run_and_note(store, &lock, how, &agreement).map(drop),
         Some(false) => pack::join(place),
@@ -177,7 +184,7 @@ fn run(store: &mut Store, how: GcOptions) -> Result<GcReport> {
     let Judgement {
         judged,
         mut unmeasured,
-    } = judge(store, now, before.bytes, how)?;
+    } = judge(store, now, before.limited(), how)?;
     let mut report = GcReport {
         version: VERSION,
         dry_run: how.dry_run.is_dry(),
@@ -239,7 +246,7 @@ pub(crate) fn prunable_bytes(store: &Store, now: Milliseconds) -> Result<u64> {
         priority: Priority::Foreground,
         ages: Ages::by_clock(now),
     };
-    let Judgement { judged, .. } = judge(store, now, sizes::of_store(store)?.bytes, how)?;
+    let Judgement { judged, .. } = judge(store, now, sizes::of_store(store)?.limited(), how)?;
     let goes = |judged: &&Judged| matches!(judged.verdict, Retention::Goes(_));
     Ok(judged
         .iter()

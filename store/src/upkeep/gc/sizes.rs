@@ -8,7 +8,7 @@ use std::path::Path;
 use super::pack::Politeness;
 use super::{GcOptions, Priority};
 use crate::error::{Context, Error, ErrorKind, Result};
-use crate::fs::names::{self, CACHE, DAMAGED, DATABASE, GOING};
+use crate::fs::names::{self, BACKUP, CACHE, DAMAGED, DATABASE, GOING};
 use crate::fs::{layout, leftover, presence};
 use crate::model::entry::Roots;
 use crate::objects::borrowed;
@@ -24,6 +24,8 @@ pub(crate) struct Sizes {
     pub database: u64,
     pub objects: u64,
     pub caches: u64,
+    /// Copies of the session store. They are a part of `database`.
+    pub backups: u64,
     /// Files that have other names outside the store: in the user's repositories.
     pub shared: u64,
 }
@@ -60,6 +62,11 @@ pub(crate) fn of_store(store: &Store) -> Result<Sizes> {
 }
 
 impl Sizes {
+    /// Returns the bytes that a limit on the store's size is about: no history goes to make room for copies of rows.
+    pub fn limited(&self) -> u64 {
+        self.bytes.saturating_sub(self.backups)
+    }
+
     fn add(&mut self, path: &Path, bytes: u64, links: u64) {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         // Its blocks are the user's repository's, and removing it here frees nothing.
@@ -71,6 +78,9 @@ impl Sizes {
         self.files += 1;
         if name.starts_with(DATABASE) {
             self.database += bytes;
+            if name.starts_with(&format!("{DATABASE}{BACKUP}")) {
+                self.backups += bytes;
+            }
         } else if path.components().any(|part| part.as_os_str() == "objects") {
             self.objects += bytes;
         } else if name.starts_with(CACHE) {
