@@ -51,6 +51,16 @@ impl Environment {
         }
     }
 
+    /// Returns the environment of a server that an agent starts: the agent says which project it is for, and may start it
+    /// elsewhere.
+    pub fn in_project(self) -> Self {
+        let project = absolute("CLAUDE_PROJECT_DIR").filter(|project| project.is_dir());
+        Self {
+            current_directory: project.or(self.current_directory),
+            ..self
+        }
+    }
+
     /// Returns the store's directory: the one that is given, else `$CKPT_HOOK_HOME`, else the user's data folder.
     pub fn store_directory(&self, given: Option<&Path>) -> Result<PathBuf> {
         if let Some(path) = given.or(self.store.as_deref()) {
@@ -117,7 +127,7 @@ impl Environment {
 }
 
 /// The folder for programs' data in the home directory.
-const DATA_FOLDER: &str = if cfg!(target_os = "macos") {
+pub const DATA_FOLDER: &str = if cfg!(target_os = "macos") {
     "Library/Application Support"
 } else {
     ".local/share"
@@ -154,6 +164,16 @@ pub fn program_of(process: u32) -> Option<PathBuf> {
 /// Returns the path of this program.
 pub fn program() -> Result<PathBuf> {
     std::env::current_exe().context(|| "cannot find the path of this program")
+}
+
+/// Returns the directory that holds the machine's own files; `$CKPT_HOOK_TEST_MACHINE` of a debug build says so, because
+/// a test does not write into `/etc`.
+pub fn machine() -> PathBuf {
+    let given = match cfg!(debug_assertions) {
+        true => variable("CKPT_HOOK_TEST_MACHINE"),
+        false => None,
+    };
+    given.map_or_else(|| PathBuf::from("/"), PathBuf::from)
 }
 
 /// Returns an environment variable if it is set and not empty.

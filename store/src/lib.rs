@@ -37,7 +37,7 @@ use ckpt_schema::report;
 pub use error::{Error, ErrorKind, Result};
 pub use fs::disk::now as file_clock;
 pub use fs::names::{DATABASE, INSTALLED, TEMPORARY};
-pub use hints::{WatchLimits, serve as watch};
+pub use hints::WatchLimits;
 pub use ids::{LEAST as LEAST_OF_AN_ID, Prefixes};
 pub use model::request::{
     AskedBy, DryRun, Force, OnConflict, RedoRequest, RestoreRequest, RevertRequest, Unclear,
@@ -115,6 +115,20 @@ pub fn note_lost_event(directory: &Path, event: &Event, error: &Error, now: Mill
 /// Returns whether an error says that an event is in no row.
 pub fn is_lost(error: &Error) -> bool {
     record::lost::is_loss(error)
+}
+
+/// Watches the workspaces of a store that hooks ask about, as far as their snapshots hold them, until no hook asks any
+/// more or `end` becomes readable.
+///
+/// # Errors
+///
+/// If another process does this already, or the store cannot be written to.
+pub fn watch(
+    store: &Path,
+    limits: WatchLimits,
+    end: Option<std::os::fd::BorrowedFd<'_>>,
+) -> Result<()> {
+    hints::serve(store, limits, snapshot::seen, end)
 }
 
 impl Store {

@@ -175,21 +175,21 @@ fn the_list_shows_every_agent_in_one_table() {
         .run(&["install", "gemini-cli", "--project"], b"")
         .exits(0);
     expect![[r#"
-        agent        on this machine  user       project    proven on
-        claude-code  yes              installed  -          2.1.329
-        codex        no               -          -          0.169.0
-        gemini-cli   no               -          installed  0.61.0
-        qwen-code    no               -          -          0.24.4
-        copilot-cli  no               -          -          1.0.102
-        opencode     no               -          -          1.18.33
-        kilo         no               -          -          7.7.7
-        cline        no               -          -          3.0.65
-        pi           no               -          -          0.73.1
-        cursor       -                by hand    by hand    its documentation only
-        windsurf     -                by hand    by hand    its documentation only
-        droid        -                by hand    by hand    its documentation only
-        goose        -                by hand    by hand    its documentation only
-        vscode       -                by hand    by hand    its documentation only
+        agent        on this machine  user       project  proven on
+        claude-code  yes              installed  -        2.1.329
+        codex        no               -          -        0.169.0
+        gemini-cli   no               -          blocked  0.61.0
+        qwen-code    no               -          -        0.24.4
+        copilot-cli  no               -          -        1.0.102
+        opencode     no               -          -        1.18.33
+        kilo         no               -          -        7.7.7
+        cline        no               -          -        3.0.65
+        pi           no               -          -        0.73.1
+        cursor       -                by hand    by hand  its documentation only
+        windsurf     -                by hand    by hand  its documentation only
+        droid        -                by hand    by hand  its documentation only
+        goose        -                by hand    by hand  its documentation only
+        vscode       -                by hand    by hand  its documentation only
         note: claude-code: the version of Claude Code is unknown, so that only what every version reports is recorded: everything that it does for a message is one step: put `claude` on the PATH, and run `ckpt-hook install claude-code` again
         note: gemini-cli: Gemini CLI does not trust this project, and skips its hooks: run `gemini` in the project and trust it, or install with `--user`
     "#]]
@@ -295,7 +295,7 @@ fn doctor_tells_each_way_in_which_a_hook_is_not_called_as_it_should_be_and_what_
     fs::remove_file(world.path("ckpt-hook")).expect("ours");
     told(
         &[
-            "✗ claude-code: it calls a program that does not exist in `",
+            "✗ claude-code: it calls a program that does not exist or cannot be executed in `",
             again,
         ],
         1,

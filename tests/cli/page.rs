@@ -226,8 +226,8 @@ fn a_name_that_was_made_to_resolve_to_this_machine_is_refused() {
         None,
         Some("evil.example"),
         Some(&*format!("evil.example:{port}")),
-        Some(&*format!("localhost:{port}")),
-        Some("127.0.0.1"),
+        Some(&*format!("localhost.evil.example:{port}")),
+        Some("0.0.0.0"),
         Some(&*format!("127.0.0.1:{port}.evil.example")),
         Some(&*format!("127.0.0.1:{port}@evil.example")),
     ] {
@@ -241,6 +241,41 @@ fn a_name_that_was_made_to_resolve_to_this_machine_is_refused() {
     let mut twice = page.own_fields();
     twice.push(("Host", "evil.example".to_owned()));
     assert_eq!(page.request("POST /rpc", &twice, "{}").status, 403, "two");
+}
+
+/// ssh and editors forward a port of another machine to this one, and people call the loopback by its name.
+#[test]
+fn the_loopback_is_served_under_any_name_and_port() {
+    let world = played();
+    let page = Page::start(&world, &[]);
+    let port = page.host.trim_start_matches("127.0.0.1:").to_owned();
+    for host in [
+        format!("localhost:{port}"),
+        "localhost:8080".to_owned(),
+        "[::1]:9".to_owned(),
+    ] {
+        let fields = page
+            .own_fields()
+            .into_iter()
+            .map(|(name, value)| match name {
+                "Host" => (name, host.clone()),
+                "Origin" => (name, format!("http://{host}")),
+                _ => (name, value),
+            });
+        let fields: Vec<_> = fields.collect();
+        let answer = page.request("POST /enter", &fields, "{}");
+        assert_eq!(answer.status, 200, "{host}: {answer:?}");
+        let others = page
+            .own_fields()
+            .into_iter()
+            .map(|(name, value)| match name {
+                "Host" => (name, host.clone()),
+                _ => (name, value),
+            });
+        let others: Vec<_> = others.collect();
+        let answer = page.request("POST /enter", &others, "{}");
+        assert_eq!(answer.status, 403, "of another name: {answer:?}");
+    }
 }
 
 #[test]

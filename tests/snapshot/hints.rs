@@ -201,6 +201,54 @@ fn a_workspace_with_more_directories_than_the_limit_has_no_hints() {
     assert!(!token_file(&world).exists(), "it is not watched");
 }
 
+/// The kernel grants a user a limited number of watches.
+#[test]
+#[cfg(target_os = "linux")]
+fn no_watch_is_taken_for_what_is_out_of_view() {
+    let world = old_workspace();
+    world.write(".gitignore", "node_modules/\nbuilt/\n");
+    world.write("node_modules/left/lib/index.js", "x");
+    world.grow_old();
+    look(&world, false);
+    let is_watched = |path: &str| {
+        let inode = fs::metadata(world.root.join(path)).unwrap().ino();
+        let inode = format!(" ino:{inode:x} ");
+        let entries = fs::read_dir("/proc/self/fdinfo").unwrap().flatten();
+        let mut texts = entries.filter_map(|entry| fs::read_to_string(entry.path()).ok());
+        texts.any(|text| {
+            let mut lines = text.lines();
+            lines.any(|line| line.starts_with("inotify wd:") && line.contains(&inode))
+        })
+    };
+    let _watcher = Watcher::of(&world);
+    assert!(is_watched("a/b/c"), "it is in view");
+    for out in ["node_modules", "node_modules/left", "node_modules/left/lib"] {
+        assert!(!is_watched(out), "{out}");
+    }
+    // What comes later is watched until a look has told that it is out of view.
+    world.write("built/deep/one", "x");
+    world.write("new/deep/one", "x");
+    let end = Instant::now() + Duration::from_secs(60);
+    while is_watched("built/deep") || !is_watched("new/deep") {
+        look(&world, true);
+        assert!(Instant::now() < end, "only what is in view stays watched");
+    }
+    world.write("new/deep/two", "x");
+    assert_eq!(
+        look(&world, true).snapshot.tree.to_string(),
+        world.git_tree()
+    );
+    // Then all of it comes in view.
+    world.write(".gitignore", "nothing\n");
+    for round in 0..3 {
+        world.write("node_modules/left/lib/index.js", format!("{round}"));
+        world.write("built/deep/one", format!("{round}"));
+        let taken = look(&world, true);
+        assert_eq!(taken.snapshot.tree.to_string(), world.git_tree(), "{round}");
+        assert!(!taken.missed, "{round}");
+    }
+}
+
 #[test]
 fn a_watcher_ends_when_nobody_asks_and_a_second_one_is_refused() {
     let world = old_workspace();
@@ -262,6 +310,7 @@ fn where_the_kernel_grants_ten_watches_there_are_no_hints() {
             for number in 0..20 {
                 world.write(&format!("many/{number}/file"), "before");
             }
+            look(&world, false);
             let _watcher = Watcher::limited(&world, WatchLimits::default());
             for round in 0..3 {
                 world.write("many/7/file", format!("{round}"));
@@ -323,10 +372,12 @@ fn a_watcher_answers_nobody_but_its_own_user() {
     let socket = world.store.join("watch.sock");
     let metadata = world.root.metadata().unwrap();
     let root = world.root.to_str().unwrap();
+    let folder = token_file(&world).with_file_name("");
+    let folder = folder.to_str().unwrap();
     let ask = || {
         let mut stream = UnixStream::connect(&socket)?;
         let question = format!(
-            "ckpt-hook 1\0{}\0{}\0\0{root}\0",
+            "ckpt-hook 1\0{}\0{}\0\0{root}\0{folder}\0",
             metadata.dev(),
             metadata.ino()
         );

@@ -31,7 +31,8 @@ class AgentSettings(TypedDict):
     state: str
     """
     `absent`, `installed`, `outdated`, `hurried` (the timeout is shorter than the hook may take), `elsewhere`
-    (another binary is called), `doubled`, `moved` (the binary does not exist) or `broken`.
+    (another binary is called), `doubled`, `moved` (the binary does not exist or cannot be executed), `blocked` (the
+    agent does not call it: the notes say why) or `broken`.
     """
 
 
@@ -1250,6 +1251,29 @@ class UnclearReport(TypedDict):
     """
 
 
+class UnrecordedReport(TypedDict):
+    """
+    A conversation that an agent has on record, and of which no event came.
+    """
+
+    agent: str
+    """
+    The agent.
+    """
+    called: str
+    """
+    What people call it.
+    """
+    session: str
+    """
+    The agent's id of the session.
+    """
+    time: int
+    """
+    The time of its last entry.
+    """
+
+
 class WorkspaceParameters(TypedDict):
     """
     The parameters of `operations` and `unsubscribe`.
@@ -1284,6 +1308,10 @@ class AgentReport(TypedDict):
     """
     The lowest version with which anything is recorded; null if that is not known.
     """
+    managed: str | None
+    """
+    The administrator's file that calls the hook; null if there is none.
+    """
     notes: list[str]
     """
     What a user of this version should know: what is not recorded with it.
@@ -1308,6 +1336,10 @@ class AgentReport(TypedDict):
     version: str | None
     """
     The version on this machine; null if it is not known.
+    """
+    works: bool
+    """
+    Whether an event would arrive, as far as the agent's settings and the administrators' tell.
     """
 
 
@@ -3283,6 +3315,10 @@ class StatusReport(TypedDict):
     unprotected: list[str]
     """
     Steps that cannot be put back, and why.
+    """
+    unrecorded: list[UnrecordedReport]
+    """
+    The newest conversation of each agent in this workspace, by the agent's own records, if no event of it came.
     """
     version: Literal[1]
     """

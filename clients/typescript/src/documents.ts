@@ -1161,6 +1161,10 @@ export interface AgentReport {
    */
   lowest_version: string | null;
   /**
+   * The administrator's file that calls the hook; null if there is none.
+   */
+  managed: string | null;
+  /**
    * What a user of this version should know: what is not recorded with it.
    */
   notes: string[];
@@ -1185,6 +1189,10 @@ export interface AgentReport {
    * The version on this machine; null if it is not known.
    */
   version: string | null;
+  /**
+   * Whether an event would arrive, as far as the agent's settings and the administrators' tell.
+   */
+  works: boolean;
 }
 /**
  * Settings of an agent that the hook can be put into.
@@ -1204,7 +1212,8 @@ export interface AgentSettings {
   scope: string;
   /**
    * `absent`, `installed`, `outdated`, `hurried` (the timeout is shorter than the hook may take), `elsewhere`
-   * (another binary is called), `doubled`, `moved` (the binary does not exist) or `broken`.
+   * (another binary is called), `doubled`, `moved` (the binary does not exist or cannot be executed), `blocked` (the
+   * agent does not call it: the notes say why) or `broken`.
    */
   state: string;
 }
@@ -3030,6 +3039,10 @@ export interface StatusReport {
    */
   unprotected: string[];
   /**
+   * The newest conversation of each agent in this workspace, by the agent's own records, if no event of it came.
+   */
+  unrecorded: UnrecordedReport[];
+  /**
    * The version of the document's format.
    */
   version: 1;
@@ -3058,6 +3071,27 @@ export interface UnclearReport {
    * Why it is unclear.
    */
   reason: string;
+}
+/**
+ * A conversation that an agent has on record, and of which no event came.
+ */
+export interface UnrecordedReport {
+  /**
+   * The agent.
+   */
+  agent: string;
+  /**
+   * What people call it.
+   */
+  called: string;
+  /**
+   * The agent's id of the session.
+   */
+  session: string;
+  /**
+   * The time of its last entry.
+   */
+  time: number;
 }
 /**
  * `log --graph`.

@@ -9,10 +9,12 @@ pub mod own_command;
 pub mod payload;
 pub mod settings;
 pub mod told;
+pub mod transcripts;
 
 pub mod claude_code {
     pub mod install;
     pub mod payload;
+    mod policy;
 }
 pub mod cline {
     pub mod install;
@@ -21,6 +23,7 @@ pub mod cline {
 pub mod codex {
     pub mod install;
     pub mod payload;
+    mod policy;
     pub mod trust;
 }
 pub mod copilot_cli {

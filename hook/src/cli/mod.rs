@@ -35,8 +35,10 @@ pub mod commands {
     pub mod serve;
     pub mod snapshot;
     pub mod status;
+    pub mod store_place;
     pub mod ui;
     pub mod undo;
+    pub mod unrecorded;
     pub mod upkeep;
     pub mod watch;
     pub mod workspace;
@@ -101,6 +103,10 @@ fn run_to_code(words: &[OsString]) -> u8 {
     let arguments = match Arguments::read(words) {
         Ok(arguments) => arguments,
         Err(error) => return refuse(words, &surroundings, error),
+    };
+    let surroundings = match arguments.command {
+        Command::Serve(_) | Command::Mcp(_) => surroundings.in_project(),
+        _ => surroundings,
     };
     let config = config::read_or_tell(
         surroundings.config_file().as_deref(),

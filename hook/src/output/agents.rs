@@ -37,7 +37,9 @@ pub fn list(report: &AgentsReport, view: &View) -> String {
 /// Returns whether any part of the hook is there.
 fn is_there(agent: &AgentReport) -> bool {
     let mut settings = agent.settings.iter();
-    agent.package.is_some() || settings.any(|settings| settings.state != "absent")
+    agent.package.is_some()
+        || agent.managed.is_some()
+        || settings.any(|settings| settings.state != "absent")
 }
 
 fn row(agent: &AgentReport, paint: Paint) -> Vec<String> {
@@ -56,6 +58,14 @@ fn row(agent: &AgentReport, paint: Paint) -> Vec<String> {
     };
     let name = paint.strong(&safe(&agent.agent));
     let user = match (&agent.package, settings("user")) {
+        (None, Some(AgentSettings { state, .. }))
+            if state == "absent" && agent.managed.is_some() =>
+        {
+            paint.good("administrator")
+        }
+        (Some(_), Some(AgentSettings { state, .. })) if state == "absent" && !agent.works => {
+            paint.bad("package, blocked")
+        }
         (Some(_), Some(AgentSettings { state, .. })) if state == "absent" => paint.good("package"),
         (Some(_), settings @ Some(_)) => {
             format!("{}, {}", state(settings, paint), paint.warning("package"))
@@ -76,7 +86,7 @@ fn state(settings: Option<&AgentSettings>, paint: Paint) -> String {
         None => paint.faint("by hand"),
         Some("absent") => paint.faint("-"),
         Some("installed") => paint.good("installed"),
-        Some(state @ ("moved" | "broken")) => paint.bad(state),
+        Some(state @ ("moved" | "broken" | "blocked")) => paint.bad(state),
         Some(state) => paint.warning(&safe(state)),
     }
 }

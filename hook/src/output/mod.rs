@@ -71,6 +71,19 @@ impl View {
     }
 }
 
+/// A terminal counts as no larger than this. Its size is what the other end says, and a frame takes memory for each cell.
+pub const MOST_COLUMNS: u16 = 1_000;
+pub const MOST_ROWS: u16 = 500;
+
+/// Returns the lines and columns of a terminal, as far as they are used.
+pub fn size_of(terminal: &Term) -> (usize, usize) {
+    let (rows, columns) = terminal.size();
+    (
+        usize::from(rows.min(MOST_ROWS)),
+        usize::from(columns.min(MOST_COLUMNS)),
+    )
+}
+
 /// The indentation of the rest of a long line.
 const HANGING: usize = 2;
 
@@ -112,11 +125,11 @@ impl Output {
         };
         let lines = Term::stdout()
             .size_checked()
-            .map(|(lines, _)| usize::from(lines));
+            .map(|(lines, _)| usize::from(lines.min(MOST_ROWS)));
         // A pseudo-terminal whose size nobody set has 0 columns.
         let columns = |terminal: Term| {
             let size = terminal.is_term().then(|| terminal.size_checked())?;
-            size.map(|(_, columns)| usize::from(columns))
+            size.map(|(_, columns)| usize::from(columns.min(MOST_COLUMNS)))
                 .filter(|columns| *columns > 0)
         };
         let terminal = io::stdout().is_terminal();

@@ -57,6 +57,19 @@ pub fn render(report: &StatusReport, told: &[MessageReport], nothing: &str, view
         text.push_str(&line);
         text.push('\n');
     }
+    // Where nothing at all was recorded, that is said with it.
+    for one in report
+        .unrecorded
+        .iter()
+        .filter(|_| report.session.is_some())
+    {
+        text.push_str(&format!(
+            "{} {} worked here at {}, and nothing was recorded: `ckpt-hook doctor` checks why.\n",
+            paint.warning("!"),
+            safe(&one.called),
+            view.times.clock(one.time)
+        ));
+    }
     text + &problems
 }
 

@@ -41,6 +41,16 @@ impl TimeContext {
         }
     }
 
+    /// Returns the local time of today, "10:12", and otherwise with the date.
+    pub fn clock(&self, time: Milliseconds) -> String {
+        let text = self.format(time, MINUTES);
+        let today = self.format(self.now, MINUTES);
+        match (text.split_once(' '), today.split_once(' ')) {
+            (Some((date, clock)), Some((today, _))) if date == today => clock.to_owned(),
+            _ => text,
+        }
+    }
+
     /// Returns the local date and time with the offset.
     pub fn exact(&self, time: Milliseconds) -> String {
         self.format(time, SECONDS)

@@ -9,6 +9,7 @@ mod private_folder;
 pub mod programs;
 mod room;
 pub mod signals;
+pub mod starter;
 mod watchdog;
 
 pub use printed::printed;

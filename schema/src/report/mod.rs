@@ -47,7 +47,7 @@ pub use setup::{
     FindingLevel, InstallReport, PageReport, SettingReport, SettingSource, SettingsChange,
     SkippedAgent,
 };
-pub use status::{DiagnosticReport, StatusReport, UnclearReport};
+pub use status::{DiagnosticReport, StatusReport, UnclearReport, UnrecordedReport};
 pub use upkeep::{
     DuReport, DuRow, DuUnmeasured, ForgetReport, ForgetWorkspace, GcReport, GcSession, GcWorkspace,
 };

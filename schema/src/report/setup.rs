@@ -212,6 +212,12 @@ pub struct AgentReport {
     /// The file that shows that our package is installed in the agent; null if it is not.
     #[serde(default)]
     pub package: Option<String>,
+    /// The administrator's file that calls the hook; null if there is none.
+    #[serde(default)]
+    pub managed: Option<String>,
+    /// Whether an event would arrive, as far as the agent's settings and the administrators' tell.
+    #[serde(default)]
+    pub works: bool,
     /// What a user of this version should know: what is not recorded with it.
     #[serde(default)]
     pub notes: Vec<String>,
@@ -227,7 +233,8 @@ pub struct AgentSettings {
     /// The file.
     pub file: String,
     /// `absent`, `installed`, `outdated`, `hurried` (the timeout is shorter than the hook may take), `elsewhere`
-    /// (another binary is called), `doubled`, `moved` (the binary does not exist) or `broken`.
+    /// (another binary is called), `doubled`, `moved` (the binary does not exist or cannot be executed), `blocked` (the
+    /// agent does not call it: the notes say why) or `broken`.
     pub state: String,
     /// Why it may not work although it is installed.
     pub notes: Vec<String>,

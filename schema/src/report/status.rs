@@ -34,6 +34,9 @@ pub struct StatusReport {
     /// `workspace adopt` takes one over by its `id`.
     #[serde(default)]
     pub adoptable: Vec<WorkspaceReport>,
+    /// The newest conversation of each agent in this workspace, by the agent's own records, if no event of it came.
+    #[serde(default)]
+    pub unrecorded: Vec<UnrecordedReport>,
     /// Steps that have started and not finished, of all sessions of the workspace.
     pub open_steps: u64,
     /// Sessions of the workspace with a tool at work, by agent and session.
@@ -88,4 +91,17 @@ pub struct DiagnosticReport {
     pub message: String,
     /// The causes.
     pub detail: Option<String>,
+}
+
+/// A conversation that an agent has on record, and of which no event came.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct UnrecordedReport {
+    /// The agent.
+    pub agent: String,
+    /// What people call it.
+    pub called: String,
+    /// The agent's id of the session.
+    pub session: String,
+    /// The time of its last entry.
+    pub time: i64,
 }

@@ -1,6 +1,6 @@
 //! Remembers what may have changed since a moment, in bounded memory. What is forgotten counts as a change anywhere.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use super::protocol::ChangedPlaces;
 
@@ -64,6 +64,7 @@ impl ChangeTimes {
         let places = ChangedPlaces {
             directories: later(&self.directories),
             trees: later(&self.trees),
+            left_out: BTreeSet::new(),
         };
         (places.directories.len() + places.trees.len() <= MOST_TOLD).then_some(places)
     }

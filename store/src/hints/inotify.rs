@@ -4,7 +4,7 @@
 //! A directory is watched before it is read, so that nothing is missed in between. If something cannot be watched, or
 //! is reported only in part, the watch ends: then anything may have changed.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
@@ -13,8 +13,8 @@ use rustix::fs::inotify::{self, CreateFlags, ReadFlags, Reader, WatchFlags};
 use rustix::io::Errno;
 
 use super::protocol::{Answer, WatchToken};
-use super::watched::{WatchEnd, WatchedRoot};
-use crate::model::path::join;
+use super::watched::{SeenDirectories, WatchEnd, WatchedRoot};
+use crate::model::path::{is_below, join};
 
 /// The events of a directory and its entries that are of interest.
 const OF_INTEREST: WatchFlags = WatchFlags::MODIFY
@@ -35,25 +35,93 @@ pub(super) struct WatchTree {
     paths: HashMap<i32, Vec<u8>>,
     numbers: BTreeMap<Vec<u8>, i32>,
     most: usize,
+    seen: SeenDirectories,
+    /// The directories that came, with the moment, until a look has told whether they are in view.
+    young: Vec<(Vec<u8>, u64)>,
+    /// The moment up to which a look has seen all.
+    looked: Option<u64>,
+    /// Whether something may be left out that came before the watch began, and is in view.
+    is_new: bool,
 }
 
 impl WatchTree {
-    /// Watches a directory and everything below it, up to `most` directories. The kernel's queue is all that this
+    /// Watches a directory and what was seen below it, up to `most` directories. The kernel's queue is all that this
     /// needs, and not the store.
-    pub fn watch(root: WatchedRoot, most: usize, _store: &Path) -> Result<Self, WatchEnd> {
+    pub fn watch(
+        root: WatchedRoot,
+        most: usize,
+        _store: &Path,
+        seen: SeenDirectories,
+    ) -> Result<Self, WatchEnd> {
         let flags = CreateFlags::NONBLOCK | CreateFlags::CLOEXEC;
+        let known = (seen.read)(&seen.folder);
         let mut tree = Self {
             root,
             queue: inotify::init(flags).map_err(|_| WatchEnd)?,
             paths: HashMap::new(),
             numbers: BTreeMap::new(),
             most,
+            seen,
+            young: Vec::new(),
+            looked: None,
+            is_new: true,
         };
-        tree.add(b"")?;
+        tree.add(b"", known.as_ref())?;
         match tree.numbers.contains_key(&b""[..]) {
             true => Ok(tree),
             false => Err(WatchEnd),
         }
+    }
+
+    /// Takes in the events that were told by now, and ends the watch of what a look since has not seen.
+    pub fn keep_up(&mut self) -> Result<(), WatchEnd> {
+        self.take_in()?;
+        let Some(looked) = self.looked.take() else {
+            return Ok(());
+        };
+        let is_due = |young: &mut (Vec<u8>, u64)| young.1 <= looked;
+        let due: Vec<_> = self.young.extract_if(.., is_due).collect();
+        if due.is_empty() && !self.is_new {
+            return Ok(());
+        }
+        let Some(known) = (self.seen.read)(&self.seen.folder) else {
+            return Ok(());
+        };
+        self.is_new = false;
+        for (path, _) in due {
+            for unseen in self.topmost_unseen(&path, &known) {
+                self.drop_tree(&unseen);
+                self.root.left_out.insert(unseen);
+            }
+        }
+        let came_in_view: Vec<_> = self.root.left_out.intersection(&known).cloned().collect();
+        for path in came_in_view {
+            self.root.left_out.remove(&path);
+            self.add(&path, Some(&known))?;
+            self.root.changes.in_tree(&path);
+        }
+        Ok(())
+    }
+
+    /// Returns the watched directories at and below a path that a look has not seen, without those below them.
+    fn topmost_unseen(&self, path: &[u8], known: &BTreeSet<Vec<u8>>) -> Vec<Vec<u8>> {
+        let mut unseen: Vec<Vec<u8>> = Vec::new();
+        for below in self.at_and_below(path) {
+            let is_covered = unseen.last().is_some_and(|last| is_below(below, last));
+            if !is_covered && !known.contains(below) {
+                unseen.push(below.clone());
+            }
+        }
+        unseen
+    }
+
+    /// Returns the watched directories at and below a path: that itself, and then those below, by path.
+    fn at_and_below(&self, path: &[u8]) -> impl Iterator<Item = &Vec<u8>> {
+        let start = [path, b"/"].concat();
+        let own = self.numbers.get_key_value(path).map(|(own, _)| own);
+        let below = self.numbers.range(start.clone()..).map(|(below, _)| below);
+        own.into_iter()
+            .chain(below.take_while(move |below| below.starts_with(&start)))
     }
 
     /// Returns the next events, or `None` if there are no more for now.
@@ -113,25 +181,28 @@ impl WatchTree {
         let comes = what.intersects(ReadFlags::CREATE | ReadFlags::MOVED_TO);
         let goes = what.intersects(ReadFlags::DELETE | ReadFlags::MOVED_FROM);
         // A directory that could not be entered may be open now.
-        let opens = what.contains(ReadFlags::ATTRIB) && !self.numbers.contains_key(path);
+        let is_known = self.numbers.contains_key(path) || self.root.left_out.contains(path);
+        let opens = what.contains(ReadFlags::ATTRIB) && !is_known;
         if comes || goes {
             // A watch follows its inode: after a move, its events would be reported for the old path.
             self.drop_tree(path);
         }
         if comes || opens {
-            self.add(path)?;
+            self.add(path, None)?;
         }
         if comes || goes || opens {
             self.root.changes.in_tree(path);
+            self.young.retain(|(young, _)| young != path);
+            self.young.push((path.to_vec(), self.root.changes.now()));
         } else {
             self.root.changes.in_directory(path);
         }
         Ok(())
     }
 
-    /// Watches a directory, reads it, and goes on with its subdirectories. One that is gone again, or cannot be
-    /// entered, is left out: the one above gets an event when that changes.
-    fn add(&mut self, path: &[u8]) -> Result<(), WatchEnd> {
+    /// Watches a directory, reads it, and goes on with its subdirectories, or with those that are known. One that is
+    /// gone again, or cannot be entered, is passed over: the one above gets an event when that changes.
+    fn add(&mut self, path: &[u8], known: Option<&BTreeSet<Vec<u8>>>) -> Result<(), WatchEnd> {
         let mut open = vec![path.to_vec()];
         while let Some(path) = open.pop() {
             let number = match inotify::add_watch(&self.queue, self.root.at(&path), OF_INTEREST) {
@@ -150,23 +221,23 @@ impl WatchTree {
             if self.numbers.len() > self.most {
                 return Err(WatchEnd);
             }
-            open.extend(self.root.read(&path)?);
+            let below = self.root.read(&path)?.into_iter();
+            let is_known = |path: &Vec<u8>| known.is_none_or(|known| known.contains(path));
+            let (wanted, rest): (Vec<_>, Vec<_>) = below.partition(is_known);
+            open.extend(wanted);
+            self.root.left_out.extend(rest);
         }
         Ok(())
     }
 
     /// Ends the watch of a directory and of everything that was below it.
     fn drop_tree(&mut self, path: &[u8]) {
-        let start = [path, b"/"].concat();
-        let below = self
-            .numbers
-            .range(start.clone()..)
-            .take_while(|(below, _)| below.starts_with(&start));
-        let own = self.numbers.get_key_value(path);
-        let gone: Vec<(Vec<u8>, i32)> = below
-            .chain(own)
-            .map(|(path, number)| (path.clone(), *number))
+        let gone: Vec<(Vec<u8>, i32)> = self
+            .at_and_below(path)
+            .filter_map(|path| Some((path.clone(), *self.numbers.get(path)?)))
             .collect();
+        let is_kept = |left_out: &Vec<u8>| left_out != path && !is_below(left_out, path);
+        self.root.left_out.retain(is_kept);
         for (path, number) in gone {
             // The kernel may have ended it already.
             let _ = inotify::remove_watch(&self.queue, number);
@@ -198,6 +269,9 @@ impl WatchTree {
     pub fn answer(&mut self, token: Option<&WatchToken>) -> Result<Answer, WatchEnd> {
         self.take_in()?;
         self.root.check()?;
+        let own = token.filter(|token| self.root.knows(token));
+        // What came until then is in the snapshot that the token belongs to, or not in view.
+        self.looked = own.map(|token| token.sequence).or(self.looked);
         Ok(self.root.answer(token))
     }
 

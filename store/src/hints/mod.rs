@@ -6,11 +6,14 @@
 //! everything if it gets no answer.
 //!
 //! ```text
-//! question   `ckpt-hook 1` device inode token root             each ends with a zero byte; a missing token is empty
+//! question   `ckpt-hook 1` device inode token root folder      each ends with a zero byte; a missing token is empty
 //! answer     `ckpt-hook 1` token `all` `end`                   anything may have changed
-//!            `ckpt-hook 1` token `some` (`d`PATH|`t`PATH)* `end`   in these directories, and in these trees
+//!            `ckpt-hook 1` token `some` (`d`PATH|`t`PATH|`l`PATH)* `end`   in these directories and trees; `l` is not watched
 //! token      32 hexadecimal digits of the watch, and a number: what came until then was seen
 //! ```
+//!
+//! What no snapshot held is not watched: the folder of the workspace's snapshots says which directories the last look
+//! saw. Should one that is left out come in view, a hook that knows it looks at it each time.
 
 mod ask;
 mod changes;

@@ -19,7 +19,7 @@ use notify::event::{CreateKind, ModifyKind, RemoveKind};
 use notify::{Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher};
 
 use super::protocol::{Answer, WatchToken};
-use super::watched::{WatchEnd, WatchedRoot};
+use super::watched::{SeenDirectories, WatchEnd, WatchedRoot};
 use crate::fs::layout::make_private;
 use crate::fs::names::WATCH_MARKS;
 use crate::model::path::parent;
@@ -43,8 +43,13 @@ pub(super) struct EventTree {
 
 impl EventTree {
     /// Watches a directory and everything below it, up to `most` directories. `store` is where the files are written
-    /// that are waited for.
-    pub fn watch(root: WatchedRoot, most: usize, store: &Path) -> Result<Self, WatchEnd> {
+    /// that are waited for. The system watches what is not in view, too.
+    pub fn watch(
+        root: WatchedRoot,
+        most: usize,
+        store: &Path,
+        _seen: SeenDirectories,
+    ) -> Result<Self, WatchEnd> {
         let folder = store.join(WATCH_MARKS);
         make_private(&folder).map_err(|_| WatchEnd)?;
         let [real, folder] = [&root.at(b""), &folder].map(|path| path.canonicalize());
@@ -83,6 +88,11 @@ impl EventTree {
         let read = tree.root.read_all(b"")?;
         // Not the system's limit: a workspace with so many is looked at without hints everywhere.
         (read <= most).then_some(tree).ok_or(WatchEnd)
+    }
+
+    /// Takes in the events that were told by now.
+    pub fn keep_up(&mut self) -> Result<(), WatchEnd> {
+        self.take_in()
     }
 
     /// Makes an event and waits for it. Returns whether it came in time.

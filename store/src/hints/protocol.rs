@@ -41,6 +41,8 @@ pub(crate) struct ChangedPlaces {
     pub directories: BTreeSet<Vec<u8>>,
     /// Directories that may have changed with everything below them.
     pub trees: BTreeSet<Vec<u8>>,
+    /// Directories that are not watched, because no snapshot held any of them.
+    pub left_out: BTreeSet<Vec<u8>>,
 }
 
 /// A question: what may have changed in a directory since a token?
@@ -52,10 +54,12 @@ pub(crate) struct Question<'a> {
     pub token: Option<WatchToken>,
     /// The directory's path.
     pub root: &'a [u8],
+    /// The folder with what is known of its snapshots.
+    pub folder: &'a [u8],
 }
 
 impl<'a> Question<'a> {
-    /// Returns the question as fields that each end with a NUL byte: the version, device, inode, token and path.
+    /// Returns the question as fields that each end with a NUL byte: the version, device, inode, token and paths.
     pub fn encode(&self) -> Vec<u8> {
         let token = self
             .token
@@ -64,7 +68,8 @@ impl<'a> Question<'a> {
             .unwrap_or_default();
         let (device, inode) = self.identity;
         let numbers = format!("{device}\0{inode}\0{token}\0");
-        [MAGIC, b"\0", numbers.as_bytes(), self.root, b"\0"].concat()
+        let paths = [self.root, b"\0", self.folder, b"\0"].concat();
+        [MAGIC, b"\0", numbers.as_bytes(), &paths].concat()
     }
 
     /// Reads what [`Question::encode`] wrote.
@@ -73,12 +78,13 @@ impl<'a> Question<'a> {
         let mut number = || text(fields.next()?)?.parse().ok();
         let identity = (number()?, number()?);
         let token = token(fields.next()?)?;
-        let root = fields.next()?;
-        let is_path = root.starts_with(b"/") && fields.next().is_none();
-        is_path.then_some(Self {
+        let (root, folder) = (fields.next()?, fields.next()?);
+        let are_paths = root.starts_with(b"/") && folder.starts_with(b"/");
+        (are_paths && fields.next().is_none()).then_some(Self {
             identity,
             token,
             root,
+            folder,
         })
     }
 }
@@ -94,7 +100,7 @@ pub(crate) struct Answer {
 
 impl Answer {
     /// Returns the answer as fields that each end with a NUL byte: the version, the token, `all` or `some`, a field for
-    /// each place that begins with `d` or `t`, and `end`, without which it was cut off.
+    /// each place that begins with `d`, `t` or `l`, and `end`, without which it was cut off.
     pub fn encode(&self) -> Vec<u8> {
         let token = self
             .token
@@ -109,7 +115,8 @@ impl Answer {
         bytes.extend_from_slice(b"some\0");
         let directories = places.directories.iter().map(|path| (b'd', path));
         let trees = places.trees.iter().map(|path| (b't', path));
-        for (kind, path) in directories.chain(trees) {
+        let left_out = places.left_out.iter().map(|path| (b'l', path));
+        for (kind, path) in directories.chain(trees).chain(left_out) {
             bytes.push(kind);
             bytes.extend_from_slice(path);
             bytes.push(0);
@@ -129,6 +136,7 @@ impl Answer {
                 (b"end", _) => break,
                 ([b'd', path @ ..], true) => drop(places.directories.insert(path.to_vec())),
                 ([b't', path @ ..], true) => drop(places.trees.insert(path.to_vec())),
+                ([b'l', path @ ..], true) => drop(places.left_out.insert(path.to_vec())),
                 _ => return None,
             }
         }
@@ -177,6 +185,7 @@ mod tests {
         let places = ChangedPlaces {
             directories: paths(&[b"", b"end", b"a/\xff b\n"]),
             trees: paths(&[b"t", b"all"]),
+            left_out: paths(&[b"node_modules", b"l"]),
         };
         [
             Answer::default(),
@@ -198,6 +207,7 @@ mod tests {
                 identity: (u64::MAX, 2),
                 token,
                 root: b"/a\n \xff",
+                folder: b"/store/workspaces/1",
             };
             assert_eq!(Question::decode(&question.encode()), Some(question.clone()));
         }

@@ -14,7 +14,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use super::WatchTree;
 use super::peer::peer_user;
 use super::protocol::{Answer, Question};
-use super::watched::{WatchEnd, WatchedRoot};
+use super::watched::{Seen, SeenDirectories, WatchEnd, WatchedRoot};
 use crate::error::{Context, Error, Result};
 use crate::fs::layout;
 use crate::fs::names::WATCH_SOCKET;
@@ -53,7 +53,12 @@ impl Default for WatchLimits {
 /// Watches the workspaces of a store that it is asked about, until nobody asks any more or `end` becomes readable.
 ///
 /// Fails if another process does this already.
-pub fn serve(store: &Path, limits: WatchLimits, end: Option<BorrowedFd<'_>>) -> Result<()> {
+pub fn serve(
+    store: &Path,
+    limits: WatchLimits,
+    seen: Seen,
+    end: Option<BorrowedFd<'_>>,
+) -> Result<()> {
     let store = prepare(store)?;
     let Some(_lock) = layout::lock_watcher(&store)? else {
         return Err(Error::failed(format!(
@@ -77,6 +82,7 @@ pub fn serve(store: &Path, limits: WatchLimits, end: Option<BorrowedFd<'_>>) -> 
         limits,
         mounts: Mounts::open()?,
         trees: Vec::new(),
+        seen,
         wanted: Vec::new(),
         refused: Vec::new(),
         asked: Instant::now(),
@@ -93,8 +99,10 @@ struct WatcherServer {
     limits: WatchLimits,
     mounts: Mounts,
     trees: Vec<(WatchTree, Instant)>,
-    /// What was asked about and is not watched yet. It is added later, so that nobody waits for it.
-    wanted: Vec<(PathBuf, (u64, u64))>,
+    seen: Seen,
+    /// What was asked about and is not watched yet, with the folder of its snapshots. It is added later, so that nobody
+    /// waits for it.
+    wanted: Vec<(PathBuf, (u64, u64), PathBuf)>,
     /// What cannot be watched. Trying again at each question would cost as much as a look.
     refused: Vec<(PathBuf, (u64, u64))>,
     /// The time of the last question.
@@ -118,10 +126,13 @@ impl WatcherServer {
             // watch.
             let limit = self.limits.idle;
             self.trees
-                .retain_mut(|(tree, asked)| tree.take_in().is_ok() && asked.elapsed() < limit);
+                .retain_mut(|(tree, asked)| tree.keep_up().is_ok() && asked.elapsed() < limit);
             // Only after the answers: reading a large tree takes longer than a hook waits.
-            for (root, identity) in std::mem::take(&mut self.wanted) {
-                self.watch(&root, identity);
+            for (root, identity, folder) in std::mem::take(&mut self.wanted) {
+                // Before the first look has ended, nobody knows what is in view.
+                if (self.seen)(&folder).is_some() {
+                    self.watch(&root, identity, folder);
+                }
             }
         }
         Ok(())
@@ -178,15 +189,20 @@ impl WatcherServer {
             // What could not be watched may be on another file system by now.
             self.refused.clear();
         }
-        let root = PathBuf::from(std::ffi::OsStr::from_bytes(question.root));
+        let path = |bytes| PathBuf::from(std::ffi::OsStr::from_bytes(bytes));
+        let root = path(question.root);
         let known = self
             .trees
             .iter()
             .position(|(tree, _)| tree.root().is_of(&root, question.identity));
         let Some(known) = known else {
             let asked_for = (root, question.identity);
-            if !self.wanted.contains(&asked_for) && !self.refused.contains(&asked_for) {
-                self.wanted.push(asked_for);
+            let is_wanted = |(root, identity, _): &(PathBuf, _, _)| {
+                (root, identity) == (&asked_for.0, &asked_for.1)
+            };
+            if !self.wanted.iter().any(is_wanted) && !self.refused.contains(&asked_for) {
+                let (root, identity) = asked_for;
+                self.wanted.push((root, identity, path(question.folder)));
             }
             return Answer::default();
         };
@@ -199,7 +215,7 @@ impl WatcherServer {
     }
 
     /// Begins to watch a workspace. If there are too many, it replaces the one whose last question is the oldest.
-    fn watch(&mut self, root: &Path, identity: (u64, u64)) {
+    fn watch(&mut self, root: &Path, identity: (u64, u64), folder: PathBuf) {
         // Drop the watch of what was at this path before.
         self.trees.retain(|(tree, _)| !tree.root().is_at(root));
         if self.trees.len() >= self.limits.workspaces {
@@ -207,7 +223,7 @@ impl WatcherServer {
             let oldest = (0..self.trees.len()).min_by_key(|place| self.trees[*place].1);
             oldest.map(|place| self.trees.swap_remove(place));
         }
-        match self.begin(root, identity) {
+        match self.begin(root, identity, folder) {
             Ok(tree) => self.trees.push((tree, Instant::now())),
             Err(_) => {
                 // The newest first, in bounded memory.
@@ -217,9 +233,16 @@ impl WatcherServer {
         }
     }
 
-    fn begin(&self, path: &Path, identity: (u64, u64)) -> std::result::Result<WatchTree, WatchEnd> {
+    fn begin(
+        &self,
+        path: &Path,
+        identity: (u64, u64),
+        folder: PathBuf,
+    ) -> std::result::Result<WatchTree, WatchEnd> {
         let root = WatchedRoot::new(path, identity)?;
-        WatchTree::watch(root, self.limits.directories, &self.store)
+        let read = self.seen;
+        let seen = SeenDirectories { folder, read };
+        WatchTree::watch(root, self.limits.directories, &self.store, seen)
     }
 }
 

@@ -26,6 +26,18 @@ const OVERLAY: i64 = 0x794c_7630;
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct WatchEnd;
 
+/// Returns the directories that the last look at a workspace saw, from the folder of its snapshots; `None` if there was
+/// none.
+pub type Seen = fn(&Path) -> Option<BTreeSet<Vec<u8>>>;
+
+/// What the last look at a workspace saw.
+pub(super) struct SeenDirectories {
+    /// The folder of its snapshots.
+    pub folder: PathBuf,
+    /// Reads it.
+    pub read: Seen,
+}
+
 /// A directory that is watched with everything below it.
 pub(super) struct WatchedRoot {
     path: PathBuf,
@@ -35,6 +47,8 @@ pub(super) struct WatchedRoot {
     name: String,
     /// The directories with files that have several names.
     linked: BTreeSet<Vec<u8>>,
+    /// The directories that are not watched. They are in every answer, because a later look may see them.
+    pub left_out: BTreeSet<Vec<u8>>,
     /// Where something may have changed, and when.
     pub changes: ChangeTimes,
 }
@@ -48,6 +62,7 @@ impl WatchedRoot {
             identity,
             name: Uuid::new_v4().simple().to_string(),
             linked: BTreeSet::new(),
+            left_out: BTreeSet::new(),
             changes: ChangeTimes::default(),
         };
         root.check()?;
@@ -86,6 +101,7 @@ impl WatchedRoot {
         let places = moment.and_then(|token| self.changes.since(token.sequence));
         let with_linked = |places: ChangedPlaces| ChangedPlaces {
             directories: places.directories.union(&self.linked).cloned().collect(),
+            left_out: self.left_out.clone(),
             ..places
         };
         Answer {
@@ -152,6 +168,11 @@ impl WatchedRoot {
         (self.linked.len() <= MOST_LINKED)
             .then_some(())
             .ok_or(WatchEnd)
+    }
+
+    /// Returns whether a token is one of this watch.
+    pub fn knows(&self, token: &WatchToken) -> bool {
+        token.watch == self.name
     }
 
     /// Forgets what was read of a directory that is gone.

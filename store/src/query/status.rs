@@ -144,6 +144,7 @@ fn empty(workspace: &Path) -> StatusReport {
         redo: false,
         also_reverted: Vec::new(),
         adoptable: Vec::new(),
+        unrecorded: Vec::new(),
         open_steps: 0,
         agents_at_work: Vec::new(),
         first_snapshot_goes_on: false,

@@ -51,7 +51,7 @@ pub use request::{Request, Taken};
 pub(crate) use rules::{PathPattern, PathPatterns};
 pub(crate) use scan::directory::IGNORED_NAMES;
 pub(crate) use settle::Settled;
-pub(crate) use take::boot;
+pub(crate) use take::{boot, seen};
 pub use times::Times;
 use view::SnapshotView;
 

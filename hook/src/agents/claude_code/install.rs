@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use ckpt_store::error::Result;
 
+use super::policy;
 use crate::agents::settings::advice::{self, Advice};
 use crate::agents::settings::commands::{self, Form};
 use crate::agents::settings::content::SettingsFile;
@@ -49,6 +50,8 @@ pub const TARGET: AgentTarget = AgentTarget {
         byte_order_mark: true,
     }),
     check: Some(check),
+    policy: policy::policy,
+    reads_above: false,
     notes: &["an open session of Claude Code may call the hook only after a restart"],
     project_notes: &[],
 };
@@ -140,17 +143,20 @@ fn settings_files(place: &SettingsPlace<'_>) -> [PathBuf; 3] {
 /// Warns of hooks that are switched off, and of a version that could not be found: only what every version knows is
 /// written for it.
 fn check(_: SettingsScope, place: &SettingsPlace<'_>, _: &Path, text: &str) -> Result<Vec<Advice>> {
-    let mut advice = advice::switched_off(&settings_files(place));
+    let mut advice = match policy::sets_switch(place) {
+        true => Vec::new(),
+        false => advice::switched_off(&settings_files(place)),
+    };
     let missing = missing_events(place, text)?;
     if TARGET.version(place).is_none() && missing.contains(&STEP_END) {
-        advice.push(Advice {
-            message: format!(
+        advice.push(Advice::remark(
+            format!(
                 "the version of Claude Code is unknown, so that only what every version reports is recorded, without {}: \
                  everything that it does for a message is one step",
                 listed(&missing)
             ),
-            hint: "put `claude` on the PATH, and run `ckpt-hook install claude-code` again".to_owned(),
-        });
+            "put `claude` on the PATH, and run `ckpt-hook install claude-code` again",
+        ));
     }
     Ok(advice)
 }
@@ -188,11 +194,13 @@ pub fn advice_on_running(place: &SettingsPlace<'_>, program: &Path) -> Option<Ad
         .filter(|event| version >= since(event))
         .collect();
     let folder = program.parent()?.display();
-    (!missing.is_empty()).then(|| Advice {
-        message: format!(
-            "Claude Code {version} reports {}, and the hook is not called for it",
-            listed(&missing)
-        ),
-        hint: format!("`PATH={folder}:$PATH ckpt-hook install claude-code` adds what is missing"),
+    (!missing.is_empty()).then(|| {
+        Advice::remark(
+            format!(
+                "Claude Code {version} reports {}, and the hook is not called for it",
+                listed(&missing)
+            ),
+            format!("`PATH={folder}:$PATH ckpt-hook install claude-code` adds what is missing"),
+        )
     })
 }

@@ -8,6 +8,7 @@ use crate::agents::settings::command;
 use crate::agents::settings::content::SettingsFile;
 use crate::agents::settings::own_file::OwnFile;
 use crate::agents::settings::place::{SettingsPlace, SettingsScope};
+use crate::agents::settings::policy::Policy;
 use crate::agents::settings::target::AgentTarget;
 use crate::agents::settings::version::{AgentVersion, AgentVersions};
 
@@ -29,6 +30,8 @@ pub const TARGET: AgentTarget = AgentTarget {
     follow: None,
     dialect: None,
     check: None,
+    policy: |_| Policy::default(),
+    reads_above: true,
     notes: &["Cline does not send the prompt of most messages, so these have no text in the log"],
     project_notes: &[],
 };

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use ckpt_store::error::Result;
 
+use super::policy;
 use super::trust::{self, Trust};
 use crate::agents::settings::advice::Advice;
 use crate::agents::settings::commands::{self, Form};
@@ -44,6 +45,8 @@ pub const TARGET: AgentTarget = AgentTarget {
         byte_order_mark: false,
     }),
     check: Some(check),
+    policy: policy::policy,
+    reads_above: true,
     notes: &[],
     project_notes: &[],
 };
@@ -125,7 +128,7 @@ fn config(place: &SettingsPlace<'_>) -> PathBuf {
 }
 
 /// Warns if Codex does not trust the installed handlers and this change does not make it, if it does not trust the
-/// project, or if hooks are switched off.
+/// project, or if the user switched our handlers off.
 fn check(
     scope: SettingsScope,
     place: &SettingsPlace<'_>,
@@ -138,32 +141,26 @@ fn check(
     );
     let trust = Trust::in_handlers(hooks_json, &positions(text)?);
     let mut advice = Vec::new();
-    if let Some(name) = trust::switch_that_is_off(&config) {
-        advice.push(Advice {
-            message: format!("`features.{name}` turns every hook off"),
-            hint: format!("remove it from `{}`", path.display()),
-        });
-    }
     if trust.switched_off_in(&config) > 0 {
-        advice.push(Advice {
-            message: "Codex skips hooks of ours that are switched off".to_owned(),
-            hint: format!(
+        advice.push(Advice::stop(
+            "Codex skips hooks of ours that are switched off",
+            format!(
                 "run `/hooks` in Codex, or remove `enabled = false` from `{}`",
                 path.display()
             ),
-        });
+        ));
     }
     if !place.trust && !trust.is_in(&config) {
-        advice.push(Advice {
-            message: "Codex skips a hook until you trust it".to_owned(),
-            hint: "run `/hooks` in Codex, or `ckpt-hook install codex --trust`".to_owned(),
-        });
+        advice.push(Advice::stop(
+            "Codex skips a hook until you trust it",
+            "run `/hooks` in Codex, or `ckpt-hook install codex --trust`",
+        ));
     }
     if scope == SettingsScope::Project && !trust::trusts_project(&config, place.project) {
-        advice.push(Advice {
-            message: "Codex does not trust this project, and skips its hooks".to_owned(),
-            hint: "run `codex` in the project and trust it, or install with `--user`".to_owned(),
-        });
+        advice.push(Advice::stop(
+            "Codex does not trust this project, and skips its hooks",
+            "run `codex` in the project and trust it, or install with `--user`",
+        ));
     }
     Ok(advice)
 }

@@ -136,14 +136,6 @@ fn trust(state: &mut dyn TableLike, key: &str, hash: &str) {
     state.insert(key, Item::Table(trusted));
 }
 
-/// Returns the switch in Codex's settings that turns every hook off, if one does.
-pub fn switch_that_is_off(config: &str) -> Option<&'static str> {
-    let document = parse(config).ok()?;
-    let features = document.get("features")?.as_table_like()?;
-    let is_off = |name: &&str| features.get(name).and_then(Item::as_bool) == Some(false);
-    ["hooks", "codex_hooks"].into_iter().find(is_off)
-}
-
 /// Returns whether Codex's settings hold our package, and do not switch it off.
 pub fn enables_package(config: &str) -> bool {
     let Ok(document) = parse(config) else {

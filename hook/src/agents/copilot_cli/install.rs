@@ -3,7 +3,7 @@
 //! No hooks before tools or for permissions: a hook that fails there makes Copilot CLI refuse the tool, and we must
 //! never cause that.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use ckpt_store::error::Result;
 use serde_json::{Value, json};
@@ -16,6 +16,7 @@ use crate::agents::settings::content::SettingsFile;
 use crate::agents::settings::hook_table::{self, positions};
 use crate::agents::settings::own_file::OwnFile;
 use crate::agents::settings::place::{SettingsPlace, SettingsScope};
+use crate::agents::settings::policy::{self, Policy};
 use crate::agents::settings::target::{AgentTarget, enables_package, names_package};
 use crate::agents::settings::version::{AgentVersion, AgentVersions};
 use crate::agents::settings::{command, file};
@@ -56,6 +57,11 @@ pub const TARGET: AgentTarget = AgentTarget {
     follow: None,
     dialect: None,
     check: Some(check),
+    policy: |place| Policy {
+        calls_us: calling_policy(place),
+        ..Policy::default()
+    },
+    reads_above: true,
     notes: &[],
     project_notes: &[],
 };
@@ -111,11 +117,36 @@ fn check(
     _: &Path,
     _: &str,
 ) -> Result<Vec<Advice>> {
-    let mut advice = claude_codes_hooks(place)?;
+    let mut advice = advice::switched_off(&settings_files(place));
+    advice.extend(claude_codes_hooks(place)?);
     if scope == SettingsScope::Project && !trusts_project(place)? {
         advice.push(advice::untrusted("Copilot CLI", "copilot"));
     }
     Ok(advice)
+}
+
+/// Returns the settings files that it merges, the one that wins last. In a project it reads those of Claude Code, too.
+fn settings_files(place: &SettingsPlace<'_>) -> [PathBuf; 5] {
+    let project = |name: &str| place.project.join(name);
+    [
+        place
+            .directory("COPILOT_HOME", ".copilot")
+            .join("settings.json"),
+        project(".claude/settings.json"),
+        project(".claude/settings.local.json"),
+        project(".github/copilot/settings.json"),
+        project(".github/copilot/settings.local.json"),
+    ]
+}
+
+/// Returns the administrator's file that calls the hook. No switch turns that off.
+fn calling_policy(place: &SettingsPlace<'_>) -> Option<PathBuf> {
+    let folder = place.machine.join("etc/github-copilot/policy.d");
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut files: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
+    files.sort();
+    let calls = |file: &PathBuf| advice::settings(file).is_ok_and(|text| policy::calls_us(&text));
+    files.into_iter().find(calls)
 }
 
 /// Versions keep the list under either name.
@@ -132,10 +163,13 @@ fn trusts_project(place: &SettingsPlace<'_>) -> Result<bool> {
 fn claude_codes_hooks(place: &SettingsPlace<'_>) -> Result<Vec<Advice>> {
     let claude = place.project.join(".claude").join("settings.json");
     let text = file::read(&claude)?.unwrap_or_default();
-    let advice = Advice {
-        message: format!("Copilot CLI also runs the hooks of `{}`: every event may come twice", claude.display()),
-        hint: "`ckpt-hook uninstall claude-code --project`, and `ckpt-hook install claude-code` instead".to_owned(),
-    };
+    let advice = Advice::remark(
+        format!(
+            "Copilot CLI also runs the hooks of `{}`: every event may come twice",
+            claude.display()
+        ),
+        "`ckpt-hook uninstall claude-code --project`, and `ckpt-hook install claude-code` instead",
+    );
     Ok((!positions(&text)?.is_empty())
         .then_some(advice)
         .into_iter()

@@ -12,6 +12,7 @@ use crate::agents::settings::hook_table::HookSubject::{Conversation, Tool};
 use crate::agents::settings::hook_table::{self, HookEvent, HookTable};
 use crate::agents::settings::jsonc::JsonDialect;
 use crate::agents::settings::place::{SettingsPlace, SettingsScope};
+use crate::agents::settings::policy::{self, Policy, SystemSettings};
 use crate::agents::settings::target::{AgentTarget, extension};
 use crate::agents::settings::version::{AgentVersion, AgentVersions};
 
@@ -36,6 +37,11 @@ pub const TARGET: AgentTarget = AgentTarget {
         byte_order_mark: false,
     }),
     check: Some(check),
+    policy: |place| Policy {
+        calls_us: TRUST.system.calling(place),
+        ..Policy::default()
+    },
+    reads_above: false,
     notes: &["an open session of Gemini CLI calls the hook only after a restart"],
     project_notes: &[],
 };
@@ -75,6 +81,14 @@ const TRUST: FolderTrust = FolderTrust {
     program: "gemini",
     folder: ".gemini",
     by_default: true,
+    system: SystemSettings {
+        folder: "gemini-cli",
+        folder_on_macos: "GeminiCli",
+        variables: [
+            "GEMINI_CLI_SYSTEM_DEFAULTS_PATH",
+            "GEMINI_CLI_SYSTEM_SETTINGS_PATH",
+        ],
+    },
 };
 
 fn check(
@@ -84,16 +98,24 @@ fn check(
     _: &str,
 ) -> Result<Vec<Advice>> {
     let mut advice = TRUST.check_with_switch(scope, place)?;
-    let files = TRUST.settings_files(place).into_iter();
-    let lists =
-        files.filter(|file| advice::settings(file).is_ok_and(|text| switches_off_ours(&text)));
-    advice.extend(lists.map(|file| Advice {
-        message: "`hooksConfig.disabled` turns our hooks off".to_owned(),
-        hint: format!(
-            "run `/hooks enable {NAME}` in Gemini CLI, or remove it from `{}`",
-            file.display()
-        ),
+    let files = TRUST.settings_files(place);
+    let lists = (files.iter())
+        .filter(|file| advice::settings(file).is_ok_and(|text| switches_off_ours(&text)));
+    advice.extend(lists.map(|file| {
+        Advice::stop(
+            "`hooksConfig.disabled` turns our hooks off",
+            format!(
+                "run `/hooks enable {NAME}` in Gemini CLI, or remove it from `{}`",
+                file.display()
+            ),
+        )
     }));
+    advice.extend(policy::in_container(
+        "Gemini CLI",
+        place,
+        &files,
+        "GEMINI_SANDBOX",
+    ));
     Ok(advice)
 }
 

@@ -114,6 +114,83 @@ pub fn projects(place: &SettingsPlace<'_>) -> BTreeSet<PathBuf> {
     projects.map(Path::to_owned).collect()
 }
 
+/// Another folder of an agent's settings, which a variable names: people have one for work, and one at home.
+pub struct Profile {
+    /// The agent.
+    pub agent: &'static str,
+    /// The variable.
+    pub variable: &'static str,
+    /// The folder.
+    pub folder: PathBuf,
+}
+
+/// The variables by which agents have profiles, and the folder without them.
+const PROFILES: [(&str, &str, &str); 3] = [
+    ("claude-code", "CLAUDE_CONFIG_DIR", ".claude"),
+    ("codex", "CODEX_HOME", ".codex"),
+    ("copilot-cli", "COPILOT_HOME", ".copilot"),
+];
+
+/// Returns the profiles, other than those in use, in which the hook is: where `install` put it, and beside the usual
+/// folder.
+pub fn profiles(place: &SettingsPlace<'_>) -> Vec<Profile> {
+    let memory = Memory::read(place.memory);
+    let edited = memory
+        .files()
+        .flat_map(|file| file.ancestors().skip(1).take(2));
+    let edited: BTreeSet<PathBuf> = edited.map(Path::to_owned).collect();
+    let mut found = Vec::new();
+    for (agent, variable, usual) in PROFILES {
+        let entries = std::fs::read_dir(place.home)
+            .into_iter()
+            .flatten()
+            .flatten();
+        let beside = entries.map(|entry| entry.path()).filter(|path| {
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            name.starts_with(usual) && path.is_dir()
+        });
+        let in_use = place.directory(variable, usual);
+        // A folder of that name elsewhere is a project's.
+        let is_profile = |folder: &PathBuf| {
+            let is_of_project = folder.ends_with(usual) && *folder != place.home.join(usual);
+            !is_of_project && !file::is_same(folder, &in_use)
+        };
+        let folders: BTreeSet<PathBuf> = edited.iter().cloned().chain(beside).collect();
+        for folder in folders.into_iter().filter(is_profile) {
+            let profile = Profile {
+                agent,
+                variable,
+                folder,
+            };
+            let looked = profile.with(place, |place| {
+                target(agent).map(|target| target.look(SettingsScope::User, place))
+            });
+            let is_in = looked
+                .is_ok_and(|it| !matches!(it.state, Installation::Absent | Installation::Broken));
+            found.extend(is_in.then_some(profile));
+        }
+    }
+    found
+}
+
+impl Profile {
+    /// Does something with the profile in use.
+    pub fn with<T>(
+        &self,
+        place: &SettingsPlace<'_>,
+        act: impl FnOnce(&SettingsPlace<'_>) -> T,
+    ) -> T {
+        let environment = |name: &str| match name == self.variable {
+            true => Some(self.folder.clone().into_os_string()),
+            false => (place.environment)(name),
+        };
+        act(&SettingsPlace {
+            environment: &environment,
+            ..*place
+        })
+    }
+}
+
 /// Returns whether a file holds the settings of an agent for the project in a directory.
 fn is_project_file(file: &Path, directory: &Path, place: &SettingsPlace<'_>) -> bool {
     let place = SettingsPlace {
@@ -156,6 +233,10 @@ fn look_at(
         advice: target.map_or_else(Vec::new, |target| target.advice_on_version(place)),
         presence: target.map(|target| target.presence(place)),
         package: target.and_then(|target| (target.package)(place)),
+        package_advice: target.map_or_else(Vec::new, |target| target.advice_on_our_package(place)),
+        managed: target
+            .filter(|target| !target.is_too_old(place))
+            .and_then(|target| (target.policy)(place).calls_us),
         installed: target.map_or_else(Vec::new, |target| {
             once(scopes.map(|scope| target.look(scope, place)))
         }),

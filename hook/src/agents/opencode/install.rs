@@ -11,6 +11,7 @@ use crate::agents::settings::commands::{self, Form};
 use crate::agents::settings::content::SettingsFile;
 use crate::agents::settings::own_file::OwnFile;
 use crate::agents::settings::place::{SettingsPlace, SettingsScope};
+use crate::agents::settings::policy::Policy;
 use crate::agents::settings::target::{AgentTarget, names_package};
 use crate::agents::settings::version::{AgentVersion, AgentVersions};
 
@@ -32,6 +33,8 @@ pub const OPENCODE: AgentTarget = AgentTarget {
     follow: None,
     dialect: None,
     check: None,
+    policy: |_| Policy::default(),
+    reads_above: true,
     notes: &["an open session of opencode loads the plugin only after a restart"],
     project_notes: &[],
 };
@@ -54,6 +57,8 @@ pub const KILO: AgentTarget = AgentTarget {
     follow: None,
     dialect: None,
     check: None,
+    policy: |_| Policy::default(),
+    reads_above: true,
     notes: &["an open session of Kilo loads the plugin only after a restart"],
     project_notes: &[],
 };

@@ -9,6 +9,7 @@ use crate::agents::settings::commands::words;
 use crate::agents::settings::content::SettingsFile;
 use crate::agents::settings::own_file::OwnFile;
 use crate::agents::settings::place::{SettingsPlace, SettingsScope};
+use crate::agents::settings::policy::Policy;
 use crate::agents::settings::target::AgentTarget;
 use crate::agents::settings::version::{AgentVersion, AgentVersions};
 
@@ -30,6 +31,8 @@ pub const TARGET: AgentTarget = AgentTarget {
     follow: None,
     dialect: None,
     check: None,
+    policy: |_| Policy::default(),
+    reads_above: true,
     notes: &["an open session of Pi loads the extension only after a restart"],
     project_notes: &[],
 };

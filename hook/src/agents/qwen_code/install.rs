@@ -5,12 +5,13 @@ use std::path::Path;
 use ckpt_store::error::Result;
 
 use crate::agents::claude_code::install as claude_code;
-use crate::agents::settings::advice::{Advice, FolderTrust};
+use crate::agents::settings::advice::{self, Advice, FolderTrust};
 use crate::agents::settings::commands::{self, Form};
 use crate::agents::settings::content::SettingsFile;
 use crate::agents::settings::hook_table::{self, HookEvent, HookTable};
 use crate::agents::settings::jsonc::JsonDialect;
 use crate::agents::settings::place::{SettingsPlace, SettingsScope};
+use crate::agents::settings::policy::{self, Policy, SystemSettings};
 use crate::agents::settings::target::{AgentTarget, PackageGap, extension};
 use crate::agents::settings::version::{AgentVersion, AgentVersions};
 
@@ -40,6 +41,11 @@ pub const TARGET: AgentTarget = AgentTarget {
         byte_order_mark: true,
     }),
     check: Some(check),
+    policy: |place| Policy {
+        calls_us: TRUST.system.calling(place),
+        ..Policy::default()
+    },
+    reads_above: false,
     notes: &["an open session of Qwen Code calls the hook only after a restart"],
     project_notes: &[],
 };
@@ -58,17 +64,49 @@ fn files(scope: SettingsScope, place: &SettingsPlace<'_>) -> Result<Vec<Settings
     commands::files_beside(table, Form::Braces, &directory, scope, place)
 }
 
+/// How it asks whether to trust a folder.
+const TRUST: FolderTrust = FolderTrust {
+    agent: "Qwen Code",
+    program: "qwen",
+    folder: ".qwen",
+    by_default: false,
+    system: SystemSettings {
+        folder: "qwen-code",
+        folder_on_macos: "QwenCode",
+        variables: [
+            "QWEN_CODE_SYSTEM_DEFAULTS_PATH",
+            "QWEN_CODE_SYSTEM_SETTINGS_PATH",
+        ],
+    },
+};
+
 fn check(
     scope: SettingsScope,
     place: &SettingsPlace<'_>,
     _: &Path,
     _: &str,
 ) -> Result<Vec<Advice>> {
-    FolderTrust {
-        agent: "Qwen Code",
-        program: "qwen",
-        folder: ".qwen",
-        by_default: false,
-    }
-    .check_with_switch(scope, place)
+    let mut advice = TRUST.check_with_switch(scope, place)?;
+    let [defaults, user, project, system] = TRUST.settings_files(place);
+    // A project's settings cannot set this one.
+    let operators = [defaults.clone(), user.clone(), system.clone()];
+    let confined = advice::last_set(&operators, "/tools/executionSandbox");
+    advice.extend(
+        confined
+            .filter(|(_, value)| value.is_object())
+            .map(|(file, _)| {
+                Advice::stop(
+                    "`tools.executionSandbox` turns hooks off",
+                    format!("remove it from `{}`", file.display()),
+                )
+            }),
+    );
+    let files = [defaults, user, project, system];
+    advice.extend(policy::in_container(
+        "Qwen Code",
+        place,
+        &files,
+        "QWEN_SANDBOX",
+    ));
+    Ok(advice)
 }

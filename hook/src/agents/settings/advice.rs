@@ -9,6 +9,7 @@ use ckpt_store::error::Result;
 use serde_json::Value;
 
 use super::place::{SettingsPlace, SettingsScope};
+use super::policy::SystemSettings;
 use super::{file, hook_table};
 
 /// Something that keeps a hook from being called as it should be, and what to do about it.
@@ -18,6 +19,35 @@ pub struct Advice {
     pub message: String,
     /// What the user can do.
     pub hint: String,
+    /// Whether no event arrives because of it.
+    pub stops: bool,
+}
+
+impl Advice {
+    /// Returns the advice about something that keeps every event from arriving.
+    pub fn stop(message: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self {
+            stops: true,
+            ..Self::remark(message, hint)
+        }
+    }
+
+    /// Returns the advice about something with which events arrive all the same.
+    pub fn remark(message: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self {
+            message: message.into(),
+            hint: hint.into(),
+            stops: false,
+        }
+    }
+
+    /// Returns the advice about a key of a settings file that turns hooks off.
+    pub fn switch(name: &str, file: &Path) -> Self {
+        Self::stop(
+            format!("`{name}` turns every hook off"),
+            format!("remove it from `{}`", file.display()),
+        )
+    }
 }
 
 /// An agent that asks its user whether to trust a folder.
@@ -30,6 +60,8 @@ pub struct FolderTrust {
     pub folder: &'static str,
     /// Whether it asks unless its settings say otherwise.
     pub by_default: bool,
+    /// The administrator's settings.
+    pub system: SystemSettings,
 }
 
 impl FolderTrust {
@@ -39,11 +71,10 @@ impl FolderTrust {
     ///
     /// A file of the agent's that cannot be read or understood.
     pub fn check(&self, scope: SettingsScope, place: &SettingsPlace<'_>) -> Result<Vec<Advice>> {
-        let home = place.home.join(self.folder);
-        let answers = settings(&home.join("trustedFolders.json"))?;
-        let asks = settings(&home.join("settings.json"))?
-            .pointer("/security/folderTrust/enabled")
-            .and_then(Value::as_bool);
+        let answers = settings(&place.home.join(self.folder).join("trustedFolders.json"))?;
+        let [defaults, user, _, system] = self.settings_files(place);
+        let asks = last_set(&[defaults, user, system], "/security/folderTrust/enabled");
+        let asks = asks.and_then(|(_, asks)| asks.as_bool());
         let passes_over = asks.unwrap_or(self.by_default) && !trusts(&answers, place.project);
         Ok((scope == SettingsScope::Project && passes_over)
             .then(|| untrusted(self.agent, self.program))
@@ -51,10 +82,13 @@ impl FolderTrust {
             .collect())
     }
 
-    /// Returns the settings files that the agent merges, the one that wins last.
-    pub fn settings_files(&self, place: &SettingsPlace<'_>) -> [PathBuf; 2] {
+    /// Returns the settings files that the agent merges, the one that wins last: the machine's defaults, the user's, the
+    /// project's and the administrator's.
+    pub fn settings_files(&self, place: &SettingsPlace<'_>) -> [PathBuf; 4] {
         let file = |scope| place.root(scope).join(self.folder).join("settings.json");
-        [SettingsScope::User, SettingsScope::Project].map(file)
+        let [defaults, system] = self.system.files(place);
+        let [user, project] = [SettingsScope::User, SettingsScope::Project].map(file);
+        [defaults, user, project, system]
     }
 
     /// Returns what [`switched_off`] and [`Self::check`] find.
@@ -73,37 +107,34 @@ impl FolderTrust {
     }
 }
 
-/// Warns of the switch in settings that turns all hooks off: Claude Code and Qwen Code have one, Gemini CLI another. An
-/// agent merges these files; the last one that has the switch counts.
+/// Warns of the switch in settings that turns all hooks off: Claude Code, Qwen Code and Copilot CLI have one, Gemini CLI
+/// another. An agent merges these files; the last one that has the switch counts.
 pub fn switched_off(files: &[PathBuf]) -> Vec<Advice> {
-    let read = |file: &PathBuf| Some((file.clone(), settings(file).ok()?));
-    let files: Vec<(PathBuf, Value)> = files.iter().filter_map(read).collect();
-    let off = [
+    let switches = [
         ("disableAllHooks", "/disableAllHooks", true),
         ("hooksConfig.enabled", "/hooksConfig/enabled", false),
     ];
-    let mut advice = Vec::new();
-    for (name, at, off) in off {
-        let mut set = files.iter().rev();
-        let set = set.find_map(|(file, settings)| Some((file, settings.pointer(at)?)));
-        if let Some((file, value)) = set
-            && *value == Value::Bool(off)
-        {
-            advice.push(Advice {
-                message: format!("`{name}` turns every hook off"),
-                hint: format!("remove it from `{}`", file.display()),
-            });
-        }
-    }
-    advice
+    let advice = switches.iter().filter_map(|(name, at, off)| {
+        let (file, value) = last_set(files, at)?;
+        (value == Value::Bool(*off)).then(|| Advice::switch(name, &file))
+    });
+    advice.collect()
+}
+
+/// Returns the value of a key in the last file that has it, and that file. A file that cannot be read has nothing.
+pub fn last_set(files: &[PathBuf], pointer: &str) -> Option<(PathBuf, Value)> {
+    files.iter().rev().find_map(|file| {
+        let value = settings(file).ok()?.pointer(pointer)?.clone();
+        Some((file.clone(), value))
+    })
 }
 
 /// Returns the warning about a project that an agent does not trust.
 pub fn untrusted(agent: &str, program: &str) -> Advice {
-    Advice {
-        message: format!("{agent} does not trust this project, and skips its hooks"),
-        hint: format!("run `{program}` in the project and trust it, or install with `--user`"),
-    }
+    Advice::stop(
+        format!("{agent} does not trust this project, and skips its hooks"),
+        format!("run `{program}` in the project and trust it, or install with `--user`"),
+    )
 }
 
 /// Returns whether one of the folders of a list holds a project.

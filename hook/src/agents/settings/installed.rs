@@ -7,6 +7,7 @@ use ckpt_store::error::Result;
 use super::advice::Advice;
 use super::content::{OwnHandlers, SettingsFile};
 use super::file;
+use super::lasting;
 use super::place::{SettingsPlace, SettingsScope};
 use super::target::{AgentPresence, AgentTarget};
 use super::version::AgentVersion;
@@ -26,13 +27,25 @@ pub enum Installation {
     Elsewhere,
     /// An event calls us more than once.
     Doubled,
-    /// It calls a binary that is not there.
+    /// It calls a binary that is not there, or that cannot be executed.
     Moved,
+    /// It is there, and the agent does not call it: the advice says why.
+    Blocked,
     /// The file cannot be read, or is not valid.
     Broken,
 }
 
 impl Installation {
+    /// Returns whether events arrive, perhaps not all of them or not in time.
+    pub fn works(self) -> bool {
+        match self {
+            Self::Installed | Self::Outdated | Self::Hurried | Self::Elsewhere | Self::Doubled => {
+                true
+            }
+            Self::Absent | Self::Moved | Self::Blocked | Self::Broken => false,
+        }
+    }
+
     /// Returns the name that the state has in JSON and in tables.
     pub fn name(self) -> &'static str {
         match self {
@@ -43,6 +56,7 @@ impl Installation {
             Self::Elsewhere => "elsewhere",
             Self::Doubled => "doubled",
             Self::Moved => "moved",
+            Self::Blocked => "blocked",
             Self::Broken => "broken",
         }
     }
@@ -78,6 +92,10 @@ pub struct AgentState {
     pub presence: Option<AgentPresence>,
     /// The file that says that our package is installed in the agent.
     pub package: Option<PathBuf>,
+    /// What keeps the package from being called.
+    pub package_advice: Vec<Advice>,
+    /// The administrator's file that calls the hook.
+    pub managed: Option<PathBuf>,
     /// The user's settings and the project's; empty for an agent whose settings we do not know.
     pub installed: Vec<Installed>,
 }
@@ -89,11 +107,42 @@ impl AgentState {
             .iter()
             .any(|installed| installed.state != Installation::Absent)
     }
+
+    /// Returns whether an event would arrive.
+    pub fn works(&self) -> bool {
+        let by_package = self.package.is_some() && !self.package_advice.iter().any(|it| it.stops);
+        let mut settings = self.installed.iter();
+        by_package || self.managed.is_some() || settings.any(|settings| settings.state.works())
+    }
+
+    /// Returns why no event arrives although the hook is there, if that is so.
+    pub fn obstacle(&self) -> Option<String> {
+        let is_there = self.is_installed() || self.package.is_some();
+        if !is_there || self.works() {
+            return None;
+        }
+        let advice = self.installed.iter().flat_map(|settings| &settings.advice);
+        let mut advice = advice.chain(&self.package_advice).chain(&self.advice);
+        let stop = advice.find(|advice| advice.stops);
+        let mut moved = self.installed.iter();
+        let moved = moved.find(|settings| settings.state == Installation::Moved);
+        match (stop, moved) {
+            (Some(advice), _) => Some(advice.message.clone()),
+            (None, Some(settings)) => Some(format!(
+                "`{}` calls a program that does not exist or cannot be executed",
+                settings.file.display()
+            )),
+            (None, None) => Some("no event arrives".to_owned()),
+        }
+    }
 }
 
 impl AgentTarget {
     /// Returns what is installed in the settings of a scope.
     pub fn look(&self, scope: SettingsScope, place: &SettingsPlace<'_>) -> Installed {
+        let called = self.called(scope, place);
+        let binary = called.as_deref().unwrap_or(place.binary);
+        let place = &SettingsPlace { binary, ..*place };
         let files = (self.files)(scope, place);
         let path = files
             .as_ref()
@@ -101,33 +150,41 @@ impl AgentTarget {
             .and_then(|files| files.first())
             .map(|file| file.path.clone())
             .unwrap_or_default();
-        match files.and_then(|files| state_of(&files, place)) {
-            Ok(Installation::Absent) => Installed {
-                scope,
-                file: path,
-                state: Installation::Absent,
-                advice: Vec::new(),
-            },
-            Ok(state) => Installed {
-                scope,
-                advice: self.advice_on(scope, place, &path),
-                file: path,
-                state,
-            },
-            Err(error) => {
-                let causes = error.with_causes();
-                let hint = "correct the file: as it is, nothing can be put into it".to_owned();
-                Installed {
-                    scope,
-                    file: path,
-                    state: Installation::Broken,
-                    advice: vec![Advice {
-                        message: causes,
-                        hint,
-                    }],
+        let (state, advice) = match files.and_then(|files| state_of(&files, place)) {
+            Ok(Installation::Absent) => (Installation::Absent, Vec::new()),
+            Ok(state) => {
+                let advice = self.advice_on(scope, place, &path);
+                let is_blocked = advice.iter().any(|it| it.stops) || self.is_too_old(place);
+                match state.works() && is_blocked {
+                    true => (Installation::Blocked, advice),
+                    false => (state, advice),
                 }
             }
+            Err(error) => {
+                let hint = "correct the file: as it is, nothing can be put into it";
+                let advice = Advice::stop(error.with_causes(), hint);
+                (Installation::Broken, vec![advice])
+            }
+        };
+        Installed {
+            scope,
+            file: path,
+            state,
+            advice,
         }
+    }
+
+    /// Returns the path by which the settings call the binary, if it is another than would be written now, leads to the
+    /// same binary, and does so after an upgrade, too.
+    fn called(&self, scope: SettingsScope, place: &SettingsPlace<'_>) -> Option<PathBuf> {
+        let files = (self.files)(scope, place).ok()?;
+        let first = files.first()?;
+        let text = file::read(&first.path).ok().flatten()?;
+        let found = first.content.find(&text).ok()?;
+        let mut binaries = found.binaries.iter().map(PathBuf::from);
+        let called = binaries.next().filter(|called| called != place.binary)?;
+        let is_same = file::is_same(&called, place.binary) && !lasting::is_passing(&called);
+        (is_same && binaries.all(|other| other == called)).then_some(called)
     }
 
     fn advice_on(

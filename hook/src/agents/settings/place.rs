@@ -19,6 +19,10 @@ pub struct SettingsPlace<'a> {
     pub home: &'a Path,
     /// The top of the project.
     pub project: &'a Path,
+    /// The directory, in the project, in which an agent is started.
+    pub start: &'a Path,
+    /// The directory that holds the machine's settings: `/`.
+    pub machine: &'a Path,
     /// The binary that agents are to call, absolute.
     pub binary: &'a Path,
     /// Whether the events before and after single tools are installed, too: the setting `tool_events`.

@@ -11,6 +11,7 @@ use super::content::SettingsFile;
 use super::edit::Edit;
 use super::jsonc::JsonDialect;
 use super::place::{SettingsPlace, SettingsScope};
+use super::policy::Policy;
 use super::version::{AgentVersion, AgentVersions};
 use super::{file, hook_table};
 
@@ -52,6 +53,10 @@ pub struct AgentTarget {
     pub dialect: Option<JsonDialect>,
     /// Returns why an existing installation may not work.
     pub check: Option<HookCheck>,
+    /// Returns what administrators decide about its hooks.
+    pub policy: fn(&SettingsPlace<'_>) -> Policy,
+    /// Whether a session that is started below the top of a project reads the project's settings.
+    pub reads_above: bool,
     /// What the user should know once it is installed.
     pub notes: &'static [&'static str],
     /// What the user should also know once it is installed in a project.
@@ -98,16 +103,67 @@ impl AgentTarget {
             .and_then(|check| check(scope, place, file, text).ok());
         let mut advice = checked.unwrap_or_default();
         advice.extend(self.advice_on_dialect(file, text));
+        advice.extend((self.policy)(place).against);
+        advice.extend(self.advice_on_start(scope, place));
         advice
+    }
+
+    /// An agent that reads a project's settings only where it is started finds none of them in a folder below.
+    fn advice_on_start(&self, scope: SettingsScope, place: &SettingsPlace<'_>) -> Option<Advice> {
+        let is_below = !file::is_same(place.start, place.project);
+        let agent = self.versions.agent;
+        (scope == SettingsScope::Project && is_below && !self.reads_above).then(|| {
+            Advice::stop(
+                format!(
+                    "{agent} reads a project's settings only in the folder in which it is started, and not from `{}`",
+                    place.start.display()
+                ),
+                format!(
+                    "start {agent} in `{}`, or run `ckpt-hook install {}`",
+                    place.project.display(),
+                    self.agent
+                ),
+            )
+        })
+    }
+
+    /// Returns what keeps our package in the agent from being called; nothing if it is not there.
+    pub fn advice_on_our_package(&self, place: &SettingsPlace<'_>) -> Vec<Advice> {
+        if (self.package)(place).is_none() {
+            return Vec::new();
+        }
+        let file = (self.home)(place).join("settings.json");
+        let checked = self
+            .check
+            .and_then(|check| check(SettingsScope::User, place, &file, "").ok());
+        let mut advice = checked.unwrap_or_default();
+        let version = self.version(place);
+        advice.extend(version.and_then(|version| self.advice_on_package(version, place)));
+        advice.extend(
+            version
+                .into_iter()
+                .flat_map(|version| self.versions.advice(version)),
+        );
+        advice.extend((self.policy)(place).against_packages);
+        advice.retain(|advice| advice.stops);
+        advice
+    }
+
+    /// Returns whether the version that the agent's name runs calls no hooks at all.
+    pub fn is_too_old(&self, place: &SettingsPlace<'_>) -> bool {
+        let advice = self
+            .version(place)
+            .map(|version| self.versions.advice(version));
+        advice.iter().flatten().any(|advice| advice.stops)
     }
 
     /// An agent that cannot read its settings ignores all of them, including our hook, or does not start.
     fn advice_on_dialect(&self, file: &Path, text: &str) -> Option<Advice> {
         let refused = self.dialect?.refuses(text)?;
-        Some(Advice {
-            message: format!("{} does not read a file like this", self.versions.agent),
-            hint: format!("remove {refused} from `{}`", file.display()),
-        })
+        Some(Advice::stop(
+            format!("{} does not read a file like this", self.versions.agent),
+            format!("remove {refused} from `{}`", file.display()),
+        ))
     }
 
     /// Returns what a user of the versions that are on this machine should know.
@@ -132,13 +188,13 @@ impl AgentTarget {
             return None;
         }
         let agent = self.versions.agent;
-        Some(Advice {
-            message: format!("{agent} {version} {what}"),
-            hint: format!(
+        Some(Advice::stop(
+            format!("{agent} {version} {what}"),
+            format!(
                 "take the package out, and run `ckpt-hook install {}` or install the package from its folder, or use {agent} {since}",
                 self.agent
             ),
-        })
+        ))
     }
 
     /// Returns the agent's programs on the `PATH`: the first one is what its name runs.

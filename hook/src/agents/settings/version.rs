@@ -80,24 +80,24 @@ impl AgentVersions {
     pub fn advice(&self, version: AgentVersion) -> Vec<Advice> {
         let Self { agent, lowest, .. } = self;
         if version < *lowest && !self.lower_were_tried {
-            return vec![Advice {
-                message: format!("{agent} {version} was not tried with this hook"),
-                hint: format!(
+            return vec![Advice::remark(
+                format!("{agent} {version} was not tried with this hook"),
+                format!(
                     "{agent} {lowest} is the oldest version that was; `ckpt-hook log` shows whether messages are recorded"
                 ),
-            }];
+            )];
         }
         if version < *lowest {
-            return vec![Advice {
-                message: format!("{agent} {version} records nothing: it does not call our hooks"),
-                hint: format!("{agent} {lowest} is the oldest version that does"),
-            }];
+            return vec![Advice::stop(
+                format!("{agent} {version} records nothing: it does not call our hooks"),
+                format!("{agent} {lowest} is the oldest version that does"),
+            )];
         }
         let lacks = self.lacks.iter().filter(|(since, _)| version < *since);
         lacks
-            .map(|(since, what)| Advice {
-                message: format!("{agent} {version} {what}"),
-                hint: format!("{agent} {since} does better"),
+            .map(|(since, what)| {
+                let message = format!("{agent} {version} {what}");
+                Advice::remark(message, format!("{agent} {since} does better"))
             })
             .collect()
     }

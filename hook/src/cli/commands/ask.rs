@@ -13,6 +13,7 @@ use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr
 
 use crate::cli::invocation::Invocation;
 use crate::failure::Failure;
+use crate::output::size_of;
 use crate::output::text::{fit, wrap};
 use crate::stdin;
 
@@ -49,8 +50,8 @@ fn choose_unechoed(prompt: &str, lines: &[String]) -> io::Result<Option<usize>> 
 
 /// Draws the list, and returns how many lines it takes on the terminal.
 fn draw(terminal: &Term, prompt: &str, lines: &[String], chosen: usize) -> io::Result<usize> {
-    let (rows, columns) = terminal.size();
-    let (rows, columns) = (usize::from(rows), usize::from(columns).max(2));
+    let (rows, columns) = size_of(terminal);
+    let columns = columns.max(2);
     let head = wrap(prompt, columns - 1, 0);
     // The cursor stands below the list.
     let room = rows.saturating_sub(head.lines().count() + 1);
@@ -75,7 +76,7 @@ pub fn key(question: &str, keys: &[char]) -> io::Result<Option<char>> {
 
 fn key_unechoed(question: &str, keys: &[char]) -> io::Result<Option<char>> {
     let terminal = Term::stderr();
-    let columns = usize::from(terminal.size().1).max(2);
+    let columns = size_of(&terminal).1.max(2);
     terminal.write_str(&wrap(&format!("{question} "), columns - 1, 0))?;
     terminal.flush()?;
     let answer = loop {

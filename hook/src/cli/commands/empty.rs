@@ -3,8 +3,9 @@
 use ckpt_store::Store;
 use ckpt_store::model::number::count;
 
-use crate::agents::install;
+use crate::agents::install::{self, AgentState};
 use crate::cli::commands::install::InstallPaths;
+use crate::cli::commands::{store_place, unrecorded};
 use crate::cli::invocation::Invocation;
 use crate::config;
 use crate::failure::{DONE, Failure};
@@ -20,7 +21,7 @@ pub fn say(invocation: &Invocation, what: &str) -> Result<u8, Failure> {
     let next = match (store.set_aside()?, out_of_sight(&store)?) {
         (Some(damaged), _) => was_damaged(&damaged.to_string_lossy()),
         (None, Some(lost)) => lost,
-        (None, None) => next_step(invocation),
+        (None, None) => unrecorded(invocation)? + &next_step(invocation),
     };
     invocation.output.text(&format!("{what}\n{next}\n"))?;
     Ok(DONE)
@@ -30,7 +31,9 @@ pub fn say(invocation: &Invocation, what: &str) -> Result<u8, Failure> {
 pub fn explained(invocation: &Invocation, failure: Failure) -> Failure {
     match failure {
         Failure::Store(error) if error.is_unrecorded() => {
-            let mut next = format!("{}{}", next_step(invocation), elsewhere(invocation));
+            let unrecorded = unrecorded(invocation).unwrap_or_default();
+            let next = next_step(invocation);
+            let mut next = format!("{unrecorded}{next}{}", elsewhere(invocation));
             // A hint is no sentence.
             if let Some(first) = next.get_mut(..1) {
                 first.make_ascii_lowercase();
@@ -50,6 +53,12 @@ pub fn explained(invocation: &Invocation, failure: Failure) -> Failure {
 fn is_tidied(invocation: &Invocation) -> bool {
     let directory = invocation.store_directory();
     directory.is_ok_and(|directory| ckpt_store::is_tidied(&directory))
+}
+
+/// Returns sentences on what was not recorded here, or in another store.
+pub fn unrecorded(invocation: &Invocation) -> Result<String, Failure> {
+    let mut store = invocation.open()?;
+    Ok(unrecorded::said(invocation, &mut store) + &store_place::said(invocation))
 }
 
 /// Returns a sentence on other directories, if there are any with a history: the user may have copied one, or be in
@@ -91,11 +100,15 @@ pub fn next_step(invocation: &Invocation) -> String {
         return format!("Recording is turned off here: {why}.");
     }
     let agents = InstallPaths::of(invocation).map(|paths| install::list(&paths.place(invocation)));
-    let names = |is_it: fn(&install::AgentState) -> bool| -> Vec<&str> {
+    let names = |is_it: fn(&AgentState) -> bool| -> Vec<&str> {
         let agents = agents.iter().flatten().filter(|agent| is_it(agent));
         agents.map(|agent| agent.agent).collect()
     };
-    let installed = names(|agent| agent.is_installed() || agent.package.is_some());
+    let installed = names(AgentState::works);
+    let blocked = agents
+        .iter()
+        .flatten()
+        .find_map(|agent| Some((agent.agent, agent.obstacle()?)));
     let there = names(|agent| {
         agent
             .presence
@@ -106,6 +119,10 @@ pub fn next_step(invocation: &Invocation) -> String {
         format!(
             "The hook is installed for {}: send it a message in this directory. `ckpt-hook doctor` checks the rest.",
             listed(&installed)
+        )
+    } else if let Some((agent, obstacle)) = blocked {
+        format!(
+            "The hook is in the settings of {agent}, but no event arrives: {obstacle}. `ckpt-hook doctor` says what to do."
         )
     } else if !there.is_empty() {
         format!(

@@ -298,6 +298,8 @@ impl Recorder<'_> {
         let place = SettingsPlace {
             home,
             project: cwd,
+            start: cwd,
+            machine: Path::new("/"),
             binary: Path::new(""),
             tool_events: self.settings(event).tool_events,
             trust: false,

@@ -9,10 +9,11 @@ use ckpt_schema::report::{
 use ckpt_store::error::Result;
 use ckpt_store::{DryRun, Error, Forget};
 
-use super::ask;
+use super::{ask, store_place};
 use crate::agents::install::{
     self, Advice, AgentState, Installation, Installed, SettingsPlace, SettingsScope,
 };
+use crate::agents::settings::lasting::Lasting;
 use crate::cli::arguments::{InstallArguments, UninstallArguments};
 use crate::cli::invocation::Invocation;
 use crate::failure::{DONE, FAILED, Failure, PARTIAL};
@@ -160,6 +161,13 @@ fn run(
     if verb == Verb::Uninstall && also.is_empty() {
         note_what_remains(scope(arguments), &place, &mut report);
     }
+    if verb == Verb::Install
+        && store_place::goes_with_a_container(&invocation.store_directory()?)
+        && let Some(change) = report.changes.last_mut()
+    {
+        let (what, hint) = (store_place::ON_A_LAYER, store_place::TO_A_VOLUME);
+        change.notes.push(format!("{what}: {hint}"));
+    }
     let found_none = verb == Verb::Install && report.changes.is_empty() && !has_failed(&report);
     let code = code(&report);
     if !(code == DONE && invocation.output.is_quiet()) {
@@ -193,7 +201,11 @@ fn change_all(
         }
     }
     for project in projects {
-        let place = SettingsPlace { project, ..*place };
+        let place = SettingsPlace {
+            project,
+            start: project,
+            ..*place
+        };
         let in_project = InstallTask {
             scope: SettingsScope::Project,
             ..task
@@ -207,9 +219,19 @@ fn change_all(
         report.skipped.extend(of_it.skipped);
     }
     if verb == Verb::Uninstall {
+        if task.scope == SettingsScope::User {
+            change_profiles(task, place, &mut report);
+        }
         leave_out_unchanged(task.scope, place, &mut report);
     }
     report
+}
+
+/// Takes the hook out of an agent's other profiles, too.
+fn change_profiles(task: InstallTask, place: &SettingsPlace<'_>, report: &mut InstallReport) {
+    for profile in install::profiles(place) {
+        profile.with(place, |place| change(task, profile.agent, place, report));
+    }
 }
 
 /// Changes the settings of the agents that are named. If it is only one, its failure is the command's.
@@ -306,6 +328,15 @@ fn note_what_remains(scope: SettingsScope, place: &SettingsPlace<'_>, report: &m
                 row.agent
             ));
         }
+        let profiles = install::profiles(place);
+        for profile in profiles.iter().filter(|it| it.agent == row.agent) {
+            change.notes.push(format!(
+                "the hook is still in the profile `{folder}`: `{variable}={folder} ckpt-hook uninstall {}`",
+                row.agent,
+                folder = profile.folder.display(),
+                variable = profile.variable,
+            ));
+        }
         if let Some(file) = row.package {
             change.notes.push(format!(
                 "the hook is still installed as a package, according to `{}`",
@@ -392,6 +423,11 @@ fn agent(agent: &AgentState) -> AgentReport {
             .package
             .as_ref()
             .map(|file| file.display().to_string()),
+        managed: agent
+            .managed
+            .as_ref()
+            .map(|file| file.display().to_string()),
+        works: agent.works(),
         settings: agent.installed.iter().map(settings).collect(),
     }
 }
@@ -416,6 +452,8 @@ fn notes(advice: &[Advice]) -> Vec<String> {
 pub struct InstallPaths {
     home: PathBuf,
     project: PathBuf,
+    start: PathBuf,
+    machine: PathBuf,
     binary: PathBuf,
     memory: PathBuf,
 }
@@ -433,10 +471,16 @@ impl InstallPaths {
             .find(|path| is_project(path))
             .unwrap_or(&directory)
             .to_owned();
-        let binary = surroundings::program()?;
+        let lasting = Lasting {
+            home: &home,
+            environment: &surroundings::variable,
+        };
+        let binary = lasting.path(&surroundings::program()?);
         Ok(Self {
             home,
             project,
+            start: directory,
+            machine: surroundings::machine(),
             binary,
             memory: invocation.store_directory()?.join(ckpt_store::INSTALLED),
         })
@@ -447,6 +491,8 @@ impl InstallPaths {
         SettingsPlace {
             home: &self.home,
             project: &self.project,
+            start: &self.start,
+            machine: &self.machine,
             binary: &self.binary,
             tool_events: invocation
                 .config

@@ -4,7 +4,7 @@ use ckpt_schema::report::{MessageReport, StatusReport};
 use ckpt_store::Store;
 use ckpt_store::query::LogFilter;
 
-use super::empty;
+use super::{empty, unrecorded};
 use crate::cli::arguments::StatusArguments;
 use crate::cli::invocation::Invocation;
 use crate::failure::{DONE, Failure};
@@ -15,6 +15,8 @@ pub fn run(invocation: &Invocation, arguments: &StatusArguments) -> Result<u8, F
     let mut store = invocation.open()?;
     let directory = invocation.directory()?;
     let mut report = store.status(&directory, arguments.session.as_deref())?;
+    let workspace = std::path::PathBuf::from(&report.workspace);
+    report.unrecorded = unrecorded::look(invocation, &mut store, &workspace);
     if data::is_read_by_model() {
         report = data::guarded(&report).unwrap_or(report);
     }
@@ -34,7 +36,8 @@ pub fn run(invocation: &Invocation, arguments: &StatusArguments) -> Result<u8, F
         None if !invocation.output.is_json() => match empty::out_of_sight(&store)? {
             Some(lost) => lost,
             None => format!(
-                "Nothing has been recorded here yet. {}",
+                "Nothing has been recorded here yet. {}{}",
+                empty::unrecorded(invocation)?,
                 empty::next_step(invocation)
             ),
         },

@@ -19,7 +19,7 @@ use crate::fs::layout;
 use crate::fs::names::WATCHED;
 use crate::fs::system;
 use crate::hints::{Answer, ChangedPlaces, Question, WatchToken, WatcherClient};
-use crate::snapshot::cache::Cache;
+use crate::snapshot::cache::{Cache, Extent};
 use crate::snapshot::scan::check::{self, CacheCheck, Depth, Differences};
 
 /// Comes before the name of the watch in this file if the watcher missed something.
@@ -46,7 +46,7 @@ impl Hint {
         let file = folder.join(WATCHED);
         let noted = std::fs::read_to_string(&file).unwrap_or_default();
         let old = WatchToken::decode(noted.trim_end());
-        let answer = watcher.ask(&scene.question(old.clone())?)?;
+        let answer = watcher.ask(&scene.question(old.clone(), folder)?)?;
         let watch = answer.token.as_ref().map(|token| token.watch.as_str());
         let off = noted.strip_prefix(OFF).map(str::trim_end);
         // A watcher that was started again has another name, and is believed again.
@@ -85,8 +85,9 @@ impl Hint {
             return;
         }
         // The directory may have changed since the question, so ask again.
+        let folder = self.file.parent().unwrap_or(&self.file);
         let again = WatcherClient::find(scene.request.store)
-            .zip(scene.question(self.old.clone()))
+            .zip(scene.question(self.old.clone(), folder))
             .and_then(|(watcher, question)| watcher.ask(&question));
         self.missed
             .set(again.is_some_and(|again| is_too_little(&again)));
@@ -119,26 +120,39 @@ impl Hint {
 }
 
 impl SnapshotBuilder<'_> {
-    fn question(&self, token: Option<WatchToken>) -> Option<Question<'_>> {
+    fn question<'q>(&'q self, token: Option<WatchToken>, folder: &'q Path) -> Option<Question<'q>> {
         let stat = rustix::fs::fstat(self.root.as_fd()).ok()?;
         Some(Question {
             identity: (system::device(&stat), stat.st_ino),
             token,
             root: self.request.root.as_os_str().as_bytes(),
+            folder: folder.as_os_str().as_bytes(),
         })
     }
 }
 
+/// Returns the directories that the last look saw, from the folder of a workspace's snapshots.
+pub(crate) fn seen(folder: &Path) -> Option<BTreeSet<Vec<u8>>> {
+    let cache = Cache::read(folder, Extent::Front)?;
+    let directories = (0..cache.len()).map(|number| Some(cache.directory(number)?.path.to_vec()));
+    directories.collect()
+}
+
 /// Returns the numbers of places, and of the directories above them. An unknown place counts as the nearest known one
-/// above.
+/// above; one that is left out and unknown is not in view.
 fn numbers_of(cache: &Cache, places: &ChangedPlaces) -> BTreeSet<usize> {
     let mut numbers = BTreeSet::new();
-    for path in places.directories.iter().chain(&places.trees) {
+    let left_out = places
+        .left_out
+        .iter()
+        .filter(|path| cache.find(path).is_some());
+    let trees: Vec<&Vec<u8>> = places.trees.iter().chain(left_out).collect();
+    for path in places.directories.iter().chain(trees.iter().copied()) {
         if note_known(cache, path, &mut numbers) {
             note_above(path, |directory| note_known(cache, directory, &mut numbers));
         }
     }
-    for path in &places.trees {
+    for path in trees {
         numbers.extend(numbers_below(cache, path));
     }
     numbers

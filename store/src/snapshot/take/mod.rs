@@ -38,6 +38,7 @@ use crate::model::path::{WorkspacePath, parent};
 use crate::objects::Objects;
 use crate::objects::hash::{self, ObjectKind};
 use hint::Hint;
+pub(crate) use hint::seen;
 use index::UserIndex;
 pub(crate) use outer::{hides, outer_rules};
 use scan::Scanned;

@@ -176,11 +176,11 @@ fn settings_that_their_agent_does_not_read_are_told() {
             let noted = changes[0].notes.iter().any(|note| is_told(note));
             assert_eq!(noted, !read.contains(&text), "{agent}: {text}");
             let installed = world.installed(agent, SettingsScope::User);
-            assert_eq!(
-                installed.state,
-                Installation::Installed,
-                "it is in the file"
-            );
+            let expected = match noted {
+                true => Installation::Blocked,
+                false => Installation::Installed,
+            };
+            assert_eq!(installed.state, expected, "{agent}: {text}");
             let told = installed
                 .advice
                 .iter()

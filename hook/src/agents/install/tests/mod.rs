@@ -6,6 +6,7 @@ mod extension;
 mod installed;
 mod packages;
 mod plugin;
+mod policy;
 mod refused;
 mod round_trip;
 mod settings;
@@ -70,9 +71,11 @@ impl World {
             self.path("bin/ckpt-hook"),
         );
         let (programs, memory) = (self.path("programs"), self.path("store/installed.json"));
+        let machine = self.path("machine");
         let environment = |name: &str| (name == "PATH").then(|| programs.clone().into_os_string());
         act(&SettingsPlace {
             memory: &memory,
+            machine: &machine,
             environment: &environment,
             ..place(&home, &project, &binary)
         })
@@ -148,6 +151,8 @@ fn place<'a>(home: &'a Path, project: &'a Path, binary: &'a Path) -> SettingsPla
     SettingsPlace {
         home,
         project,
+        start: project,
+        machine: Path::new("/nowhere"),
         binary,
         tool_events: true,
         trust: false,

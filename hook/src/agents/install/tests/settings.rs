@@ -81,13 +81,13 @@ fn an_older_handler_is_brought_up_to_date_where_it_stands() {
     world.write(CLAUDE, &text.replace("OLD", &old));
     assert_eq!(
         world.state("claude-code"),
-        Installation::Elsewhere,
-        "it is ours, and not as we want it"
+        Installation::Blocked,
+        "it is ours, and not as we want it; Claude Code reads no comments"
     );
     world.install("claude-code");
     assert_eq!(
         world.state("claude-code"),
-        Installation::Installed,
+        Installation::Blocked,
         "all of it is there, and once"
     );
     let text = world.anonymous(&world.read(CLAUDE));

@@ -32,8 +32,12 @@ pub fn look(invocation: &Invocation) -> Vec<Finding> {
     }
     if agents
         .iter()
-        .any(|agent| agent.is_installed() || agent.package.is_some())
+        .any(|agent| agent.is_installed() || agent.package.is_some() || agent.managed.is_some())
     {
+        if !agents.iter().any(AgentState::works) {
+            let message = "no event arrives from any agent: what keeps them is said for each";
+            findings.insert(0, finding(FindingLevel::Warning, "hook", message, None));
+        }
         findings.extend(deadline(invocation.config.settings.hook_deadline));
     } else {
         let hint = Some("`ckpt-hook install AGENT` puts it into an agent's settings");
@@ -51,9 +55,13 @@ pub fn look(invocation: &Invocation) -> Vec<Finding> {
 }
 
 fn agent(agent: &AgentState) -> Vec<Finding> {
+    let managed = managed(agent);
     if !agent.is_installed() {
-        let findings = package(agent).map(|package| [vec![package], version(agent)].concat());
-        return findings.unwrap_or_else(|| missing(agent).into_iter().collect());
+        let there: Vec<Finding> = package(agent).into_iter().chain(managed).collect();
+        return match there.is_empty() {
+            true => missing(agent).into_iter().collect(),
+            false => [there, version(agent)].concat(),
+        };
     }
     let there: Vec<&Installed> = agent
         .installed
@@ -65,6 +73,7 @@ fn agent(agent: &AgentState) -> Vec<Finding> {
         .flat_map(|installed| installation(agent.agent, installed))
         .collect();
     findings.extend(version(agent));
+    findings.extend(managed);
     if there.len() > 1 {
         let hint = format!(
             "`ckpt-hook uninstall {} --project` leaves the one for every project",
@@ -145,14 +154,30 @@ fn version(agent: &AgentState) -> Vec<Finding> {
         .collect()
 }
 
-fn package(agent: &AgentState) -> Option<Finding> {
-    let file = agent.package.as_ref()?;
-    Some(finding(
-        FindingLevel::Ok,
-        agent.agent,
-        format!("installed as a package, according to `{}`", file.display()),
-        None,
-    ))
+fn package(agent: &AgentState) -> Vec<Finding> {
+    let Some(file) = &agent.package else {
+        return Vec::new();
+    };
+    let file = file.display();
+    let name = agent.agent;
+    if agent.package_advice.is_empty() {
+        let message = format!("installed as a package, according to `{file}`");
+        return vec![finding(FindingLevel::Ok, name, message, None)];
+    }
+    let message = format!("a package is there, according to `{file}`, but no event arrives");
+    let advice = agent.package_advice.iter();
+    let advice = advice.map(|it| finding(FindingLevel::Warning, name, &it.message, Some(&it.hint)));
+    [finding(FindingLevel::Warning, name, message, None)]
+        .into_iter()
+        .chain(advice)
+        .collect()
+}
+
+/// What an administrator has installed.
+fn managed(agent: &AgentState) -> Option<Finding> {
+    let file = agent.managed.as_ref()?.display();
+    let message = format!("installed by the administrator, in `{file}`");
+    Some(finding(FindingLevel::Ok, agent.agent, message, None))
 }
 
 /// Not everybody wants the hook in each of their agents.
@@ -171,63 +196,41 @@ fn missing(agent: &AgentState) -> Option<Finding> {
 }
 
 fn installation(agent: &str, installed: &Installed) -> Vec<Finding> {
-    let file = installed.file.display();
-    let advice = installed.advice.iter().map(|advice| {
-        (
-            FindingLevel::Warning,
-            advice.message.as_str(),
-            Some(advice.hint.as_str()),
-        )
-    });
+    use FindingLevel::{Error, Ok, Warning};
     let scope = match installed.scope {
         SettingsScope::User => "",
         SettingsScope::Project => " --project",
     };
     let again = format!("`ckpt-hook install {agent}{scope}` rewrites it");
-    let state = match installed.state {
-        Installation::Absent => None,
-        Installation::Installed => Some((FindingLevel::Ok, "installed", None)),
-        Installation::Outdated => Some((
-            FindingLevel::Warning,
-            "not what would be installed now",
-            Some(again.as_str()),
-        )),
-        Installation::Hurried => Some((
-            FindingLevel::Warning,
+    let (level, what, helps) = match installed.state {
+        Installation::Absent => return Vec::new(),
+        Installation::Installed => (Ok, "installed", false),
+        Installation::Outdated => (Warning, "not what would be installed now", true),
+        Installation::Hurried => (
+            Warning,
             "the agent's timeout is shorter than the hook may take",
-            Some(again.as_str()),
-        )),
-        Installation::Elsewhere => Some((
-            FindingLevel::Warning,
-            "it calls a different ckpt-hook",
-            Some(again.as_str()),
-        )),
-        Installation::Doubled => Some((
-            FindingLevel::Warning,
-            "an event calls it more than once",
-            Some(again.as_str()),
-        )),
-        Installation::Moved => Some((
-            FindingLevel::Error,
-            "it calls a program that does not exist",
-            Some(again.as_str()),
-        )),
-        Installation::Broken => Some((FindingLevel::Error, "the settings cannot be read", None)),
+            true,
+        ),
+        Installation::Elsewhere => (Warning, "it calls a different ckpt-hook", true),
+        Installation::Doubled => (Warning, "an event calls it more than once", true),
+        Installation::Moved => (
+            Error,
+            "it calls a program that does not exist or cannot be executed",
+            true,
+        ),
+        // Whoever switched it off may want it so.
+        Installation::Blocked => (Warning, "no event arrives from the hook", false),
+        Installation::Broken => (Error, "the settings cannot be read", false),
     };
-    let is_broken = installed.state == Installation::Broken;
-    let state =
-        state.map(|(level, what, hint)| finding(level, agent, format!("{what} in `{file}`"), hint));
-    state
-        .into_iter()
-        .chain(advice.map(|(usual, what, hint)| {
-            let level = if is_broken {
-                FindingLevel::Error
-            } else {
-                usual
-            };
-            finding(level, agent, what, hint)
-        }))
-        .collect()
+    let message = format!("{what} in `{}`", installed.file.display());
+    let state = finding(level, agent, message, helps.then_some(&again));
+    let level = match installed.state {
+        Installation::Broken => Error,
+        _ => Warning,
+    };
+    let advice = installed.advice.iter();
+    let advice = advice.map(|it| finding(level, agent, &it.message, Some(&it.hint)));
+    [state].into_iter().chain(advice).collect()
 }
 
 /// A hook that takes longer than its agent waits is killed in the middle of its work.

@@ -10,6 +10,7 @@ use ckpt_schema::report::{self, DiagnosticReport, DoctorReport, Finding, Finding
 use ckpt_store::Store;
 
 use crate::cli::arguments::DoctorArguments;
+use crate::cli::commands::{store_place, unrecorded};
 use crate::cli::invocation::Invocation;
 use crate::config::of_directory;
 use crate::failure::{DONE, FAILED, Failure};
@@ -24,6 +25,7 @@ pub fn run(invocation: &Invocation, arguments: &DoctorArguments) -> Result<u8, F
     let directory = invocation.store_directory()?;
     let mut findings = settings(invocation);
     findings.extend(store(invocation, &directory, arguments));
+    findings.extend(place(invocation, &directory));
     findings.extend(log(invocation, &directory));
     findings.extend(hooks::look(invocation));
     let report = DoctorReport {
@@ -124,6 +126,35 @@ fn store(invocation: &Invocation, directory: &Path, arguments: &DoctorArguments)
     }
     findings.extend(check(invocation, &mut store, arguments.all));
     findings.extend(recent(invocation, &mut store));
+    findings
+}
+
+/// What the place of the store means, and what is not in it.
+fn place(invocation: &Invocation, directory: &Path) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    let mut warn = |subject, message: String, hint: &str| {
+        findings.push(finding(FindingLevel::Warning, subject, message, Some(hint)));
+    };
+    if store_place::goes_with_a_container(directory) {
+        let message = store_place::ON_A_LAYER.to_owned();
+        warn("store", message, store_place::TO_A_VOLUME);
+    }
+    for other in store_place::others(invocation) {
+        let hint = format!(
+            "`ckpt-hook --store {} log` shows it; `$XDG_DATA_HOME` differs between the two",
+            other.display()
+        );
+        let message = format!("there is another one in `{}`", other.display());
+        warn("store", message, &hint);
+    }
+    if let (Ok(mut store), Ok(workspace)) = (invocation.open(), invocation.directory()) {
+        let unrecorded = unrecorded::look(invocation, &mut store, &workspace);
+        let sentences = unrecorded::sentences(&unrecorded, invocation.output.view());
+        for (one, sentence) in unrecorded.iter().zip(sentences) {
+            let hint = "see what is said of it below; an open session may call the hook only after a restart";
+            warn(&one.agent, sentence.trim_end_matches('.').to_owned(), hint);
+        }
+    }
     findings
 }
 

@@ -31,6 +31,7 @@ use crate::cli::commands::serve::wording::Asker;
 use crate::cli::invocation::Invocation;
 use crate::failure::{DONE, Failure};
 use crate::output::data;
+use crate::process::starter::{LOOK, Starter};
 
 const INSTRUCTIONS: &str = "\
 The history of this workspace: what the user asked agents for, what each step changed, and how to go back to just before any \
@@ -38,7 +39,7 @@ message. Plan before you apply: `plan` changes nothing and returns a token, `app
 `stale`. Files that the user changed since stay as they are unless the user wants otherwise. While your turn goes on, you are at work in \
 the workspace yourself: `apply` needs `force` then. Never apply what the user did not ask for.";
 
-/// Answers until stdin ends.
+/// Answers until stdin ends, or the process that started this one.
 pub fn run(invocation: &Invocation, arguments: &McpArguments) -> Result<u8, Failure> {
     let (asks, asked) = channel();
     let server = Server {
@@ -51,7 +52,13 @@ pub fn run(invocation: &Invocation, arguments: &McpArguments) -> Result<u8, Fail
             .enable_all()
             .build()
             .map_err(|error| Error::failed("cannot start a runtime").because(error))?;
-        let spoken = runtime.block_on(speak(server));
+        let starter = Starter::now();
+        let spoken = runtime.block_on(async {
+            tokio::select! {
+                spoken = speak(server) => spoken,
+                () = gone(starter) => Ok(()),
+            }
+        });
         // A read of stdin may still wait for a client that is gone.
         runtime.shutdown_background();
         spoken.map_err(|error| {
@@ -68,6 +75,14 @@ async fn speak(server: Server) -> Result<(), std::io::Error> {
         .map_err(std::io::Error::other)?;
     running.waiting().await.map_err(std::io::Error::other)?;
     Ok(())
+}
+
+/// Waits until the process that started this one is gone: the SDK waits for the end of stdin alone, which another
+/// process may hold open.
+async fn gone(starter: Starter) {
+    while !starter.is_gone() {
+        tokio::time::sleep(LOOK).await;
+    }
 }
 
 /// A call of a method of `serve`, and where its answer goes.

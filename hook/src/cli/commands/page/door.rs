@@ -9,7 +9,7 @@ use crate::locks;
 
 /// What every request must show.
 pub struct Door {
-    /// What the browser calls this server: `127.0.0.1` and the port.
+    /// What our addresses call this server: `127.0.0.1` and the port.
     host: String,
     /// The token of every call.
     token: String,
@@ -44,10 +44,10 @@ impl Door {
     pub fn admit(&self, request: &HttpRequest) -> Result<(), HttpResponse> {
         let refuse = |status, why| Err(HttpResponse::refusal(status, why));
         // A name that an attacker made resolve to this machine: DNS rebinding.
-        if request.field("host") != Some(&self.host) {
+        let Some(host) = request.field("host").filter(|host| is_loopback(host)) else {
             return refuse(403, "the `Host` field names another server");
-        }
-        let own = format!("http://{}", self.host);
+        };
+        let own = format!("http://{host}");
         if !request.field_may_be("origin", |origin| origin == own) {
             return refuse(403, "requests from other pages are refused");
         }
@@ -96,6 +96,17 @@ impl Door {
     }
 }
 
+/// Returns whether a `Host` field names the loopback, which no other machine's name can: on any port, because ssh and
+/// editors forward one to ours.
+fn is_loopback(host: &str) -> bool {
+    let (name, port) = match host.rsplit_once(':') {
+        Some((name, port)) if !port.contains(']') => (name, port),
+        _ => (host, "80"),
+    };
+    let is_port = !port.is_empty() && port.len() <= 5 && port.bytes().all(|it| it.is_ascii_digit());
+    is_port && ["127.0.0.1", "localhost", "[::1]"].contains(&name)
+}
+
 /// Returns the secret that a request shows.
 fn shown(request: &HttpRequest) -> Option<&str> {
     request.field("authorization")?.strip_prefix("Bearer ")
@@ -114,4 +125,37 @@ fn is_same(one: &str, other: &str) -> bool {
 /// Returns 244 random bits from the system.
 fn secret() -> String {
     format!("{}{}", Uuid::new_v4().simple(), Uuid::new_v4().simple())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_host_is_the_loopback_under_each_of_its_names() {
+        for host in [
+            "127.0.0.1:4000",
+            "localhost:8080",
+            "localhost",
+            "[::1]:4000",
+            "[::1]",
+        ] {
+            assert!(is_loopback(host), "{host}");
+        }
+        for host in [
+            "",
+            ":80",
+            "localhost:",
+            "localhost:80x",
+            "localhost:123456",
+            "localhost.evil.example:80",
+            "127.0.0.1.evil.example",
+            "127.0.0.1:80@evil.example",
+            "evil.example:4000",
+            "::1",
+            "0.0.0.0:80",
+        ] {
+            assert!(!is_loopback(host), "{host}");
+        }
+    }
 }

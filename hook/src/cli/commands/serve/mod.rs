@@ -30,6 +30,7 @@ use self::wording::Asker;
 use crate::cli::arguments::ServeArguments;
 use crate::cli::invocation::Invocation;
 use crate::failure::{DONE, Failure};
+use crate::process::starter::StartersInput;
 
 /// How many requests are answered at the same time.
 const WORKERS: usize = 4;
@@ -37,7 +38,7 @@ const WORKERS: usize = 4;
 /// How many lines may wait for a client that does not read.
 const WAITING_LINES: usize = 64;
 
-/// Answers until stdin ends.
+/// Answers until stdin ends, or the process that started this one.
 pub fn run(invocation: &Invocation, arguments: &ServeArguments) -> Result<u8, Failure> {
     if !arguments.stdio {
         return Err(Failure::usage(
@@ -84,7 +85,7 @@ pub fn run(invocation: &Invocation, arguments: &ServeArguments) -> Result<u8, Fa
             _ => Ok(()),
         });
         if started.is_ok() {
-            read(&mut BufReader::new(io::stdin().lock()), queue, &lines);
+            read(&mut BufReader::new(StartersInput::now()), queue, &lines);
         }
         queue.close();
         // The writer goes on while anybody could still send, and the scope waits for it.

@@ -35,7 +35,7 @@ use crate::failure::{DONE, Failure};
 use crate::output::lines::{DiffOptions, MovedLines};
 use crate::output::patch::FileSides;
 use crate::output::time::TimeContext;
-use crate::output::{Output, View, blame, failure, graph, patch, show, text};
+use crate::output::{MOST_COLUMNS, Output, View, blame, failure, graph, patch, show, text};
 #[cfg(debug_assertions)]
 use crate::process::fault;
 use crate::surroundings;
@@ -82,7 +82,7 @@ fn lost(error: io::Error) -> Failure {
 
 /// Returns how wide the terminal is.
 fn columns() -> u16 {
-    ratatui::crossterm::terminal::size().map_or(80, |(columns, _)| columns)
+    ratatui::crossterm::terminal::size().map_or(80, |(columns, _)| columns.min(MOST_COLUMNS))
 }
 
 /// What has to be read again before the next frame.
@@ -205,6 +205,7 @@ impl Browser {
         let draw = |frame: &mut ratatui::Frame<'_>| {
             shown = Some(view::draw(frame, model, view));
         };
+        screen.fit().map_err(lost)?;
         screen.terminal.draw(draw).map_err(lost)?;
         if let Some(shown) = shown {
             (self.model.scrolled, self.model.page) = (shown.scrolled, shown.page);

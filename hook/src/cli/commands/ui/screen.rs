@@ -8,20 +8,23 @@ use std::time::Duration;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use ratatui::Terminal;
-use ratatui::backend::CrosstermBackend;
+use ratatui::backend::{Backend, CrosstermBackend};
 use ratatui::crossterm::cursor::Show;
 use ratatui::crossterm::event::{self, DisableBracketedPaste, EnableBracketedPaste};
 use ratatui::crossterm::execute;
 use ratatui::crossterm::terminal::{
     Clear, ClearType, EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
 };
+use ratatui::layout::{Rect, Size};
+use ratatui::{Terminal, TerminalOptions, Viewport};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{Signal, getpid, kill_process};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
 use signal_hook::low_level::emulate_default_handler;
+
+use crate::output::{MOST_COLUMNS, MOST_ROWS};
 
 /// How long to look at what crossterm has read already: with no time at all, it does not look.
 const LOOK: Duration = Duration::from_millis(1);
@@ -50,7 +53,9 @@ impl Screen {
             give_back();
             before(about);
         }));
-        let terminal = Terminal::new(CrosstermBackend::new(stdout()))?;
+        let backend = CrosstermBackend::new(stdout());
+        let viewport = Viewport::Fixed(used(backend.size()?));
+        let terminal = Terminal::with_options(backend, TerminalOptions { viewport })?;
         // Before the terminal is taken: if that fails halfway, dropping this gives it back.
         let screen = Self { terminal, signals };
         begin()?;
@@ -81,8 +86,17 @@ impl Screen {
     /// Returns whether the last frame is as large as the terminal. The signal of a change is heard only once the first
     /// key was waited for.
     pub fn is_full(&mut self) -> bool {
-        let shown = self.terminal.get_frame().area().as_size();
-        self.terminal.size().is_ok_and(|size| size == shown)
+        let shown = self.terminal.get_frame().area();
+        self.terminal.size().is_ok_and(|size| used(size) == shown)
+    }
+
+    /// Makes the next frame as large as the terminal is by now.
+    pub fn fit(&mut self) -> io::Result<()> {
+        let area = used(self.terminal.size()?);
+        match self.terminal.get_frame().area() == area {
+            true => Ok(()),
+            false => self.terminal.resize(area),
+        }
     }
 
     /// Ends the process by a signal that was received meanwhile.
@@ -122,6 +136,16 @@ impl Drop for Screen {
     fn drop(&mut self) {
         give_back();
     }
+}
+
+/// Returns the part of a terminal that is drawn on.
+fn used(size: Size) -> Rect {
+    Rect::new(
+        0,
+        0,
+        size.width.min(MOST_COLUMNS),
+        size.height.min(MOST_ROWS),
+    )
 }
 
 /// Whether we have the terminal: restoring it twice would move the cursor to where it was the first time.

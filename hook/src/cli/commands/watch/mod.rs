@@ -6,6 +6,7 @@ use super::serve::notify::{self, Subscription};
 use crate::cli::arguments::WatchArguments;
 use crate::cli::invocation::Invocation;
 use crate::failure::{DONE, Failure};
+use crate::process::starter::is_stdout_read;
 
 /// Watches until no hook asks any more, or nobody reads the output.
 pub fn run(invocation: &Invocation, arguments: &WatchArguments) -> Result<u8, Failure> {
@@ -33,7 +34,7 @@ fn print(invocation: &Invocation, arguments: &WatchArguments) -> Result<u8, Fail
                 .and_then(|()| stdout.flush())
                 .is_ok()
         },
-        || true,
+        is_stdout_read,
     )?;
     Ok(DONE)
 }
