@@ -7,6 +7,8 @@
 mod changes;
 mod damaged;
 mod database;
+mod diagnostics;
+mod explained;
 mod feed;
 mod first_page;
 pub(crate) mod forget;
@@ -38,8 +40,9 @@ mod version;
 mod words;
 mod workspaces;
 
-pub(crate) use database::{BESIDE, data_version, is_noted, is_read_only};
+pub(crate) use database::{BESIDE, data_version, is_held, is_read_only};
 pub use database::{Database, Diagnostic, DiagnosticLevel, OLDEST_SQLITE};
+pub(crate) use diagnostics::is_noted;
 pub use memory::keep_memory;
 pub use untold::Untold;
 pub(crate) use untold::{mark_told, untold};
