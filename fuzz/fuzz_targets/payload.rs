@@ -35,7 +35,7 @@ const AGENTS: [&str; 10] = [
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     let Some((first, payload)) = bytes.split_first() else { return };
-    let Ok(payload) = stdin::read_payload(payload) else { return };
+    let Ok(payload) = stdin::read_payload(payload, || true) else { return };
     let context = agents::payload::PayloadContext {
         cwd: Path::new("/work"),
         environment: &|_| None,

@@ -91,28 +91,43 @@ pub fn let_go(arguments: &[OsString]) -> ExitCode {
 }
 
 fn first_word(arguments: &[OsString]) -> Option<&OsStr> {
-    let mut words = arguments.iter().skip(1);
-    while let Some(word) = words.next() {
-        match word.to_str() {
-            Some("--store" | "--workspace" | "--color") => drop(words.next()),
-            Some(option) if option.starts_with('-') => {}
-            _ => return Some(word),
-        }
-    }
-    None
+    let mut words = options(arguments);
+    words.find_map(|(word, _)| {
+        let is_option = word.to_str().is_some_and(|word| word.starts_with('-'));
+        (!is_option).then_some(word)
+    })
+}
+
+/// The options that have a value. What a user wrote, or an id, may look like an option itself.
+const WITH_VALUE: [&str; 9] = [
+    "--store",
+    "--workspace",
+    "--color",
+    "--agent",
+    "--event",
+    "--session",
+    "--message",
+    "--step",
+    "--prompt",
+];
+
+/// Returns the words of a command line, the name of the program left out, each option together with its value.
+fn options(arguments: &[OsString]) -> impl Iterator<Item = (&OsStr, Option<&OsStr>)> {
+    let mut words = arguments.iter().skip(1).map(OsString::as_os_str);
+    std::iter::from_fn(move || {
+        let word = words.next()?;
+        let has_value = WITH_VALUE.iter().any(|option| word == *option);
+        Some((word, has_value.then(|| words.next()).flatten()))
+    })
 }
 
 impl Glance {
     fn at(arguments: &[OsString]) -> Self {
-        let has = |option: &str| arguments.iter().any(|word| word == option);
-        let after = arguments
-            .iter()
-            .skip_while(|word| *word != "--store")
-            .nth(1)
-            .map(PathBuf::from);
-        let inside = arguments
-            .iter()
-            .find_map(|word| word.to_str()?.strip_prefix("--store=").map(PathBuf::from));
+        let has = |option: &str| options(arguments).any(|(word, _)| word == option);
+        let after = options(arguments).find(|(word, _)| *word == "--store");
+        let after = after.and_then(|(_, value)| value.map(PathBuf::from));
+        let inside = options(arguments)
+            .find_map(|(word, _)| word.to_str()?.strip_prefix("--store=").map(PathBuf::from));
         let help = has("--help") || has("-h");
         Self {
             strict: has("--strict"),

@@ -24,8 +24,7 @@ pub enum ErrorKind {
     Stale,
     /// It failed after something was changed: the notes say what (exit code 3).
     Unfinished,
-    /// The first snapshot of a workspace takes longer than a hook may (exit code 1). It has to be finished without the
-    /// hook.
+    /// A snapshot takes longer than a hook may (exit code 1). It has to be finished without the hook.
     Late,
 }
 
@@ -149,7 +148,7 @@ impl Error {
         }
     }
 
-    /// Turns it into the error of a first snapshot that was not done in time.
+    /// Turns it into the error of a snapshot that was not done in time.
     pub(crate) fn late(self) -> Self {
         Self {
             kind: ErrorKind::Late,

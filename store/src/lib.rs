@@ -8,6 +8,9 @@
 //! repository), `objects` (the store's own objects), `fs` and `model`.
 
 pub mod error;
+#[cfg(debug_assertions)]
+#[doc(hidden)]
+pub mod fault;
 pub mod lines;
 pub mod model;
 pub mod query;

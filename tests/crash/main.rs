@@ -20,6 +20,7 @@ mod memory;
 mod migration;
 mod power;
 mod rebuilt;
+mod refused;
 mod reorder;
 mod revert;
 mod served;

@@ -8,6 +8,7 @@
     reason = "the numbers are told, so that somebody can look at them"
 )]
 
+mod lists;
 mod work;
 mod year;
 

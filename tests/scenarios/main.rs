@@ -47,6 +47,7 @@ mod owner;
 mod packed;
 mod parts;
 mod planned;
+mod races;
 mod receipt;
 mod redo;
 mod refused;

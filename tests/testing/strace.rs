@@ -127,6 +127,19 @@ pub fn fail_at(
     )
 }
 
+/// Runs a command in which the call at a point and all later ones of its name fail.
+pub fn fail_from(
+    world: &Sandbox,
+    point: &Point,
+    error: &str,
+    arguments: &[&str],
+    stdin: &[u8],
+) -> Run {
+    let when = format!("{}+", point.1);
+    let what = format!("error={error}");
+    inject(world, &point.0, &what, when, arguments, stdin)
+}
+
 /// Runs a command in which every call of a name fails.
 pub fn fail_all(world: &Sandbox, name: &str, error: &str, arguments: &[&str]) -> Run {
     inject(world, name, &format!("error={error}"), "1+", arguments, b"")

@@ -73,17 +73,26 @@ impl FoldedRow {
 /// The deepest directories are folded first, until the list is short or only the topmost are left. Files that must be
 /// named are never folded.
 pub fn fold(lines: &[ListedFile<'_>], all: bool) -> Vec<FoldedRow> {
-    let mut depth = lines.iter().map(|line| depth(line.path)).max().unwrap_or(0);
-    if all || lines.len() <= MANY || depth == 0 {
-        return (0..lines.len()).map(FoldedRow::One).collect();
+    let deepest = lines.iter().map(|line| depth(line.path)).max();
+    match deepest.unwrap_or(0) {
+        0 => (0..lines.len()).map(FoldedRow::One).collect(),
+        _ if all || lines.len() <= MANY => (0..lines.len()).map(FoldedRow::One).collect(),
+        deepest => folded_to(lines, MANY, deepest),
     }
-    loop {
-        let parts = folded_at(lines, depth);
-        if parts.len() <= MANY || depth == 1 {
-            return parts;
+}
+
+/// Folds as few directories as it takes for this many rows, the deepest first, or all of them. The rows get no more from
+/// one depth to the one above, so not each depth is tried: a list may be as deep as it is long.
+fn folded_to(lines: &[ListedFile<'_>], most: usize, deepest: usize) -> Vec<FoldedRow> {
+    let (mut enough, mut highest) = (1, deepest);
+    while enough < highest {
+        let depth = (enough + highest).div_ceil(2);
+        match folded_at(lines, depth).len() <= most {
+            true => enough = depth,
+            false => highest = depth - 1,
         }
-        depth -= 1;
     }
+    folded_at(lines, enough)
 }
 
 /// Returns the names of paths for one line: each by itself if they are few, else directories with the number of paths
@@ -92,14 +101,9 @@ pub fn names(paths: &[&PathText], most: usize) -> Vec<String> {
     let lines: Vec<ListedFile<'_>> = paths.iter().map(|path| ListedFile::of(path)).collect();
     let each = || (0..lines.len()).map(FoldedRow::One).collect();
     let deepest = lines.iter().map(|line| depth(line.path)).max();
-    let depths = (1..=deepest.unwrap_or_default()).rev();
-    let mut folded = depths.map(|depth| folded_at(&lines, depth));
     let rows: Vec<FoldedRow> = match paths.len() {
         few if few <= FEW => each(),
-        _ => match folded.find(|rows| rows.len() <= most) {
-            Some(rows) => rows,
-            None => folded_at(&lines, 1),
-        },
+        _ => folded_to(&lines, most, deepest.unwrap_or_default().max(1)),
     };
     let named: usize = rows.iter().take(most).map(FoldedRow::files).sum();
     let name = |row: &FoldedRow| match row {

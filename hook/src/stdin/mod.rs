@@ -43,12 +43,16 @@ pub struct RawPayload {
     pub is_cut: bool,
 }
 
-/// Reads stdin to its end.
-pub fn read_payload(mut stdin: impl Read) -> io::Result<RawPayload> {
+/// Reads stdin to its end, or until the payload is there and `goes_on` returns false: some programs that start a hook
+/// leave its stdin open.
+pub fn read_payload(
+    mut stdin: impl Read,
+    goes_on: impl Fn() -> bool + Copy,
+) -> io::Result<RawPayload> {
     let mut condenser = Condenser::default();
-    let mut read = condense::<AT_FIRST>(&mut stdin, &mut condenser, AT_FIRST as u64)?;
+    let mut read = condense::<AT_FIRST>(&mut stdin, &mut condenser, AT_FIRST as u64, goes_on)?;
     if read >= AT_FIRST as u64 {
-        read += condense::<AT_ONCE>(&mut stdin, &mut condenser, MOST_READ - read)?;
+        read += condense::<AT_ONCE>(&mut stdin, &mut condenser, MOST_READ - read, goes_on)?;
     }
     let (bytes, is_cut) = condenser.finish();
     Ok(RawPayload {
@@ -64,9 +68,10 @@ fn condense<const SIZE: usize>(
     stdin: &mut impl Read,
     condenser: &mut Condenser,
     most: u64,
+    goes_on: impl Fn() -> bool,
 ) -> io::Result<u64> {
     let (mut buffer, mut read) = ([0; SIZE], 0);
-    while read < most {
+    while read < most && (!condenser.is_whole() || goes_on()) {
         match stdin.read(&mut buffer) {
             Ok(0) => break,
             Ok(length) => {
@@ -139,6 +144,24 @@ pub fn is_from_program() -> bool {
     matches!(kind, Ok(FileType::Fifo | FileType::Socket))
 }
 
+/// How long to wait for the end of stdin once the payload is there.
+const END_OF_STDIN: Duration = Duration::from_millis(50);
+
+/// Returns whether stdin has more within a moment. If it ends, there is nothing to read either.
+pub fn goes_on() -> bool {
+    let stdin = io::stdin();
+    let Ok(timeout) = Timespec::try_from(END_OF_STDIN) else {
+        return true;
+    };
+    let mut polled = [PollFd::new(&stdin, PollFlags::IN)];
+    match poll(&mut polled, Some(&timeout)) {
+        Ok(0) => false,
+        Ok(_) => polled[0].revents() != PollFlags::HUP,
+        // What cannot be asked is read to its end.
+        Err(_) => true,
+    }
+}
+
 /// Reads and drops a payload that is not needed, for [`PATIENCE`] or up to the end of stdin.
 pub fn listen() {
     let end = Instant::now() + PATIENCE;
@@ -167,7 +190,7 @@ mod tests {
         let mut stdin = begin
             .chain(text)
             .chain(br#"","event":"user_message"} and more"#.as_slice());
-        let payload = read_payload(&mut stdin).expect("readable");
+        let payload = read_payload(&mut stdin, || true).expect("readable");
         assert!(
             !payload.is_cut && payload.bytes.ends_with(br#""event":"user_message"}"#),
             "what counts is there"
@@ -188,7 +211,7 @@ mod tests {
     fn a_writer_without_an_end_is_not_listened_to_for_ever() {
         let mut stdin = io::repeat(b'x');
         assert!(
-            read_payload(&mut stdin).expect("readable").is_cut,
+            read_payload(&mut stdin, || true).expect("readable").is_cut,
             "it says that the end is missing"
         );
     }

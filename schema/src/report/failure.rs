@@ -54,7 +54,7 @@ pub enum FailureKind {
     Stale,
     /// It failed after something was changed: `notes` says what.
     Unfinished,
-    /// The first snapshot of a workspace takes longer than a hook may.
+    /// A snapshot takes longer than a hook may: it continues in the background.
     Late,
     /// The request was cancelled, and nothing was changed.
     Cancelled,

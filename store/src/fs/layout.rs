@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::Read;
-use std::os::unix::fs::{DirBuilderExt, FileExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -117,14 +117,31 @@ impl Lock {
 
 /// Takes the lock of one workspace's folder: one snapshot or operation at a time.
 pub(crate) fn lock_workspace(folder: &Path, patience: Duration) -> Result<Lock> {
-    prepare_folder(folder)?;
-    lock(&folder.join(names::LOCK), patience)
+    lock_in(folder, names::LOCK, patience)
+}
+
+/// Takes a lock of a workspace's folder, which is made if it is missing. `forget` removes the folder while others may
+/// wait for its lock: what they got then is a file without a name, and the next one that comes would get another.
+fn lock_in(folder: &Path, name: &str, patience: Duration) -> Result<Lock> {
+    let end = Instant::now() + patience;
+    loop {
+        prepare_folder(folder)?;
+        let locked = lock(
+            &folder.join(name),
+            end.saturating_duration_since(Instant::now()),
+        );
+        match locked {
+            Ok(lock) if lock.file.metadata().is_ok_and(|file| file.nlink() == 0) => {}
+            // The folder went between the two calls above.
+            Err(_) if !presence::is_directory(folder).unwrap_or(true) && Instant::now() < end => {}
+            locked => return locked,
+        }
+    }
 }
 
 /// Takes the lock for settling, which makes borrowed packs the store's own.
 pub(crate) fn lock_settling(folder: &Path, patience: Duration) -> Result<Lock> {
-    prepare_folder(folder)?;
-    lock(&folder.join(names::SETTLING), patience)
+    lock_in(folder, names::SETTLING, patience)
 }
 
 /// Takes the lock of upkeep: one `gc` or `forget` at a time.
@@ -210,12 +227,16 @@ fn lock(path: &Path, patience: Duration) -> Result<Lock> {
 
 /// Takes a lock, unless another process holds it for so long.
 fn lock_in_time(path: &Path, patience: Duration) -> Result<Option<Lock>> {
+    #[cfg(debug_assertions)]
+    crate::fault::moment("lock");
     let file = open_private(path)?;
     let end = Instant::now() + patience;
     let mut pause = Duration::from_micros(200);
     loop {
         match flock(&file, FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => {
+                #[cfg(debug_assertions)]
+                crate::fault::moment("locked");
                 return Ok(Some(Lock {
                     file,
                     noted: Cell::new(None),
@@ -224,6 +245,8 @@ fn lock_in_time(path: &Path, patience: Duration) -> Result<Option<Lock>> {
             Err(rustix::io::Errno::WOULDBLOCK | rustix::io::Errno::INTR)
                 if Instant::now() < end =>
             {
+                #[cfg(debug_assertions)]
+                crate::fault::moment("waits");
                 // `flock` has no time limit of its own, and a signal to end the wait would be the whole process's.
                 std::thread::sleep(pause);
                 pause = (pause * 2).min(Duration::from_millis(10));

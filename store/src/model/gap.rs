@@ -1,6 +1,7 @@
 //! Gaps: the paths that a snapshot could not hold, and why; and ignored files that went, of which only the name is
 //! known.
 
+use std::collections::HashSet;
 use std::fmt;
 
 use super::FileTime;
@@ -224,6 +225,24 @@ impl Gap {
                 &self.path,
                 &path[self.path.len() + usize::from(!self.path.is_empty())..],
             )
+    }
+}
+
+/// The paths of gaps, to ask of many paths whether one of them covers it.
+#[derive(Default)]
+pub(crate) struct Covering(HashSet<Vec<u8>>);
+
+impl Covering {
+    pub fn of(paths: impl IntoIterator<Item = Vec<u8>>) -> Self {
+        Self(paths.into_iter().collect())
+    }
+
+    /// Returns whether a path is a gap's own or below one.
+    pub fn covers(&self, path: &WorkspacePath) -> bool {
+        let bytes = path.as_bytes();
+        let slashes = (0..bytes.len()).filter(|at| bytes[*at] == b'/');
+        let mut ends = slashes.chain([0, bytes.len()]);
+        !self.0.is_empty() && ends.any(|end| self.0.contains(&bytes[..end]))
     }
 }
 

@@ -5,6 +5,7 @@
 //! `is_ntfs_dotgit` in git's `utf8.c` and `path.c`): `git fsck` reports them, and on those file systems they *are*
 //! `.git`.
 
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fmt;
 use std::os::unix::ffi::OsStrExt;
@@ -104,6 +105,20 @@ impl WorkspacePath {
     /// Returns the directories above it, the nearest first, without the workspace itself.
     pub fn directories_above(&self) -> impl Iterator<Item = Self> + use<> {
         std::iter::successors(self.parent(), Self::parent)
+    }
+
+    /// Returns the directories above some paths, without the workspace itself. Of paths in one deep directory, what is
+    /// above it is gone through once, and not once for each of them.
+    pub fn all_above<'p>(paths: impl IntoIterator<Item = &'p Self>) -> BTreeSet<Self> {
+        let mut all = BTreeSet::new();
+        for path in paths {
+            let mut above = path.parent();
+            while let Some(directory) = above.filter(|directory| !all.contains(directory)) {
+                above = directory.parent();
+                all.insert(directory);
+            }
+        }
+        all
     }
 
     /// Returns it and the directories above it, the nearest first, without the workspace itself.

@@ -169,17 +169,22 @@ fn with_look(
             (look(store, known, begun, deadline), Some(run), Some(lock))
         }
     };
-    // A kind of error of its own: the hook then has a process in the background take the first snapshot, without a
-    // deadline.
-    let is_first = known.place.row.last_snapshot_id.is_none();
-    let is_late = is_first && seen.is_err() && Instant::now() >= deadline;
+    // A kind of error of its own: the hook then has a process in the background take the snapshot, without a deadline.
+    // The next events would otherwise begin the same work again and not get further.
+    let is_late = run.is_some() && seen.is_err() && Instant::now() >= deadline;
     let late = |error: crate::error::Error| if is_late { error.late() } else { error };
+    // After a look around a few files, a path elsewhere may still be older than the last look and new all the same.
+    let looked_at = run.filter(|_| known.decision.look.paths().is_none());
     let written = write::with_look(store, known, &mut seen, run);
     match (lock, &seen, &written) {
         (Some(lock), _, Ok(None)) => return Ok(ControlFlow::Continue(lock)),
         // The note follows the commit. Before it, a kill in between would make the next event believe that these
         // rows were lost.
         (Some(lock), Ok(seen), Ok(Some(report))) => {
+            // Only now: until they are written, the changes are judged by the look before this one.
+            if let Some((_, at)) = looked_at {
+                known.place.looked_at.set(Some(at));
+            }
             let rows = LastRows {
                 tree: seen.snapshot.tree,
                 message: report.message.clone(),
@@ -315,11 +320,6 @@ fn look(
     };
     let mut seen = Observation::look(store, place, &snapshots, begun.before, looking)?;
     known.looking(|looking| seen.attribute_now(store, place, &snapshots, looking))?;
-    // After a look around a few files, a path elsewhere may still be older than the last look and new all the
-    // same.
-    if how.only_around.is_none() {
-        place.looked_at.set(Some(begun.at));
-    }
     Ok(seen)
 }
 

@@ -134,20 +134,18 @@ fn named_paths(store: &Store, known: &KnownEvent<'_>) -> Result<Vec<StepPath>> {
         // The state of interest is that from before the step touched the file. A second tool that names it would
         // see the first one's edit.
         .filter(|path| !named_before(path.clone()));
-    paths
+    Ok(paths
         .map(|path| {
-            let is_hidden = place.hides(store, &snapshots, &path)?;
-            let hidden_before = if is_hidden {
-                Some(snapshots.capture(&place.root, &path)?)
-            } else {
-                None
-            };
-            Ok(StepPath {
+            // A pipe, a name that is too long, or a directory that may not be entered: there is no state to note, and
+            // the tool is recorded all the same.
+            let is_hidden = place.hides(store, &snapshots, &path).unwrap_or_default();
+            let before = is_hidden.then(|| snapshots.capture(&place.root, &path).ok());
+            StepPath {
                 path,
-                hidden_before,
-            })
+                hidden_before: before.flatten(),
+            }
         })
-        .collect()
+        .collect())
 }
 
 fn report(

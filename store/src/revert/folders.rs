@@ -6,9 +6,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use ckpt_schema::report::{FileAction, FileResult};
 
 use super::gather::PathStates;
+use super::spans::StepSpans;
 use super::unseen::UnseenSearch;
 use crate::error::Result;
 use crate::model::entry::{Change, Entry, EntryKind};
+use crate::model::gap::Covering;
 use crate::model::item::Item;
 use crate::model::path::WorkspacePath;
 use crate::sessions::{self, LiveChange, StepSides};
@@ -62,7 +64,7 @@ impl UnseenSearch<'_> {
     pub(super) fn folders_changed(
         &self,
         folders: &Folders,
-        spans: &[StepSides],
+        spans: &StepSpans<'_>,
         first: &BTreeMap<&WorkspacePath, &Item>,
     ) -> Result<Vec<LiveChange>> {
         let mut rows: BTreeMap<&WorkspacePath, Vec<&LiveChange>> = BTreeMap::new();
@@ -88,7 +90,7 @@ impl UnseenSearch<'_> {
         }
         let mut changes = Vec::new();
         // Newest first, like rows.
-        for span in spans.iter().rev() {
+        for span in spans.all.iter().rev() {
             let Some(touched) = touched.get(span.step_id.as_str()) else {
                 continue;
             };
@@ -124,7 +126,7 @@ impl UnseenSearch<'_> {
         &self,
         folders: &Folders,
         told: &[LiveChange],
-        spans: &[StepSides],
+        spans: &StepSpans<'_>,
         first: &BTreeMap<&WorkspacePath, &Item>,
         reference: Option<i64>,
     ) -> Result<Vec<LiveChange>> {
@@ -143,16 +145,18 @@ impl UnseenSearch<'_> {
             open.remove(&change.path);
         }
         let mut changes = Vec::new();
-        for span in spans {
+        for span in spans.all {
             if open.is_empty() {
                 break;
             }
             let Some((start, finish)) = self.sides(span)? else {
                 continue;
             };
-            let before = standing(self.snapshots, &start, &open)?;
+            // Only what differs is looked at: the folders of a long history times its steps are too many.
+            let came = self.came(&start, &finish, &open)?;
+            let before = standing(self.snapshots, &start, &came)?;
             let hidden = self.hidden_before(&before, &start, span, spans, first)?;
-            for (path, after) in standing(self.snapshots, &finish, &open)? {
+            for (path, after) in standing(self.snapshots, &finish, &came)? {
                 if before[&path].is_none() && after.is_some() && !hidden.contains(&path) {
                     open.remove(&path);
                     changes.extend(self.change(span, path, None, after, None));
@@ -169,16 +173,17 @@ impl UnseenSearch<'_> {
         before: &PathStates,
         start: &Snapshot,
         span: &StepSides,
-        spans: &[StepSides],
+        spans: &StepSpans<'_>,
         first: &BTreeMap<&WorkspacePath, &Item>,
     ) -> Result<BTreeSet<WorkspacePath>> {
         let absent = before.iter().filter(|(_, state)| state.is_none());
         let absent: Vec<WorkspacePath> = absent.map(|(path, _)| path.clone()).collect();
         let are_hidden = self.snapshots.are_directories_hidden(start, &absent)?;
         let gaps = sessions::gaps_of(self.connection, span.start)?;
+        let gaps = Covering::of(gaps.into_iter().map(|gap| gap.path));
         let mut hidden = BTreeSet::new();
         for (path, is_hidden) in absent.into_iter().zip(are_hidden) {
-            if gaps.iter().any(|gap| gap.covers(&path)) {
+            if gaps.covers(&path) {
                 hidden.insert(path);
                 continue;
             }

@@ -100,7 +100,8 @@ pub(super) fn take_back_what_was_written(
     operation: &Operation<'_>,
     error: Error,
 ) -> Error {
-    if sessions::is_read_only(&error) {
+    // Nor was anything written where another program held the file.
+    if sessions::is_read_only(&error) || sessions::is_held(&error) {
         return error;
     }
     let causes = error.causes().join(": ");
@@ -139,8 +140,7 @@ fn directories_to_make(
     let coming = operation.plan.items.iter().filter(|item| item.is_planned());
     let new = coming.filter(|item| item.target.is_some() && item.expected.is_none());
     // Only for new files: where something is replaced, its directory is there already.
-    let parents: BTreeSet<WorkspacePath> =
-        new.flat_map(|item| item.path.directories_above()).collect();
+    let parents = WorkspacePath::all_above(new.map(|item| &item.path));
     let (Some(reference), false) = (operation.reference, parents.is_empty()) else {
         return Ok(BTreeMap::new());
     };
@@ -484,10 +484,7 @@ fn look_again(
         .filter(|item| item.action != FileAction::Keep)
         .map(|item| item.path.clone())
         .collect();
-    let parents: BTreeSet<WorkspacePath> = touched
-        .iter()
-        .flat_map(|path| path.directories_above())
-        .collect();
+    let parents = WorkspacePath::all_above(&touched);
     let is_own = |change: &Change| {
         // A directory above a file comes and goes with it. A file in the place of such a directory was put there by
         // somebody else.

@@ -19,9 +19,7 @@ pub(super) fn directories_that_may_go(
     operation: &Operation<'_>,
 ) -> Result<Vec<WorkspacePath>> {
     let leaving = operation.plan.items.iter().filter(|item| item.empties());
-    let parents: BTreeSet<WorkspacePath> = leaving
-        .flat_map(|item| item.path.directories_above())
-        .collect();
+    let parents = WorkspacePath::all_above(leaving.map(|item| &item.path));
     let (Some(reference), false) = (operation.reference, parents.is_empty()) else {
         return Ok(Vec::new());
     };

@@ -44,6 +44,7 @@ mod refuse;
 mod renames;
 mod report;
 mod restore;
+mod spans;
 mod surroundings;
 mod token;
 mod touched;

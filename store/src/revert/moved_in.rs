@@ -162,8 +162,7 @@ fn brought(
     reference: &Snapshot,
     files: Vec<&WorkspacePath>,
 ) -> Result<Vec<String>> {
-    let above = files.iter().flat_map(|file| file.directories_above());
-    let above: BTreeSet<WorkspacePath> = above.collect();
+    let above = WorkspacePath::all_above(files.iter().copied());
     let above: Vec<WorkspacePath> = above.into_iter().collect();
     let stood = snapshots.are_directories(reference, &above)?;
     let new = above.into_iter().zip(stood).filter(|(_, stood)| !stood);

@@ -18,8 +18,9 @@ use ckpt_schema::report::{FileAction, FileResult, ReasonCode};
 use crate::error::{Context, Result};
 use crate::fs::threads;
 use crate::model::entry::{Change, Entry, EntryKind, ObjectId, State, is_unstored};
+use crate::model::gap::Covering;
 use crate::model::item::{Item, ItemReason};
-use crate::model::path::{WorkspacePath, is_below};
+use crate::model::path::WorkspacePath;
 use crate::model::request::OnConflict;
 use crate::revert::clash::{self, EntriesByPath, PathChange};
 use crate::revert::folders::leave_filled;
@@ -450,15 +451,12 @@ pub(super) const FORGOTTEN: &str = "forgotten: its content was removed from the 
 
 /// Sets the reason of paths that cannot be restored because they were forgotten.
 fn name_forgotten(items: &mut [Item], forgotten: &[Vec<u8>]) {
+    let forgotten = Covering::of(forgotten.iter().cloned());
     let gaps = items
         .iter_mut()
         .filter(|item| item.result == FileResult::Gap);
     for item in gaps {
-        let path = item.path.as_bytes();
-        if forgotten
-            .iter()
-            .any(|above| above == path || is_below(path, above))
-        {
+        if forgotten.covers(&item.path) {
             item.reason = Some(ItemReason::new(ReasonCode::Forgotten, FORGOTTEN));
         }
     }

@@ -1,7 +1,7 @@
 //! `restore`: makes paths exactly what a captured state holds, no matter who changed them since. The operation's
 //! snapshot holds the present state, so this can be undone like every operation.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use ckpt_schema::report::{FileResult, NoteCode, OperationKind};
 
@@ -16,6 +16,7 @@ use super::refuse;
 use crate::error::{Error, Result};
 use crate::ids::{self, Any};
 use crate::model::entry::ObjectId;
+use crate::model::gap::Covering;
 use crate::model::git_item::GitItem;
 use crate::model::note::Note;
 use crate::model::path::WorkspacePath;
@@ -321,9 +322,11 @@ fn unseen(
         Ok(path) => path.is_asked_for(only) || only.iter().any(|named| named.is_below(&path)),
         Err(_) => only.is_empty(),
     };
-    let has = |gaps: &[Gap], gap: &Gap| gaps.iter().any(|other| other.path == gap.path);
+    let paths =
+        |gaps: &'_ [Gap]| -> HashSet<Vec<u8>> { gaps.iter().map(|gap| gap.path.clone()).collect() };
+    let (paths_then, paths_now) = (paths(&then), paths(now));
     // What was a gap then and is one now is no difference that anybody could see.
-    let one_sided = |gap: &Gap| has(&then, gap) != has(now, gap);
+    let one_sided = |gap: &Gap| paths_then.contains(&gap.path) != paths_now.contains(&gap.path);
     let all = then.iter().chain(now);
     let unseen = all
         .filter(|gap| gap.reason.hides_content() && one_sided(gap) && is_of_interest(gap))
@@ -412,10 +415,8 @@ fn written_down(
     let Some(operation) = operation else {
         return Ok(PathStates::new());
     };
-    let gaps: Vec<&Gap> = gaps
-        .iter()
-        .filter(|gap| gap.reason.hides_content())
-        .collect();
+    let gaps = gaps.iter().filter(|gap| gap.reason.hides_content());
+    let gaps = Covering::of(gaps.map(|gap| gap.path.clone()));
     let mut items = sessions::operation_items(connection, operation)?;
     // What was not done was not replaced, so what is there now is what was there.
     items.retain(|item| item.result == FileResult::Done);
@@ -431,6 +432,6 @@ fn written_down(
                 .is_some_and(|entry| entry.is_empty_directory());
             (item, is_hidden || is_folder && is_folder_hidden)
         })
-        .filter(|(item, is_hidden)| *is_hidden || gaps.iter().any(|gap| gap.covers(&item.path)));
+        .filter(|(item, is_hidden)| *is_hidden || gaps.covers(&item.path));
     Ok(unseen.map(|(item, _)| (item.path, item.expected)).collect())
 }

@@ -13,6 +13,7 @@ use super::asked::is_covered;
 use super::folders::Folders;
 use super::ignored::made_at;
 use super::movement::RevertScope;
+use super::spans::StepSpans;
 use crate::error::Result;
 use crate::model::attribution::Attribution;
 use crate::model::entry::{Change, Entry, Mode, ObjectId, State};
@@ -55,6 +56,7 @@ impl UnseenSearch<'_> {
         reference: Option<i64>,
     ) -> Result<(Vec<LiveChange>, Folders)> {
         let spans = sessions::step_sides(self.connection, self.session.0, first_seq)?;
+        let spans = StepSpans::of(&spans, self.now);
         let mut first = BTreeMap::new();
         for item in self.chain.iter().flat_map(|operation| &operation.items) {
             first.entry(&item.path).or_insert(item);
@@ -70,6 +72,7 @@ impl UnseenSearch<'_> {
         let mut folders = self.folders(&first, reference)?;
         let is_known = |change: &LiveChange| {
             spans
+                .all
                 .iter()
                 .any(|span| Some(&span.step_id) == change.row.step_id.as_ref())
         };
@@ -95,11 +98,11 @@ impl UnseenSearch<'_> {
     /// kept and named.
     fn removed_while_hidden(
         &self,
-        spans: &[StepSides],
+        spans: &StepSpans<'_>,
         first: &BTreeMap<&WorkspacePath, &Item>,
     ) -> Result<Vec<LiveChange>> {
         let mut hidden: BTreeMap<WorkspacePath, (Entry, &StepSides)> = BTreeMap::new();
-        for span in spans.iter().filter(|span| span.changed_rules) {
+        for span in spans.all.iter().filter(|span| span.changed_rules) {
             let Some((start, finish)) = self.sides(span)? else {
                 continue;
             };
@@ -155,7 +158,7 @@ impl UnseenSearch<'_> {
     /// moved. There was no place for them then: a folder above them was not there.
     fn made_while_hidden(
         &self,
-        spans: &[StepSides],
+        spans: &StepSpans<'_>,
         first: &BTreeMap<&WorkspacePath, &Item>,
         reference: Option<i64>,
     ) -> Result<Vec<LiveChange>> {
@@ -194,10 +197,10 @@ impl UnseenSearch<'_> {
     /// Returns the first step that began without a path, and did not end so.
     fn first_without<'s>(
         &self,
-        spans: &'s [StepSides],
+        spans: &StepSpans<'s>,
         path: &WorkspacePath,
     ) -> Result<Option<&'s StepSides>> {
-        for span in spans {
+        for span in spans.all {
             if let Some((start, finish)) = self.sides(span)?
                 && self
                     .snapshots
@@ -220,7 +223,7 @@ impl UnseenSearch<'_> {
     /// the step that hid the path is held responsible.
     fn weigh(
         &self,
-        spans: &[StepSides],
+        spans: &StepSpans<'_>,
         hiding: &StepSides,
         path: &WorkspacePath,
         entry: Entry,
@@ -245,14 +248,10 @@ impl UnseenSearch<'_> {
         if sessions::was_operation_at_work(self.connection, self.place.row.id, around)? {
             return Ok(None);
         }
-        let later = spans
-            .iter()
-            .filter(|span| span.started_at >= hiding.started_at);
-        let ends = later
-            .clone()
-            .map(|span| span.finished_at.unwrap_or(self.now));
-        let ended = ends.filter(|end| *end <= at).max();
+        let ended = spans.ended_by(at, hiding.started_at);
         let ended = ended.unwrap_or(hiding.started_at);
+        let mut later = spans.at(at, evidence::TICK);
+        later.retain(|span| span.started_at >= hiding.started_at);
         let (_, verdict) = self.judge(later, path, at)?;
         Ok(match verdict {
             // A step changed it last. Nobody knows what it was in between.
@@ -265,23 +264,19 @@ impl UnseenSearch<'_> {
         })
     }
 
-    /// Judges which of some steps changed a path at a moment. Returns those that were at work then, and the verdict.
+    /// Judges which of the steps that were at work at a moment changed a path then. Returns those of which there are
+    /// still rows, and the verdict.
     fn judge<'s>(
         &self,
-        spans: impl Iterator<Item = &'s StepSides>,
+        spans: Vec<&'s StepSides>,
         path: &WorkspacePath,
         at: Milliseconds,
     ) -> Result<(Vec<&'s StepSides>, Verdict)> {
         let (mut those, mut at_work) = (Vec::new(), Vec::new());
         for span in spans {
-            let finished_at = span.finished_at;
-            let is_at_work = span.started_at <= at.saturating_add(evidence::TICK)
-                && finished_at.is_none_or(|finish| finish.saturating_add(evidence::TICK) >= at);
-            if is_at_work
-                && let Some(step) = sessions::step_with_tools(self.connection, &span.step_id)?
-            {
+            if let Some(step) = sessions::step_with_tools(self.connection, &span.step_id)? {
                 those.push(span);
-                at_work.push(step_afterwards(&step, finished_at, self.now));
+                at_work.push(step_afterwards(&step, span.finished_at, self.now));
             }
         }
         let changed = Changed { path, at: Some(at) };
@@ -335,10 +330,32 @@ impl UnseenSearch<'_> {
         Ok(removed.map(|change| change.row.change.path).collect())
     }
 
+    /// Returns those of some folders at which, or below which, something came from one snapshot to another.
+    pub(super) fn came(
+        &self,
+        start: &Snapshot,
+        finish: &Snapshot,
+        folders: &Folders,
+    ) -> Result<Folders> {
+        let mut came = Folders::new();
+        let mut seen = BTreeSet::new();
+        for path in self.snapshots.came(start, finish)? {
+            let mut above = Some(path);
+            while let Some(path) = above.filter(|path| !seen.contains(path)) {
+                if let Some(entry) = folders.get(&path) {
+                    came.insert(path.clone(), *entry);
+                }
+                above = path.parent();
+                seen.insert(path);
+            }
+        }
+        Ok(came)
+    }
+
     /// Returns the step that created a folder, as far as the file system knows when that was.
     pub(super) fn creator<'s>(
         &self,
-        spans: &'s [StepSides],
+        spans: &StepSpans<'s>,
         path: &WorkspacePath,
     ) -> Result<Option<&'s StepSides>> {
         let created = made_at(&self.on_disk(path)).map(self.file_times);
@@ -347,11 +364,7 @@ impl UnseenSearch<'_> {
             return Ok(None);
         };
         // A file's time is no later than the change, so what a step made was made before it ended.
-        let open = spans.iter().filter(|span| {
-            let is_over = span.finished_at.is_some_and(|finish| finish < created);
-            span.started_at <= created && !is_over
-        });
-        let (those, verdict) = self.judge(open, path, created)?;
+        let (those, verdict) = self.judge(spans.at(created, 0), path, created)?;
         let creator = match verdict {
             Verdict::Agent(at) => those.get(at).copied(),
             Verdict::Shared(_) | Verdict::Unclear(..) | Verdict::Outside => None,
@@ -369,7 +382,7 @@ impl UnseenSearch<'_> {
     /// was at work. No snapshot shows them.
     fn hidden_folders(
         &self,
-        spans: &[StepSides],
+        spans: &StepSpans<'_>,
         first: &BTreeMap<&WorkspacePath, &Item>,
     ) -> Result<Vec<LiveChange>> {
         let mut changes = Vec::new();
@@ -403,7 +416,7 @@ impl UnseenSearch<'_> {
     /// revert before that knew.
     fn creator_alone<'s>(
         &self,
-        spans: &'s [StepSides],
+        spans: &StepSpans<'s>,
         path: &WorkspacePath,
     ) -> Result<Option<&'s StepSides>> {
         let workspace = self.place.row.id;
@@ -417,18 +430,17 @@ impl UnseenSearch<'_> {
     /// Returns the first step that a revert took back with a folder.
     fn known_creator<'s>(
         &self,
-        spans: &'s [StepSides],
+        spans: &StepSpans<'s>,
         path: &WorkspacePath,
     ) -> Result<Option<&'s StepSides>> {
         let to = sessions::taken_away_to(self.connection, self.place.row.id, path)?;
-        let was_taken = |span: &&StepSides| to.is_some_and(|seq| span.message_seq >= seq);
-        Ok(spans.iter().find(was_taken))
+        Ok(to.and_then(|seq| spans.first_since(seq)))
     }
 
     /// Finds the hidden folders that reverts of the chain took away, and of which nothing else says so.
     fn hidden_folders_taken(
         &self,
-        spans: &[StepSides],
+        spans: &StepSpans<'_>,
         first: &BTreeMap<&WorkspacePath, &Item>,
         found: &[LiveChange],
     ) -> Result<Vec<LiveChange>> {

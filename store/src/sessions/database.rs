@@ -7,10 +7,11 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use rusqlite::config::DbConfig;
-use rusqlite::{Connection, ErrorCode, MAIN_DB, OpenFlags, TransactionBehavior, params};
+use rusqlite::{Connection, ErrorCode, MAIN_DB, OpenFlags, TransactionBehavior};
 
 use super::damaged::{go_on, is_damage, is_interrupted, replace_damaged};
-use super::feed;
+use super::diagnostics::insert_diagnostic;
+use super::explained::explained;
 use super::journal::{Journal, SYNCED, without_log};
 use super::migrate::{check_writer, migrate};
 use super::new_file::{emptied, make_store};
@@ -218,6 +219,8 @@ impl Database {
             return work(&self.connection);
         }
         let path = &self.path;
+        #[cfg(debug_assertions)]
+        crate::fault::moment("read");
         let transaction = self
             .connection
             .unchecked_transaction()
@@ -227,7 +230,9 @@ impl Database {
 
     /// Runs `work` in one transaction that takes the write lock first.
     pub fn write<T>(&mut self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
-        let value = self.commit(work)?;
+        let value = self
+            .commit(work)
+            .map_err(|error| explained(error, &self.path))?;
         // After the commit: a checkpoint cannot run within a transaction.
         if with_suffix(&self.path, "-wal")
             .metadata()
@@ -240,19 +245,27 @@ impl Database {
 
     fn commit<T>(&mut self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
         let path = &self.path;
+        #[cfg(debug_assertions)]
+        crate::fault::moment("write");
         let transaction = self
             .connection
             // One that begins as a reader and then writes fails at once if another process wrote in between
             // (`SQLITE_BUSY_SNAPSHOT`), whatever the timeout is.
             .transaction_with_behavior(TransactionBehavior::Immediate)
             .context(|| format!("cannot write to `{}`", path.display()))?;
+        #[cfg(debug_assertions)]
+        crate::fault::moment("writes");
         // Under the write lock: a newer binary may have migrated the file since this one opened it.
         check_writer(&transaction, path)?;
         let value = work(&transaction)?;
+        #[cfg(debug_assertions)]
+        crate::fault::moment("commit");
         if let Err(error) = transaction.commit() {
             let what = if is_sync(&error) { "sync" } else { "write to" };
             return Err(error).context(|| format!("cannot {what} `{}`", path.display()));
         }
+        #[cfg(debug_assertions)]
+        crate::fault::moment("committed");
         Ok(value)
     }
 
@@ -278,7 +291,10 @@ impl Database {
 
     /// Does this for the first of two such transactions, and leaves a long log to the second: emptying it costs syncs.
     pub fn write_first<T>(&mut self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
-        self.synced(|database| database.commit(work))
+        self.synced(|database| {
+            let done = database.commit(work);
+            done.map_err(|error| explained(error, &database.path))
+        })
     }
 
     fn synced<T>(&mut self, write: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
@@ -308,26 +324,7 @@ impl Database {
 
     /// Notes something that went wrong.
     pub fn diagnose(&mut self, diagnostic: &Diagnostic<'_>, now: Milliseconds) -> Result<()> {
-        self.write(|connection| {
-            connection
-                .execute(
-                    "INSERT INTO diagnostics (level, agent, event, session, workspace, message, detail, at, untold)
-                     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
-                    params![
-                        diagnostic.level.name(),
-                        diagnostic.agent,
-                        diagnostic.event,
-                        diagnostic.session,
-                        diagnostic.workspace,
-                        diagnostic.message,
-                        diagnostic.detail,
-                        now,
-                        diagnostic.is_untold
-                    ],
-                )
-                .context(|| "cannot note a diagnostic")?;
-            feed::diagnostic(connection, connection.last_insert_rowid())
-        })
+        self.write(|connection| insert_diagnostic(connection, diagnostic, now))
     }
 }
 
@@ -353,6 +350,15 @@ fn cannot_open(path: &Path, error: rusqlite::Error) -> Error {
 /// Returns whether an error says that the file is read-only.
 pub(crate) fn is_read_only(error: &Error) -> bool {
     code(error) == Some(ErrorCode::ReadOnly)
+}
+
+/// Returns whether an error says that another program held the file for longer than a statement waits: then nothing was
+/// written.
+pub(crate) fn is_held(error: &Error) -> bool {
+    matches!(
+        code(error),
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked)
+    )
 }
 
 pub(super) fn code(error: &Error) -> Option<ErrorCode> {
@@ -437,17 +443,6 @@ pub(super) fn configure(
     // An event asks more questions than that, some of them twice.
     connection.set_prepared_statement_cache_capacity(KEPT_STATEMENTS);
     Ok(())
-}
-
-/// Returns whether the same diagnostic was noted for the same workspace before.
-pub(crate) fn is_noted(connection: &Connection, diagnostic: &Diagnostic<'_>) -> Result<bool> {
-    connection
-        .query_row(
-            "SELECT EXISTS (SELECT 1 FROM diagnostics WHERE message = ?1 AND workspace IS ?2)",
-            params![diagnostic.message, diagnostic.workspace],
-            |row| row.get(0),
-        )
-        .context(|| "cannot read the diagnostics")
 }
 
 #[cfg(test)]

@@ -70,9 +70,8 @@ pub(super) fn step_closed(connection: &Connection, id: &str, finish: Option<i64>
          SELECT 'gap', sessions.workspace_id, steps.id
            FROM steps JOIN sessions ON sessions.id = steps.session_id
           WHERE steps.id = ?1 AND EXISTS (
-                SELECT 1 FROM gaps WHERE gaps.snapshot_id = steps.finish_snapshot_id AND NOT EXISTS (
-                       SELECT 1 FROM gaps AS before
-                        WHERE before.snapshot_id = steps.start_snapshot_id AND before.path = gaps.path))",
+                SELECT path FROM gaps WHERE snapshot_id = steps.finish_snapshot_id
+                EXCEPT SELECT path FROM gaps WHERE snapshot_id = steps.start_snapshot_id)",
         params![id],
     )
 }

@@ -8,6 +8,8 @@ mod backup;
 mod changes;
 mod damaged;
 mod database;
+mod diagnostics;
+mod explained;
 mod feed;
 pub(crate) mod forget;
 mod git;
@@ -38,8 +40,9 @@ mod words;
 mod workspaces;
 
 pub(crate) use damaged::is_damage;
-pub(crate) use database::{BESIDE, data_version, is_noted, is_read_only};
+pub(crate) use database::{BESIDE, data_version, is_held, is_read_only};
 pub use database::{Database, Diagnostic, DiagnosticLevel, OLDEST_SQLITE};
+pub(crate) use diagnostics::is_noted;
 pub use untold::Untold;
 pub(crate) use untold::{mark_told, untold};
 

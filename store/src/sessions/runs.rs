@@ -6,7 +6,8 @@ use rusqlite::{Connection, params};
 use rustix::io::Errno;
 use rustix::process::{Pid, test_kill_process};
 
-use super::{Database, feed};
+use super::diagnostics::insert_diagnostic;
+use super::{Database, Diagnostic, read};
 use crate::error::{Context, Result};
 use crate::model::Milliseconds;
 
@@ -46,39 +47,50 @@ pub(crate) fn note_killed(database: &mut Database, now: Milliseconds) -> Result<
     }
     database.write(|connection| {
         for run in killed {
-            connection
-                .execute(
-                    "INSERT INTO diagnostics (level, event, session, message, at)
-                     SELECT 'error', event, session, ?2, started_at FROM hook_runs WHERE id = ?1",
-                    params![
-                        run,
-                        "a hook was killed, or ran into its deadline, before it was done"
-                    ],
-                )
-                .context(|| "cannot note a diagnostic")?;
-            feed::diagnostic(connection, connection.last_insert_rowid())?;
-            end_run(connection, run)?;
+            let Killed {
+                id,
+                event,
+                session,
+                started_at,
+                ..
+            } = run;
+            let diagnostic = Diagnostic {
+                event: Some(&event),
+                session: session.as_deref(),
+                message: "a hook was killed, or ran into its deadline, before it was done",
+                ..Diagnostic::default()
+            };
+            insert_diagnostic(connection, &diagnostic, started_at)?;
+            end_run(connection, id)?;
         }
         Ok(())
     })
 }
 
-fn killed(connection: &Connection, now: Milliseconds) -> Result<Vec<i64>> {
-    let cannot = || "cannot read the hook calls";
-    let mut statement = connection
-        .prepare("SELECT id, pid FROM hook_runs WHERE started_at < ?1")
-        .context(cannot)?;
-    let rows = statement
-        .query_map([now.saturating_sub(PATIENCE)], |row| {
-            Ok((row.get(0)?, row.get(1)?))
+/// A call that was killed.
+struct Killed {
+    id: i64,
+    pid: i32,
+    event: String,
+    session: Option<String>,
+    started_at: Milliseconds,
+}
+
+fn killed(connection: &Connection, now: Milliseconds) -> Result<Vec<Killed>> {
+    let sql = "SELECT id, pid, event, session, started_at FROM hook_runs WHERE started_at < ?1";
+    let what = "cannot read the hook calls";
+    let old = [now.saturating_sub(PATIENCE)];
+    let mut runs = read::all_or(connection, what, sql, old, |row| {
+        Ok(Killed {
+            id: row.get("id")?,
+            pid: row.get("pid")?,
+            event: row.get("event")?,
+            session: row.get("session")?,
+            started_at: row.get("started_at")?,
         })
-        .and_then(Iterator::collect::<rusqlite::Result<Vec<(i64, i32)>>>)
-        .context(cannot)?;
-    Ok(rows
-        .into_iter()
-        .filter(|(_, pid)| !is_alive(*pid))
-        .map(|(id, _)| id)
-        .collect())
+    })?;
+    runs.retain(|run| !is_alive(run.pid));
+    Ok(runs)
 }
 
 fn is_alive(pid: i32) -> bool {

@@ -528,16 +528,17 @@ pub(crate) fn close_step(
 pub(crate) struct WorkTimes {
     /// When the message was sent.
     pub sent_at: Milliseconds,
-    /// When each step began, and when it or its last command in the background ended; `None` if it is open, or has one
-    /// still.
+    /// The spans in which a step was open or had a command in the background, in order and apart from each other; the
+    /// end is `None` if one is or has still.
     pub steps: Vec<(Milliseconds, Option<Milliseconds>)>,
 }
 
 impl WorkTimes {
     /// Returns whether a step was open at a moment.
     pub fn covers(&self, at: Milliseconds) -> bool {
-        let mut steps = self.steps.iter();
-        steps.any(|(began, ended)| *began <= at && ended.is_none_or(|ended| at <= ended))
+        let begun = self.steps.partition_point(|(began, _)| *began <= at);
+        let span = begun.checked_sub(1).map(|last| self.steps[last].1);
+        span.is_some_and(|ended| ended.is_none_or(|ended| at <= ended))
     }
 }
 
@@ -560,6 +561,23 @@ pub(crate) fn free_work_since(
     let is_free = "NOT EXISTS (SELECT 1 FROM tools WHERE step_id = steps.id)
             OR EXISTS (SELECT 1 FROM tools WHERE step_id = steps.id AND kind IS NOT 'read' AND paths = '[]')";
     work_where(connection, root_session, from_seq, is_free)
+}
+
+/// Joins the spans that overlap.
+fn joined(
+    mut spans: Vec<(Milliseconds, Option<Milliseconds>)>,
+) -> Vec<(Milliseconds, Option<Milliseconds>)> {
+    spans.sort_unstable();
+    let mut joined: Vec<(Milliseconds, Option<Milliseconds>)> = Vec::new();
+    for (began, ended) in spans {
+        match joined.last_mut() {
+            Some((_, last)) if last.is_none_or(|last| began <= last) => {
+                *last = last.zip(ended).map(|(last, ended)| last.max(ended));
+            }
+            _ => joined.push((began, ended)),
+        }
+    }
+    joined
 }
 
 fn work_where(
@@ -592,5 +610,8 @@ fn work_where(
     let steps = read::all(connection, &sql, params![root_session, from_seq], |row| {
         Ok((row.get("began")?, row.get("ended")?))
     })?;
-    Ok(WorkTimes { sent_at, steps })
+    Ok(WorkTimes {
+        sent_at,
+        steps: joined(steps),
+    })
 }

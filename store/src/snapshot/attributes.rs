@@ -217,6 +217,12 @@ impl Attributes {
         empty.map(|(path, (_, permissions))| (path, Mode::directory(*permissions)))
     }
 
+    /// Returns the directories without captured entries, by path.
+    pub(crate) fn bare_directories(&self) -> impl Iterator<Item = &WorkspacePath> {
+        let noted = self.noted.iter();
+        noted.filter_map(|(path, (bearer, _))| bearer.is_always_noted().then_some(path))
+    }
+
     /// Returns whether a directory without captured entries is at a path.
     pub(crate) fn has_bare_directory(&self, path: &WorkspacePath) -> bool {
         self.noted

@@ -1,7 +1,6 @@
 //! Finds every path that differs between two snapshots. Only subtrees whose ids differ are read.
 
 use std::cmp::Ordering;
-use std::collections::BTreeSet;
 
 use super::Snapshot;
 use super::view::{SnapshotView, check_bounds, join};
@@ -79,8 +78,8 @@ pub(crate) fn directories(
 /// Returns the directories with captured entries, by path.
 fn directories_of(view: &SnapshotView<'_>) -> Result<Vec<WorkspacePath>> {
     let files = view.files_below(None, view.tree)?;
-    let above = files.iter().flat_map(|(path, _)| path.directories_above());
-    Ok(above.collect::<BTreeSet<_>>().into_iter().collect())
+    let above = WorkspacePath::all_above(files.iter().map(|(path, _)| path));
+    Ok(above.into_iter().collect())
 }
 
 /// Returns the paths whose permissions are noted differently, by path.

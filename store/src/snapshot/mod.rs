@@ -445,6 +445,22 @@ impl Snapshots {
             .collect())
     }
 
+    /// Returns the entries, and the directories without captured entries, that came from one snapshot to another, or
+    /// became something else.
+    pub(crate) fn came(&self, old: &Snapshot, new: &Snapshot) -> Result<Vec<WorkspacePath>> {
+        let reader = self.objects.reader()?;
+        let before = SnapshotView::open(&reader, old)?;
+        let after = SnapshotView::open(&reader, new)?;
+        let difference = difference::between(&before, &after)?.into_iter();
+        let entries = difference.filter(|change| change.new.is_some());
+        let bare = after.attributes.bare_directories();
+        let bare = bare.filter(|path| !before.attributes.has_bare_directory(path));
+        Ok(entries
+            .map(|change| change.path)
+            .chain(bare.cloned())
+            .collect())
+    }
+
     /// Returns a blob's bytes, decoded and hashed in full.
     pub fn read_blob(&self, blob: ObjectId) -> Result<Vec<u8>> {
         self.objects.reader()?.blob(blob)

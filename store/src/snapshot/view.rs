@@ -8,7 +8,7 @@ use super::attributes::{Attributes, Bearer};
 use crate::error::{Context, Error, Result};
 use crate::fs::threads;
 use crate::model::entry::{Entry, Mode, ObjectId, State};
-use crate::model::path::{IGNORE_FILE, WorkspacePath};
+use crate::model::path::{IGNORE_FILE, WorkspacePath, split};
 use crate::objects::reader::ObjectReader;
 use crate::objects::tree::{TreeEntry, TreeMode, lookup};
 
@@ -26,6 +26,37 @@ pub(crate) struct SnapshotView<'a> {
     /// Its attributes.
     pub attributes: Arc<Attributes>,
     trees: Mutex<HashMap<ObjectId, Arc<Vec<TreeEntry>>>>,
+    /// The way to the directory that was looked into last.
+    last: Mutex<Way>,
+}
+
+/// A directory, and the trees on the way to it: the next question is most likely about one beside it, and a deep one is
+/// not looked up from the root for each of its entries.
+#[derive(Default)]
+struct Way {
+    path: Vec<u8>,
+    /// The lengths of the paths on the way, each with its tree.
+    trees: Vec<(usize, ObjectId)>,
+}
+
+impl Way {
+    /// Goes back to where a path turns off.
+    fn back_to(&mut self, path: &[u8]) {
+        let same = self
+            .path
+            .iter()
+            .zip(path)
+            .take_while(|(one, other)| one == other);
+        let same = same.count();
+        let is_on =
+            |length: usize| length <= same && path.get(length).is_none_or(|byte| *byte == b'/');
+        while self.trees.pop_if(|(length, _)| !is_on(*length)).is_some() {}
+        self.path.truncate(self.length());
+    }
+
+    fn length(&self) -> usize {
+        self.trees.last().map_or(0, |(length, _)| *length)
+    }
 }
 
 impl<'a> SnapshotView<'a> {
@@ -45,6 +76,7 @@ impl<'a> SnapshotView<'a> {
             tree: snapshot.tree,
             attributes: Arc::new(attributes),
             trees: Mutex::default(),
+            last: Mutex::default(),
         })
     }
 
@@ -101,8 +133,11 @@ impl<'a> SnapshotView<'a> {
     /// empty.
     pub(crate) fn rules_out(&self, path: &WorkspacePath) -> Result<bool> {
         for above in path.directories_above() {
-            if self.state(&above)?.is_some() {
-                return Ok(true);
+            match self.tree_entry(&above)? {
+                // All that is above a directory with entries is one, too.
+                Some(entry) => return Ok(entry.mode != TreeMode::Tree),
+                None if self.attributes.empty_directory(&above).is_some() => return Ok(true),
+                None => {}
             }
         }
         Ok(false)
@@ -112,23 +147,32 @@ impl<'a> SnapshotView<'a> {
     pub(crate) fn around(&self, paths: &[WorkspacePath]) -> Result<Vec<(WorkspacePath, Entry)>> {
         self.read_ahead(paths);
         let mut found = std::collections::BTreeMap::new();
+        // The places that were looked at, each with whether all that is below it is found already.
+        let mut seen: HashMap<WorkspacePath, bool> = HashMap::new();
         for path in paths {
+            let mut is_listed = false;
+            let mut way = Vec::new();
             for place in path.clone().at_and_above() {
-                // What is above it was looked at when it was found.
-                if found.contains_key(&place) {
+                // What is above it was looked at when it was.
+                if let Some(listed) = seen.get(&place) {
+                    is_listed = *listed;
                     break;
                 }
                 if let Some(entry) = self.state(&place)? {
-                    found.insert(place, entry);
+                    found.insert(place.clone(), entry);
                 }
+                way.push(place);
             }
-            if let Some(TreeEntry {
-                mode: TreeMode::Tree,
-                id,
-                ..
-            }) = self.tree_entry(path)?
+            seen.extend(way.into_iter().map(|place| (place, is_listed)));
+            if !is_listed
+                && let Some(TreeEntry {
+                    mode: TreeMode::Tree,
+                    id,
+                    ..
+                }) = self.tree_entry(path)?
             {
                 found.extend(self.files_below(Some(path.clone()), id)?);
+                seen.insert(path.clone(), true);
             }
         }
         let empty = self
@@ -159,23 +203,37 @@ impl<'a> SnapshotView<'a> {
 
     /// Returns the entry of the tree at a path.
     fn tree_entry(&self, path: &WorkspacePath) -> Result<Option<TreeEntry>> {
-        let mut found: Option<TreeEntry> = None;
-        for name in path.components() {
-            let tree = match found {
-                None => self.tree,
-                Some(TreeEntry {
-                    mode: TreeMode::Tree,
-                    id,
-                    ..
-                }) => id,
-                Some(_) => return Ok(None),
-            };
-            found = lookup(&self.cached_tree(tree)?, name).cloned();
-            if found.is_none() {
-                return Ok(None);
+        let (directory, name) = split(path.as_bytes());
+        // Taken, not locked: the threads that read ahead do not wait for each other.
+        let mut way = std::mem::take(&mut *threads::lock(&self.last));
+        let tree = self.go_to(&mut way, directory);
+        *threads::lock(&self.last) = way;
+        match tree? {
+            Some(tree) => Ok(lookup(&self.cached_tree(tree)?, name).cloned()),
+            None => Ok(None),
+        }
+    }
+
+    /// Returns the tree of a directory, if there is one, and goes as far as there is a way.
+    fn go_to(&self, way: &mut Way, directory: &[u8]) -> Result<Option<ObjectId>> {
+        way.back_to(directory);
+        while way.length() < directory.len() {
+            let tree = way.trees.last().map_or(self.tree, |(_, tree)| *tree);
+            let begin = way.length() + usize::from(way.length() > 0);
+            let rest = &directory[begin..];
+            let end = rest.iter().position(|byte| *byte == b'/');
+            let name = &rest[..end.unwrap_or(rest.len())];
+            match lookup(&self.cached_tree(tree)?, name) {
+                Some(entry) if entry.mode == TreeMode::Tree => {
+                    let length = begin + name.len();
+                    way.path
+                        .extend_from_slice(&directory[way.path.len()..length]);
+                    way.trees.push((length, entry.id));
+                }
+                Some(_) | None => return Ok(None),
             }
         }
-        Ok(found)
+        Ok(Some(way.trees.last().map_or(self.tree, |(_, tree)| *tree)))
     }
 
     fn cached_tree(&self, id: ObjectId) -> Result<Arc<Vec<TreeEntry>>> {

@@ -5,6 +5,9 @@
 //! does. So if the outer agent's process is known to be above the inner one's, a shell counts only if it began while a
 //! tool of this workspace was already running.
 
+use std::cell::RefCell;
+use std::collections::HashMap;
+
 use super::attribute::tool_of;
 use super::evidence::{self, Changed, Evidence, Signs, StepStanding};
 use crate::model::Milliseconds;
@@ -15,9 +18,11 @@ pub(super) struct OuterAgents {
     /// Those that named files here. The files that they named are theirs.
     pub named: Vec<evidence::Step>,
     /// Those that may have changed any file.
-    shells: Vec<evidence::Step>,
+    pub shells: Vec<evidence::Step>,
     /// The processes of their agents, as far as known.
     processes: Vec<Option<String>>,
+    /// Which of these processes started which, as far as was asked: the system is asked once for all changes.
+    started: RefCell<HashMap<(String, String), bool>>,
 }
 
 /// A tool of an agent in a workspace around this one, with the signs of that agent's life.
@@ -38,6 +43,7 @@ impl OuterAgents {
             processes: processes.collect(),
             named: named.into_iter().map(|(outer, _)| of_edit(outer)).collect(),
             shells: shells.into_iter().map(of_shell).collect(),
+            started: RefCell::default(),
         }
     }
 
@@ -45,15 +51,16 @@ impl OuterAgents {
     /// step's agent has the given process.
     pub fn contests(
         &self,
+        evidence: &Evidence<'_>,
         (step, process): (&evidence::Step, Option<&str>),
         change: Changed<'_>,
-        now: Milliseconds,
         has_started: &HasStarted<'_>,
     ) -> bool {
-        let evidence = Evidence::new(&self.shells, &[], now);
+        if self.shells.is_empty() {
+            return false;
+        }
         let began = began(step, change);
-        let is_above =
-            |number: usize| is_above(self.processes[number].as_deref(), process, has_started);
+        let is_above = |number: usize| self.is_above(number, process, has_started);
         // A shell that began before the inner agent's tool and is above it in the process tree most likely is what
         // runs that agent. One that began later runs beside it, whoever started whom.
         let is_rival = |(number, shell): (usize, &evidence::Step)| {
@@ -61,12 +68,18 @@ impl OuterAgents {
         };
         self.shells.iter().enumerate().any(is_rival)
     }
-}
 
-/// Returns whether one agent's process is known to have started the other's.
-fn is_above(outer: Option<&str>, own: Option<&str>, has_started: &HasStarted<'_>) -> bool {
-    let processes = outer.zip(own);
-    processes.and_then(|(outer, own)| has_started(outer, own)) == Some(true)
+    /// Returns whether the process of an agent around this workspace is known to have started one.
+    fn is_above(&self, number: usize, own: Option<&str>, has_started: &HasStarted<'_>) -> bool {
+        let Some((outer, own)) = self.processes[number].as_deref().zip(own) else {
+            return false;
+        };
+        let pair = (outer.to_owned(), own.to_owned());
+        let mut started = self.started.borrow_mut();
+        *started
+            .entry(pair)
+            .or_insert_with(|| has_started(outer, own) == Some(true))
+    }
 }
 
 /// Returns when the newest tool of a step that may have made a change began, or when the step began if it reports no

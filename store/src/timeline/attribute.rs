@@ -14,6 +14,9 @@
 #[cfg(test)]
 mod tests;
 
+use std::collections::HashSet;
+use std::ops::RangeInclusive;
+
 use ckpt_schema::ToolKind;
 
 use super::afterwards::ended_step;
@@ -72,9 +75,9 @@ pub(crate) fn attribute(
     acting: &[Acting<'_>],
     session: Option<&str>,
 ) -> Vec<ChangeRow> {
-    let is_left = |change: &Change| !acting.iter().any(|one| is_hidden(one.step, &change.path));
-    let changes: Vec<Change> = std::mem::take(&mut patch.changes);
-    let changes: Vec<Change> = changes.into_iter().filter(is_left).collect();
+    let hidden: HashSet<&WorkspacePath> = acting.iter().flat_map(|one| hidden(one.step)).collect();
+    let mut changes: Vec<Change> = std::mem::take(&mut patch.changes);
+    changes.retain(|change| !hidden.contains(&change.path));
     // A step whose start nobody saw owns no change.
     let is_seen = |one: &&Acting<'_>| one.step.row.unprotected.is_none();
     let acting: Vec<&Acting<'_>> = acting.iter().filter(is_seen).collect();
@@ -87,18 +90,21 @@ pub(crate) fn attribute(
     let dated = |change| has_steps.then(|| (patch.time)(change)).flatten();
     let times: Vec<Option<Dated>> = changes.iter().map(dated).collect();
     let seen: Vec<Changed<'_>> = changes.iter().zip(&times).map(changed).collect();
+    let ended = EndedSteps::of(&patch);
+    let ended_evidence = Evidence::new(&ended.known, &seen, patch.now);
     let interval = Interval {
         patch: &patch,
         own: &own,
         steps: &steps,
         around: &around,
+        rivals: Evidence::new(&around.shells, &[], patch.now),
         evidence: Evidence::new(&steps, &seen, patch.now),
         preferred: (own.iter()).rposition(|step| Some(step.row.session_id.as_str()) == session),
     };
     let dated = changes.iter().zip(&seen).zip(&times);
     dated
         .flat_map(|((change, seen), time)| {
-            let hidden = || hidden(&patch, change, seen.at);
+            let hidden = || ended.rows(&ended_evidence, &patch, change, *seen);
             // A time before the last look is one of a step that had ended then, if that look was kept from seeing it.
             let is_stale = time.is_some_and(|time| time.is_stale);
             if let Some(rows) = is_stale.then(hidden).flatten() {
@@ -121,6 +127,8 @@ struct Interval<'a> {
     /// The same, and those in workspaces around this one.
     steps: &'a [evidence::Step],
     around: &'a OuterAgents,
+    /// The evidence for the shells among them.
+    rivals: Evidence<'a>,
     evidence: Evidence<'a>,
     preferred: Option<usize>,
 }
@@ -153,31 +161,49 @@ impl Interval<'_> {
 
     /// Returns whether an agent around this workspace may have made a change as well as one of its own steps.
     fn is_contested(&self, step: usize, seen: Changed<'_>) -> bool {
-        let (now, has_started) = (self.patch.now, self.patch.has_started);
         self.own.get(step).is_some_and(|own| {
             let worker = (&self.steps[step], own.life.caller.as_deref());
-            self.around.contests(worker, seen, now, has_started)
+            self.around
+                .contests(&self.rivals, worker, seen, self.patch.has_started)
         })
     }
 }
 
-/// Returns the rows for a change that a watcher may have hidden from the look at the end of a step: what that look would
-/// have judged. `None` if no step that had ended has anything to do with it, or its time is not known.
-fn hidden(patch: &Patch<'_>, change: &Change, at: Option<Milliseconds>) -> Option<Vec<ChangeRow>> {
-    let at = at?;
-    let is_within = |(step, end): &&(OpenStep, Milliseconds)| {
-        step.row.unprotected.is_none() && (step.started_at - TICK..=end + TICK).contains(&at)
-    };
-    let within: Vec<&(OpenStep, Milliseconds)> = patch.ended.iter().filter(is_within).collect();
-    let known = |(step, end): &&(OpenStep, Milliseconds)| ended_step(step, *end);
-    let known: Vec<evidence::Step> = within.iter().map(known).collect();
-    let seen = Changed {
-        path: &change.path,
-        at: Some(at),
-    };
-    let verdict = Evidence::new(&known, &[seen], patch.now).judge(seen, None);
-    let steps: Vec<&OpenStep> = within.iter().map(|(step, _)| step).collect();
-    (verdict != Verdict::Outside).then(|| rows_of(change, verdict, &steps, patch.from))
+/// The steps that had ended before, as far as a watcher may have hidden their changes from the looks at their ends.
+struct EndedSteps<'a> {
+    steps: Vec<&'a OpenStep>,
+    /// When each of them was at work.
+    spans: Vec<RangeInclusive<Milliseconds>>,
+    known: Vec<evidence::Step>,
+}
+
+impl<'a> EndedSteps<'a> {
+    fn of(patch: &Patch<'a>) -> Self {
+        let seen = patch.ended.iter();
+        let seen = seen.filter(|(step, _)| step.row.unprotected.is_none());
+        Self {
+            steps: seen.clone().map(|(step, _)| step).collect(),
+            spans: (seen.clone())
+                .map(|(step, end)| step.started_at - TICK..=end + TICK)
+                .collect(),
+            known: seen.map(|(step, end)| ended_step(step, *end)).collect(),
+        }
+    }
+
+    /// Returns the rows for a change as the look at the end of one of them would have judged it. `None` if no step that
+    /// had ended has anything to do with it, or its time is not known.
+    fn rows(
+        &self,
+        evidence: &Evidence<'_>,
+        patch: &Patch<'_>,
+        change: &Change,
+        seen: Changed<'_>,
+    ) -> Option<Vec<ChangeRow>> {
+        let at = seen.at?;
+        let is_within = |step: usize| self.spans[step].contains(&at);
+        let verdict = evidence.judge_among(is_within, seen, None);
+        (verdict != Verdict::Outside).then(|| rows_of(change, verdict, &self.steps, patch.from))
+    }
 }
 
 /// Returns whose a change is in a directory that took the place of another one. No time in it shows what was done to
@@ -292,13 +318,15 @@ pub(super) fn tool_of(tool: &ToolRow) -> evidence::Tool {
     }
 }
 
-/// Returns whether a step named a file that an ignore rule hides. Such a file comes into view because a tool names it,
-/// and goes out of view again, so the difference between two snapshots may look like a creation or a deletion. Instead,
-/// its state is noted when the tool names it, and compared once, when the step closes.
-fn is_hidden(step: &OpenStep, path: &WorkspacePath) -> bool {
-    step.paths
+/// Returns the files that a step named and that an ignore rule hides. Such a file comes into view because a tool names
+/// it, and goes out of view again, so the difference between two snapshots may look like a creation or a deletion.
+/// Instead, its state is noted when the tool names it, and compared once, when the step closes.
+fn hidden(step: &OpenStep) -> impl Iterator<Item = &WorkspacePath> {
+    let hidden = step
+        .paths
         .iter()
-        .any(|named| named.hidden_before.is_some() && named.path == *path)
+        .filter(|named| named.hidden_before.is_some());
+    hidden.map(|named| &named.path)
 }
 
 /// Joins the changes of one step, oldest first, that continue each other; returns the rows to remove and the rows to

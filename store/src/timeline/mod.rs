@@ -18,6 +18,7 @@ mod process;
 mod retrace;
 pub(crate) mod root;
 mod transcript;
+mod workers;
 mod workspace;
 
 pub(crate) use adopt::{adopt, check_exact, found_again, list as list_workspaces, offered};

@@ -7,10 +7,11 @@ use std::collections::HashMap;
 use rusqlite::Connection;
 
 use super::around::OuterAgent;
-use super::attribute::{Acting, Patch, attribute, consolidate};
+use super::attribute::{Patch, attribute, consolidate};
 use super::evidence::{Dated, StepStanding, TICK};
 use super::life;
 use super::retrace::retrace;
+use super::workers::{Workers, acting_steps};
 use super::workspace::{CaptureOptions, Place};
 use crate::error::{Error, ErrorKind, Result};
 use crate::fs::threads;
@@ -23,7 +24,7 @@ use crate::model::git_item::GitStateRow;
 use crate::model::label::Label;
 use crate::model::path::WorkspacePath;
 use crate::objects::pack::rebuild::SOON_READ;
-use crate::sessions::{self, ChangeRow, NewSnapshot, OpenStep, OuterTool, SnapshotRow};
+use crate::sessions::{self, ChangeRow, NewSnapshot, OpenStep, SnapshotRow};
 use crate::snapshot::{Budget, Gap, GitState, PatchSide, Snapshot, Snapshots, Taken, Times};
 use crate::store::{Store, Surroundings};
 
@@ -451,26 +452,6 @@ impl Last {
     }
 }
 
-/// Who may have changed something besides the open steps.
-struct Workers {
-    /// The ended steps that left a command running.
-    background: Vec<OpenStep>,
-    /// The nested workspaces in which an agent works.
-    inner: Vec<WorkspacePath>,
-    /// The tools of agents in workspaces around this one.
-    outer: Vec<OuterTool>,
-}
-
-impl Workers {
-    fn read(connection: &Connection, place: &Place, from: Option<i64>) -> Result<Self> {
-        Ok(Self {
-            background: sessions::steps_in_background(connection, place.row.id)?,
-            inner: sessions::workspaces_at_work_below(connection, &place.row, from)?,
-            outer: sessions::outer_tools(connection, &place.row, from)?,
-        })
-    }
-}
-
 /// Returns the steps that ended before and may have made changes of these times, each with when it ended: a watcher may
 /// have hidden them from the looks at their ends.
 fn hidden_steps(
@@ -483,45 +464,6 @@ fn hidden_steps(
         return Ok(Vec::new());
     };
     sessions::steps_ended_around(connection, place.row.id, first - TICK..=last + TICK)
-}
-
-/// Returns what is known about the open steps, and about those that left a command running in the background.
-fn acting_steps<'s>(
-    background: &'s [OpenStep],
-    looking: Looking<'s>,
-    now: Milliseconds,
-) -> Vec<Acting<'s>> {
-    let open = looking.open.iter().map(|step| (step, false));
-    let over = background.iter().chain(looking.overtaken);
-    let steps = open.chain(over.map(|step| (step, true)));
-    steps
-        .map(|(step, is_over)| acting(step, is_over, looking, now))
-        .collect()
-}
-
-/// Returns what is known about a step that may have changed something.
-fn acting<'s>(
-    step: &'s OpenStep,
-    is_over: bool,
-    looking: Looking<'_>,
-    now: Milliseconds,
-) -> Acting<'s> {
-    let mut closing = looking.closing.iter();
-    let closing = closing.find(|(closing, _)| closing.row.id == step.row.id);
-    let standing = closing.map_or(StepStanding::Open, |(_, standing)| *standing);
-    // The sender of this event is alive, and unless it was cut off, its events report what it did.
-    let is_heard = Some(step.row.session_id.as_str()) == looking.session;
-    let signs = if is_heard && standing != StepStanding::Cut {
-        life::told(step)
-    } else {
-        life::signs(step, now)
-    };
-    Acting {
-        step,
-        standing,
-        signs,
-        is_over,
-    }
 }
 
 fn patch_since(

@@ -62,7 +62,7 @@ fn payloads_of_any_bytes_are_read() {
         for _ in 0..EACH {
             let mut bytes = sound.clone();
             damage(&mut bytes, &mut state);
-            let payload = stdin::read_payload(&bytes[..]).expect("from memory");
+            let payload = stdin::read_payload(&bytes[..], || true).expect("from memory");
             for agent in [
                 "claude-code",
                 "codex",

@@ -42,16 +42,16 @@ pub struct Strict {
 #[command(after_help = FLAG_EXAMPLES)]
 pub struct FlagArguments {
     /// The conversation, by any name
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", allow_hyphen_values = true)]
     pub session: String,
     /// The user message [default: the session's newest; a new one for `message`]
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", allow_hyphen_values = true)]
     pub message: Option<String>,
     /// The step
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", allow_hyphen_values = true)]
     pub step: Option<String>,
     /// What the user wrote
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     pub prompt: Option<String>,
     /// What happens if something goes wrong.
     #[command(flatten)]
@@ -71,7 +71,12 @@ Example, a script as the agent:
 #[command(after_help = RUN_EXAMPLES)]
 pub struct RunArguments {
     /// The text of the message [default: the command]
-    #[arg(long, value_name = "TEXT", value_parser = NonEmptyStringValueParser::new())]
+    #[arg(
+        long,
+        value_name = "TEXT",
+        allow_hyphen_values = true,
+        value_parser = NonEmptyStringValueParser::new()
+    )]
     pub prompt: Option<String>,
     /// The name of the agent to record
     #[arg(

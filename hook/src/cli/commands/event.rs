@@ -142,7 +142,7 @@ fn directory(common: &Common, surroundings: &Environment) -> Result<PathBuf> {
 }
 
 fn read(arguments: &EventArguments, cwd: &Path) -> Result<Parsed> {
-    let payload = stdin::read_payload(io::stdin().lock())
+    let payload = stdin::read_payload(io::stdin().lock(), stdin::goes_on)
         .map_err(|error| Error::failed("cannot read the payload on stdin").because(error))?;
     let context = PayloadContext {
         cwd,
@@ -358,15 +358,16 @@ impl Recorder<'_> {
         }
     }
 
-    /// Finishes the first snapshot of a large workspace in a separate process, so that the next step is protected.
+    /// Finishes the snapshot of a large workspace, or of many changes, in a separate process, so that the next step is
+    /// protected.
     fn go_on_without_the_hook(&mut self, event: &Event) {
         let Some(cwd) = &event.cwd else { return };
         let text = match detached::take_snapshot(self.directory, cwd) {
             Ok(()) => {
-                "the first snapshot continues in the background: steps are protected once it is done"
+                "the snapshot continues in the background: steps are protected once it is done"
             }
             Err(_) => {
-                "the first snapshot could not continue in the background: take it with `ckpt-hook snapshot`"
+                "the snapshot could not continue in the background: take it with `ckpt-hook snapshot`"
             }
         };
         self.note(DiagnosticLevel::Warning, &Subject::of(event), text, &[]);

@@ -39,6 +39,8 @@ pub struct Condenser {
     /// How much of the current string is kept; `None` if its rest is left out.
     of_string: Option<usize>,
     is_cut: bool,
+    /// Whether the last bracket was closed.
+    is_whole: bool,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -66,6 +68,11 @@ impl Condenser {
             };
             bytes = &bytes[taken..];
         }
+    }
+
+    /// Returns whether the payload is there: what follows is no part of it.
+    pub fn is_whole(&self) -> bool {
+        self.is_whole
     }
 
     /// Returns what is kept, and whether the end of the payload is missing.
@@ -221,6 +228,7 @@ impl Condenser {
         if self.open.is_empty() {
             // What follows is not part of the payload.
             self.dropping = Dropping::All;
+            self.is_whole = true;
         }
     }
 

@@ -118,9 +118,13 @@ fn rename_with(
 }
 
 fn is_lacking(error: Errno) -> bool {
-    // `EINVAL` comes from file systems without the flag (NFS, some FUSE), `ENOSYS` from kernels before 3.15 and
-    // from seccomp filters.
-    matches!(error, Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP)
+    // `EINVAL` comes from file systems without the flag (NFS, some FUSE), `ENOSYS` from kernels before 3.15 and from
+    // seccomp filters, of which older ones answer `EPERM`. Where that is the directory's answer, the substitutes get it
+    // as well.
+    matches!(
+        error,
+        Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP | Errno::PERM
+    )
 }
 
 /// Replaces whatever is at a place by what is at its own name. It does not check anything: the caller has just done so.

@@ -4,7 +4,7 @@
 mod past;
 pub(in crate::revert) mod states;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use ckpt_schema::report::OperationKind;
 use rusqlite::Connection;
@@ -285,8 +285,9 @@ fn gaps_around(
 /// lacks what was created or removed below it. If it could be read on neither side but can be now, the agent may have
 /// changed it, too. One that still cannot be read is reported as a gap of the present.
 fn unread(gaps: &[StepGap], seen: &Observation) -> Vec<Gap> {
+    let now = paths_now(seen);
     let is_uncertain = |around: &StepGap| {
-        let is_now = is_now(&around.gap, seen);
+        let is_now = now.contains(&around.gap.path[..]);
         around.at_start != around.at_finish.unwrap_or(is_now) || !is_now
     };
     let unread = gaps
@@ -298,8 +299,9 @@ fn unread(gaps: &[StepGap], seen: &Observation) -> Vec<Gap> {
 /// Returns what a step began with and ended without, and that is still gone: pipes, sockets and devices, names that are
 /// `.git` elsewhere, and the metadata of repositories. For patches, nothing was there, so that nothing else names it.
 fn vanished(gaps: &[StepGap], seen: &Observation) -> Vec<Gap> {
+    let now = paths_now(seen);
     let vanished = gaps.iter().filter(|around| {
-        let is_now = is_now(&around.gap, seen);
+        let is_now = now.contains(&around.gap.path[..]);
         let is_never_held = matches!(
             around.gap.reason,
             GapReason::Special(_) | GapReason::ReservedName | GapReason::Repository
@@ -309,8 +311,8 @@ fn vanished(gaps: &[StepGap], seen: &Observation) -> Vec<Gap> {
     each_once(vanished)
 }
 
-fn is_now(gap: &Gap, seen: &Observation) -> bool {
-    seen.gaps.iter().any(|now| now.path == gap.path)
+fn paths_now(seen: &Observation) -> HashSet<&[u8]> {
+    seen.gaps.iter().map(|gap| &gap.path[..]).collect()
 }
 
 fn each_once<'g>(gaps: impl Iterator<Item = &'g StepGap>) -> Vec<Gap> {

@@ -82,6 +82,7 @@ fn has_below(states: &PathStates, directory: &WorkspacePath) -> bool {
 
 /// Returns paths with the directories above them: anything in a path's way is at the path or above it.
 pub(super) fn with_directories_above(paths: &BTreeSet<WorkspacePath>) -> BTreeSet<WorkspacePath> {
-    let above = paths.iter().flat_map(|path| path.directories_above());
-    above.chain(paths.iter().cloned()).collect()
+    let mut above = WorkspacePath::all_above(paths);
+    above.extend(paths.iter().cloned());
+    above
 }

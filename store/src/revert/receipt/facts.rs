@@ -9,9 +9,9 @@ use super::super::history::Author;
 use super::super::plan::FORGOTTEN;
 use super::reason::{KnownPath, LaterChange};
 use crate::model::entry::State;
+use crate::model::gap::Covering;
 use crate::model::item::Item;
 use crate::model::path::WorkspacePath;
-use crate::snapshot::Gap;
 
 /// What is known about all paths that differ.
 pub(super) struct PathFacts<'a> {
@@ -19,7 +19,7 @@ pub(super) struct PathFacts<'a> {
     pub items: &'a BTreeMap<&'a WorkspacePath, &'a Item>,
     pub since: BTreeMap<WorkspacePath, PathHistory>,
     /// Gaps of the state that it is compared with, because their content was forgotten since.
-    pub forgotten: Vec<Gap>,
+    pub forgotten: Covering,
     pub unseen: UnseenChange,
 }
 
@@ -38,7 +38,7 @@ impl PathFacts<'_> {
     /// Returns why a path differs, and because of whom.
     pub fn difference(&self, path: &WorkspacePath) -> Difference {
         let reason = KnownPath {
-            is_in_gap: self.unseen.gaps.iter().any(|gap| gap.covers(path)),
+            is_in_gap: self.unseen.gaps.covers(path),
             is_hidden: self.unseen.hidden.contains(path),
             was_moved: self.unseen.moved.contains(path),
             ..self.known(path)
@@ -57,7 +57,7 @@ impl PathFacts<'_> {
     }
 
     fn is_forgotten(&self, path: &WorkspacePath) -> bool {
-        self.forgotten.iter().any(|gap| gap.covers(path))
+        self.forgotten.covers(path)
     }
 }
 
@@ -74,7 +74,7 @@ pub(super) struct PathHistory {
 /// What no row of a path's history says.
 #[derive(Default)]
 pub(super) struct UnseenChange {
-    pub gaps: Vec<Gap>,
+    pub gaps: Covering,
     pub hidden: BTreeSet<WorkspacePath>,
     pub moved: BTreeSet<WorkspacePath>,
 }

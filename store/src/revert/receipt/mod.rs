@@ -21,12 +21,13 @@ use super::movement::{Movement, Part, RevertScope};
 use super::unclear::Taking;
 use crate::error::Result;
 use crate::model::entry::{Change, Entry, State};
+use crate::model::gap::Covering;
 use crate::model::item::Item;
 use crate::model::note::Note;
 use crate::model::number::first_of;
 use crate::model::path::WorkspacePath;
 use crate::sessions::{self, ChangeSince, OperationRow};
-use crate::snapshot::{Gap, Snapshot, Snapshots};
+use crate::snapshot::{Snapshot, Snapshots};
 use crate::store::Store;
 use crate::timeline::{Observation, Place, snapshot_of};
 use facts::{PathFacts, PathHistory, UnseenChange};
@@ -237,10 +238,10 @@ impl ReceiptComparison<'_> {
     }
 
     /// Returns the gaps of the state that it is compared with whose content was forgotten since.
-    fn forgotten(&self) -> Result<Vec<Gap>> {
-        let mut gaps = sessions::gaps_of(self.connection, self.expectation.snapshot)?;
-        gaps.retain(|gap| gap.reason.is_forgotten());
-        Ok(gaps)
+    fn forgotten(&self) -> Result<Covering> {
+        let gaps = sessions::gaps_of(self.connection, self.expectation.snapshot)?;
+        let gaps = gaps.into_iter().filter(|gap| gap.reason.is_forgotten());
+        Ok(Covering::of(gaps.map(|gap| gap.path)))
     }
 
     /// Gathers what is known about paths that no row names.
@@ -264,7 +265,7 @@ impl ReceiptComparison<'_> {
         let mut gaps = sessions::gaps_of(self.connection, *snapshot)?;
         gaps.extend(self.after.gaps.iter().cloned());
         let mut unseen = UnseenChange {
-            gaps,
+            gaps: Covering::of(gaps.into_iter().map(|gap| gap.path)),
             moved: sessions::moved_since(self.connection, workspace, *snapshot, chain)?,
             hidden: self.hidden(paths)?,
         };
@@ -311,9 +312,7 @@ impl ReceiptComparison<'_> {
         }
         let planned = self.planned()?;
         let coming = planned.iter().filter(|change| change.new.is_some());
-        let filled: BTreeSet<WorkspacePath> = coming
-            .flat_map(|change| change.path.directories_above())
-            .collect();
+        let filled = WorkspacePath::all_above(coming.map(|change| &change.path));
         for change in differing.values_mut() {
             if change.new.is_some_and(|entry| entry.is_empty_directory())
                 && filled.contains(&change.path)

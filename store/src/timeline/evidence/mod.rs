@@ -14,6 +14,7 @@ mod doubt;
 mod lost_tests;
 #[cfg(test)]
 mod pause_tests;
+mod ran;
 mod span;
 mod step;
 #[cfg(test)]
@@ -21,9 +22,12 @@ mod stopped_tests;
 #[cfg(test)]
 mod tests;
 
+use std::cell::{OnceCell, RefCell};
+use std::collections::{HashMap, HashSet};
+
 pub(crate) use doubt::Doubt;
+use ran::{Ran, outside};
 use span::{Early, Late, Span};
-use step::whole;
 pub(crate) use step::{Reach, Signs, Step, StepStanding, Tool};
 
 use crate::model::Milliseconds;
@@ -111,6 +115,14 @@ pub(crate) struct Evidence<'a> {
     /// The times of all changes, in order.
     times: Vec<(Milliseconds, &'a WorkspacePath)>,
     now: Milliseconds,
+    /// Whether an event is in the future: the clock jumped.
+    has_jumped: bool,
+    /// When the tools of each step ran.
+    ran: Vec<Ran<'a>>,
+    /// The ends of runs of writes of tools that reach any path, by their begins and the longest pause in them.
+    runs: RefCell<HashMap<(Milliseconds, Milliseconds), Milliseconds>>,
+    /// The moments just outside of tools at which no tool of a conversation ran that reaches any path, by its root.
+    idle: OnceCell<HashMap<&'a str, Vec<Milliseconds>>>,
 }
 
 impl<'a> Evidence<'a> {
@@ -120,6 +132,10 @@ impl<'a> Evidence<'a> {
             steps,
             times: Vec::new(),
             now,
+            has_jumped: has_jumped(steps, now),
+            ran: Vec::new(),
+            runs: RefCell::default(),
+            idle: OnceCell::new(),
         };
         evidence.times = changes
             .iter()
@@ -127,7 +143,9 @@ impl<'a> Evidence<'a> {
             .collect();
         // `run_of` follows the writes of a run from one to the next.
         evidence.times.sort_unstable();
-        evidence
+        let ran = |step: &'a Step| Ran::of(step, |tool| evidence.span(step, tool));
+        let ran = steps.iter().map(ran).collect();
+        Self { ran, ..evidence }
     }
 
     /// Returns whether the time of a change can be trusted.
@@ -138,28 +156,31 @@ impl<'a> Evidence<'a> {
     /// Returns a time if it can be trusted. A time in the future comes from another clock. If an event is in the
     /// future, the clock jumped, and no time means anything.
     fn believed(&self, at: Option<Milliseconds>) -> Option<Milliseconds> {
-        let latest = self.now.saturating_add(TICK);
-        let is_to_come = |step: &Step| {
-            let tools = step.tools.iter().map(|tool| tool.announced_at);
-            tools.chain([step.started_at]).any(|time| time > latest)
-        };
-        // One event from the future spoils all times and not only its own: the clock was set back since, and nobody
-        // knows which of the others came before that.
-        at.filter(|at| *at <= latest && !self.steps.iter().any(is_to_come))
+        at.filter(|at| !self.has_jumped && *at <= self.now.saturating_add(TICK))
     }
 
     /// Returns whose a change is. Among the steps of one conversation, it goes to the `preferred` one, or else to the
     /// newest.
     pub fn judge(&self, change: Changed<'_>, preferred: Option<usize>) -> Verdict {
+        self.judge_among(|_| true, change, preferred)
+    }
+
+    /// Like [`judge`](Self::judge), as if only some of the steps had been at work.
+    pub fn judge_among(
+        &self,
+        is_meant: impl Fn(usize) -> bool,
+        change: Changed<'_>,
+        preferred: Option<usize>,
+    ) -> Verdict {
         let change = Changed {
             at: self.believed(change.at),
             ..change
         };
-        let findings: Vec<StepPart> = self
-            .steps
-            .iter()
-            .map(|step| self.finding(step, change))
-            .collect();
+        let finding = |step| match is_meant(step) {
+            true => self.finding(step, change),
+            false => StepPart::No,
+        };
+        let findings: Vec<StepPart> = (0..self.steps.len()).map(finding).collect();
         let having = |is: &dyn Fn(&StepPart) -> bool| -> Vec<usize> {
             let steps = (0..findings.len()).filter(|at| is(&findings[*at]));
             self.one_a_root(steps.collect(), preferred)
@@ -177,14 +198,12 @@ impl<'a> Evidence<'a> {
         let sure = if !named.is_empty() {
             named
         } else if findings.iter().any(is_sure) {
-            let has_sure = |root: &str| {
-                let mut of_root = (0..findings.len()).filter(|at| self.steps[*at].root == root);
-                of_root.any(|at| is_sure(&findings[at]))
-            };
+            let sure = (0..findings.len()).filter(|at| is_sure(&findings[*at]));
+            let have_sure: HashSet<&str> = sure.map(|at| &self.steps[at].root[..]).collect();
             let counts = |at: usize| match findings[at] {
                 StepPart::Yes { .. } => true,
                 // A silent tool beside a sure one of the same conversation would make it share with itself.
-                StepPart::Running(_) => !has_sure(&self.steps[at].root),
+                StepPart::Running(_) => !have_sure.contains(&self.steps[at].root[..]),
                 StepPart::No | StepPart::Maybe(_) => false,
             };
             let counted = (0..findings.len()).filter(|at| counts(*at)).collect();
@@ -208,7 +227,7 @@ impl<'a> Evidence<'a> {
 
     /// Returns whether a step could have made a change: one of its tools was running then, or may still be.
     pub fn could_make(&self, step: usize, change: Changed<'_>) -> bool {
-        let finding = self.finding(&self.steps[step], change);
+        let finding = self.finding(step, change);
         matches!(finding, StepPart::Yes { .. } | StepPart::Running(_))
     }
 
@@ -222,35 +241,42 @@ impl<'a> Evidence<'a> {
         since: Milliseconds,
         at: Milliseconds,
     ) -> bool {
-        let root = &self.steps[step].root;
-        let own: Vec<&Step> = self
-            .steps
-            .iter()
-            .filter(|other| other.root == *root)
-            .collect();
-        let spans = own
-            .iter()
-            .flat_map(|step| step.tools.iter().map(|tool| self.span(step, tool)));
-        // Whether somebody was at work changes only where a span begins or ends. So the moments just outside of
-        // them stand for all others.
-        let moments = spans.flat_map(|span| {
-            [
-                span.from.map(|from| from.saturating_sub(AFTERWORK)),
-                span.to.map(|to| to.saturating_add(1)),
-            ]
+        let root = &self.steps[step].root[..];
+        let idle = self.idle.get_or_init(|| self.idle());
+        let idle = idle.get(root).map_or(&[][..], Vec::as_slice);
+        let between = &idle[idle.partition_point(|moment| *moment <= since)..];
+        let mut between = between.iter().take_while(|moment| **moment < at);
+        let own = || self.of_root(root);
+        between.any(|moment| !own().any(|step| self.ran[step].named_at(path, *moment)))
+    }
+
+    /// Returns the moments, in order, just outside of the tools of each conversation at which none of them ran that
+    /// reaches any path. Whether one was at work changes only there, so these stand for all other moments.
+    fn idle(&self) -> HashMap<&'a str, Vec<Milliseconds>> {
+        let mut of_roots: HashMap<&'a str, (Vec<_>, Vec<_>)> = HashMap::new();
+        for (step, ran) in self.steps.iter().zip(&self.ran) {
+            let (moments, spans) = of_roots.entry(&step.root).or_default();
+            moments.extend(ran.spans().flat_map(|span| {
+                [
+                    span.from.map(|from| from.saturating_sub(AFTERWORK)),
+                    span.to.map(|to| to.saturating_add(1)),
+                ]
+            }));
+            if !step.is_over {
+                spans.extend(ran.free_spans());
+            }
+        }
+        let idle = of_roots.into_iter().map(|(root, (moments, spans))| {
+            let moments = moments.into_iter().flatten().collect();
+            (root, outside(moments, spans))
         });
-        let mut between = moments
-            .flatten()
-            .filter(|moment| (since + 1..at).contains(moment));
-        between.any(|moment| {
-            let change = Changed {
-                path,
-                at: Some(moment),
-            };
-            let is_sure =
-                |step: &&&Step| matches!(self.finding(step, change), StepPart::Yes { .. });
-            !own.iter().any(|step| is_sure(&step))
-        })
+        idle.collect()
+    }
+
+    /// Returns the steps of a conversation that did not end before.
+    fn of_root(&self, root: &str) -> impl Iterator<Item = usize> {
+        (0..self.steps.len())
+            .filter(move |at| self.steps[*at].root == root && !self.steps[*at].is_over)
     }
 
     /// Returns whether somebody else may have made a change in a pause of the step's tools since a look, if no time
@@ -274,28 +300,23 @@ impl<'a> Evidence<'a> {
         !tools.any(is_unended) && self.paused(step, path, since, self.now)
     }
 
-    /// Returns one step per conversation, in the order of the steps.
-    pub fn one_a_root(&self, steps: Vec<usize>, preferred: Option<usize>) -> Vec<usize> {
-        let preferred = preferred.filter(|at| steps.contains(at));
-        let chosen = steps
-            .iter()
-            .filter(|step| self.is_chosen(**step, &steps, preferred));
-        chosen.copied().collect()
-    }
-
-    /// Returns whether a step stands for its conversation: the preferred step if it is of the same one, else the
+    /// Returns one step per conversation, in the order of the steps: the preferred step if it is one of them, else the
     /// newest.
-    fn is_chosen(&self, step: usize, among: &[usize], preferred: Option<usize>) -> bool {
-        let is_alike = |other: &usize| self.steps[*other].root == self.steps[step].root;
-        let chosen = preferred.filter(is_alike);
-        chosen.or_else(|| among.iter().copied().rev().find(is_alike)) == Some(step)
+    pub fn one_a_root(&self, mut steps: Vec<usize>, preferred: Option<usize>) -> Vec<usize> {
+        let preferred = preferred.filter(|at| steps.contains(at));
+        let newest = steps.iter().copied().chain(preferred);
+        let chosen: HashMap<&str, usize> =
+            newest.map(|at| (&self.steps[at].root[..], at)).collect();
+        steps.retain(|at| chosen.get(&self.steps[*at].root[..]) == Some(at));
+        steps
     }
 
-    fn finding(&self, step: &Step, change: Changed<'_>) -> StepPart {
+    fn finding(&self, at: usize, change: Changed<'_>) -> StepPart {
+        let step = &self.steps[at];
         let own = if step.is_over {
             StepPart::No
         } else {
-            self.of_tools(step, change)
+            self.of_tools(step, &self.ran[at], change)
         };
         let at = change.at.unwrap_or(self.now);
         let is_in_background = step.background_since.is_some_and(|since| {
@@ -309,24 +330,24 @@ impl<'a> Evidence<'a> {
         }
     }
 
-    fn of_tools(&self, step: &Step, change: Changed<'_>) -> StepPart {
-        if !step.tells_of_tools && step.standing != StepStanding::Answered {
-            return self.of_tool(step, &whole(step), change);
-        }
-        if step.tools.is_empty() {
+    fn of_tools(&self, step: &Step, ran: &Ran<'_>, change: Changed<'_>) -> StepPart {
+        if ran.is_empty() {
             return untold(step, change);
         }
-        let findings = step
-            .tools
-            .iter()
-            .filter(|tool| tool.reaches(change.path))
-            .map(|tool| self.of_tool(step, tool, change));
-        findings.fold(StepPart::No, stronger)
+        let findings = ran
+            .reaching(change.path)
+            .map(|(at, (tool, span))| (at, self.of_tool(step, tool, *span, change)));
+        let none = (usize::MAX, StepPart::No);
+        // Of equals, the one that was announced first counts.
+        let (_, strongest) = findings.fold(none, |one, other| match one.0 < other.0 {
+            true => stronger(one, other),
+            false => stronger(other, one),
+        });
+        strongest
     }
 
     /// Returns what one tool has to do with a change in its reach.
-    fn of_tool(&self, step: &Step, tool: &Tool, change: Changed<'_>) -> StepPart {
-        let span = self.span(step, tool);
+    fn of_tool(&self, step: &Step, tool: &Tool, span: Span, change: Changed<'_>) -> StepPart {
         let yes = StepPart::Yes {
             is_named: matches!(tool.reach, Reach::Files(_)),
         };
@@ -464,21 +485,41 @@ impl<'a> Evidence<'a> {
     /// Returns the end of the run of writes from a moment on: those that the tool could have made, each soon after the
     /// one before, after a pause of no more than so long.
     fn run_of(&self, tool: &Tool, from: Milliseconds, pause: Milliseconds) -> Milliseconds {
-        let later = self
-            .times
-            .iter()
-            .filter(|(at, path)| *at > from && tool.reaches(path));
-        let mut end = from;
-        for (at, _) in later {
-            // Two bounds: a gap ends the run, because programs write without pauses and people do not; and its
-            // whole length is bounded, because a person who saves every few seconds looks like a program.
-            if *at - end > pause || *at - from > LONGEST_RUN {
-                break;
+        let run = || {
+            let first = self.times.partition_point(|(at, _)| *at <= from);
+            let later = self.times[first..]
+                .iter()
+                .filter(|(_, path)| tool.reaches(path));
+            let mut end = from;
+            for (at, _) in later {
+                // Two bounds: a gap ends the run, because programs write without pauses and people do not; and its
+                // whole length is bounded, because a person who saves every few seconds looks like a program.
+                if *at - end > pause || *at - from > LONGEST_RUN {
+                    break;
+                }
+                end = *at;
             }
-            end = *at;
+            end
+        };
+        match tool.reach {
+            Reach::Anything => *self
+                .runs
+                .borrow_mut()
+                .entry((from, pause))
+                .or_insert_with(run),
+            Reach::Files(_) | Reach::Nothing => run(),
         }
-        end
     }
+}
+
+/// Returns whether an event is in the future. One spoils all times and not only its own: the clock was set back since,
+/// and nobody knows which of the others came before that.
+fn has_jumped(steps: &[Step], now: Milliseconds) -> bool {
+    let latest = now.saturating_add(TICK);
+    steps.iter().any(|step| {
+        let tools = step.tools.iter().map(|tool| tool.announced_at);
+        tools.chain([step.started_at]).any(|time| time > latest)
+    })
 }
 
 /// Judges a step without a tool. It was only thinking, unless its agent went on to another step: then it did something
@@ -498,10 +539,11 @@ fn untold(step: &Step, change: Changed<'_>) -> StepPart {
     }
 }
 
-fn stronger(one: StepPart, other: StepPart) -> StepPart {
-    match (one, other) {
+/// Returns the stronger of two findings, or the first of equals, so that the same events always give the same reason.
+fn stronger(one: (usize, StepPart), other: (usize, StepPart)) -> (usize, StepPart) {
+    match (one.1, other.1) {
         // The stronger first: a tool that named the file, one that ran, one that may still run, one that may have
-        // run. Of equals, the first counts, so that the same events always give the same reason.
+        // run.
         (StepPart::Yes { is_named: true }, _) | (_, StepPart::No) => one,
         (StepPart::Yes { .. }, StepPart::Maybe(_) | StepPart::Running(_)) => one,
         (StepPart::Running(_), StepPart::Maybe(_) | StepPart::Running(_)) => one,

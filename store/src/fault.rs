@@ -1,0 +1,30 @@
+//! Moments at which a test has something else happen, in debug builds only: before each transaction and each lock, and
+//! after. What one process sees of another changes at these and nowhere else.
+
+use std::cell::RefCell;
+
+/// What happens at a moment, which is given by its name.
+type Happening = Box<dyn FnMut(&'static str)>;
+
+thread_local! {
+    static HAPPENING: RefCell<Option<Happening>> = const { RefCell::new(None) };
+}
+
+/// Has something happen at each such moment of this thread.
+pub fn at_each_moment(happens: impl FnMut(&'static str) + 'static) {
+    HAPPENING.set(Some(Box::new(happens)));
+}
+
+/// Has nothing happen any more.
+pub fn at_no_moment() {
+    HAPPENING.set(None);
+}
+
+/// Has happen what a test asked for. Not within itself: what happens may use the store, too.
+pub(crate) fn moment(name: &'static str) {
+    let happening = HAPPENING.with_borrow_mut(Option::take);
+    if let Some(mut happens) = happening {
+        happens(name);
+        HAPPENING.set(Some(happens));
+    }
+}

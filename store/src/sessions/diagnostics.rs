@@ -1,0 +1,55 @@
+//! Rows of `diagnostics`: what went wrong, for `status` and `doctor`.
+
+use rusqlite::{Connection, params};
+
+use super::{Diagnostic, feed};
+use crate::error::{Context, Result};
+use crate::model::Milliseconds;
+
+/// How many diagnostics are kept: the newest.
+const KEPT_DIAGNOSTICS: i64 = 1_000;
+
+/// Adds a diagnostic, and removes the oldest ones: what fails in each event would otherwise fill the store.
+pub(super) fn insert_diagnostic(
+    connection: &Connection,
+    diagnostic: &Diagnostic<'_>,
+    now: Milliseconds,
+) -> Result<()> {
+    let what = || "cannot note a diagnostic";
+    connection
+        .execute(
+            "INSERT INTO diagnostics (level, agent, event, session, workspace, message, detail, at, untold)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+            params![
+                diagnostic.level.name(),
+                diagnostic.agent,
+                diagnostic.event,
+                diagnostic.session,
+                diagnostic.workspace,
+                diagnostic.message,
+                diagnostic.detail,
+                now,
+                diagnostic.is_untold
+            ],
+        )
+        .context(what)?;
+    let id = connection.last_insert_rowid();
+    connection
+        .execute(
+            "DELETE FROM diagnostics WHERE id <= ?1",
+            [id - KEPT_DIAGNOSTICS],
+        )
+        .context(what)?;
+    feed::diagnostic(connection, id)
+}
+
+/// Returns whether the same diagnostic was noted for the same workspace before.
+pub(crate) fn is_noted(connection: &Connection, diagnostic: &Diagnostic<'_>) -> Result<bool> {
+    connection
+        .query_row(
+            "SELECT EXISTS (SELECT 1 FROM diagnostics WHERE message = ?1 AND workspace IS ?2)",
+            params![diagnostic.message, diagnostic.workspace],
+            |row| row.get(0),
+        )
+        .context(|| "cannot read the diagnostics")
+}
