@@ -169,8 +169,8 @@ fn no_file_that_is_written_is_open_to_others() {
         let run = finish(&mut open_to_all(&world, &temporary, &line), b"");
         assert!(matches!(run.code, Some(0 | 3)), "{line:?}: {run}");
     }
-    assert_eq!(exposed(&pages), [PathBuf::new(); 0], "pages and reports");
-    assert_eq!(exposed(&world.store()), [PathBuf::new(); 0], "the store");
+    assert_eq!(exposed(&pages), [] as [PathBuf; 0], "pages and reports");
+    assert_eq!(exposed(&world.store()), [] as [PathBuf; 0], "the store");
     assert_eq!(fs::read_dir(&temporary).expect("readable").count(), 0);
     for path in exposed(&world.home()) {
         let mode = path.metadata().expect("it is there").mode();

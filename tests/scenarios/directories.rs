@@ -102,6 +102,7 @@ fn directories_that_trade_places_keep_their_histories() {
 
 /// A history whose directory was replaced, and is back or elsewhere, is not pruned as one of a directory that is gone.
 #[test]
+#[expect(clippy::disallowed_methods, reason = "the folder is of this test")]
 fn gc_spares_a_replaced_directory_that_still_exists() {
     for back in [Some(0), Some(1), None] {
         set_clock_from_files(0);

@@ -143,7 +143,7 @@ fn link_into_the_workspace_is_followed() {
     let before = world.tree();
     world.message("m1");
     edit(&mut world, &file, |world| world.write("rules", "2\n"));
-    edit(&mut world, &folder.join("folder/x"), |world| {
+    edit(&mut world, folder.join("folder/x"), |world| {
         world.write("real/x", "2\n")
     });
     let report = world.revert("m1");

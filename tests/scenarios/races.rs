@@ -30,6 +30,7 @@ const EVENTS: [&str; 11] = [
     "the end of the session",
 ];
 
+#[expect(clippy::disallowed_methods, reason = "the one switch of this test")]
 fn is_full() -> bool {
     std::env::var_os("CKPT_FULL").is_some()
 }
@@ -250,7 +251,7 @@ fn record(
             let (begun, heard) = begin(&base, rest, moments);
             // While this one has the database's write lock, the other one waits for it without a word: SQLite does.
             if !writes {
-                drop(heard.recv().expect("it ends or waits"));
+                heard.recv().expect("it ends or waits");
             }
             *theirs.borrow_mut() = Some((begun, heard));
         }

@@ -150,7 +150,7 @@ fn folded_at(lines: &[ListedFile<'_>], depth: usize) -> Vec<FoldedRow> {
         };
         parts.push(FoldedRow::Directory {
             name: match data::is_read_by_model() {
-                true => data::shown(&name),
+                true => data::shown(name),
                 false => safe_bytes(name.as_bytes()),
             },
             first: place,

@@ -9,18 +9,7 @@ use clap::{Arg, Command, CommandFactory};
 use super::Arguments;
 
 /// Options that are not shown, and why.
-const NOT_SHOWN: [(&str, &str, &str); 2] = [
-    (
-        "watch",
-        "install",
-        "it changes the services of whoever runs the tests",
-    ),
-    (
-        "watch",
-        "uninstall",
-        "it changes the services of whoever runs the tests",
-    ),
-];
+const NOT_SHOWN: [(&str, &str, &str); 2] = [];
 
 /// Returns the command lines that are shown, as words.
 fn lines() -> Vec<Vec<String>> {

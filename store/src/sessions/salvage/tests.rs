@@ -239,7 +239,7 @@ fn a_former_store_is_added_before_what_was_recorded_since() {
         .expect("rows that the tables take");
     let add = |directory: &Path| add_former(directory, &former, 7, |_| Ok(false));
     let is_unread = || unread(database.connection(), directory).expect("readable");
-    assert_eq!(is_unread(), [former.clone()]);
+    assert_eq!(is_unread(), std::slice::from_ref(&former));
     let added = add(directory).expect("it is whole");
     assert!(added.rows >= 91, "{added:?}");
     assert_eq!(is_unread(), [] as [PathBuf; 0], "once is enough");

@@ -2,11 +2,11 @@
 
 use serde_json::Value;
 
-use super::super::serve::methods::Shown;
+use super::super::serve::methods::ShownFiles;
 
 /// Takes the contents of files that are not shown out of a document, and the ids of their blobs, which give a short
 /// content away.
-pub fn withhold(document: &mut Value, shown: &Shown) {
+pub fn withhold(document: &mut Value, shown: &ShownFiles) {
     match document {
         Value::Array(items) => items.iter_mut().for_each(|item| withhold(item, shown)),
         Value::Object(fields) => {

@@ -154,14 +154,14 @@ fn call(context: &RequestContext<'_>, job: &Job) -> Result<Value, RequestError> 
 }
 
 /// The files whose contents may be in an answer.
-pub enum Shown {
+pub enum ShownFiles {
     All,
     /// What a model does not get is unknown.
     Nothing,
-    Except(Withheld),
+    Except(Box<Withheld>),
 }
 
-impl Shown {
+impl ShownFiles {
     /// Returns whether the contents of a file may be.
     pub fn holds(&self, path: &PathText) -> bool {
         match self {
@@ -184,12 +184,14 @@ impl Shown {
 
 impl RequestContext<'_> {
     /// Returns the files whose contents may be in an answer about the server's own workspace.
-    pub fn shown(&self) -> Shown {
+    pub fn shown(&self) -> ShownFiles {
         if self.asker != Asker::Model {
-            return Shown::All;
+            return ShownFiles::All;
         }
         let withheld = || Ok::<_, RequestError>(self.open()?.withheld(&self.directory(None)?)?);
-        withheld().map_or(Shown::Nothing, Shown::Except)
+        withheld().map_or(ShownFiles::Nothing, |withheld| {
+            ShownFiles::Except(Box::new(withheld))
+        })
     }
 
     /// Opens the store, for one request.

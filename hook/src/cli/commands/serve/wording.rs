@@ -343,7 +343,9 @@ mod tests {
             let rest = &line[at + 2..];
             let end = rest.trim_start_matches(|next| is_lower(next) || next == '-');
             let is_whole = line[..at].ends_with('"') && end.starts_with('"');
-            rest.starts_with(is_lower) && !is_whole
+            // In the middle of a word, as in a name of git's.
+            let is_name = line[..at].ends_with(is_lower);
+            rest.starts_with(is_lower) && !is_whole && !is_name
         })
     }
 
