@@ -3,3 +3,4 @@
 -- Whether it is still to be told.
 ALTER TABLE diagnostics ADD COLUMN untold INTEGER NOT NULL DEFAULT 0 CHECK (untold IN (0, 1));
 CREATE INDEX diagnostics_untold ON diagnostics (id) WHERE untold = 1;
+UPDATE meta SET value = 20 WHERE key = 'min_writer';
