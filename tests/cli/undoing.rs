@@ -149,3 +149,26 @@ fn lists_say_of_an_undo_what_it_took_back() {
     );
     assert!(run.stdout.contains(&kind), "{run}");
 }
+
+/// An undo of `restore` is itself recorded as one, and what it brings may be the user's.
+#[test]
+fn an_edit_that_an_undo_brought_back_stays() {
+    let world = Sandbox::new();
+    world.write("text", "1\n2\n3\n");
+    for (message, line) in [("m1", "agent"), ("m2", "agent again")] {
+        world.play(message, message, |world| {
+            world.write("text", format!("1\n{line}\n3\n"));
+        });
+    }
+    let edited = "1\nby hand\n3\n";
+    world.write("text", edited);
+    world.run(&["restore", "m2"], b"").exits(0);
+    world.run(&["undo"], b"").exits(0);
+    assert_eq!(world.read("text"), edited.as_bytes());
+    world.run(&["revert", "m1"], b"").exits(3);
+    assert_eq!(
+        world.read("text"),
+        edited.as_bytes(),
+        "nobody said to take it"
+    );
+}

@@ -82,6 +82,23 @@ fn what_restore_brought_goes_with_the_message() {
     assert_eq!(world.read("f"), "0\n", "and there is a way back");
 }
 
+/// What `restore` brought from a snapshot of the user's own edit is still the user's.
+#[test]
+fn an_edit_that_restore_brought_back_stays() {
+    let mut world = World::new();
+    world.write("f", "0\n");
+    world.turn("m1", |world| world.write("f", "1\n"));
+    world.write("f", "by hand\n");
+    let mine = world.snapshot();
+    world.write("f", "1\n");
+    world.restore(&mine, &["f"]);
+    let report = world.revert("m1");
+    assert_eq!(
+        (world.read("f").as_str(), report.outcome),
+        ("by hand\n", Outcome::Partial)
+    );
+}
+
 /// An edit after `restore` is the user's all the same.
 #[test]
 fn edit_of_what_restore_brought_stays() {

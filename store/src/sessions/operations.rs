@@ -360,7 +360,8 @@ pub(crate) fn operation_items(connection: &Connection, operation: &str) -> Resul
     )
 }
 
-/// Returns what every `restore` of a workspace brought since a moment.
+/// Returns what every `restore` of a workspace brought since a moment. An undo is none: it may have brought an edit of the
+/// user's back. Nor is a state that was once somebody's work outside every step.
 pub(crate) fn restored_states(
     connection: &Connection,
     workspace_id: i64,
@@ -368,8 +369,11 @@ pub(crate) fn restored_states(
 ) -> Result<Vec<(WorkspacePath, State)>> {
     let sql = "SELECT path, path_raw, target_mode, target_blob
                  FROM operations CROSS JOIN operation_files ON operation_files.operation_id = operations.id
-                WHERE workspace_id = ?1 AND kind = 'restore' AND state = 'done' AND started_at >= ?2
-                  AND result = 'done' AND action IN ('write', 'delete')";
+                WHERE workspace_id = ?1 AND kind = 'restore' AND state = 'done' AND started_at >= ?2 AND undoes IS NULL
+                  AND result = 'done' AND action IN ('write', 'delete')
+                  AND NOT EXISTS (SELECT 1 FROM changes
+                                   WHERE changes.workspace_id = operations.workspace_id AND changes.path = operation_files.path
+                                     AND changes.step_id IS NULL AND changes.new_blob = operation_files.target_blob)";
     read::all_or(
         connection,
         "cannot read what was restored",
