@@ -4,10 +4,10 @@
 use std::cell::RefCell;
 
 /// What happens at a moment, which is given by its name.
-type Happening = Box<dyn FnMut(&'static str)>;
+type MomentAction = Box<dyn FnMut(&'static str)>;
 
 thread_local! {
-    static HAPPENING: RefCell<Option<Happening>> = const { RefCell::new(None) };
+    static HAPPENING: RefCell<Option<MomentAction>> = const { RefCell::new(None) };
 }
 
 /// Has something happen at each such moment of this thread.

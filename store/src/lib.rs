@@ -31,7 +31,7 @@ mod upkeep;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use ckpt_schema::EventKind;
 use ckpt_schema::event::Event;
@@ -101,12 +101,12 @@ pub fn is_tidied(directory: &Path) -> bool {
 /// Fails if the store in a directory is not the user's own, or holds something that no store has: [`purge`] would
 /// refuse it.
 pub fn check_purge(directory: &Path) -> Result<()> {
-    upkeep::forget::check_purge(directory)
+    upkeep::purge::check_purge(directory)
 }
 
 /// Removes the whole store in a directory, if it is the user's own and nobody uses it. Returns whether there was one.
 pub fn purge(directory: &Path) -> Result<bool> {
-    upkeep::forget::purge(directory)
+    upkeep::purge::purge(directory)
 }
 
 /// Notes an event that could not be recorded because the session store failed, if the error says so. Returns whether it
@@ -523,32 +523,7 @@ impl Store {
     /// Checks the store itself. Objects are read for this time, or all of them if there is none, and for
     /// [`CHECK_TIME`] by default. Damaged ones are restored if their bytes can be found.
     pub fn check(&mut self, time: Option<Duration>) -> Vec<report::Finding> {
-        let begin = Instant::now();
-        let goes_on = || time.is_none_or(|time| begin.elapsed() < time);
-        let packs = match time {
-            Some(_) => snapshot::PackCheck::End,
-            None => snapshot::PackCheck::Whole,
-        };
-        let lost = record::lost::take_up(self).unwrap_or_default();
-        let mut findings = upkeep::owned::check(&self.surroundings.directory);
-        findings.extend(query::check(self));
-        findings.extend(lost.into_iter().map(|message| report::Finding {
-            level: report::FindingLevel::Error.name().to_owned(),
-            subject: "events".to_owned(),
-            message,
-            hint: Some("make room on the disk of the store".to_owned()),
-            repaired: false,
-        }));
-        findings.extend(upkeep::check::check(self, packs, &goes_on));
-        match upkeep::totals::check(self, |store| query::wrong_totals(store, &goes_on)) {
-            Ok(found) => findings.extend(found),
-            Err(error) => findings.push(report::Finding::new(
-                report::FindingLevel::Error,
-                "database",
-                error.with_causes(),
-            )),
-        }
-        findings
+        query::check_all(self, time)
     }
 
     /// Returns a file as it is in the state that [`Store::restore`] takes an id for.

@@ -29,8 +29,9 @@ const HOUSES: &[House] = &[
     House {
         sources: "store/src",
         rooms: &[
-            "error", "lines", "model", "settings", "fs", "hints", "objects", "git", "snapshot",
-            "sessions", "store", "timeline", "upkeep", "ids", "revert", "record", "query",
+            "error", "fault", "lines", "model", "settings", "fs", "hints", "objects", "git",
+            "snapshot", "sessions", "store", "timeline", "upkeep", "ids", "revert", "record",
+            "query",
         ],
     },
     House {

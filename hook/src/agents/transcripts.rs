@@ -41,7 +41,7 @@ pub struct Conversation {
 }
 
 /// Where an agent keeps its records.
-struct Records {
+struct TranscriptFolder {
     agent: &'static str,
     called: &'static str,
     /// Returns the folders with records that may be about a workspace.
@@ -50,8 +50,8 @@ struct Records {
     is_folder: bool,
 }
 
-const RECORDS: [Records; 6] = [
-    Records {
+const RECORDS: [TranscriptFolder; 6] = [
+    TranscriptFolder {
         agent: "claude-code",
         called: "Claude Code",
         folders: |place, workspace| {
@@ -60,13 +60,13 @@ const RECORDS: [Records; 6] = [
         },
         is_folder: false,
     },
-    Records {
+    TranscriptFolder {
         agent: "codex",
         called: "Codex",
         folders: |place, _| by_day(&place.directory("CODEX_HOME", ".codex").join("sessions")),
         is_folder: false,
     },
-    Records {
+    TranscriptFolder {
         agent: "gemini-cli",
         called: "Gemini CLI",
         folders: |place, _| {
@@ -78,7 +78,7 @@ const RECORDS: [Records; 6] = [
         },
         is_folder: false,
     },
-    Records {
+    TranscriptFolder {
         agent: "qwen-code",
         called: "Qwen Code",
         folders: |place, workspace| {
@@ -90,7 +90,7 @@ const RECORDS: [Records; 6] = [
         },
         is_folder: false,
     },
-    Records {
+    TranscriptFolder {
         agent: "copilot-cli",
         called: "Copilot CLI",
         folders: |place, _| {
@@ -99,7 +99,7 @@ const RECORDS: [Records; 6] = [
         },
         is_folder: true,
     },
-    Records {
+    TranscriptFolder {
         agent: "pi",
         called: "Pi",
         folders: |place, _| newest(&place.home.join(".pi/agent/sessions"), MOST_FOLDERS),
@@ -116,7 +116,7 @@ pub fn newest_in(place: &SettingsPlace<'_>, workspace: &Path) -> Vec<Conversatio
         .collect()
 }
 
-impl Records {
+impl TranscriptFolder {
     fn newest_in(&self, place: &SettingsPlace<'_>, workspace: &Path) -> Option<Conversation> {
         let folders = (self.folders)(place, workspace);
         let mut files: Vec<(i64, PathBuf)> = folders

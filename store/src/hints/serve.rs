@@ -14,7 +14,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use super::WatchTree;
 use super::peer::peer_user;
 use super::protocol::{Answer, Question};
-use super::watched::{Seen, SeenDirectories, WatchEnd, WatchedRoot};
+use super::watched::{ReadSeen, SeenDirectories, WatchEnd, WatchedRoot};
 use crate::error::{Context, Error, Result};
 use crate::fs::layout;
 use crate::fs::names::WATCH_SOCKET;
@@ -56,7 +56,7 @@ impl Default for WatchLimits {
 pub fn serve(
     store: &Path,
     limits: WatchLimits,
-    seen: Seen,
+    seen: ReadSeen,
     end: Option<BorrowedFd<'_>>,
 ) -> Result<()> {
     let store = prepare(store)?;
@@ -99,7 +99,7 @@ struct WatcherServer {
     limits: WatchLimits,
     mounts: Mounts,
     trees: Vec<(WatchTree, Instant)>,
-    seen: Seen,
+    seen: ReadSeen,
     /// What was asked about and is not watched yet, with the folder of its snapshots. It is added later, so that nobody
     /// waits for it.
     wanted: Vec<(PathBuf, (u64, u64), PathBuf)>,

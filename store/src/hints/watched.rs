@@ -28,14 +28,14 @@ pub(super) struct WatchEnd;
 
 /// Returns the directories that the last look at a workspace saw, from the folder of its snapshots; `None` if there was
 /// none.
-pub type Seen = fn(&Path) -> Option<BTreeSet<Vec<u8>>>;
+pub type ReadSeen = fn(&Path) -> Option<BTreeSet<Vec<u8>>>;
 
 /// What the last look at a workspace saw.
 pub(super) struct SeenDirectories {
     /// The folder of its snapshots.
     pub folder: PathBuf,
     /// Reads it.
-    pub read: Seen,
+    pub read: ReadSeen,
 }
 
 /// A directory that is watched with everything below it.

@@ -38,7 +38,7 @@ pub use cat::CapturedFile;
 pub(crate) use cat::cat;
 pub(crate) use changed::changes_of;
 pub use changed::{BlobReader, ChangeDetail, ListedKind};
-pub(crate) use check::{check, row_counts};
+pub(crate) use check::{check_all, row_counts};
 pub(crate) use diff::diff;
 pub use feed::Feed;
 pub(crate) use feed::{agents_at_work, feed, newest};

@@ -37,6 +37,7 @@ mod unrecorded;
 mod untold;
 mod version;
 mod words;
+mod work;
 mod workspaces;
 
 pub(crate) use damaged::is_damage;
@@ -95,11 +96,10 @@ pub(crate) use snapshots::{
     snapshots_since,
 };
 pub(crate) use steps::{
-    Life, OpenStep, StepEnd, StepRow, StepSides, WorkTimes, boundary_before, close_open_steps,
-    close_step, count_steps, find_step_by_agent_id, free_work_since, hand_over_steps,
-    has_steps_in_background, insert_step, is_another_at_work, move_step_start, newest_step,
-    open_steps, step, step_at, step_sides, step_with_tools, steps_ended_around,
-    steps_in_background, work_since,
+    Life, OpenStep, StepEnd, StepRow, StepSides, boundary_before, close_open_steps, close_step,
+    count_steps, find_step_by_agent_id, hand_over_steps, has_steps_in_background, insert_step,
+    is_another_at_work, move_step_start, newest_step, open_steps, step, step_at, step_sides,
+    step_with_tools, steps_ended_around, steps_in_background,
 };
 pub(crate) use taken_away::{brought_back_and_taken_away, taken_away_to};
 pub(crate) use tools::{
@@ -112,6 +112,7 @@ pub(crate) use totals::{
     kept_totals, totals, unsummed,
 };
 pub(crate) use unrecorded::{LastRows, has_rows, mark_lost, unprotected_steps, was_unrecorded};
+pub(crate) use work::{WorkTimes, free_work_since, work_since};
 pub(crate) use workspaces::{
     ListedWorkspace, WorkspaceRow, claim_workspace, find_workspace, forget_identity,
     listed_workspaces, note_birth, set_aside, set_last_snapshot, take_over, workspace,

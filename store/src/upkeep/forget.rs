@@ -10,9 +10,7 @@
 //! nothing is forgotten: they may need it.
 
 use std::collections::BTreeSet;
-use std::fs;
-use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::path::Path;
 
 use ckpt_schema::report::{ForgetReport, ForgetWorkspace, PathText, VERSION};
 
@@ -21,8 +19,8 @@ use super::promise::{self, Promise};
 use super::without::{ForgetPart, Without, add_damaged};
 use super::{forgetting, repair, settle};
 use crate::error::{Context, Error, ErrorKind, Result};
-use crate::fs::names::{self, CACHE, DATABASE};
-use crate::fs::{layout, leftover, ownership, presence, reserve};
+use crate::fs::names::{self, CACHE};
+use crate::fs::{layout, leftover, presence, reserve};
 use crate::model::hex::Hex;
 use crate::model::path::WorkspacePath;
 use crate::model::request::DryRun;
@@ -567,7 +565,7 @@ fn forget_caches(folder: &Path) -> Result<()> {
 const TEMPORARY: &[u8] = leftover::TEMPORARY_PACK.as_bytes();
 
 /// Removes the folders of all workspaces, including those of former session stores.
-fn remove_all_folders(directory: &Path) -> Result<()> {
+pub(super) fn remove_all_folders(directory: &Path) -> Result<()> {
     let snapshots = names::snapshots(directory);
     let what = || format!("cannot find what is in `{}`", snapshots.display());
     for entry in presence::entries(&snapshots)? {
@@ -577,42 +575,4 @@ fn remove_all_folders(directory: &Path) -> Result<()> {
         }
     }
     Ok(())
-}
-
-/// Fails if [`purge`] would, as far as that can be known beforehand.
-pub(crate) fn check_purge(directory: &Path) -> Result<()> {
-    match ownership::find(directory)? {
-        Some(directory) => ownership::check_all_ours(&directory),
-        None => Ok(()),
-    }
-}
-
-/// Removes the whole store in a directory. The database goes last: if this is killed, a store is left, and the next
-/// call removes it.
-pub(crate) fn purge(directory: &Path) -> Result<bool> {
-    let Some(directory) = ownership::find(directory)? else {
-        return Ok(false);
-    };
-    let _lock = layout::lock_upkeep(&directory, Duration::ZERO)?;
-    ownership::check_all_ours(&directory)?;
-    remove_all(&directory).map_err(|error| {
-        error.after(["a part of it may be gone: the same command removes the rest".to_owned()])
-    })?;
-    Ok(true)
-}
-
-fn remove_all(directory: &Path) -> Result<()> {
-    remove_all_folders(directory)?;
-    let what = || format!("cannot remove `{}`", directory.display());
-    let entries = presence::entries(directory)?;
-    let mut names: Vec<PathBuf> = entries.iter().map(fs::DirEntry::path).collect();
-    names.sort_by_key(|path| path.file_name().is_some_and(|name| name == DATABASE));
-    for path in names {
-        if presence::is_directory(&path)? {
-            sizes::remove_folder(&path)?;
-        } else {
-            presence::remove_file(&path)?;
-        }
-    }
-    fs::remove_dir(directory).context(what)
 }

@@ -10,6 +10,7 @@ pub(crate) mod forgetting;
 pub(crate) mod gc;
 pub(crate) mod owned;
 mod promise;
+pub(crate) mod purge;
 pub(crate) mod rebuild;
 pub(crate) mod repair;
 pub(crate) mod settle;

@@ -4,14 +4,50 @@ mod condition;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
 use ckpt_schema::report::{Finding, FindingLevel};
 
 use crate::error::{Context, Result};
 use crate::fs::{names, presence};
 use crate::model::number::count;
+use crate::query::wrong_totals;
+use crate::record;
+use crate::snapshot::PackCheck;
 use crate::store::Store;
+use crate::upkeep;
 pub(super) use condition::served_by_another;
+
+/// Checks the store itself. Objects are read for this time, or all of them if there is none. Damaged ones are restored if
+/// their bytes can be found.
+pub(crate) fn check_all(store: &mut Store, time: Option<Duration>) -> Vec<Finding> {
+    let begin = Instant::now();
+    let goes_on = || time.is_none_or(|time| begin.elapsed() < time);
+    let packs = match time {
+        Some(_) => PackCheck::End,
+        None => PackCheck::Whole,
+    };
+    let lost = record::lost::take_up(store).unwrap_or_default();
+    let mut findings = upkeep::owned::check(&store.surroundings.directory);
+    findings.extend(check(store));
+    findings.extend(lost.into_iter().map(|message| Finding {
+        level: FindingLevel::Error.name().to_owned(),
+        subject: "events".to_owned(),
+        message,
+        hint: Some("make room on the disk of the store".to_owned()),
+        repaired: false,
+    }));
+    findings.extend(upkeep::check::check(store, packs, &goes_on));
+    match upkeep::totals::check(store, |store| wrong_totals(store, &goes_on)) {
+        Ok(found) => findings.extend(found),
+        Err(error) => findings.push(Finding::new(
+            FindingLevel::Error,
+            "database",
+            error.with_causes(),
+        )),
+    }
+    findings
+}
 
 /// Looks at the database and at each workspace's repository.
 pub(crate) fn check(store: &Store) -> Vec<Finding> {

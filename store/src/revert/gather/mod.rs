@@ -135,13 +135,20 @@ pub(crate) fn gather(
     })
 }
 
-/// Returns what `restore` brought since the first message that any of the reverts is about.
+/// Returns what `restore` brought since the first message that any of the reverts is about. One message or step alone
+/// undoes its own changes, and what was brought may be older than these.
 fn restored(
     connection: &Connection,
     place: &Place,
     movement: &Movement,
     chain: &[ChainOperation],
 ) -> Result<Vec<(WorkspacePath, State)>> {
+    if matches!(
+        movement.part,
+        Some(Part::Message { .. } | Part::Step { .. })
+    ) {
+        return Ok(Vec::new());
+    }
     let session = &movement.session.id;
     let message = match movement.first_seq(connection, chain)? {
         Some(first) => sessions::message_at_or_after(connection, session, first)?,

@@ -59,14 +59,14 @@ fn is_unreadable(error: &rusqlite::Error) -> bool {
 pub(super) struct Filling {
     pub new: Connection,
     pub path: PathBuf,
-    tables: Vec<Table>,
+    tables: Vec<FilledTable>,
     pub rows: u64,
     pub damaged: BTreeSet<String>,
     /// Set where rows are added to a session store in use: when, in milliseconds since the epoch.
     added_at: Option<Milliseconds>,
 }
 
-pub(super) struct Table {
+pub(super) struct FilledTable {
     pub name: String,
     columns: Vec<String>,
     /// The column that is the number of a row.
@@ -177,7 +177,7 @@ impl Filling {
         if self.added_at.is_none() || !self.is_another_history()? {
             return Ok(vec![0; self.tables.len()]);
         }
-        let shift = |table: &Table| -> rusqlite::Result<i64> {
+        let shift = |table: &FilledTable| -> rusqlite::Result<i64> {
             let Some(number) = &table.number else {
                 return Ok(0);
             };
@@ -373,7 +373,7 @@ fn replaced_at(now: Milliseconds) -> String {
     )
 }
 
-pub(super) fn tables(connection: &Connection) -> Result<Vec<Table>> {
+pub(super) fn tables(connection: &Connection) -> Result<Vec<FilledTable>> {
     let sql = "SELECT name, wr FROM pragma_table_list WHERE schema = 'main' AND type = 'table'
                   AND name NOT LIKE 'sqlite_%' AND name <> 'meta'
                 ORDER BY (SELECT rowid FROM sqlite_schema WHERE sqlite_schema.name = pragma_table_list.name)";
@@ -388,7 +388,7 @@ pub(super) fn tables(connection: &Connection) -> Result<Vec<Table>> {
         let number = columns
             .iter()
             .find(|(_, is_number)| *is_number && !has_none);
-        tables.push(Table {
+        tables.push(FilledTable {
             number: number.map(|(column, _)| column.clone()),
             columns: columns.iter().map(|(column, _)| column.clone()).collect(),
             numbers_of: Vec::new(),

@@ -145,12 +145,22 @@ impl Open<'_> {
                 .is_ok()
         };
         let mark = metadata::mark(self.path, has)?;
-        if metadata::needs_head(mark) && !self.has_head() {
+        if metadata::needs_head(mark) && (self.is_tracked() || !self.has_head()) {
             return None;
         }
         let before = self.old.and_then(Listing::metadata);
         let before = before.filter(|before| before.name == mark).cloned();
         Some(before.unwrap_or_else(|| ListedItem::metadata(mark, disk::fine_now())))
+    }
+
+    /// Returns whether the repository around tracks what looks like git's own here. To git, these are files like any
+    /// other, such as a fixture of a test, and a clone must not choose what is left out of a snapshot.
+    fn is_tracked(&self) -> bool {
+        let is_tracked = |name: &[u8]| {
+            let below = join(self.path, name);
+            (self.walk.is_forced)(&below, PathKind::Directory)
+        };
+        is_tracked(b"objects") && is_tracked(b"refs")
     }
 
     /// Returns whether its `HEAD` is one of git's.
