@@ -98,14 +98,14 @@ pub(crate) use steps::{
     Life, OpenStep, StepEnd, StepRow, StepSides, WorkTimes, boundary_before, close_open_steps,
     close_step, count_steps, find_step_by_agent_id, free_work_since, hand_over_steps,
     has_steps_in_background, insert_step, is_another_at_work, move_step_start, newest_step,
-    note_directory, open_steps, step, step_at, step_sides, step_with_tools, steps_ended_around,
+    open_steps, step, step_at, step_sides, step_with_tools, steps_ended_around,
     steps_in_background, work_since,
 };
 pub(crate) use taken_away::{brought_back_and_taken_away, taken_away_to};
 pub(crate) use tools::{
     OuterTool, StepPath, ToolRow, commands_of, files_outside, finish_tool, forced_paths,
-    insert_step_path, insert_tool, is_tool_known, note_late_end, note_wait, outer_tools,
-    overtaking_step, release_background,
+    insert_step_path, insert_tool, is_tool_known, note_directory, note_late_end, note_wait,
+    outer_tools, overtaking_step, release_background,
 };
 pub(crate) use totals::{
     Contents, KeptTotals, Totals, Unsummed, files_of_steps, forget_totals, keep_totals,

@@ -425,17 +425,6 @@ fn steps_where(
     Ok(steps)
 }
 
-/// Notes that a step ran in a directory outside its workspace. The first one counts.
-pub(crate) fn note_directory(connection: &Connection, step: &str, directory: &str) -> Result<()> {
-    connection
-        .execute(
-            "UPDATE steps SET outside = ifnull(outside, ?2) WHERE id = ?1",
-            [step, directory],
-        )
-        .context(|| "cannot note where a step ran")?;
-    Ok(())
-}
-
 /// Adds an open step, or one that has ended. A session has one open step at most.
 pub(crate) fn insert_step(
     connection: &Connection,

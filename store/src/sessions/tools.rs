@@ -272,6 +272,17 @@ pub(crate) fn files_outside(
     })
 }
 
+/// Notes that a step ran in a directory outside its workspace. The first one counts.
+pub(crate) fn note_directory(connection: &Connection, step: &str, directory: &str) -> Result<()> {
+    connection
+        .execute(
+            "UPDATE steps SET outside = ifnull(outside, ?2) WHERE id = ?1",
+            [step, directory],
+        )
+        .context(|| "cannot note where a step ran")?;
+    Ok(())
+}
+
 /// Returns the command lines that tools of a session's messages ran, from a `seq` on, as far as they are kept.
 pub(crate) fn commands_of(
     connection: &Connection,
