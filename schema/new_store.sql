@@ -111,7 +111,7 @@ CREATE TABLE steps (
   finish_snapshot_id INTEGER REFERENCES snapshots (id),
   started_at         INTEGER NOT NULL,
   finished_at        INTEGER
-, file_count INTEGER) STRICT;
+, file_count INTEGER, outside TEXT) STRICT;
 
 CREATE INDEX steps_by_session ON steps (session_id, seq);
 

@@ -22,6 +22,7 @@ pub const MIGRATIONS: &[&str] = &[
     include_str!("../migrations/0018_exact_steps.sql"),
     ONE_OPEN_STEP,
     include_str!("../migrations/0020_untold.sql"),
+    include_str!("../migrations/0021_directories.sql"),
 ];
 
 /// The migration that ends all but the newest open step of a session. A repair does that as well to the rows of an older store.

@@ -172,3 +172,16 @@ fn an_edit_that_an_undo_brought_back_stays() {
         "nobody said to take it"
     );
 }
+
+#[test]
+fn undo_of_a_revert_without_files_names_it() {
+    let world = two_messages();
+    world.run(&["revert", "m2", "--alone"], b"").exits(0);
+    world.run(&["revert", "m2"], b"").exits(0);
+    let run = world.run(&["undo"], b"").exits(0);
+    let first = run.stdout.lines().next().unwrap_or_default();
+    assert!(
+        first.starts_with("✓ Undid the revert ") && first.ends_with("; no file had to change"),
+        "{run}"
+    );
+}

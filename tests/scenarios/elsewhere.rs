@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use ckpt_schema::report::Outcome;
+use ckpt_schema::report::{NoteCode, NoteReport, Outcome};
 use ckpt_schema::{Event, EventKind, ToolKind};
 use testing::scenario::{World, to};
 
@@ -179,4 +179,33 @@ fn tool_ends_where_it_began_though_its_session_moved() {
     assert_eq!(world.status().agents_at_work, Vec::<String>::new());
     world.try_revert(&to("m1")).expect("no agent is at work");
     assert!(!world.exists("made"), "it was its work");
+}
+
+/// No tool event says where the step worked: its own events do.
+#[test]
+fn step_that_ran_in_another_project_names_it() {
+    for told_by in [EventKind::StepStart, EventKind::StepFinish] {
+        let mut world = with_worktrees();
+        let elsewhere = places(&world)[1].clone();
+        world.message("m1");
+        for kind in [EventKind::StepStart, EventKind::StepFinish] {
+            let event = Event {
+                cwd: Some(match kind == told_by {
+                    true => elsewhere.clone(),
+                    false => world.root.clone(),
+                }),
+                ..world.event(kind, "s1")
+            };
+            world.send(&event);
+            std::fs::write(elsewhere.join("a"), "by the agent\n").expect("writable");
+        }
+        world.turn("m2", |world| world.write("b", "2\n"));
+        let report = world.revert("m2");
+        assert!(report.remarks.is_empty(), "not of m2: {report:#?}");
+        let report = world.revert("m1");
+        let of_it = |note: &NoteReport| {
+            note.code == NoteCode::Outside && note.about == [elsewhere.display().to_string()]
+        };
+        assert!(report.remarks.iter().any(of_it), "{told_by:?}: {report:#?}");
+    }
 }

@@ -249,7 +249,7 @@ fn a_command_that_ran_outside_the_workspace_in_the_same_turn_is_told_of() {
 }
 
 #[test]
-fn what_was_told_once_is_not_told_again_by_the_same_chain() {
+fn note_is_given_by_every_move_that_it_is_true_of() {
     let mut world = World::git(&[("a", "1\n")]);
     world.turn("m1", |world| world.write("a", "2\n"));
     world.turn("m2", |world| {
@@ -259,11 +259,7 @@ fn what_was_told_once_is_not_told_again_by_the_same_chain() {
     let first = world.revert("m2");
     assert!(!told(&first, "HEAD").is_empty(), "{first:?}");
     let second = world.revert("m1");
-    assert_eq!(
-        told(&second, "HEAD was"),
-        Vec::<&String>::new(),
-        "{second:?}"
-    );
+    assert_eq!(told(&second, "HEAD was").len(), 1, "{second:?}");
     let back = world.unrevert();
     assert_eq!(told(&back, "HEAD was"), Vec::<&String>::new(), "{back:?}");
 }

@@ -1,4 +1,4 @@
-//! What is told of an operation is told where it belongs, and not again.
+//! What is told of an operation is told where it belongs: by every move of which it is true.
 
 use std::fs;
 
@@ -90,13 +90,13 @@ fn a_message_without_a_single_step_names_the_files_that_differ_and_are_taken_for
     let again = world.unrevert();
     assert!(
         !has(&again.notes, "no step"),
-        "told once: {:?}",
+        "what was kept is no concern of the way forward: {:?}",
         again.notes
     );
 }
 
 #[test]
-fn a_message_without_a_step_is_told_of_by_the_revert_that_hides_it_and_by_no_later_one() {
+fn message_without_step_is_told_of_by_the_revert_that_hides_it() {
     let mut world = World::new();
     world.write("a", "1\n");
     world.turn("m1", |world| world.write("b", "1\n"));
@@ -111,7 +111,7 @@ fn a_message_without_a_step_is_told_of_by_the_revert_that_hides_it_and_by_no_lat
     let report = world.revert("m1");
     assert!(
         !has(&report.notes, "no step was recorded"),
-        "it was reported: {:?}",
+        "it was hidden before: {:?}",
         report.notes
     );
 }

@@ -77,6 +77,16 @@ fn what(report: &OperationReport, around: &Around, paint: Paint) -> String {
             let alone = self::message(alone, around.prompt.as_deref(), paint);
             format!("{done} {alone} alone")
         }
+        (OperationKind::Revert | OperationKind::Restore, _) if around.undoes.is_some() => {
+            let done = if report.dry_run {
+                "Would undo"
+            } else {
+                "Undid"
+            };
+            let operation = around.undoes.as_ref();
+            let name = |operation| operation_name(operation, around.prompt.as_deref(), paint);
+            format!("{done} {}", operation.map(name).unwrap_or_default())
+        }
         (OperationKind::Revert, _) if report.dry_run => "Would undo this part".to_owned(),
         (OperationKind::Revert, _) => "Undid this part".to_owned(),
         (OperationKind::Redo | OperationKind::Unrevert, Some(message)) => {
@@ -88,16 +98,6 @@ fn what(report: &OperationReport, around: &Around, paint: Paint) -> String {
                 false => " of this session",
             };
             format!("{would} all the way forward; nothing{of} is reverted any more")
-        }
-        (OperationKind::Restore, _) if around.undoes.is_some() => {
-            let done = if report.dry_run {
-                "Would undo"
-            } else {
-                "Undid"
-            };
-            let operation = around.undoes.as_ref();
-            let name = |operation| operation_name(operation, around.prompt.as_deref(), paint);
-            format!("{done} {}", operation.map(name).unwrap_or_default())
         }
         (OperationKind::Restore, _) if report.dry_run => "Would restore".to_owned(),
         (OperationKind::Restore, _) => "Restored".to_owned(),

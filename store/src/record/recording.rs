@@ -188,6 +188,8 @@ impl<'a> Recording<'a> {
         sessions::insert_step(self.connection, &row, started_at, None)?;
         if self.event.event == EventKind::ToolStart {
             self.insert_tool(&row.id, self.event, self.now)?;
+        } else {
+            self.note_directory(&row.id)?;
         }
         self.written.message = Some(row.message_id);
         self.written.step = Some(row.id);
@@ -321,6 +323,21 @@ impl<'a> Recording<'a> {
         self.written.step.clone()
     }
 
+    /// Returns the event's directory where it is outside the workspace: what is changed there, nobody captures.
+    fn outside(&self) -> Option<String> {
+        let cwd = self.event.cwd.as_deref();
+        let outside = cwd.filter(|cwd| !cwd.starts_with(&self.place.root));
+        outside.map(|cwd| cwd.to_string_lossy().into_owned())
+    }
+
+    /// Notes where a step ran if that is outside the workspace: perhaps no event tells of its tools.
+    fn note_directory(&self, step: &str) -> Result<()> {
+        match self.outside() {
+            Some(directory) => sessions::note_directory(self.connection, step, &directory),
+            None => Ok(()),
+        }
+    }
+
     fn insert_tool(&self, step: &str, event: &Event, started_at: Milliseconds) -> Result<()> {
         let (mut paths, mut outside) = (Vec::new(), Vec::new());
         for named in &event.paths {
@@ -332,11 +349,7 @@ impl<'a> Recording<'a> {
                     .map(|path| path.to_string_lossy().into_owned()),
             );
         }
-        // A shell in a directory outside the workspace changes files that nobody captures.
-        let cwd = event.cwd.as_deref();
-        if let Some(cwd) = cwd.filter(|cwd| !cwd.starts_with(&self.place.root)) {
-            outside.push(cwd.to_string_lossy().into_owned());
-        }
+        outside.extend(self.outside());
         let command = event.tool_command.as_deref();
         let command =
             command.and_then(|line| kept_command(line, self.place.settings.record_prompts));
@@ -395,6 +408,7 @@ impl<'a> Recording<'a> {
             let is_finish = self.event.event == EventKind::StepFinish;
             if is_finish {
                 self.insert_unheard(&closing.step)?;
+                self.note_directory(&closing.step)?;
             }
             // An event that ends a step other than its own does not name that step.
             let is_named = !closing.recovered || is_finish;

@@ -150,9 +150,7 @@ impl Execution<'_> {
         )?);
         if let Some(movement) = operation.movement {
             let goal = (operation.reference.as_ref(), &operation.plan, &leaving[..]);
-            let mut came = ignored::told(store, place, (snapshots, seen), movement, goal)?;
-            let told = surroundings::told_before(store.database.connection(), movement)?;
-            came.retain(|note| !surroundings::is_told(&told, note));
+            let came = ignored::told(store, place, (snapshots, seen), movement, goal)?;
             operation.warnings.extend(came);
         }
         Ok(ReadyPlan {

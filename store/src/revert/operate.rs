@@ -74,7 +74,7 @@ pub(crate) fn carry_out(
     // One read transaction: otherwise each of the many queries would take SQLite's locks anew.
     let planned = store
         .database
-        .read(|_| scene.plan_once_told(options, warnings));
+        .read(|_| scene.plan_and_tell(options, warnings));
     let operation = Operation {
         finished,
         ..planned.map_err(also_busy)?
@@ -94,8 +94,8 @@ struct PlanContext<'a, 'm> {
 }
 
 impl<'a, 'm> PlanContext<'a, 'm> {
-    /// Plans the movement, without the warnings that an earlier operation of the same chain has given.
-    fn plan_once_told(&self, options: Options, warnings: Vec<Note>) -> Result<Operation<'m>> {
+    /// Plans the movement, and adds what is told of every movement.
+    fn plan_and_tell(&self, options: Options, warnings: Vec<Note>) -> Result<Operation<'m>> {
         let connection = self.store.database.connection();
         let mut operation = self.plan(options, warnings)?;
         let git = GitFate::of(operation.git.as_deref());
@@ -120,10 +120,6 @@ impl<'a, 'm> PlanContext<'a, 'm> {
             self.movement,
             (&operation.plan, operation.reference.as_ref()),
         )?);
-        let told = surroundings::told_before(connection, self.movement)?;
-        operation
-            .warnings
-            .retain(|note| !surroundings::is_told(&told, note));
         Ok(operation)
     }
 

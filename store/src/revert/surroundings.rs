@@ -10,7 +10,6 @@ use std::path::{Path, PathBuf};
 use ckpt_schema::report::NoteCode;
 use rusqlite::Connection;
 
-use super::chain::holding;
 use super::ignored;
 use super::movement::{Movement, WholeRevert};
 use super::operation::GitFate;
@@ -23,10 +22,10 @@ use crate::git::Location;
 use crate::git::objects::UserObjects;
 use crate::model::Milliseconds;
 use crate::model::git_item::GitStateRow;
-use crate::model::note::{self, Note};
+use crate::model::note::Note;
 use crate::model::number::first_of;
 use crate::model::path::WorkspacePath;
-use crate::sessions::{self, ChainOperation};
+use crate::sessions;
 use crate::snapshot::Snapshots;
 use crate::timeline::{Observation, Place};
 
@@ -60,41 +59,6 @@ pub(super) fn told(
     told.extend(elsewhere(connection, place, revert, since)?);
     told.extend(discarded(movement));
     Ok(told)
-}
-
-/// Returns the notes that operations of a chain have given already. The same revert once more does not count: it gives
-/// them again.
-pub(super) fn told_before(
-    connection: &Connection,
-    movement: &Movement,
-) -> Result<BTreeSet<String>> {
-    let Some(base) = movement.session.revert_base_id else {
-        return Ok(BTreeSet::new());
-    };
-    let moves = holding(sessions::moves_since(
-        connection,
-        &movement.session.id,
-        base,
-    )?);
-    let to = movement.to.as_ref().map(|to| to.id.as_str());
-    let is_other = |operation: &&ChainOperation| operation.row.message_id.as_deref() != to;
-    let others = moves.iter().filter(is_other);
-    let notes = others.flat_map(|operation| note::from_json(&operation.row.notes));
-    Ok(notes.collect())
-}
-
-/// The text between these two is about the present, whatever state a revert goes to.
-const NOW: &str = " and is at ";
-
-/// Returns whether a note says nothing new.
-pub(super) fn is_told(told: &BTreeSet<String>, note: &Note) -> bool {
-    // A path that stays is one that differs from where each operation goes.
-    if matches!(note.code(), NoteCode::FoldersStay | NoteCode::IgnoredMade) {
-        return false;
-    }
-    let now = |note: &str| note.split_once(NOW).map(|(_, now)| now.to_owned());
-    told.contains(&**note)
-        || now(note).is_some_and(|here| told.iter().any(|note| now(note).as_ref() == Some(&here)))
 }
 
 fn repository(root: &Path, then: Option<&GitStateRow>, now: Option<&GitStateRow>) -> Option<Note> {

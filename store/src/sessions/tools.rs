@@ -250,24 +250,37 @@ pub(crate) fn insert_tool(
     Ok(())
 }
 
-/// Returns the paths outside the workspace that tools of a session's messages named or ran in, from a `seq` on, sorted.
-/// Tools that only read are left out.
+/// Returns the paths outside the workspace that tools of a session's messages named or ran in, and those in which steps
+/// ran, from a `seq` on, sorted.
 pub(crate) fn files_outside(
     connection: &Connection,
     root_session: &str,
     from_seq: i64,
 ) -> Result<Vec<String>> {
-    let sql = "SELECT DISTINCT outside.value AS path
-                 FROM messages
-                 JOIN steps ON steps.message_id = messages.id
-                 JOIN tools ON tools.step_id = steps.id
-                 JOIN json_each(tools.outside) AS outside
-                WHERE messages.session_id = ?1 AND messages.seq >= ?2 AND messages.state <> 'discarded'
-                  AND tools.kind IS NOT 'read'
+    let sql = "WITH of_messages AS (
+                 SELECT steps.id, steps.outside FROM messages JOIN steps ON steps.message_id = messages.id
+                  WHERE messages.session_id = ?1 AND messages.seq >= ?2 AND messages.state <> 'discarded')
+               SELECT named.value AS path
+                 FROM of_messages
+                 JOIN tools ON tools.step_id = of_messages.id
+                 JOIN json_each(tools.outside) AS named
+                WHERE tools.kind IS NOT 'read'
+                UNION SELECT outside FROM of_messages WHERE outside IS NOT NULL
                 ORDER BY path";
     read::all(connection, sql, params![root_session, from_seq], |row| {
         row.get("path")
     })
+}
+
+/// Notes that a step ran in a directory outside its workspace. The first one counts.
+pub(crate) fn note_directory(connection: &Connection, step: &str, directory: &str) -> Result<()> {
+    connection
+        .execute(
+            "UPDATE steps SET outside = ifnull(outside, ?2) WHERE id = ?1",
+            [step, directory],
+        )
+        .context(|| "cannot note where a step ran")?;
+    Ok(())
 }
 
 /// Returns the command lines that tools of a session's messages ran, from a `seq` on, as far as they are kept.

@@ -551,3 +551,17 @@ fn a_repository_that_the_agent_made_had_no_tags_to_remove() {
     let told: Vec<NoteCode> = told.filter(|code| *code == NoteCode::TagsGone).collect();
     assert_eq!(told, [], "{report:#?}");
 }
+
+/// Git's log of HEAD names a tag like a branch.
+#[test]
+fn tag_that_head_was_at_is_no_branch_that_is_gone() {
+    let mut world = World::git(&[("a", "1\n")]);
+    world.run_git(&["tag", "v1"]);
+    world.turn("m1", |world| {
+        world.write("b", "1\n");
+        world.run_git(&["checkout", "-q", "v1"]);
+    });
+    let report = world.revert("m1");
+    let is_gone = |note: &ckpt_schema::report::NoteReport| note.text.contains("gone since");
+    assert!(!report.remarks.iter().any(is_gone), "{report:#?}");
+}

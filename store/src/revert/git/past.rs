@@ -445,7 +445,10 @@ fn gone<'l>(
             let branch = format!("{BRANCHES}{name}");
             // `git checkout COMMIT` writes the same line, with the commit in the place of a branch's name.
             let is_commit = name.len() >= 7 && name.bytes().all(|byte| byte.is_ascii_hexdigit());
-            if is_branch(&branch) && !is_commit && repository.value_of(&branch).is_none() {
+            // Or with that of a tag.
+            let names = [branch.clone(), format!("refs/tags/{name}")];
+            let is_there = names.iter().any(|name| repository.value_of(name).is_some());
+            if is_branch(&branch) && !is_commit && !is_there {
                 gone.insert(name.to_owned(), commit.clone());
             }
         }

@@ -1,0 +1,3 @@
+-- Migration 21: the directory in which a step ran, where that is outside its workspace: no tool event may tell.
+
+ALTER TABLE steps ADD COLUMN outside TEXT;
