@@ -504,4 +504,4 @@ CREATE INDEX diagnostics_untold ON diagnostics (id) WHERE untold = 1;
 
 INSERT INTO meta (key, value) VALUES ('min_reader', 11);
 
-INSERT INTO meta (key, value) VALUES ('min_writer', 20);
+INSERT INTO meta (key, value) VALUES ('min_writer', 21);
