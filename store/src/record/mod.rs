@@ -48,7 +48,7 @@ const PATIENCE_AT_FIRST: Duration = Duration::from_secs(1);
 
 /// How far an event has come.
 #[derive(Default)]
-struct Progress {
+struct RecordingTry {
     /// The row that says that it looks at the workspace.
     run: Option<i64>,
     is_recorded: bool,
@@ -56,7 +56,7 @@ struct Progress {
     has_another_try: bool,
 }
 
-impl Progress {
+impl RecordingTry {
     /// Returns what was seen, or failed to be. Fails instead if that met damage, and the event is tried again.
     fn unless_tried_again<T>(&self, seen: Result<T>) -> Result<Result<T>> {
         match seen {
@@ -69,9 +69,9 @@ impl Progress {
 /// Records one event. If it meets damage in the session store, that is replaced, and the event is tried once more.
 pub(crate) fn record(store: &mut Store, event: &Event) -> Result<EventReport> {
     let begin = Instant::now();
-    let mut first = Progress {
+    let mut first = RecordingTry {
         has_another_try: true,
-        ..Progress::default()
+        ..RecordingTry::default()
     };
     match attempt(store, event, begin, &mut first) {
         Err(error) if !first.is_recorded && sessions::is_damage(&error) => {
@@ -89,7 +89,7 @@ pub(crate) fn record(store: &mut Store, event: &Event) -> Result<EventReport> {
                 let ended = |connection: &_| sessions::end_run(connection, run);
                 let _ = store.database.write(ended);
             }
-            attempt(store, event, begin, &mut Progress::default())
+            attempt(store, event, begin, &mut RecordingTry::default())
         }
         recorded => recorded,
     }
@@ -99,7 +99,7 @@ fn attempt(
     store: &mut Store,
     event: &Event,
     begin: Instant,
-    progress: &mut Progress,
+    progress: &mut RecordingTry,
 ) -> Result<EventReport> {
     if !store.surroundings.settings.enabled {
         return Ok(EventReport::of_nothing(Some(event.event.name().to_owned())));
@@ -210,7 +210,7 @@ fn with_look(
     known: &mut KnownEvent<'_>,
     begun: Result<(Begun, Lock)>,
     deadline: Instant,
-    progress: &mut Progress,
+    progress: &mut RecordingTry,
 ) -> Result<ControlFlow<EventReport, Lock>> {
     known.close_dead(store.now());
     // The lock is held until the rows are written: the next snapshot is compared with this one.

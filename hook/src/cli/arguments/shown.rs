@@ -1,15 +1,11 @@
 //! Every command and every option is in `tests/cli/shown`, where what it prints is written down: clap's own tree says
 //! which there are.
 
-use std::collections::BTreeSet;
 use std::path::Path;
 
 use clap::{Arg, Command, CommandFactory};
 
 use super::Arguments;
-
-/// Options that are not shown, and why.
-const NOT_SHOWN: [(&str, &str, &str); 2] = [];
 
 /// Returns the command lines that are shown, as words.
 fn lines() -> Vec<Vec<String>> {
@@ -75,11 +71,8 @@ fn missing(command: &Command, path: &[&str], lines: &[Vec<String>], found: &mut 
         .filter(|option| path.is_empty() || !option.is_global_set());
     for option in options {
         let id = option.get_id().as_str();
-        let is_left_out = NOT_SHOWN
-            .iter()
-            .any(|(of, left_out, _)| *of == name && left_out.replace('-', "_") == id);
         let is_own = ["help", "version"].contains(&id) && !path.is_empty();
-        if !is_left_out && !is_own && !own.iter().any(|line| gives(line, option)) {
+        if !is_own && !own.iter().any(|line| gives(line, option)) {
             found.push(format!("`{name}` with `{id}`"));
         }
     }
@@ -101,20 +94,4 @@ fn what_every_command_and_option_prints_is_written_down() {
         found.is_empty(),
         "tests/cli/shown/forms.rs shows none of these: {found:#?}"
     );
-}
-
-#[test]
-fn no_option_is_left_out_that_there_is_none_of() {
-    let command = Arguments::command();
-    let known: BTreeSet<String> = command
-        .get_subcommands()
-        .flat_map(|command| {
-            let name = command.get_name().to_owned();
-            let options = command.get_arguments();
-            options.map(move |option| format!("{name} {}", option.get_id()))
-        })
-        .collect();
-    for (command, option, _) in NOT_SHOWN {
-        assert!(known.contains(&format!("{command} {option}")), "{option}");
-    }
 }
