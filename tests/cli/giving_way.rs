@@ -15,6 +15,9 @@ use testing::binary::{Run, Sandbox};
 use testing::skip::has_strace;
 use testing::strace;
 
+/// How often upkeep in the background asks whether the workspace is wanted.
+const ASKS_EVERY: Duration = Duration::from_millis(5);
+
 const SECRET: &str = "hunter2-hunter2";
 
 /// A workspace with ten messages, in as many packs and more; the first of them wrote a secret.
@@ -232,6 +235,8 @@ fn gc_in_the_background_stops_at_once_where_somebody_has_the_workspace_and_the_n
     let gc = Stopped::at_read(all * 3 / 4, &world, &["settle"]);
     let workspace = File::open(folder(&world).join("lock")).expect("it was made");
     flock(&workspace, FlockOperation::NonBlockingLockExclusive).expect("it was free at once");
+    // It asks every few milliseconds. If it stood still for less, it would read on until then, which may be to the end.
+    std::thread::sleep(ASKS_EVERY * 2);
     let (run, rest) = gc.goes_on();
     assert!(
         rest <= 4 && all > 8 * 4,

@@ -34,6 +34,7 @@ mod model;
 mod oneshot;
 mod outcome;
 mod page;
+mod pages;
 mod patches;
 mod payload;
 mod permission;

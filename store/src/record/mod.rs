@@ -35,8 +35,8 @@ use crate::model::label::Label;
 use crate::model::note::{self, Note};
 use crate::model::progress::SnapshotProgress;
 use crate::sessions::LastRows;
-use crate::sessions::{Diagnostic, DiagnosticLevel};
-use crate::store::Store;
+use crate::sessions::{self, Database, Diagnostic, DiagnosticLevel};
+use crate::store::{Store, Surroundings};
 use crate::timeline::{Baseline, CaptureOptions, Looking, Observation, PATIENCE, Place};
 use known::KnownEvent;
 
@@ -46,9 +46,51 @@ const RESERVE: Duration = Duration::from_millis(500);
 /// How long a hook waits while another process takes the first snapshot of its workspace, which may take minutes.
 const PATIENCE_AT_FIRST: Duration = Duration::from_secs(1);
 
-/// Records one event.
+/// How far an event has come.
+#[derive(Default)]
+struct Progress {
+    /// The row that says that it looks at the workspace.
+    run: Option<i64>,
+    is_recorded: bool,
+    /// Whether it is tried again if it meets damage in the session store before it is recorded.
+    has_another_try: bool,
+}
+
+/// Records one event. If it meets damage in the session store, that is replaced, and the event is tried once more.
 pub(crate) fn record(store: &mut Store, event: &Event) -> Result<EventReport> {
     let begin = Instant::now();
+    let mut first = Progress {
+        has_another_try: true,
+        ..Progress::default()
+    };
+    match attempt(store, event, begin, &mut first) {
+        Err(error) if !first.is_recorded && sessions::is_damage(&error) => {
+            let Surroundings {
+                directory,
+                settings,
+                ..
+            } = &store.surroundings;
+            // If it cannot be replaced, what is whole of it may still take the event, without a look if need be.
+            if let Ok(database) = Database::reopen(directory, settings.durability, error) {
+                store.database = database;
+            }
+            if let Some(run) = first.run {
+                // Otherwise it is told of as one that was killed.
+                let ended = |connection: &_| sessions::end_run(connection, run);
+                let _ = store.database.write(ended);
+            }
+            attempt(store, event, begin, &mut Progress::default())
+        }
+        recorded => recorded,
+    }
+}
+
+fn attempt(
+    store: &mut Store,
+    event: &Event,
+    begin: Instant,
+    progress: &mut Progress,
+) -> Result<EventReport> {
     if !store.surroundings.settings.enabled {
         return Ok(EventReport::of_nothing(Some(event.event.name().to_owned())));
     }
@@ -76,11 +118,15 @@ pub(crate) fn record(store: &mut Store, event: &Event) -> Result<EventReport> {
             None => lock(store, &known.place, deadline),
         };
         let begun = lock.and_then(|lock| Ok((begin_look(store, &mut known, &lock)?, lock)));
-        let looked = match begun {
-            Ok((None, lock)) => ControlFlow::Continue(lock),
-            Ok((Some(begun), lock)) => with_look(store, &mut known, Ok((begun, lock)), deadline)?,
-            Err(error) => with_look(store, &mut known, Err(error), deadline)?,
+        let begun = match begun {
+            Ok((None, lock)) => {
+                held = Some(lock);
+                continue;
+            }
+            Ok((Some(begun), lock)) => Ok((begun, lock)),
+            Err(error) => Err(error),
         };
+        let looked = with_look(store, &mut known, begun, deadline, progress)?;
         match looked {
             ControlFlow::Break(report) => return Ok(report),
             ControlFlow::Continue(lock) => held = Some(lock),
@@ -154,6 +200,7 @@ fn with_look(
     known: &mut KnownEvent<'_>,
     begun: Result<(Begun, Lock)>,
     deadline: Instant,
+    progress: &mut Progress,
 ) -> Result<ControlFlow<EventReport, Lock>> {
     known.close_dead(store.now());
     // The lock is held until the rows are written: the next snapshot is compared with this one.
@@ -166,8 +213,13 @@ fn with_look(
         Err(error) => (Err(error), None, None),
         Ok((begun, lock)) => {
             let run = (begun.run, begun.at);
+            progress.run = Some(begun.run);
             (look(store, known, begun, deadline), Some(run), Some(lock))
         }
+    };
+    seen = match seen {
+        Err(error) if progress.has_another_try && sessions::is_damage(&error) => return Err(error),
+        seen => seen,
     };
     // A kind of error of its own: the hook then has a process in the background take the snapshot, without a deadline.
     // The next events would otherwise begin the same work again and not get further.
@@ -176,6 +228,7 @@ fn with_look(
     // After a look around a few files, a path elsewhere may still be older than the last look and new all the same.
     let looked_at = run.filter(|_| known.decision.look.paths().is_none());
     let written = write::with_look(store, known, &mut seen, run);
+    progress.is_recorded = matches!(written, Ok(Some(_)));
     match (lock, &seen, &written) {
         (Some(lock), _, Ok(None)) => return Ok(ControlFlow::Continue(lock)),
         // The note follows the commit. Before it, a kill in between would make the next event believe that these

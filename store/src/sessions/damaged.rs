@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use rusqlite::ffi::{self, SQLITE_CORRUPT};
 use rusqlite::{Connection, ErrorCode};
 
-use super::database::{BESIDE, code, with_suffix};
+use super::database::{BESIDE, with_suffix};
 use super::migrate::beside;
 use super::salvage::{FLAGS, Salvaged, WHOLE, replace};
 use crate::error::{Context, Error, Result};
@@ -32,7 +32,9 @@ pub(crate) fn is_damage(error: &Error) -> bool {
 
 fn is_found_by_sqlite(error: &Error) -> bool {
     matches!(
-        code(error),
+        error
+            .of_session_store()
+            .and_then(rusqlite::Error::sqlite_error_code),
         Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt)
     )
 }
@@ -43,7 +45,7 @@ fn is_unknown_format(error: &Error) -> bool {
 }
 
 fn failure(error: &Error) -> Option<(&ffi::Error, Option<&str>)> {
-    match std::error::Error::source(error)?.downcast_ref()? {
+    match error.of_session_store()? {
         rusqlite::Error::SqliteFailure(failure, text) => Some((failure, text.as_deref())),
         _ => None,
     }
@@ -69,24 +71,17 @@ pub(super) fn has_our_tables(connection: &Connection) -> Result<bool> {
         .context(|| "cannot read the tables of the session store")
 }
 
-/// Fails with the error, unless the file itself proves the damage that the error tells of: a single call that failed
-/// proves nothing.
-fn prove(path: &Path, error: Error) -> Result<()> {
-    // What a sound header says was read twice, and no check of SQLite's looks at it.
-    if matches!(failure(&error), Some((_, Some(text))) if text.starts_with(HEADER))
-        || is_unknown_format(&error)
-    {
-        return Ok(());
-    }
+/// Returns whether the session store itself proves that it is damaged: a single call that failed proves nothing.
+pub(super) fn is_proven(directory: &Path) -> Result<bool> {
+    let path = &directory.join(DATABASE);
     let check = || -> rusqlite::Result<String> {
         let connection = Connection::open_with_flags(path, FLAGS)?;
         connection.busy_timeout(super::database::BUSY_TIMEOUT)?;
         connection.query_row("PRAGMA integrity_check(1)", [], |row| row.get(0))
     };
     match check().context(|| format!("cannot check `{}`", path.display())) {
-        Ok(answer) if answer == "ok" => Err(error),
-        Ok(_) => Ok(()),
-        Err(found) if is_found_by_sqlite(&found) => Ok(()),
+        Ok(answer) => Ok(answer != "ok"),
+        Err(found) if is_found_by_sqlite(&found) => Ok(true),
         Err(other) => Err(other),
     }
 }
@@ -94,8 +89,13 @@ fn prove(path: &Path, error: Error) -> Result<()> {
 /// Sets a damaged file aside, and puts a new one with its rows in its place. Returns its new name, and what could be
 /// read. The caller holds the store's lock, and met the error twice.
 pub(super) fn replace_damaged(directory: &Path, error: Error) -> Result<Salvaged> {
-    prove(&directory.join(DATABASE), error)?;
-    replace(directory, |_| Ok(false))
+    // What a sound header says was read twice, and no check of SQLite's looks at it.
+    let is_of_header = matches!(failure(&error), Some((_, Some(text))) if text.starts_with(HEADER))
+        || is_unknown_format(&error);
+    match is_of_header || is_proven(directory)? {
+        true => replace(directory, |_| Ok(false)),
+        false => Err(error),
+    }
 }
 
 /// Sets the session store aside under a name, and puts the new one in its place.

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, MAIN_DB, OpenFlags, TransactionBehavior};
 
-use super::damaged::{go_on, is_damage, is_interrupted, replace_damaged};
+use super::damaged::{go_on, is_damage, is_interrupted, is_proven, replace_damaged};
 use super::diagnostics::insert_diagnostic;
 use super::explained::explained;
 use super::journal::{Journal, SYNCED, without_log};
@@ -98,25 +98,31 @@ impl Database {
     /// changes nothing.
     pub fn open(directory: &Path, durability: Durability) -> Result<Self> {
         match Self::open_file(directory, durability) {
-            Err(error) if is_damage(&error) => Self::replace(directory, durability),
+            Err(error) if is_damage(&error) => Self::replace(directory, durability, None),
             opened => opened,
         }
     }
 
-    /// Replaces a damaged file. If many processes find the damage at once, one of them moves it.
-    fn replace(directory: &Path, durability: Durability) -> Result<Self> {
+    /// Opens the file anew after an open one gave an error that tells of damage. It is replaced if it proves that.
+    pub(crate) fn reopen(directory: &Path, durability: Durability, met: Error) -> Result<Self> {
+        Self::replace(directory, durability, Some(met))
+    }
+
+    /// Replaces a damaged file. If many processes find the damage at once, one of them moves it. Damage that was met
+    /// in a file that opens is looked for in all of it.
+    fn replace(directory: &Path, durability: Durability, met: Option<Error>) -> Result<Self> {
         let _lock = layout::lock_store(directory, BUSY_TIMEOUT)?;
         // Once more, under the lock: whoever held it before may have replaced the file. Without this look, the
         // second of two processes would set the sound new file aside.
-        match Self::open_file(directory, durability) {
-            Err(error) if is_damage(&error) => {
-                let salvaged = replace_damaged(directory, error)?;
-                let mut database = Self::open_file(directory, durability)?;
-                database.salvaged = Some(salvaged);
-                Ok(database)
-            }
-            opened => opened,
-        }
+        let error = match (Self::open_file(directory, durability), met) {
+            (Err(error), _) if is_damage(&error) => error,
+            (Ok(_), Some(met)) if is_proven(directory)? => met,
+            (opened, _) => return opened,
+        };
+        let salvaged = replace_damaged(directory, error)?;
+        let mut database = Self::open_file(directory, durability)?;
+        database.salvaged = Some(salvaged);
+        Ok(database)
     }
 
     /// Makes a missing file, or puts the one in its place that a killed process had filled. Returns whether the file

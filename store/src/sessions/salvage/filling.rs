@@ -55,6 +55,16 @@ fn is_unreadable(error: &rusqlite::Error) -> bool {
         )
 }
 
+/// Returns what a query found, or `None` if the damage keeps it from being read.
+fn if_readable<T>(found: rusqlite::Result<T>) -> Result<Option<T>> {
+    match found {
+        Err(error) if is_unreadable(&error) => Ok(None),
+        found => found
+            .map(Some)
+            .context(|| "cannot read a damaged session store"),
+    }
+}
+
 /// Copies rows of attached databases into that of a connection.
 pub(super) struct Filling {
     pub new: Connection,
@@ -91,30 +101,32 @@ impl Filling {
     /// Copies every row that can be read of a file. Returns whether its tables are all there.
     pub fn copy_from(&mut self, path: &Path) -> Result<bool> {
         self.with(path, |filling| {
-            let version = |schema: &str| -> rusqlite::Result<i64> {
-                let read = |row: &rusqlite::Row<'_>| row.get(0);
-                filling
-                    .new
-                    .pragma_query_value(Some(schema), "user_version", read)
+            let version = |schema: &str| {
+                let read = |row: &rusqlite::Row<'_>| row.get::<_, i64>(0);
+                let new = &filling.new;
+                if_readable(new.pragma_query_value(Some(schema), "user_version", read))
             };
             // One of an older version never had some of the tables.
             let is_older = matches!(
-                (version("old"), version("main")),
-                (Ok(old), Ok(new)) if (1..new).contains(&old)
+                (version("old")?, version("main")?),
+                (Some(old), Some(new)) if (1..new).contains(&old)
             );
             filling.copy_tables(|_| true)?;
             if is_older {
-                let Filling { new, damaged, .. } = filling;
-                damaged.retain(|table| is_table(new, table));
+                for table in filling.damaged.clone() {
+                    if !is_table(&filling.new, &table)? {
+                        filling.damaged.remove(&table);
+                    }
+                }
             }
-            Ok(is_older || filling.has_our_schema())
+            Ok(is_older || filling.has_our_schema()?)
         })
     }
 
     /// Does this if the tables of the file are those of this version.
     pub fn copy_from_whole(&mut self, path: &Path) -> Result<bool> {
         self.with(path, |filling| {
-            let is_ours = filling.has_our_schema();
+            let is_ours = filling.has_our_schema()?;
             if is_ours {
                 // What could not be read before is read now, or not at all.
                 filling.damaged.clear();
@@ -150,7 +162,7 @@ impl Filling {
     }
 
     /// Returns whether the tables and indexes of the attached database are those of this version.
-    fn has_our_schema(&self) -> bool {
+    fn has_our_schema(&self) -> Result<bool> {
         let of = |schema: &str, other: &str| {
             format!(
                 "SELECT NOT EXISTS (SELECT name, sql FROM {schema}.sqlite_schema
@@ -158,8 +170,12 @@ impl Filling {
                    EXCEPT SELECT name, sql FROM {other}.sqlite_schema)"
             )
         };
-        let asked = [of("main", "old"), of("old", "main")];
-        asked.iter().all(|sql| self.ask(sql).unwrap_or_default())
+        for sql in [of("main", "old"), of("old", "main")] {
+            if if_readable(self.ask(&sql))? != Some(true) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     pub fn copy_tables(&mut self, is_meant: impl Fn(&str) -> bool) -> Result<()> {
@@ -202,9 +218,7 @@ impl Filling {
     fn copy_table(&mut self, at: usize, shifts: &[i64]) -> Result<()> {
         let table = &self.tables[at];
         let name = &table.name;
-        let sql = "SELECT name FROM pragma_table_info(?1, 'old')";
-        let known: Vec<String> =
-            read::all(&self.new, sql, [name], |row| row.get(0)).unwrap_or_default();
+        let known = if_readable(columns_of_old(&self.new, name))?.unwrap_or_default();
         // Only columns that both know: the damaged file may be of an older version, and a new column has a default.
         let shared: Vec<&String> = table
             .columns
@@ -266,23 +280,18 @@ impl Filling {
     fn copy_by_numbers(&self, table: &str, insert: &str) -> Result<bool> {
         let end = |which: &str| -> Result<Option<i64>> {
             let sql = format!("SELECT {which}(rowid) FROM old.{table}");
-            match self.new.query_row(&sql, [], |row| row.get(0)) {
-                Err(error) if is_unreadable(&error) => Ok(None),
-                // An empty table has none, either, and its range holds nothing.
-                found => found
-                    .map(|number: Option<i64>| Some(number.unwrap_or(0)))
-                    .context(|| "cannot read a damaged session store"),
-            }
+            let found = if_readable(self.new.query_row(&sql, [], |row| row.get(0)))?;
+            // An empty table has none, either, and its range holds nothing.
+            Ok(found.map(|number: Option<i64>| number.unwrap_or(0)))
         };
         let first = end("min")?.unwrap_or(1);
         let last = match end("max")? {
             Some(last) => last,
             // No table has more rows than this.
             None => {
-                let pages = self
-                    .new
-                    .pragma_query_value(Some("old"), "page_count", |row| row.get(0));
-                first.saturating_add(64 * pages.unwrap_or(1_i64 << 20))
+                let read = |row: &rusqlite::Row<'_>| row.get(0);
+                let pages = self.new.pragma_query_value(Some("old"), "page_count", read);
+                first.saturating_add(64 * if_readable(pages)?.unwrap_or(1_i64 << 20))
             }
         };
         let rows = |which: &str| format!("{insert} WHERE rowid {which}");
@@ -357,10 +366,18 @@ impl Filling {
 }
 
 /// Returns whether the attached database has a table.
-fn is_table(connection: &Connection, name: &str) -> bool {
+fn is_table(connection: &Connection, name: &str) -> Result<bool> {
     let sql = "SELECT EXISTS (SELECT 1 FROM old.sqlite_schema WHERE type = 'table' AND name = ?1)";
     let is_table = connection.query_row(sql, [name], |row| row.get(0));
-    is_table.unwrap_or_default()
+    Ok(if_readable(is_table)?.unwrap_or_default())
+}
+
+/// Returns the names of the columns that a table of the attached database has.
+fn columns_of_old(connection: &Connection, table: &str) -> rusqlite::Result<Vec<String>> {
+    let sql = "SELECT name FROM pragma_table_info(?1, 'old')";
+    let mut statement = connection.prepare(sql)?;
+    let names = statement.query_map([table], |row| row.get(0))?;
+    names.collect()
 }
 
 /// Returns when a workspace was set aside: now, if another history continues at its path.

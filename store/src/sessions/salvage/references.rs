@@ -56,15 +56,13 @@ pub(super) fn mend(new: &Connection) -> Result<()> {
             let is_lost =
                 format!("{from} IS NOT NULL AND {from} NOT IN (SELECT {to} FROM {other})");
             // `OR IGNORE` passes over rows whose column must not be NULL. The next statement removes them.
-            changed += new
-                .execute(
-                    &format!("UPDATE OR IGNORE main.{table} SET {from} = NULL WHERE {is_lost}"),
-                    [],
-                )
-                .unwrap_or_default();
-            changed += new
-                .execute(&format!("DELETE FROM main.{table} WHERE {is_lost}"), [])
-                .context(|| "cannot mend references to lost rows")?;
+            for sql in [
+                format!("UPDATE OR IGNORE main.{table} SET {from} = NULL WHERE {is_lost}"),
+                format!("DELETE FROM main.{table} WHERE {is_lost}"),
+            ] {
+                let what = || "cannot mend references to lost rows";
+                changed += new.execute(&sql, []).context(what)?;
+            }
         }
         if changed == 0 {
             return Ok(());
