@@ -11,7 +11,7 @@ use super::rebuilt::{lose_the_session_store, played};
 const PAGE: usize = 4096;
 
 /// Removes what repairs left, and puts the session store back.
-fn put_back(world: &Sandbox, bytes: &[u8]) {
+pub fn put_back(world: &Sandbox, bytes: &[u8]) {
     lose_the_session_store(world);
     let database = world.store().join("sessions.db");
     fs::write(&database, bytes).expect("ours");

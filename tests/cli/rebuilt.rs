@@ -434,7 +434,7 @@ fn an_older_session_store_that_was_put_back_is_told_of_before_anything_else_happ
         let status = world.run(&["status"], b"").exits(0);
         assert!(status.stdout.contains(all_is_well), "{status}");
         world.play("m3", "third-prompt", |world| world.write("dir/a", "3\n"));
-        put_back(&world, &older);
+        super::pages::put_back(&world, &older);
         if !keeps_notes {
             fs::write(folder(&world).join("lock"), "").expect("ours");
         }

@@ -15,7 +15,7 @@ use crate::fs::layout::{self, Lock};
 use crate::model::Milliseconds;
 use crate::model::entry::ObjectId;
 use crate::sessions::{self, Diagnostic, DiagnosticLevel, LastRows};
-use crate::snapshot::Snapshots;
+use crate::snapshot::{Forgetting, Snapshots};
 use crate::store::Store;
 
 use super::Place;
@@ -78,7 +78,12 @@ fn has_unknown_snapshots(connection: &Connection, place: &Place) -> Result<bool>
     let Some(newest) = sessions::newest_snapshot_time(connection, place.row.id)? else {
         return Ok(false);
     };
-    let since = Snapshots::open(&place.folder)?.noted_since(&place.row.key, newest)?;
+    let mut since = Snapshots::open(&place.folder)?.noted_since(&place.row.key, newest)?;
+    if !since.is_empty() {
+        // Rows already name what takes the place of the trees that are being forgotten.
+        let forgetting = Forgetting::read(&place.folder)?;
+        since.retain(|noted| !forgetting.trees.iter().any(|one| one.old == noted.tree));
+    }
     for snapshot in since {
         let (tree, message, step) = (snapshot.tree, None, None);
         let last = LastRows {

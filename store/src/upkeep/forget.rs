@@ -19,8 +19,7 @@ use super::promise::{self, Promise};
 use super::without::{ForgetPart, Without, add_damaged};
 use super::{forgetting, repair, settle};
 use crate::error::{Context, Error, ErrorKind, Result};
-use crate::fs::names::{self, CACHE};
-use crate::fs::{layout, leftover, presence, reserve};
+use crate::fs::{layout, names, presence, reserve};
 use crate::model::hex::Hex;
 use crate::model::path::WorkspacePath;
 use crate::model::request::DryRun;
@@ -30,7 +29,7 @@ use crate::sessions::{self, OpenStep};
 use crate::snapshot::{Forgetting, PathPattern, Replacements};
 use crate::store::Store;
 use crate::timeline::orphans::refuse_orphans;
-use crate::timeline::{PATIENCE, Place, life, note_newest};
+use crate::timeline::{PATIENCE, Place, life};
 
 /// What to forget.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -181,9 +180,7 @@ pub(crate) fn finish_begun(store: &mut Store) -> Result<bool> {
         return Ok(false);
     }
     store.database.overwrite_deleted()?;
-    store
-        .database
-        .write_unchecked(|rows| forgetting::take_out_of_former(rows, &directory))?;
+    forgetting::take_out_begun(store)?;
     let known = sessions::workspace_keys(store.database.connection())?;
     for entry in presence::entries(&names::snapshots(&directory))? {
         let folder = entry.path();
@@ -477,15 +474,7 @@ fn take_out(
     // If this is killed and the session store is damaged then, no copy of it may bring back what goes.
     remove_former(&store.surroundings.directory)?;
     forgetting.note(&place.folder)?;
-    // The note names rows that are about to go, which would look like lost ones. The cache relies on objects that will
-    // no longer be stored.
-    lock.clear_note()?;
-    forget_caches(&place.folder)?;
-    let numbers = store
-        .database
-        .write(|connection| forgetting::take_out(connection, place.row.id, forgetting))?;
-    note_newest(store.database.connection(), place, lock)?;
-    Ok(numbers)
+    forgetting::take_out_noted(store, place, lock, forgetting)
 }
 
 /// Returns what a part of a workspace is, in objects and rows.
@@ -547,22 +536,6 @@ fn path_text(path: &[u8]) -> PathText {
         },
     }
 }
-
-/// Removes the cache of a workspace, and what killed processes left of one. The caller holds its lock.
-fn forget_caches(folder: &Path) -> Result<()> {
-    let what = || format!("cannot find what is in `{}`", folder.display());
-    for entry in presence::entries(folder)? {
-        let name = entry.file_name();
-        let name = name.as_encoded_bytes();
-        let is_file = entry.file_type().context(what)?.is_file();
-        if is_file && (name.starts_with(CACHE.as_bytes()) || name.starts_with(TEMPORARY)) {
-            presence::remove_file(&entry.path())?;
-        }
-    }
-    Ok(())
-}
-
-const TEMPORARY: &[u8] = leftover::TEMPORARY_PACK.as_bytes();
 
 /// Removes the folders of all workspaces, including those of former session stores.
 pub(super) fn remove_all_folders(directory: &Path) -> Result<()> {

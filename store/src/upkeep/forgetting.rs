@@ -5,12 +5,15 @@ use std::path::Path;
 
 use rusqlite::Connection;
 
-use crate::error::Result;
-use crate::fs::{layout, names, presence};
+use crate::error::{Context, Result};
+use crate::fs::names::{self, CACHE};
+use crate::fs::{layout, leftover, presence};
 use crate::model::entry::ObjectId;
 use crate::sessions;
 use crate::sessions::forget::{self, Belongings, NamingRows};
 use crate::snapshot::Forgetting;
+use crate::store::Store;
+use crate::timeline::{PATIENCE, Place, note_newest};
 
 /// Notes, synced, that something is about to be removed: until [`end`], every command says so.
 pub(super) fn begin(directory: &Path) -> Result<()> {
@@ -64,6 +67,56 @@ pub(super) fn take_out(
     sessions::note_unswept(connection, workspace)?;
     Ok((snapshots, prompts))
 }
+
+/// Does this for what is noted in the workspace's folder, in the session store. The caller holds the lock.
+pub(super) fn take_out_noted(
+    store: &mut Store,
+    place: &Place,
+    lock: &layout::Lock,
+    forgetting: &Forgetting,
+) -> Result<(u64, u64)> {
+    // The note names rows that are about to go, which would look like lost ones. The cache relies on objects that will
+    // no longer be stored.
+    lock.clear_note()?;
+    forget_caches(&place.folder)?;
+    let numbers = store
+        .database
+        .write(|connection| take_out(connection, place.row.id, forgetting))?;
+    note_newest(store.database.connection(), place, lock)?;
+    Ok(numbers)
+}
+
+/// Takes out of the session store what a `forget` had begun to remove when it was interrupted.
+pub(super) fn take_out_begun(store: &mut Store) -> Result<()> {
+    for id in sessions::workspaces(store.database.connection())? {
+        let row = sessions::workspace(store.database.connection(), id)?;
+        let place = Place::of_row(store, row);
+        let begun = Forgetting::read(&place.folder)?;
+        if begun != Forgetting::default() && !layout::is_going(&place.folder)? {
+            let lock = place.lock(PATIENCE)?;
+            take_out_noted(store, &place, &lock, &begun)?;
+        }
+    }
+    let directory = store.surroundings.directory.clone();
+    let take_out = |rows: &Connection| take_out_of_former(rows, &directory);
+    store.database.write_unchecked(take_out).map(drop)
+}
+
+/// Removes the cache of a workspace, and what killed processes left of one. The caller holds its lock.
+fn forget_caches(folder: &Path) -> Result<()> {
+    let what = || format!("cannot find what is in `{}`", folder.display());
+    for entry in presence::entries(folder)? {
+        let name = entry.file_name();
+        let name = name.as_encoded_bytes();
+        let is_file = entry.file_type().context(what)?.is_file();
+        if is_file && (name.starts_with(CACHE.as_bytes()) || name.starts_with(TEMPORARY)) {
+            presence::remove_file(&entry.path())?;
+        }
+    }
+    Ok(())
+}
+
+const TEMPORARY: &[u8] = leftover::TEMPORARY_PACK.as_bytes();
 
 /// Takes out of the rows of a former session store what was being forgotten when it was damaged, and the workspaces
 /// that were being removed. Returns whether there was anything.
