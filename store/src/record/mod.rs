@@ -56,6 +56,16 @@ struct Progress {
     has_another_try: bool,
 }
 
+impl Progress {
+    /// Returns what was seen, or failed to be. Fails instead if that met damage, and the event is tried again.
+    fn unless_tried_again<T>(&self, seen: Result<T>) -> Result<Result<T>> {
+        match seen {
+            Err(error) if self.has_another_try && sessions::is_damage(&error) => Err(error),
+            seen => Ok(seen),
+        }
+    }
+}
+
 /// Records one event. If it meets damage in the session store, that is replaced, and the event is tried once more.
 pub(crate) fn record(store: &mut Store, event: &Event) -> Result<EventReport> {
     let begin = Instant::now();
@@ -209,7 +219,7 @@ fn with_look(
     //
     // The commit is not synced: a power cut may take the last events, and the note shows that it did. Each of them
     // would otherwise cost the agent a sync.
-    let (mut seen, run, lock) = match begun {
+    let (seen, run, lock) = match begun {
         Err(error) => (Err(error), None, None),
         Ok((begun, lock)) => {
             let run = (begun.run, begun.at);
@@ -217,10 +227,7 @@ fn with_look(
             (look(store, known, begun, deadline), Some(run), Some(lock))
         }
     };
-    seen = match seen {
-        Err(error) if progress.has_another_try && sessions::is_damage(&error) => return Err(error),
-        seen => seen,
-    };
+    let mut seen = progress.unless_tried_again(seen)?;
     // A kind of error of its own: the hook then has a process in the background take the snapshot, without a deadline.
     // The next events would otherwise begin the same work again and not get further.
     let is_late = run.is_some() && seen.is_err() && Instant::now() >= deadline;
