@@ -257,7 +257,7 @@ fn of_database(error: &rusqlite::Error) -> String {
         Some(Code::DatabaseBusy | Code::DatabaseLocked | Code::FileLockingProtocolFailed) => {
             "the database is locked by another process"
         }
-        Some(Code::DiskFull) => "the disk is full",
+        Some(Code::DiskFull) => "the disk is full, or the user's quota is used up",
         Some(Code::SystemIoFailure) => "the disk failed",
         Some(Code::CannotOpen) => "it cannot be opened",
         Some(Code::ReadOnly | Code::PermissionDenied) => "the session store is read-only",

@@ -6,8 +6,10 @@ use std::process::Command;
 
 use serde_json::json;
 
-use testing::binary::{Run, Sandbox, binary};
+use testing::binary::{Run, Sandbox, binary, finish};
 use testing::mount::Mount;
+use testing::skip::has_strace;
+use testing::strace;
 
 /// Plays a turn of an agent whose hooks may find no room.
 fn turn(world: &Sandbox, number: u32) {
@@ -257,5 +259,38 @@ fn a_damaged_session_store_stays_as_it_is_while_there_is_no_room_for_another_one
         assert!(log.stdout.contains("5 long"), "{log}");
         assert_eq!(log.stdout.contains("the last prompt"), is_first, "{log}");
         drop(mount);
+    }
+}
+
+/// SQLite's own error says "disk I/O" where it cannot make its index longer, or sync, because a disk or a quota is full.
+#[test]
+fn full_disk_or_quota_is_no_failed_disk() {
+    if !has_strace() {
+        return;
+    }
+    let world = Sandbox::new();
+    turn(&world, 1);
+    let says = [
+        ("ENOSPC", "No space left on device"),
+        ("EDQUOT", "quota exceeded"),
+        ("EIO", "nput/output error"),
+    ];
+    for call in ["pwrite64", "ftruncate", "fsync"] {
+        for (errno, why) in says {
+            let trace = format!("trace={call}");
+            let inject = format!("inject={call}:error={errno}:when=1+");
+            let options = ["-o", "/dev/null", "-e", &trace, "-e", &inject];
+            let run = finish(
+                &mut strace::command(&world, &options, &["revert", "m1"]),
+                b"",
+            );
+            let case = format!("{call} {errno}: {run}");
+            assert_eq!(run.code, Some(1), "nothing was changed: {case}");
+            let is_full = run.stderr.contains("disk is full, or the user's quota");
+            let is_failed = run.stderr.contains("the disk failed");
+            let expected = errno != "EIO";
+            assert_eq!((is_full, is_failed), (expected, !expected), "{case}");
+            assert!(run.stderr.contains(why), "{case}");
+        }
     }
 }

@@ -1,5 +1,6 @@
 //! Our own commands inside an agent, at each moment of a turn: they are no turn of it.
 
+use ckpt_schema::event::ToolKind;
 use ckpt_schema::report::Outcome;
 use ckpt_schema::{Event, EventKind};
 use testing::scenario::{World, set_clock_from_files, to};
@@ -59,6 +60,80 @@ fn command_after_esc_leaves_what_was_edited_unclear() {
             report.outcome,
             Outcome::Partial,
             "and that is said: {report:#?}"
+        );
+    }
+}
+
+/// So does a tool of its turn, with which it is run: a step that was cut off is that from the first event on.
+#[test]
+fn tool_of_a_command_leaves_what_was_edited_unclear() {
+    let skill = |world: &World, kind| Event {
+        tool_use_id: Some("next".to_owned()),
+        tool_name: Some("Skill".to_owned()),
+        ..world.event(kind, "s1")
+    };
+    let read = |world: &World, kind| Event {
+        tool_kind: Some(ToolKind::Read),
+        ..skill(world, kind)
+    };
+    let own = |world: &World, kind| Event {
+        is_command: true,
+        ..skill(world, kind)
+    };
+    let lost_start = |world: &World, kind| match kind {
+        EventKind::ToolStart => world.event(EventKind::ToolWait, "s1"),
+        _ => skill(world, kind),
+    };
+    type Tool<'a> = &'a dyn Fn(&World, EventKind) -> Event;
+    let tools: [Tool<'_>; 4] = [&skill, &read, &own, &lost_start];
+    for (number, tool) in tools.into_iter().enumerate() {
+        for waits in [false, true] {
+            let mut world = World::new();
+            world.message("m1");
+            set_clock_from_files(-3_000);
+            world.start_shell();
+            world.write("by hand", "x\n");
+            set_clock_from_files(0);
+            command(&mut world);
+            let kinds = match waits {
+                false => [EventKind::ToolStart, EventKind::ToolFinish],
+                // It is denied, or ends without a report.
+                true => [EventKind::ToolStart, EventKind::ToolWait],
+            };
+            for kind in kinds {
+                let event = tool(&world, kind);
+                world.send(&event);
+            }
+            end(&mut world);
+            let report = world.revert("m1");
+            assert!(world.exists("by hand"), "{number}, {waits}: {report:#?}");
+            assert_eq!(report.outcome, Outcome::Partial, "{number}: {report:#?}");
+        }
+    }
+}
+
+/// The tool that a command's turn runs is the agent's all the same, and so is one that goes on beside it.
+#[test]
+fn tool_after_a_command_is_the_agents() {
+    for is_beside in [false, true] {
+        let mut world = World::new();
+        world.message("m1");
+        world.start_shell();
+        command(&mut world);
+        world.tool_start_in("s1", "next", &[]);
+        world.write("made", "x\n");
+        world.tool_finish_in("s1", "next");
+        if is_beside {
+            let finish = world.shell(EventKind::ToolFinish);
+            world.send(&finish);
+        }
+        end(&mut world);
+        let report = world.revert("m1");
+        assert!(!world.exists("made"), "{is_beside}: {report:#?}");
+        assert_eq!(
+            report.outcome,
+            Outcome::Restored,
+            "{is_beside}: {report:#?}"
         );
     }
 }

@@ -175,7 +175,7 @@ impl Database {
             .and_then(|()| migrate(&mut connection, &path))
             .map_err(|error| match code(&error) {
                 Some(ErrorCode::DatabaseBusy) => emptied(&path).unwrap_or(error),
-                _ => error,
+                _ => explained(error, &path),
             })?;
         Ok(Self {
             connection,
@@ -231,7 +231,7 @@ impl Database {
             .connection
             .unchecked_transaction()
             .context(|| format!("cannot read `{}`", path.display()))?;
-        work(&transaction)
+        work(&transaction).map_err(|error| explained(error, path))
     }
 
     /// Runs `work` in one transaction that takes the write lock first.

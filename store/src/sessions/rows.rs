@@ -302,7 +302,7 @@ pub(crate) fn upsert_session(
 pub(crate) const COMMAND: &str = "command";
 
 /// Notes an event of a session, and whether its agent reports tools. Once it has, it counts as doing so until that is
-/// turned off (`None`). A command that the user typed is not a sign of the agent's life.
+/// turned off (`None`). A command of ours that the user typed is not a sign of the agent's life, nor is its call of us.
 pub(crate) fn touch_session(
     connection: &Connection,
     id: &str,
@@ -316,7 +316,7 @@ pub(crate) fn touch_session(
     let is_typed = event.is_command && event.event == UserMessage;
     connection
         .prepare_cached(
-            "UPDATE sessions SET last_event_at = iif(?11, last_event_at, ?2), last_event = iif(?9 AND last_event IS ?10, ?10, ?3), ended_at = iif(?4, ?2, NULL),
+            "UPDATE sessions SET last_event_at = iif(?11 AND ?10 IN (?3, ifnull(last_event, '')), last_event_at, ?2), last_event = iif(?9 AND last_event IS ?10, ?10, ?3), ended_at = iif(?4, ?2, NULL),
                     tool_events = ifnull(max(tool_events, ?5), 0), transcript = ifnull(?6, transcript),
                     interrupted_at = iif(?7, ?2, interrupted_at),
                     process_seen = iif(?8 IS NULL, process_seen, iif(process IS ?8, min(process_seen + 1, 2), 1 + (?12 OR EXISTS
@@ -335,7 +335,7 @@ pub(crate) fn touch_session(
                 event.process,
                 goes_on,
                 COMMAND,
-                is_typed,
+                event.is_command,
                 event.is_long_lived,
             ])
         })

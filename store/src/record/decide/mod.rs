@@ -186,14 +186,15 @@ fn is_of_command(event: &Event, view: &EventContext) -> bool {
     is_step && view.own_step().is_none() && (is_first || is_later)
 }
 
-/// Ends what is open of the turn before one of our own commands. Had a tool of it not been interrupted, its end would have
-/// been reported before the command ran.
+/// Ends what is open of the turn before one of our own commands, with the first event of the command's turn. Had a tool of
+/// it not been interrupted, its end would have been reported before the command ran.
 fn interrupted_by_command(event: &Event, view: &EventContext) -> Option<Decision> {
     let own = view
         .own_step()
         .filter(|_| is_after_command(view.session.as_ref()))?;
     let names_it = |tool: &ToolRow| {
-        let mut named = event.tools.iter().map(|tool| Some(&tool.tool_use_id));
+        let named = event.tools.iter().map(|tool| &tool.tool_use_id);
+        let mut named = named.chain(&event.tool_use_id).map(Some);
         named.any(|id| id == tool.agent_id.as_ref())
     };
     let is_of_it = event.step_id.is_some() && event.step_id == own.row.agent_id
@@ -201,10 +202,22 @@ fn interrupted_by_command(event: &Event, view: &EventContext) -> Option<Decision
     let ends = match event.event {
         EventKind::TurnEnd => true,
         EventKind::StepStart => own.tool_events,
-        EventKind::StepFinish => own.has_running && !is_of_it,
-        _ => false,
+        EventKind::StepFinish | EventKind::ToolStart | EventKind::ToolWait => {
+            own.has_running && !is_of_it
+        }
+        // Without an id, it may be the end of the tool that runs.
+        EventKind::ToolFinish => own.has_running && !is_of_it && event.tool_use_id.is_some(),
+        EventKind::SessionStart | EventKind::UserMessage | EventKind::SessionEnd => false,
     };
-    ends.then(|| close(vec![closing(own, EndedBy::Another, StepStanding::Cut)]))
+    let cut = close(vec![closing(own, EndedBy::Another, StepStanding::Cut)]);
+    ends.then_some(match event.event {
+        // The tool is the first of a step of its own.
+        EventKind::ToolStart => Decision {
+            action: Action::OpenStep,
+            ..cut
+        },
+        _ => cut,
+    })
 }
 
 fn close(closing: Vec<Closing>) -> Decision {
