@@ -156,11 +156,9 @@ impl Open<'_> {
     /// Returns whether the repository around tracks what looks like git's own here. To git, these are files like any
     /// other, such as a fixture of a test, and a clone must not choose what is left out of a snapshot.
     fn is_tracked(&self) -> bool {
-        let is_tracked = |name: &[u8]| {
-            let below = join(self.path, name);
-            (self.walk.is_forced)(&below, PathKind::Directory)
-        };
-        is_tracked(b"objects") && is_tracked(b"refs")
+        [b"objects".as_slice(), b"refs"]
+            .iter()
+            .all(|name| (self.walk.is_tracked)(&join(self.path, name)))
     }
 
     /// Returns whether its `HEAD` is one of git's.

@@ -59,6 +59,8 @@ pub(crate) struct Walk<'a> {
     pub matcher: &'a Matcher<'a>,
     /// Returns whether a path, or something below a directory, is captured even if ignored.
     pub is_forced: &'a (dyn Fn(&[u8], PathKind) -> bool + Sync),
+    /// Returns whether the repository tracks something below a directory. It reads the index.
+    pub is_tracked: &'a (dyn Fn(&[u8]) -> bool + Sync),
     /// Returns whether a file is captured whatever its size.
     pub is_any_size: &'a (dyn Fn(&[u8]) -> bool + Sync),
     /// The size in bytes over which other files are gaps.

@@ -97,6 +97,7 @@ impl SnapshotBuilder<'_> {
             store: self.store,
             matcher: &matcher,
             is_forced: &|path, kind| forced.note(path, kind),
+            is_tracked: &|path| index.tracked().holds(path, PathKind::Directory),
             is_any_size: &|path| {
                 any_size.contains(path) || index.tracked().holds(path, PathKind::File)
             },
