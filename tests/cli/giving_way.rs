@@ -50,7 +50,7 @@ fn packs(world: &Sandbox) -> Vec<PathBuf> {
         path.file_name()
             .is_some_and(|name| name != "multi-pack-index")
     });
-    files.sort_by_key(|path| path.metadata().and_then(|found| found.modified()).ok());
+    files.sort_by_cached_key(|path| path.metadata().and_then(|found| found.modified()).ok());
     files
 }
 
