@@ -18,6 +18,8 @@ fn refusals(world: &Sandbox, command: &[&str], stdin: &[u8]) -> Vec<(Point, &'st
     let begun = all.len() / 5;
     let mut seen = BTreeSet::new();
     let calls = all.into_iter().skip(begun).filter(touches_files);
+    // A `write` that is refused each time is refused to the report as well, and nothing can be said.
+    let calls = calls.filter(|(name, _)| name != "write");
     let first: Vec<Point> = calls
         .filter(|(name, _)| seen.insert(name.clone()))
         .collect();
@@ -82,8 +84,10 @@ fn a_hook_whose_system_calls_are_refused_says_so() {
         // What was not seen is not taken for the user's: the file goes back, or is named.
         let back = world.run(&["revert", "--message", "last"], b"");
         let is_back = world.read("edited") != b"by the agent\n";
+        // The end of the step was lost, so the agent counts as at work, and the lost event is told.
+        let is_told = back.code == Some(5) && back.stderr.contains("could not be recorded");
         assert!(
-            is_back || back.stdout.contains("edited") || back.code == Some(4),
+            is_back || is_told || back.stdout.contains("edited") || back.code == Some(4),
             "{what}: then\n{back}"
         );
         assert_sound(&world, &what);
