@@ -33,6 +33,7 @@ mod kinds;
 mod left;
 mod lifecycle;
 mod links;
+mod look_alikes;
 mod looks;
 mod losses;
 mod lost_events;

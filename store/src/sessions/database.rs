@@ -213,7 +213,7 @@ impl Database {
             .context(|| "cannot read the session store")
     }
 
-    /// Like [`data_version`], outside a transaction.
+    /// Like `data_version` below, outside a transaction.
     pub fn data_version(&self) -> Result<i64> {
         data_version(&self.connection)
     }
