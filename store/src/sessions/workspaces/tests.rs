@@ -9,7 +9,7 @@ use rusqlite::Connection;
 use super::*;
 use crate::sessions::Database;
 
-const PATHS: [&str; 2] = ["/work/p", "/work/q"];
+const PATHS: [&str; 2] = ["/projects/p", "/projects/q"];
 
 /// What is at each of the paths: the number of a directory.
 type Disk = [Option<usize>; 2];
