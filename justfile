@@ -113,7 +113,7 @@ scale:
 year:
     cargo test --release -p ckpt-hook --locked --test scale year:: -- --ignored --nocapture --test-threads 1
 
-# Measures in trees (s, m, l, xl; more options: --cold, --rounds) and writes the tables and plots of docs/performance.md and docs/performance-targets.md anew
+# Measures in trees (s, m, l, xl; more options: --cold, --rounds) and writes the tables and plots of docs/performance.md and bench/targets.md anew
 bench *trees="s m":
     cargo build --release --locked -p ckpt-bench
     packaging/binary target/release-binary
@@ -173,6 +173,10 @@ compare *options:
 # Draws the picture of the README's first screen again, from what the program prints
 picture:
     UPDATE_EXPECT=1 cargo test --workspace --locked --test cli -- picture
+
+# Writes docs/invariants.md anew from the comments of the tests
+invariants:
+    UPDATE_INVARIANTS=1 cargo test -p ckpt-schema --locked --test documentation invariants
 
 # The documentation as a book with a search, below target/book, and that each of its links leads somewhere; CKPT_SOURCES is the address
 # of the repository's files, if the book shall link to them; exit code 77: mdbook is not here

@@ -195,6 +195,7 @@ fn broken(then: &Value, now: &Value) -> Vec<String> {
     broken
 }
 
+/// Invariant `truth/contract`.
 #[test]
 fn what_an_older_client_was_promised_stays() {
     assert_eq!(
@@ -204,6 +205,7 @@ fn what_an_older_client_was_promised_stays() {
     );
 }
 
+/// Invariant `truth/contract`.
 #[test]
 fn codes_that_clients_know_stay() {
     let (then, now) = (then(), now());
@@ -217,6 +219,7 @@ fn codes_that_clients_know_stay() {
     }
 }
 
+/// Invariant `truth/contract`.
 #[test]
 fn notifications_that_clients_know_stay_and_others_may_be_added() {
     let (then, mut now) = (then(), now());

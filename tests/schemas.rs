@@ -240,6 +240,8 @@ fn update() -> bool {
     std::env::var_os("UPDATE_SCHEMAS").is_some_and(|value| value == "1")
 }
 
+/// Invariant `truth/contract`: Documents and views keep what they promise, to clients of older
+/// versions as well.
 #[test]
 fn the_files_are_the_schemas_of_the_types() {
     for (name, schema) in schemas() {

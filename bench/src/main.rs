@@ -40,7 +40,7 @@ struct Arguments {
     /// Also with the kernel's caches dropped; for root, and slow for all else on the machine
     #[arg(long)]
     cold: bool,
-    /// The folder of `performance-targets.md` and of what `performance.md` shows
+    /// The folder of `performance.md` and of what it shows, beside `bench/targets.md`
     #[arg(long, default_value = "docs")]
     docs: PathBuf,
     /// Write the page and the plots anew from what was measured before

@@ -22,9 +22,9 @@ const LOOKS: f64 = 3.0;
 /// How often a tool looks at the workspace in such a message that does so where each step begins and ends.
 const LOOKS_AT_STEPS: f64 = 8.0;
 
-/// Writes the tables of all numbers and targets into `performance-targets.md`, and that of a day into `performance.md`.
+/// Writes the tables of all numbers and targets into `bench/targets.md`, and that of a day into `performance.md`.
 pub fn write(docs: &Path, results: &Results) -> Result<()> {
-    rewrite(&docs.join("performance-targets.md"), &text(results))?;
+    rewrite(&docs.join("../bench/targets.md"), &text(results))?;
     rewrite(&docs.join("performance.md"), &day(results))
 }
 

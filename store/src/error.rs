@@ -332,6 +332,7 @@ mod tests {
         );
     }
 
+    /// Invariant `truth/lost-event`.
     #[test]
     fn errors_of_sqlite_are_told_in_our_words() {
         let connection = rusqlite::Connection::open_in_memory().expect("there is memory");

@@ -15,6 +15,8 @@ use testing::executable;
 use testing::machine::Machine;
 
 /// See its name: a message each.
+///
+/// Invariant `agent/same-behaviour`.
 pub fn the_agent_goes_on_with_a_full_disk_with_held_locks_and_without_the_binary(
     agent: &'static Agent,
 ) {
@@ -40,6 +42,8 @@ pub fn the_agent_goes_on_with_a_full_disk_with_held_locks_and_without_the_binary
 }
 
 /// See its name: the first and the last message; the second one is recorded.
+///
+/// Invariant `agent/same-behaviour`.
 pub fn the_agent_goes_on_without_permission_to_the_store_and_with_a_damaged_store(
     agent: &'static Agent,
 ) {

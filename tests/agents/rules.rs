@@ -10,6 +10,11 @@ use testing::machine::Machine;
 use testing::rows;
 
 /// See its name; and the log has the user's messages, and the agent says and does the same as without the hook.
+///
+/// Invariant `truth/prompts`.
+///
+/// Invariant `agent/same-behaviour`: The agent behaves the same with the hook, without it, and
+/// with a broken one.
 pub fn every_message_goes_back_and_comes_again_and_the_users_notes_stay(agent: &'static Agent) {
     expect_script_played(&without_hook(agent));
     let mut conversation = Conversation::with_hook(agent).hold(|_, _| {});

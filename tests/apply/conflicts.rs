@@ -30,6 +30,8 @@ fn plans() -> Vec<(Thing, Thing)> {
     ]
 }
 
+/// Invariant `work/checked-before-touched`: A file is checked right before it is touched, and
+/// left alone if it is not what the plan expects.
 #[test]
 fn whatever_the_user_made_of_it_since_is_kept() {
     let made = [
@@ -119,6 +121,7 @@ fn meddle(
     )
 }
 
+/// Invariant `work/checked-before-touched`.
 #[test]
 fn an_edit_between_the_check_and_the_exchange_is_found_in_what_came_out() {
     for abilities in ways() {
@@ -173,6 +176,7 @@ fn something_new_between_the_check_and_the_rename_is_not_replaced() {
     }
 }
 
+/// Invariant `work/no-recursion`.
 #[test]
 fn a_file_put_into_a_directory_meanwhile_keeps_the_directory() {
     for abilities in ways() {
@@ -321,6 +325,8 @@ fn temporary_names(world: &PlannedWorkspace) -> Vec<String> {
     names
 }
 
+/// Invariant `work/open-files`: Writes of a program to a file that it has open are not lost if
+/// the kernel reports the program; otherwise, those within a fifth of a second are not.
 #[test]
 fn what_a_program_has_open_to_write_is_kept_and_named() {
     let targets = [
@@ -385,6 +391,7 @@ fn apply_while(
     apply(&world.open().with_abilities(abilities), &work)[0].clone()
 }
 
+/// Invariant `work/open-files`.
 #[test]
 fn what_a_program_writes_a_little_later_is_kept_and_named_where_nobody_tells_of_it_or_it_is_taken()
 {

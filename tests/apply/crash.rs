@@ -293,6 +293,8 @@ fn kinds() -> &'static [(&'static str, usize)] {
     }
 }
 
+/// Invariant `work/crash-one-file`: After a crash at any point, a file is the old one or the
+/// new one.
 #[test]
 fn killed_at_any_system_call_the_next_try_ends_it() {
     if !has_strace() {
@@ -343,6 +345,7 @@ fn killed_again_in_the_try_that_should_end_it() {
     });
 }
 
+/// Invariant `work/crash-one-file`.
 #[test]
 fn an_error_in_any_system_call_leaves_the_file_whole_and_no_trace() {
     if !has_strace() {

@@ -108,6 +108,7 @@ fn a_pipe_is_never_replaced_or_removed() {
     }
 }
 
+/// Invariant `work/only-the-plan`.
 #[test]
 fn doing_it_again_changes_nothing_at_all() {
     for before in kinds() {
@@ -273,6 +274,7 @@ fn a_path_longer_than_the_system_allows_is_reached_step_by_step() {
     assert_eq!(world.listing().len(), 0, "and all of it goes again");
 }
 
+/// Invariant `work/only-the-plan`: Only planned files are touched.
 #[test]
 fn only_what_is_planned_is_touched() {
     let mut world = PlannedWorkspace::new();
@@ -292,6 +294,7 @@ fn only_what_is_planned_is_touched() {
     assert_eq!(all_times(&world), before, "and untouched");
 }
 
+/// Invariant `work/not-stored`.
 #[test]
 fn what_is_not_stored_is_neither_replaced_nor_invented() {
     let mut world = PlannedWorkspace::new();
@@ -318,6 +321,7 @@ fn what_is_not_stored_is_neither_replaced_nor_invented() {
     assert_eq!(all_times(&world), before, "and untouched");
 }
 
+/// Invariant `truth/named-with-reason`.
 #[test]
 fn a_missing_blob_fails_one_file_and_leaves_no_trace() {
     let mut world = PlannedWorkspace::new();
@@ -432,6 +436,7 @@ fn twenty_thousand_files_are_done_in_one_operation() {
     }
 }
 
+/// Invariant `work/refused-before-writing`.
 #[test]
 fn too_little_room_is_found_before_the_first_write() {
     let mut world = PlannedWorkspace::new();

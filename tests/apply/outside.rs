@@ -79,6 +79,7 @@ fn a_parent_or_grandparent_that_became_a_link_is_not_passed() {
     }
 }
 
+/// Invariant `work/never-outside`.
 #[test]
 fn a_leaf_that_became_a_link_is_left_and_so_is_what_it_points_at() {
     for abilities in ways() {

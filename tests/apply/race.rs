@@ -13,6 +13,8 @@ fn full() -> bool {
     std::env::var_os("CKPT_FULL").is_some()
 }
 
+/// Invariant `work/never-outside`: Nothing is written through a link, outside the workspace or
+/// below `.git`.
 #[test]
 fn nothing_is_written_outside_while_a_parent_is_swapped_for_a_link() {
     for openat2 in [true, false] {
@@ -101,6 +103,7 @@ fn reversed(item: &ckpt_store::model::item::Item) -> ckpt_store::model::item::It
     }
 }
 
+/// Invariant `work/checked-before-touched`.
 #[test]
 fn no_edit_is_lost_while_somebody_saves_all_the_time() {
     let mut world = PlannedWorkspace::new();

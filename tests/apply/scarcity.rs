@@ -58,6 +58,7 @@ fn a_disk_that_fills_up_leaves_whole_files_and_the_next_try_ends_it() {
     assert_done(&world.apply());
 }
 
+/// Invariant `work/refused-before-writing`.
 #[test]
 fn a_disk_that_the_agent_filled_is_no_reason_not_to_remove_what_fills_it() {
     let mut world = PlannedWorkspace::new();
@@ -95,6 +96,7 @@ fn a_disk_that_the_agent_filled_is_no_reason_not_to_remove_what_fills_it() {
     assert_eq!(fs::read(world.on_disk("d/9")).expect("a file").len(), 8_000);
 }
 
+/// Invariant `work/refused-before-writing`.
 #[test]
 fn a_read_only_file_system_is_known_before_the_first_write() {
     let mut world = PlannedWorkspace::new();

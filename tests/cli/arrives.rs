@@ -28,6 +28,9 @@ fn said(world: &Sandbox, command: &str) -> String {
 }
 
 /// As Homebrew upgrades: a new folder, the links to it, and the old folder goes.
+///
+/// Invariant `agent/installed`: Installed means that an event would arrive, also after an
+/// upgrade.
 #[test]
 fn after_an_upgrade_the_hook_is_still_called() {
     let world = Sandbox::new();
@@ -109,6 +112,7 @@ fn a_hook_that_calls_a_versions_folder_is_not_what_would_be_written() {
     assert!(text.contains("/opt/tool/current/bin/ckpt-hook"), "{text}");
 }
 
+/// Invariant `agent/installed`.
 #[test]
 fn installed_is_said_only_where_an_event_would_arrive() {
     let world = installed();
@@ -188,6 +192,7 @@ fn claude_worked_here(world: &Sandbox, directory: &Path) {
     );
 }
 
+/// Invariant `agent/installed`.
 #[test]
 fn a_session_of_which_no_event_came_is_named() {
     let world = installed();
@@ -324,6 +329,8 @@ fn purging_takes_the_hook_out_of_other_profiles_too() {
 }
 
 /// The test holds the stdin of the server, as another child of the starter may.
+///
+/// Invariant `agent/server-ends`: A server ends with the process that started it.
 #[test]
 fn a_server_ends_with_its_starter() {
     for server in ["serve --stdio", "mcp"] {

@@ -76,6 +76,8 @@ fn harm(packs: &Path, act: impl Fn(&mut Vec<u8>)) {
     }
 }
 
+/// Invariant `truth/damaged-index`: A damaged index of an intact pack is rebuilt, by `doctor`
+/// and by whoever needs it; a command that only reads does it in memory.
 #[test]
 fn what_only_reads_reads_by_the_packs_where_their_indexes_are_damaged_and_writes_nothing() {
     let harms: [Harm; 3] = [

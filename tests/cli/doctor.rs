@@ -148,6 +148,8 @@ fn a_store_that_cannot_be_written_to_is_told_for_the_hooks_say_nothing() {
     );
 }
 
+/// Invariant `work/rows-damaged`: A damaged session store is set aside, and its readable rows
+/// are kept.
 #[test]
 fn a_damaged_session_store_gives_way_to_one_with_every_row_that_can_be_read() {
     let world = played();
@@ -357,6 +359,7 @@ fn a_report_for_others_holds_no_content_no_prompt_and_no_path() {
     );
 }
 
+/// Invariant `work/rows-damaged`.
 #[test]
 fn a_repair_makes_missing_tables_views_and_indexes_anew_and_removes_foreign_triggers() {
     let world = played();

@@ -161,6 +161,10 @@ fn is_whole(world: &Sandbox) {
     assert_eq!(status["diagnostics"], 0, "no hook failed: {status}");
 }
 
+/// Invariant `agent/upkeep-waits`: Upkeep keeps nobody waiting: what takes long is done without
+/// the workspace's lock, `gc` in the background stops after the object at hand, packs that
+/// hooks write are joined in a pause, deltas are made once a day, and a reader of the session
+/// store keeps nobody from writing while `forget` empties its log.
 #[test]
 fn what_stands_still_in_the_middle_of_gc_or_forget_keeps_nobody_from_work() {
     if !has_strace() {
@@ -190,6 +194,7 @@ fn what_stands_still_in_the_middle_of_gc_or_forget_keeps_nobody_from_work() {
     }
 }
 
+/// Invariant `agent/upkeep-waits`.
 #[test]
 fn what_gc_notes_of_a_long_history_is_written_while_others_work() {
     if !has_strace() {
@@ -219,6 +224,7 @@ fn what_gc_notes_of_a_long_history_is_written_while_others_work() {
     }
 }
 
+/// Invariant `agent/upkeep-waits`.
 #[test]
 fn gc_in_the_background_stops_at_once_where_somebody_has_the_workspace_and_the_next_does_it_all() {
     if !has_strace() {
@@ -298,6 +304,7 @@ fn wait_for(workspace: File) -> std::thread::JoinHandle<File> {
     waiting
 }
 
+/// Invariant `agent/upkeep-waits`.
 #[test]
 fn gc_in_the_background_leaves_the_rest_of_many_packs_to_the_next_where_somebody_waits() {
     if !has_strace() {
@@ -384,6 +391,7 @@ fn reads_of_gc(world: &Sandbox) -> usize {
     reads(&std::fs::read_to_string(&trace).expect("the trace"))
 }
 
+/// Invariant `agent/upkeep-waits`.
 #[test]
 fn packs_that_hooks_write_are_joined_by_hooks_although_no_session_ends() {
     let world = Sandbox::new();

@@ -151,6 +151,8 @@ fn hostile(world: &Sandbox) -> std::path::PathBuf {
     ran
 }
 
+/// Invariant `private/programs`: No program runs that a clone names, and no pipe or device is
+/// opened that it names.
 #[test]
 fn no_command_runs_a_program_of_a_clone() {
     if !has_program("/usr/bin/script") {
@@ -216,6 +218,7 @@ fn no_command_runs_a_program_of_a_clone() {
     }
 }
 
+/// Invariant `private/programs`.
 #[test]
 fn the_users_own_configuration_still_names_programs() {
     let world = Sandbox::new();
@@ -255,6 +258,8 @@ const PLACES: [(&str, &str); 12] = [
 ];
 
 /// A pipe lets its writer go on when it is opened, and opening a device is an act.
+///
+/// Invariant `private/programs`.
 #[test]
 fn no_pipe_or_device_that_a_repository_names_is_opened() {
     if !has_strace() {

@@ -6,6 +6,7 @@ use testing::skip::{has_strace, is_debug_build};
 
 use testing::binary::{Run, Sandbox, finish};
 
+/// Invariant `agent/silent`.
 #[test]
 fn a_crash_leaves_a_line_in_the_log_of_a_store_that_is_there() {
     if !is_debug_build() {
@@ -44,6 +45,7 @@ fn limited(world: &Sandbox, limits: &str, arguments: &[&str], stdin: &[u8]) -> R
     finish(&mut shell, stdin)
 }
 
+/// Invariant `truth/file-size-limit`.
 #[test]
 fn a_small_stack_ends_no_command_and_a_hook_that_it_ends_leaves_a_trace() {
     let world = Sandbox::new();
@@ -79,6 +81,7 @@ fn a_small_stack_ends_no_command_and_a_hook_that_it_ends_leaves_a_trace() {
 /// No process and no thread can be made. Shells disagree about the option.
 const ALONE: &str = "{ if (ulimit -u 1) 2>/dev/null; then ulimit -u 1; else ulimit -p 1; fi; }";
 
+/// Invariant `agent/silent`.
 #[test]
 fn a_turn_and_its_revert_need_no_other_process_and_no_thread() {
     // For root, the limit does not count.
@@ -138,6 +141,7 @@ fn a_turn_and_its_revert_need_no_other_process_and_no_thread() {
     );
 }
 
+/// Invariant `agent/silent`.
 #[test]
 fn a_hook_that_another_program_keeps_from_the_rows_ends_and_says_so_in_the_log() {
     let world = Sandbox::new();
@@ -161,6 +165,7 @@ fn a_hook_that_another_program_keeps_from_the_rows_ends_and_says_so_in_the_log()
     world.run(&["doctor", "--all"], b"").exits(0);
 }
 
+/// Invariant `agent/deadline`.
 #[test]
 fn a_hook_whose_disk_syncs_slowly_ends_at_the_deadline_and_what_it_could_not_store_is_said() {
     if !has_strace() {

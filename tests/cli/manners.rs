@@ -22,6 +22,8 @@ fn log(world: &Sandbox) -> String {
     std::fs::read_to_string(world.store().join("log")).unwrap_or_default()
 }
 
+/// Invariant `agent/silent`: A hook exits with 0 and prints nothing, whatever its input; a
+/// crash leaves a line in the log.
 #[test]
 fn no_payload_makes_a_hook_speak_or_fail() {
     let world = Sandbox::new();
@@ -48,6 +50,7 @@ fn no_payload_makes_a_hook_speak_or_fail() {
     }
 }
 
+/// Invariant `agent/silent`.
 #[test]
 fn arguments_that_make_no_sense_are_no_reason_to_block_a_tool() {
     let world = Sandbox::new();
@@ -121,6 +124,7 @@ fn json_is_one_line_also_of_a_failure() {
     }
 }
 
+/// Invariant `agent/silent`.
 #[test]
 fn crashes_of_every_kind_end_silently() {
     if !is_debug_build() {
@@ -184,6 +188,7 @@ fn a_panic_is_noted_by_its_place_and_not_by_its_words() {
     );
 }
 
+/// Invariant `agent/deadline`: A hook ends in time.
 #[test]
 fn a_hook_that_hangs_ends_at_the_deadline() {
     if !is_debug_build() {
@@ -364,6 +369,7 @@ fn a_hook_reads_nothing_of_git_s_environment() {
     finish(&mut hook, b"").ends_silently();
 }
 
+/// Invariant `agent/turned-off`: When it is turned off, it leaves no trace.
 #[test]
 fn a_disabled_hook_makes_no_files() {
     let event = json!({"event": "user_message", "session_id": "s", "cwd": "/"}).to_string();
@@ -425,6 +431,7 @@ fn a_damaged_database_is_set_aside_and_recording_goes_on() {
     );
 }
 
+/// Invariant `private/store`.
 #[test]
 fn the_log_is_nobody_else_s() {
     let world = Sandbox::new();

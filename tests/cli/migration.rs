@@ -56,6 +56,7 @@ fn the_store_as_it_was_is_kept_beside_it_for_its_owner_alone() {
     assert_eq!(damage(&copy), [] as [&str; 0], "it is whole");
 }
 
+/// Invariant `work/migration`.
 #[test]
 fn processes_that_meet_an_old_store_at_once_migrate_it_once() {
     let (world, database) = old();
@@ -99,6 +100,7 @@ fn rows_of(database: &Path) -> Vec<String> {
     tables.iter().flat_map(|table| count(table)).collect()
 }
 
+/// Invariant `truth/older-binary`.
 #[test]
 fn hooks_of_an_older_binary_go_on_in_silence_while_a_newer_one_migrates_the_store() {
     if !is_debug_build() {
@@ -140,6 +142,7 @@ fn hooks_of_an_older_binary_go_on_in_silence_while_a_newer_one_migrates_the_stor
     );
 }
 
+/// Invariant `truth/older-binary`.
 #[test]
 fn the_older_of_two_binaries_refuses_what_the_newer_one_migrated_and_changes_nothing() {
     if !is_debug_build() {

@@ -52,6 +52,7 @@ fn questions(path: &Value) -> Vec<(&'static str, Value)> {
     ]
 }
 
+/// Invariant `private/withheld`: A model gets no contents that agents' own rules keep from it.
 #[test]
 fn what_only_keep_ignored_captured_has_no_contents() {
     for path in [".env", "below/.env", "key.pem", ".ENV"] {
@@ -99,6 +100,7 @@ fn what_only_keep_ignored_captured_has_no_contents() {
     }
 }
 
+/// Invariant `private/withheld`.
 #[test]
 fn what_git_tracks_has_contents_unless_a_setting_hides_it() {
     let world = world(".env");
@@ -117,6 +119,7 @@ fn what_git_tracks_has_contents_unless_a_setting_hides_it() {
     assert!(!ask().contains("seen"));
 }
 
+/// Invariant `private/withheld`.
 #[test]
 fn a_renamed_file_is_withheld_under_both_names() {
     let world = Sandbox::new();
@@ -133,6 +136,7 @@ fn a_renamed_file_is_withheld_under_both_names() {
     assert!(!answers[0].to_string().contains(SECRET), "{:#}", answers[0]);
 }
 
+/// Invariant `private/names`.
 #[test]
 fn a_name_that_is_a_sentence_is_not_spelled_out() {
     let world = Sandbox::new();
@@ -170,6 +174,7 @@ fn a_name_that_is_a_sentence_is_not_spelled_out() {
     }
 }
 
+/// Invariant `private/names`.
 #[test]
 fn a_prompt_does_not_leave_its_quotes() {
     let world = Sandbox::new();

@@ -20,6 +20,7 @@ fn run_into_a_full_disk(world: &Sandbox, arguments: &[&str]) -> Run {
     Run::from(output)
 }
 
+/// Invariant `truth/error-after-changes`.
 #[test]
 fn a_revert_of_which_the_report_cannot_be_written_is_not_one_that_changed_nothing() {
     for json in [&[][..], &["--json"]] {
@@ -39,6 +40,7 @@ fn a_revert_of_which_the_report_cannot_be_written_is_not_one_that_changed_nothin
     }
 }
 
+/// Invariant `truth/error-after-changes`.
 #[test]
 fn a_command_of_which_the_report_cannot_be_written_says_what_it_changed() {
     let commands: [(&[&str], &str); 10] = [

@@ -184,6 +184,7 @@ fn it_tells_what_another_process_does_as_it_happens() {
     assert_eq!(told["message"]["prompt"], "more");
 }
 
+/// Invariant `private/page`: The page is its user's alone.
 #[test]
 fn nobody_gets_in_without_the_token() {
     let world = played();

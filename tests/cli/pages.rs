@@ -18,6 +18,7 @@ pub fn put_back(world: &Sandbox, bytes: &[u8]) {
     fs::set_permissions(&database, fs::Permissions::from_mode(0o600)).expect("ours");
 }
 
+/// Invariant `work/rows-damaged`.
 #[test]
 fn whatever_page_of_the_session_store_is_lost_every_table_that_is_whole_is_saved_or_offered() {
     let world = played();
@@ -71,6 +72,9 @@ fn whatever_page_of_the_session_store_is_lost_every_table_that_is_whole_is_saved
 }
 
 /// It may meet it before a look, in it, or where it writes.
+///
+/// Invariant `truth/event-once`: An event that meets a damaged page is recorded once, by the
+/// same call, after the session store was replaced.
 #[test]
 fn an_event_that_meets_a_damaged_page_is_recorded_once_by_the_same_call() {
     let world = played();
@@ -114,6 +118,9 @@ const HARMS: [(&str, Harm); 9] = [
     ("the node", |page| page[100..112].fill(0)),
 ];
 
+/// Invariant `work/rows-first-page`: A damaged first page of the session store costs no row: a
+/// copy is read with that of a backup or of a new store, if its definitions are then those of
+/// this version.
 #[test]
 fn a_damaged_first_page_of_the_session_store_costs_nothing_whoever_comes_first() {
     for (what, harm) in HARMS {

@@ -30,6 +30,7 @@ fn send(server: &mut Child, events: &[Value]) {
     stdin.write_all(lines.as_bytes()).expect("the server reads");
 }
 
+/// Invariant `truth/events-pipelined`.
 #[test]
 fn events_of_a_client_that_leaves_without_an_answer_are_recorded() {
     let world = Sandbox::new();
@@ -81,6 +82,8 @@ fn what_a_client_asked_for_is_done_to_its_end_though_it_was_killed_meanwhile() {
     assert_eq!(operation["outcome"], "restored", "{operation:#}");
 }
 
+/// Invariant `truth/events-pipelined`: Events that a front end sends without waiting for
+/// answers are recorded in their order, also if it goes away.
 #[test]
 fn events_that_nobody_waits_for_are_recorded_in_their_order() {
     let world = Sandbox::new();

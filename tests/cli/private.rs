@@ -52,6 +52,8 @@ fn exposed(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
+/// Invariant `private/temporary`: What is written for its user is for nobody else, and is
+/// swept.
 #[test]
 fn a_diff_tools_sides_are_for_their_user_alone() {
     let (world, temporary) = world();
@@ -93,6 +95,7 @@ fn waiting(world: &Sandbox, temporary: &Path) -> Child {
     child
 }
 
+/// Invariant `private/temporary`.
 #[test]
 fn a_signal_leaves_no_side_of_a_diff_behind() {
     let (world, temporary) = world();
@@ -111,6 +114,7 @@ fn a_signal_leaves_no_side_of_a_diff_behind() {
     }
 }
 
+/// Invariant `private/temporary`.
 #[test]
 fn what_a_killed_diff_left_is_swept() {
     let (world, temporary) = world();
@@ -132,6 +136,7 @@ fn what_a_killed_diff_left_is_swept() {
     assert_eq!(left(), 0);
 }
 
+/// Invariant `private/temporary`.
 #[test]
 fn no_file_that_is_written_is_open_to_others() {
     let (world, temporary) = world();
@@ -178,6 +183,7 @@ fn no_file_that_is_written_is_open_to_others() {
     }
 }
 
+/// Invariant `private/temporary`.
 #[test]
 fn another_user_reads_nothing_while_a_tool_runs() {
     if !rustix::process::geteuid().is_root() {
@@ -201,6 +207,7 @@ fn another_user_reads_nothing_while_a_tool_runs() {
     assert!(seen.stderr.contains("Permission denied"), "{seen}");
 }
 
+/// Invariant `private/temporary`.
 #[test]
 fn a_page_replaces_a_link_in_a_clone() {
     let (world, temporary) = world();
@@ -220,6 +227,7 @@ fn a_page_replaces_a_link_in_a_clone() {
     assert!(run.stdout.contains("<html"), "a stream is a stream: {run}");
 }
 
+/// Invariant `private/temporary`.
 #[test]
 fn a_folder_that_others_may_exchange_is_not_used() {
     let (world, temporary) = world();
@@ -232,4 +240,22 @@ fn a_folder_that_others_may_exchange_is_not_used() {
     let run = finish(command.env("CKPT_HOOK_DIFFTOOL", "pwd #"), b"").exits(0);
     let there = format!("{}/ckpt-hook-", temporary.display());
     assert!(run.stdout.starts_with(&there), "{run}");
+}
+
+#[test]
+fn the_folder_of_the_settings_is_its_owners_whatever_the_umask_is() {
+    let world = Sandbox::new();
+    let program = world.command(&["x"]).get_program().to_owned();
+    let mut shell = Command::new("/bin/sh");
+    shell
+        .args(["-c", "umask 000; exec \"$0\" config set keep 40d"])
+        .arg(&program)
+        .env_clear()
+        .env("HOME", world.home())
+        .env("CKPT_HOOK_HOME", world.store())
+        .current_dir(world.workspace());
+    finish(&mut shell, b"").exits(0);
+    let folder = world.home().join(".config/ckpt-hook");
+    let mode = folder.metadata().expect("it was made").permissions().mode();
+    assert_eq!(mode & 0o077, 0, "{mode:o}");
 }

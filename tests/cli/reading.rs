@@ -190,6 +190,7 @@ fn delta_shows_a_patch_as_it_shows_those_of_git() {
     }
 }
 
+/// Invariant `truth/rows-of-others`.
 #[test]
 fn an_empty_answer_says_that_the_history_was_damaged_and_how_to_get_it_back() {
     let world = two_messages();

@@ -87,6 +87,8 @@ fn states(world: &Sandbox) -> Vec<(String, testing::tree::Tree)> {
     states
 }
 
+/// Invariant `truth/rows-recovered`: If the session store is gone, its snapshots can be
+/// recovered, and nothing that only it knew is invented.
 #[test]
 fn snapshots_are_known_again_where_the_session_store_is_gone() {
     let world = played();
@@ -135,6 +137,7 @@ fn snapshots_are_known_again_where_the_session_store_is_gone() {
     assert_eq!(world.read("dir/a"), b"1\n", "history goes on");
 }
 
+/// Invariant `truth/rows-recovered`.
 #[test]
 fn what_gc_packed_anew_is_known_again_as_well_and_what_came_since() {
     let world = played();
@@ -153,6 +156,7 @@ fn what_gc_packed_anew_is_known_again_as_well_and_what_came_since() {
     world.run(&["doctor", "--all"], b"").exits(0);
 }
 
+/// Invariant `truth/rows-recovered`.
 #[test]
 fn a_history_that_goes_on_is_not_mixed_with_one_that_is_known_again() {
     let world = played();
@@ -170,6 +174,7 @@ fn a_history_that_goes_on_is_not_mixed_with_one_that_is_known_again() {
     assert_eq!(ids(&world), former, "it is there where it is asked for");
 }
 
+/// Invariant `truth/rows-recovered`.
 #[test]
 fn what_was_forgotten_is_not_known_again() {
     let world = played();
@@ -203,6 +208,7 @@ fn grow_old(folder: &std::path::Path, days: u64) {
     opened.set_modified(then).expect("ours");
 }
 
+/// Invariant `truth/rows-recovered`.
 #[test]
 fn gc_leaves_what_can_be_known_again_for_as_long_as_what_is_unused() {
     let world = played();
@@ -229,6 +235,7 @@ fn a_workspace_that_was_being_removed_is_not_taken_up() {
     assert!(!folder.exists(), "the removal is ended");
 }
 
+/// Invariant `truth/rows-recovered`.
 #[test]
 fn snapshots_that_are_not_whole_are_left_out_and_counted() {
     let world = played();
@@ -299,6 +306,8 @@ fn without_a_session_store_everything_is_forgotten_and_purged_all_the_same() {
     assert!(!world.store().exists(), "not a byte is left");
 }
 
+/// Invariant `truth/rows-of-others`: A session store that is gone, or another program's, is
+/// reported, and the latter is left as it is.
 #[test]
 fn a_session_store_that_is_gone_or_empty_is_told_of() {
     for leave in [None, Some("")] {
@@ -328,6 +337,7 @@ fn a_session_store_that_is_gone_or_empty_is_told_of() {
     );
 }
 
+/// Invariant `truth/rows-of-others`.
 #[test]
 fn a_history_whose_session_store_is_gone_is_not_called_empty_and_nothing_of_it_counts_as_forgotten()
 {
@@ -389,6 +399,7 @@ fn a_history_whose_session_store_is_gone_is_not_called_empty_and_nothing_of_it_c
     }
 }
 
+/// Invariant `truth/rows-of-others`.
 #[test]
 fn a_database_of_another_program_is_neither_adopted_nor_changed() {
     for made in ["PRAGMA application_id = 7", "CREATE TABLE theirs (x)"] {
@@ -417,6 +428,7 @@ fn a_database_of_another_program_is_neither_adopted_nor_changed() {
     }
 }
 
+/// Invariant `truth/lost-rows`.
 #[test]
 fn an_older_session_store_that_was_put_back_is_told_of_before_anything_else_happens() {
     for keeps_notes in [true, false] {

@@ -353,6 +353,9 @@ fn an_agent_at_work_is_exit_code_5_and_force_goes_on() {
         .exits(0);
 }
 
+/// Invariant `work/undo-again`: A second `undo` takes back the first, also where the revert had
+/// overwritten what the user changed, and keeps what was changed since; a plan says what it
+/// will do.
 #[test]
 fn an_undo_is_taken_back_by_another_and_leaves_what_was_changed_since() {
     let world = two_messages();
@@ -438,6 +441,7 @@ fn overwritten_and_back() -> Sandbox {
     world
 }
 
+/// Invariant `work/undo-again`.
 #[test]
 fn a_second_undo_takes_back_the_first_whatever_else_was_changed_since() {
     for is_changed in [false, true] {
@@ -455,6 +459,7 @@ fn a_second_undo_takes_back_the_first_whatever_else_was_changed_since() {
     }
 }
 
+/// Invariant `work/undo-again`.
 #[test]
 fn a_second_undo_keeps_a_file_that_was_changed_since_the_first() {
     let world = overwritten_and_back();
@@ -468,6 +473,7 @@ fn a_second_undo_keeps_a_file_that_was_changed_since_the_first() {
     );
 }
 
+/// Invariant `work/undo-again`.
 #[test]
 fn the_plan_of_an_undo_of_a_revert_that_changed_no_file_is_what_it_does() {
     let world = Sandbox::new();

@@ -49,6 +49,7 @@ fn is_valid(schema: &Value, name: &str, document: &Value) {
     assert_eq!(errors, Vec::<String>::new(), "{name}: {document:#}");
 }
 
+/// Invariant `truth/contract`.
 #[test]
 fn every_document_that_a_command_prints_is_what_its_schema_says() {
     let world = Sandbox::new();

@@ -32,6 +32,8 @@ fn is_in_a_file(world: &Sandbox, text: &str) -> bool {
     })
 }
 
+/// Invariant `work/network-file-system`: On a network file system, the session store shares no
+/// memory between processes, loses no row on the way there and back, and is said to be there.
 #[test]
 fn a_store_on_a_file_server_has_no_log_and_does_what_any_other_does() {
     if !has_strace() {
@@ -78,6 +80,7 @@ fn a_store_on_a_file_server_has_no_log_and_does_what_any_other_does() {
     assert!(!status.stdout.contains("went wrong"), "{status}");
 }
 
+/// Invariant `work/network-file-system`.
 #[test]
 fn a_store_that_is_moved_to_a_file_server_and_back_keeps_every_row() {
     if !has_strace() {
@@ -110,6 +113,7 @@ fn a_store_that_is_moved_to_a_file_server_and_back_keeps_every_row() {
     assert!(!world.workspace().join("a").exists());
 }
 
+/// Invariant `work/network-file-system`.
 #[test]
 fn a_log_that_a_process_still_uses_stays_for_all_until_that_ends() {
     if !has_strace() {
@@ -130,6 +134,7 @@ fn a_log_that_a_process_still_uses_stays_for_all_until_that_ends() {
     assert_eq!(world.json(&["status"])["diagnostics"], 1, "that it is so");
 }
 
+/// Invariant `work/network-file-system`.
 #[test]
 fn many_at_once_on_a_file_server_wait_for_each_other_and_lose_nothing() {
     if !has_strace() {

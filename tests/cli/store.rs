@@ -62,6 +62,7 @@ fn is_root(what: &str) -> bool {
     is_root
 }
 
+/// Invariant `private/foreign-store`.
 #[test]
 fn only_what_records_makes_a_store_and_what_reads_answers_without_one() {
     let world = Sandbox::new();
@@ -78,6 +79,8 @@ fn only_what_records_makes_a_store_and_what_reads_answers_without_one() {
     assert!(world.store().join("sessions.db").exists(), "an event does");
 }
 
+/// Invariant `private/foreign-store`: A directory that is not the user's own store is left as
+/// it is, and only recording creates a store.
 #[test]
 fn a_directory_that_is_no_store_is_neither_adopted_nor_changed() {
     for mode in [0o1777, 0o777, 0o755, 0o700] {
@@ -138,6 +141,7 @@ fn a_store_that_others_can_write_to_is_refused_and_one_that_they_can_read_is_mad
     assert_eq!(mode(), 0o700, "nobody can have changed it");
 }
 
+/// Invariant `private/store`.
 #[test]
 fn what_another_user_put_into_a_store_is_refused() {
     if !is_root("making files of another user") {
@@ -237,6 +241,7 @@ fn doctor_names_what_in_a_store_is_not_the_users_alone_at_any_depth() {
     }
 }
 
+/// Invariant `private/store`.
 #[test]
 fn a_link_in_a_store_is_refused() {
     for name in ["sessions.db", "snapshots"] {
@@ -287,6 +292,7 @@ fn a_link_in_a_store_is_refused() {
     }
 }
 
+/// Invariant `private/foreign-store`.
 #[test]
 fn root_leaves_nothing_in_a_store_or_a_home_of_another_user() {
     if !is_root("being another user's root") {
@@ -324,6 +330,7 @@ fn root_leaves_nothing_in_a_store_or_a_home_of_another_user() {
     assert_eq!(state(&world.store()), before, "not a line in its log");
 }
 
+/// Invariant `private/store`.
 #[test]
 fn everything_in_a_store_is_private_whatever_the_umask_is() {
     let world = Sandbox::new();
@@ -358,24 +365,6 @@ fn everything_in_a_store_is_private_whatever_the_umask_is() {
     for (path, (mode, ..)) in all {
         assert_eq!(mode & 0o077, 0, "`{}` has {mode:o}", path.display());
     }
-}
-
-#[test]
-fn the_folder_of_the_settings_is_its_owners_whatever_the_umask_is() {
-    let world = Sandbox::new();
-    let program = world.command(&["x"]).get_program().to_owned();
-    let mut shell = std::process::Command::new("/bin/sh");
-    shell
-        .args(["-c", "umask 000; exec \"$0\" config set keep 40d"])
-        .arg(&program)
-        .env_clear()
-        .env("HOME", world.home())
-        .env("CKPT_HOOK_HOME", world.store())
-        .current_dir(world.workspace());
-    finish(&mut shell, b"").exits(0);
-    let folder = world.home().join(".config/ckpt-hook");
-    let mode = folder.metadata().expect("it was made").permissions().mode();
-    assert_eq!(mode & 0o077, 0, "{mode:o}");
 }
 
 #[test]

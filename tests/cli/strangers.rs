@@ -44,6 +44,7 @@ fn noting(world: &Sandbox, name: &str) -> String {
     program.to_str().expect("a plain path").to_owned()
 }
 
+/// Invariant `private/page`.
 #[test]
 fn no_argument_of_the_opener_holds_the_address() {
     let world = played();
@@ -117,6 +118,7 @@ fn no_argument_of_the_opener_holds_the_address() {
     }
 }
 
+/// Invariant `private/page`.
 #[test]
 fn another_user_is_not_answered_even_with_the_key() {
     let world = played();
@@ -146,6 +148,7 @@ fn another_user_is_not_answered_even_with_the_key() {
     assert!(run.stdout.contains("200 OK"), "the same of its user: {run}");
 }
 
+/// Invariant `private/page`.
 #[test]
 fn silent_connections_shut_nobody_out() {
     let world = played();
@@ -172,6 +175,7 @@ fn silent_connections_shut_nobody_out() {
     stranger.wait().expect("it ends");
 }
 
+/// Invariant `private/page`.
 #[test]
 fn refused_requests_do_not_keep_the_page() {
     let world = played();

@@ -104,6 +104,8 @@ fn limited(world: &Sandbox, blocks: u32, arguments: &[&str]) -> Run {
     Run::of(&mut limited)
 }
 
+/// Invariant `truth/file-size-limit`: A limit on the size of files counts as a full disk, and
+/// ends no command by a signal; neither does one on the stack.
 #[test]
 fn a_limit_on_the_size_of_files_ends_no_command_and_nothing_is_torn() {
     for blocks in [0, 8, 100, 1_000] {
@@ -154,6 +156,8 @@ const BESIDE: u64 = 400 << 10;
 /// What is left free on the disk whatever is rewritten, in bytes.
 const SPARE: u64 = 16 << 20;
 
+/// Invariant `work/upkeep-space`: `gc` and `forget` take at most the space of what they
+/// rewrite, and without it they say so and leave nothing behind.
 #[test]
 fn gc_and_forget_take_at_most_the_space_of_what_they_rewrite_and_without_it_they_say_so() {
     let forget = ["forget", "--path", "a3", "--yes"];
@@ -210,6 +214,7 @@ fn harm(database: &[u8], is_first: bool) -> Vec<u8> {
     bytes
 }
 
+/// Invariant `work/rows-first-page`.
 #[test]
 fn a_damaged_session_store_stays_as_it_is_while_there_is_no_room_for_another_one() {
     for is_first in [true, false] {
@@ -263,6 +268,9 @@ fn a_damaged_session_store_stays_as_it_is_while_there_is_no_room_for_another_one
 }
 
 /// SQLite's own error says "disk I/O" where it cannot make its index longer, or sync, because a disk or a quota is full.
+///
+/// Invariant `truth/full-disk`: A full disk or quota is called that, also where SQLite only
+/// says that the disk failed.
 #[test]
 fn full_disk_or_quota_is_no_failed_disk() {
     if !has_strace() {

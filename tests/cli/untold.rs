@@ -42,6 +42,9 @@ fn assert_in_our_words(run: &Run) {
     }
 }
 
+/// Invariant `truth/lost-event`: An event that fails for a reason of the store's own is told to
+/// a person with the next command, once; what the agent changed meanwhile is not called the
+/// user's, and no text of SQLite's reaches anybody.
 #[test]
 fn a_lost_event_is_told_with_the_next_command_once() {
     let commands: [&[&str]; 7] = [
@@ -70,6 +73,7 @@ fn a_lost_event_is_told_with_the_next_command_once() {
     }
 }
 
+/// Invariant `truth/lost-event`.
 #[test]
 fn what_the_agent_did_meanwhile_is_not_called_the_users() {
     let world = refused();
@@ -80,6 +84,7 @@ fn what_the_agent_did_meanwhile_is_not_called_the_users() {
     );
 }
 
+/// Invariant `truth/lost-event`.
 #[test]
 fn programs_and_places_that_are_not_captured_are_told_nothing() {
     let world = refused();
@@ -118,6 +123,7 @@ fn an_event_that_a_damaged_table_refuses_is_told() {
     assert_in_our_words(&run);
 }
 
+/// Invariant `truth/directory-moves`.
 #[test]
 fn a_directory_that_comes_back_is_recorded() {
     let world = Sandbox::new();
@@ -138,6 +144,8 @@ fn a_directory_that_comes_back_is_recorded() {
 }
 
 /// One hook whose clock is wrong, and then the right one again.
+///
+/// Invariant `work/pruning-clock`.
 #[test]
 fn a_wrong_clock_prunes_nothing() {
     const NOW: i64 = 1_780_000_000;
@@ -181,6 +189,9 @@ fn a_wrong_clock_prunes_nothing() {
 }
 
 /// The command has a private copy of it, which goes with it. Nothing is changed: the way back would go as well.
+///
+/// Invariant `truth/read-only-store`: A store that cannot be written to is read, and nothing is
+/// changed that it could not take back.
 #[test]
 fn a_store_that_cannot_be_written_to_answers() {
     let world = Sandbox::new();

@@ -231,6 +231,7 @@ fn lie(world: &Sandbox, truth: impl Fn(usize) -> bool + Send + 'static) {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 12, ..ProptestConfig::default() })]
 
+    /// Invariant `agent/watcher`.
     #[test]
     fn what_a_watcher_that_lies_at_random_hid_goes_back_with_its_message(
         messages in prop::collection::vec(prop::collection::vec((0..8_usize, any::<bool>()), 1..4), 1..5),

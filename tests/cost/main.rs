@@ -126,6 +126,7 @@ fn a_call_writes_its_rows_in_few_transactions() {
 /// Write transactions of one call: that it runs, its rows, that it ended.
 const TRANSACTIONS: u64 = 3;
 
+/// Invariant `agent/cost`: The cost of a step does not grow with the number of steps before it.
 #[test]
 fn what_an_event_asks_of_the_database_does_not_grow_with_the_steps_before_it() {
     if !has_strace() || !is_debug_build() {

@@ -23,6 +23,7 @@ fn killed_once(case: &Case, first: &Point) -> Sandbox {
     world
 }
 
+/// Invariant `work/crash-operation`.
 #[test]
 fn a_recovery_that_is_killed_twice_is_ended_by_the_next_command() {
     if !has_strace() {

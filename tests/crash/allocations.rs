@@ -77,6 +77,7 @@ fn scarcities(world: &Sandbox, arguments: &[&str], stdin: &[u8], quick: usize) -
 /// How many allocations the standard library makes before `main`: without them, no program begins.
 const BEFORE_MAIN: u64 = 20;
 
+/// Invariant `work/crash-out-of-memory`.
 #[test]
 fn an_operation_without_an_allocation_is_honest() {
     for case in cases() {
@@ -100,6 +101,7 @@ fn an_operation_without_an_allocation_is_honest() {
     }
 }
 
+/// Invariant `work/crash-out-of-memory`.
 #[test]
 fn a_hook_without_an_allocation_is_silent() {
     let ready = || {
@@ -132,6 +134,7 @@ fn a_hook_without_an_allocation_is_silent() {
     });
 }
 
+/// Invariant `work/crash-out-of-memory`.
 #[test]
 fn a_question_without_an_allocation_is_answered_or_refused() {
     let questions: [&[&str]; 5] = [

@@ -76,6 +76,7 @@ fn tasks(harm: Harm, command: &[&str], quick: usize) -> Vec<(Point, &'static str
     sample(tasks.collect(), quick)
 }
 
+/// Invariant `work/rows-not-given-up`.
 #[test]
 fn a_second_fault_costs_no_row() {
     if !has_strace() {
@@ -94,6 +95,7 @@ fn a_second_fault_costs_no_row() {
     }
 }
 
+/// Invariant `work/rows-not-given-up`.
 #[test]
 fn a_kill_while_a_damaged_store_is_replaced_costs_no_row() {
     if !has_strace() {
@@ -114,6 +116,7 @@ fn a_kill_while_a_damaged_store_is_replaced_costs_no_row() {
     });
 }
 
+/// Invariant `work/rows-not-given-up`.
 #[test]
 fn errors_that_persist_set_nothing_aside() {
     if !has_strace() {
@@ -144,6 +147,7 @@ fn errors_that_persist_set_nothing_aside() {
     });
 }
 
+/// Invariant `work/rows-not-given-up`.
 #[test]
 fn an_error_in_a_sound_store_sets_nothing_aside() {
     if !has_strace() {

@@ -146,6 +146,7 @@ fn each_of(case: &Case, tasks: Vec<(Point, &str)>, before: &Tree, after: &Tree) 
     });
 }
 
+/// Invariant `work/crash-operation`.
 #[test]
 fn an_error_in_any_system_call_of_an_operation_is_told_and_the_next_try_ends_it() {
     if !has_strace() {
@@ -176,6 +177,8 @@ const OTHERS: [&[&str]; 16] = [
     &["doctor", "--all", "--repair"],
 ];
 
+/// Invariant `truth/error-or-answer`: A command that reverts nothing either fails with an
+/// error, or prints all that it usually prints.
 #[test]
 fn an_error_in_any_system_call_of_a_command_that_reverts_nothing_is_told_and_changes_nothing() {
     if !has_strace() {
@@ -224,6 +227,8 @@ fn an_error_in_any_system_call_of_a_command_that_reverts_nothing_is_told_and_cha
     }
 }
 
+/// Invariant `work/chance-failure`: A call that fails by chance is repeated before its file is
+/// left out.
 #[test]
 fn a_call_that_fails_by_chance_as_if_a_file_were_busy_or_a_file_system_mounted_leaves_nothing_out()
 {
@@ -248,6 +253,7 @@ fn a_call_that_fails_by_chance_as_if_a_file_were_busy_or_a_file_system_mounted_l
     }
 }
 
+/// Invariant `work/undo-failed-change`.
 #[test]
 fn an_unrevert_of_which_files_failed_keeps_its_way_and_the_next_one_ends_it() {
     if !has_strace() {
@@ -284,6 +290,7 @@ fn an_unrevert_of_which_files_failed_keeps_its_way_and_the_next_one_ends_it() {
     case.assert_ended(&world, &before, &after, "the next try");
 }
 
+/// Invariant `truth/error-after-changes`.
 #[test]
 fn what_was_written_and_could_not_be_synced_is_told_as_done() {
     if !has_strace() {

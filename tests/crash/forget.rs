@@ -52,6 +52,8 @@ pub fn is_anywhere(world: &Sandbox) -> bool {
         })
 }
 
+/// Invariant `work/upkeep-interrupted`.
+/// Invariant `truth/forget-interrupted`.
 #[test]
 fn a_forget_that_is_killed_is_ended_by_the_next_command() {
     if !has_strace() {
@@ -81,6 +83,7 @@ fn a_forget_that_is_killed_is_ended_by_the_next_command() {
     });
 }
 
+/// Invariant `truth/rows-recovered`.
 #[test]
 fn what_a_killed_forget_began_to_take_is_not_known_again_where_the_session_store_is_lost_then() {
     if !has_strace() {
@@ -147,6 +150,7 @@ fn is_noted(world: &Sandbox, name: &str) -> bool {
     })
 }
 
+/// Invariant `truth/forgotten`.
 #[test]
 fn what_a_killed_forget_began_to_take_does_not_come_back_with_the_rows_of_a_damaged_session_store()
 {
@@ -371,6 +375,7 @@ const WHOLE: [&[&str]; 2] = [
     &["forget", "--all", "--yes"],
 ];
 
+/// Invariant `truth/forgotten`.
 #[test]
 fn a_secret_in_any_place_is_forgotten() {
     for command in WHOLE {
@@ -387,6 +392,7 @@ fn a_secret_in_any_place_is_forgotten() {
     }
 }
 
+/// Invariant `truth/forgotten`.
 #[test]
 fn what_a_message_said_of_git_is_forgotten_with_it() {
     for command in [
@@ -406,6 +412,8 @@ fn what_a_message_said_of_git_is_forgotten_with_it() {
     }
 }
 
+/// Invariant `truth/forget-interrupted`: A `forget` that is interrupted is told of by every
+/// command until it is finished.
 #[test]
 fn a_killed_forget_is_said_and_never_called_done() {
     if !has_strace() {

@@ -139,6 +139,8 @@ fn first_operation(world: &Sandbox) -> String {
         .to_owned()
 }
 
+/// Invariant `work/crash-operation`: The next command finishes any operation, or its recovery,
+/// that a crash or an error cut off.
 #[test]
 fn every_operation_that_is_killed_is_ended_by_the_next_command() {
     if !has_strace() {

@@ -54,6 +54,7 @@ fn git_state(world: &Sandbox) -> (String, Tree, Vec<PathBuf>) {
     (said.concat(), world.tree(), left)
 }
 
+/// Invariant `work/git-of-others`.
 #[test]
 fn a_killed_revert_of_git_is_ended_by_the_next_revert_and_leaves_no_lock() {
     if !has_strace() {

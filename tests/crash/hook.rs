@@ -130,6 +130,7 @@ fn errors_at(points: Vec<Point>) -> Vec<(Point, &'static str)> {
     tasks
 }
 
+/// Invariant `truth/lost-turn`.
 #[test]
 fn a_hook_in_which_a_call_fails_is_silent_and_the_step_is_recorded_or_told_of() {
     if !has_strace() {

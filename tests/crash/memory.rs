@@ -57,6 +57,8 @@ fn between(ready: impl Fn() -> Sandbox, arguments: &[&str], stdin: &[u8]) -> Vec
     (1..limits()).map(|number| least + number * step).collect()
 }
 
+/// Invariant `work/crash-out-of-memory`: If memory runs out, every message is still true, and
+/// the next command finishes the operation.
 #[test]
 fn an_operation_that_runs_out_of_memory_is_ended_by_the_next_command() {
     for case in cases() {
@@ -83,6 +85,7 @@ fn an_operation_that_runs_out_of_memory_is_ended_by_the_next_command() {
     }
 }
 
+/// Invariant `work/crash-out-of-memory`.
 #[test]
 fn a_hook_that_runs_out_of_memory_touches_nothing_and_the_next_one_records() {
     let ready = || {

@@ -60,6 +60,8 @@ fn broken_at_each(points: Vec<Point>, act: impl Fn(&Sandbox, &Point) + Sync) {
     });
 }
 
+/// Invariant `work/migration`: A migration is done completely or not at all, and the old file
+/// is kept.
 #[test]
 fn a_migration_that_is_killed_at_any_system_call_is_done_by_the_next_command() {
     if !has_strace() {

@@ -276,6 +276,7 @@ fn back_and_forth(world: &Sandbox, what: &str) -> (String, Tree) {
     )
 }
 
+/// Invariant `work/crash-power`.
 #[test]
 fn a_power_cut_at_any_time_leaves_every_acknowledged_step_where_rows_are_synced() {
     let test =
@@ -295,6 +296,8 @@ fn a_power_cut_at_any_time_leaves_every_acknowledged_step_where_rows_are_synced(
     });
 }
 
+/// Invariant `work/crash-power`: Rows never name objects that a power cut took, and an
+/// operation that it cut off is finished.
 #[test]
 fn a_power_cut_at_any_time_leaves_no_row_without_its_objects() {
     let test = "power::a_power_cut_at_any_time_leaves_no_row_without_its_objects";

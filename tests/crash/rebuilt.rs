@@ -40,6 +40,7 @@ fn broken_at_each(points: Vec<Point>, act: impl Fn(&Sandbox, &Point) + Sync) {
     });
 }
 
+/// Invariant `truth/rows-recovered`.
 #[test]
 fn a_repair_of_a_lost_session_store_that_is_killed_is_ended_by_the_next_one() {
     if !has_strace() {
@@ -51,6 +52,7 @@ fn a_repair_of_a_lost_session_store_that_is_killed_is_ended_by_the_next_one() {
     });
 }
 
+/// Invariant `truth/rows-recovered`.
 #[test]
 fn a_repair_of_a_lost_session_store_in_which_a_call_fails_is_ended_by_the_next_one() {
     if !has_strace() {

@@ -63,6 +63,7 @@ fn assert_operation_survives(case: &Case) {
     });
 }
 
+/// Invariant `work/crash-power`.
 #[test]
 fn an_operation_on_a_disk_that_writes_in_any_order_is_ended_by_the_next_command() {
     if has_strace() {
@@ -90,6 +91,7 @@ fn assert_recorded(world: &Sandbox, agent: &Tree, what: &str) {
     assert_eq!(&world.tree(), agent, "{what}: and back to the byte");
 }
 
+/// Invariant `work/crash-power`.
 #[test]
 fn a_step_on_a_disk_that_writes_in_any_order_leaves_no_row_without_its_objects() {
     if !has_strace() {
@@ -117,6 +119,7 @@ fn a_step_on_a_disk_that_writes_in_any_order_leaves_no_row_without_its_objects()
     });
 }
 
+/// Invariant `work/crash-power`.
 #[test]
 fn gc_on_a_disk_that_writes_in_any_order_loses_nothing_that_is_needed() {
     if !has_strace() {

@@ -20,6 +20,7 @@ fn served(ready: impl FnOnce() -> Sandbox, is_moved: bool) -> Sandbox {
     world
 }
 
+/// Invariant `work/network-file-system`.
 #[test]
 fn an_operation_that_is_killed_on_a_file_server_is_ended_by_the_next_command() {
     if !has_strace() {
@@ -42,6 +43,7 @@ fn an_operation_that_is_killed_on_a_file_server_is_ended_by_the_next_command() {
     }
 }
 
+/// Invariant `work/network-file-system`.
 #[test]
 fn after_a_hook_that_is_killed_on_a_file_server_the_next_one_records() {
     if !has_strace() {

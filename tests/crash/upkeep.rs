@@ -202,6 +202,8 @@ fn kill(ready: impl Fn() -> Sandbox + Sync, upkeep: &Upkeep, quick: usize) {
     });
 }
 
+/// Invariant `work/upkeep-interrupted`: Upkeep that is interrupted or fails loses no needed
+/// object, and the next run does the rest.
 #[test]
 fn upkeep_that_is_killed_loses_nothing_and_the_next_one_ends_it() {
     if !has_strace() {
@@ -210,6 +212,7 @@ fn upkeep_that_is_killed_loses_nothing_and_the_next_one_ends_it() {
     all().for_each(|upkeep| kill(ready, upkeep, 16));
 }
 
+/// Invariant `work/network-file-system`.
 #[test]
 fn upkeep_that_is_killed_on_a_file_server_loses_nothing_and_the_next_one_ends_it() {
     if !has_strace() {
@@ -226,6 +229,7 @@ fn upkeep_that_is_killed_on_a_file_server_loses_nothing_and_the_next_one_ends_it
         .for_each(|upkeep| kill(served, upkeep, 8));
 }
 
+/// Invariant `work/upkeep-interrupted`.
 #[test]
 fn an_error_in_any_system_call_of_upkeep_is_told_and_the_next_one_ends_it() {
     if !has_strace() {
@@ -336,6 +340,8 @@ fn a_session_store_that_another_process_makes_at_this_moment_is_written_to() {
     assert_eq!(log["messages"].as_array().map(Vec::len), Some(1), "{log}");
 }
 
+/// Invariant `truth/error-not-absence`: An error is not an absence: a folder of the store that
+/// cannot be read is not taken for one that is not there.
 #[test]
 fn a_folder_that_cannot_be_seen_for_a_moment_is_not_taken_for_one_that_is_gone() {
     if !has_strace() {

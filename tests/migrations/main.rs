@@ -221,6 +221,7 @@ fn every_table_is_strict() {
     }
 }
 
+/// Invariant `truth/contract`.
 #[test]
 fn every_view_has_the_columns_that_users_build_on() {
     let connection = store();
@@ -453,6 +454,7 @@ fn documented_queries() -> Vec<String> {
         .collect()
 }
 
+/// Invariant `truth/contract`.
 #[test]
 fn every_query_of_the_documentation_runs() {
     let connection = filled();

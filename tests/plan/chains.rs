@@ -169,6 +169,8 @@ fn a_gap_between_two_stored_states_is_passed_over() {
     assert_eq!(item.reason.as_deref(), Some(reason), "and no further");
 }
 
+/// Invariant `work/unrevert`: Unrevert gives back the bytes from before the first revert, and
+/// edits made while reverted survive.
 #[test]
 fn unrevert_gives_back_the_state_of_before_the_first_revert() {
     let mut world = Story::default();
@@ -207,6 +209,7 @@ fn unrevert_gives_back_the_state_of_before_the_first_revert() {
     assert_eq!(plan.items.len(), 5, "all five kinds of change come back");
 }
 
+/// Invariant `work/unrevert`.
 #[test]
 fn an_edit_made_while_reverted_survives_the_way_back() {
     let mut world = Story::default();

@@ -167,6 +167,7 @@ fn is_file(state: State) -> bool {
     state.is_some_and(|entry| entry.mode.kind() == EntryKind::File)
 }
 
+/// Invariant `work/edits-kept`: The user's edits are merged or kept, never lost.
 #[test]
 fn edits_that_do_not_overlap_are_merged() {
     let world = Story::default();
@@ -201,6 +202,7 @@ fn edits_that_do_not_overlap_are_merged() {
     );
 }
 
+/// Invariant `work/edits-kept`.
 #[test]
 fn edits_that_overlap_are_kept_and_reported_or_overwritten() {
     let row = |on_conflict| {
@@ -404,6 +406,7 @@ fn a_file_that_the_agent_created_and_the_user_deleted_needs_nothing() {
     );
 }
 
+/// Invariant `work/not-stored`: What no snapshot holds is never replaced or removed.
 #[test]
 fn what_is_not_stored_is_never_replaced_or_removed() {
     let file = Blobs::default().file("a");
@@ -433,6 +436,8 @@ fn what_is_not_stored_is_never_replaced_or_removed() {
     }
 }
 
+/// Invariant `truth/named-with-reason`: Every path that could not be restored is named with its
+/// reason.
 #[test]
 fn what_was_not_stored_cannot_come_back() {
     let file = Blobs::default().file("a");
@@ -498,6 +503,7 @@ fn a_conflict_names_the_other_session() {
     );
 }
 
+/// Invariant `truth/unclear`.
 #[test]
 fn lines_of_two_sessions_are_told_apart() {
     let mut world = Story::default();
@@ -515,6 +521,7 @@ fn lines_of_two_sessions_are_told_apart() {
     );
 }
 
+/// Invariant `truth/unclear`.
 #[test]
 fn a_shared_change_stays_unless_it_is_named() {
     let mut world = Story::default();

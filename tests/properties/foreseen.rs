@@ -109,6 +109,7 @@ fn assert_foreseen(planned: &OperationReport, done: &OperationReport, actions: &
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(64) })]
 
+    /// Invariant `truth/dry-run`.
     #[test]
     fn a_dry_run_has_the_receipt_of_what_then_happens_whatever_ignore_files_it_changes(
         actions in actions(), is_git in any::<bool>(),

@@ -242,6 +242,8 @@ impl Model {
     }
 }
 
+/// Invariant `truth/order-of-sessions`: The order in which sessions go back does not matter
+/// where they changed different lines.
 #[test]
 fn the_order_of_sessions_does_not_matter() {
     hold(100, prop::collection::vec(act(), 1..14), |acts, script| {

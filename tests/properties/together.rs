@@ -455,6 +455,7 @@ fn pick(names: &[String], number: usize) -> Option<String> {
     names.get(number.checked_rem(names.len())?).cloned()
 }
 
+/// Invariant `truth/counts-kept`.
 #[test]
 fn a_command_touches_what_it_names_loses_nothing_and_has_a_way_back() {
     hold(

@@ -277,6 +277,8 @@ fn moved_file() -> World {
     world
 }
 
+/// Invariant `truth/put-back-parts`: A part of which every file was put back is not called
+/// undone any more, and is again once that is taken back.
 #[test]
 fn one_of_which_every_file_was_put_back_is_not_undone_any_more() {
     let mut world = moved_file();
@@ -298,6 +300,7 @@ fn one_of_which_every_file_was_put_back_is_not_undone_any_more() {
     );
 }
 
+/// Invariant `truth/put-back-parts`.
 #[test]
 fn one_that_was_put_back_and_undone_once_more_comes_back_with_unrevert() {
     let mut world = moved_file();

@@ -263,6 +263,7 @@ fn two_shells(world: &mut World, between: impl FnOnce(&World), second: impl FnOn
     at(50);
 }
 
+/// Invariant `truth/unclear`.
 #[test]
 fn a_directory_that_the_user_moved_in_between_two_shells_of_a_step_stays_and_is_named() {
     type Moved = fn(&World, &std::path::Path);

@@ -18,6 +18,8 @@ fn with_other_rules() -> World {
     world
 }
 
+/// Invariant `truth/ignored-meanwhile`: What came while ignore rules changed and was not there
+/// before goes back.
 #[test]
 fn what_came_with_a_branch_goes_with_it() {
     let mut world = with_other_rules();
@@ -42,6 +44,7 @@ fn what_came_with_a_branch_goes_with_it() {
     assert_eq!(world.tree(), after, "and back");
 }
 
+/// Invariant `truth/ignored-meanwhile`.
 #[test]
 fn what_a_rule_hid_before_stays() {
     let mut world = with_other_rules();
@@ -59,6 +62,7 @@ fn what_a_rule_hid_before_stays() {
     assert_eq!(found, before);
 }
 
+/// Invariant `truth/ignored-meanwhile`.
 #[test]
 fn what_was_forced_into_view_goes() {
     // The time of a file says whose it is.
@@ -84,6 +88,8 @@ fn what_was_forced_into_view_goes() {
 }
 
 /// `restore` knows, too, that nothing was there.
+///
+/// Invariant `truth/ignored-meanwhile`.
 #[test]
 fn a_restore_removes_what_came_while_hidden() {
     let mut world = with_other_rules();
@@ -96,6 +102,7 @@ fn a_restore_removes_what_came_while_hidden() {
     assert_eq!(world.tree(), before, "{report:?}");
 }
 
+/// Invariant `truth/ignored-meanwhile`.
 #[test]
 fn an_ignored_file_known_to_differ_is_partial() {
     let mut world = with_other_rules();
@@ -116,6 +123,7 @@ fn an_ignored_file_known_to_differ_is_partial() {
     assert_eq!(world.read("x.o"), "mine, and longer\n");
 }
 
+/// Invariant `truth/order-of-sessions`.
 #[test]
 fn another_sessions_revert_is_no_conflict() {
     let nine: String = (1..=9).map(|line| format!("{line}\n")).collect();
@@ -146,6 +154,7 @@ fn renamed(edit: &str) -> World {
     world
 }
 
+/// Invariant `truth/rename`: A rename goes back as one or stays as one.
 #[test]
 fn half_of_a_rename_is_held_back() {
     for edit in ["", "one\ntwo\nthree\n4\n"] {
@@ -176,6 +185,7 @@ fn half_of_a_rename_is_held_back() {
     }
 }
 
+/// Invariant `truth/rename`.
 #[test]
 fn a_whole_rename_goes_back() {
     let mut world = renamed("");
@@ -184,6 +194,8 @@ fn a_whole_rename_goes_back() {
 }
 
 /// The agent renames, the user goes back and takes the new name: the old name has the text, so it stays.
+///
+/// Invariant `truth/rename`.
 #[test]
 fn half_of_a_rename_forward_is_held_back() {
     let mut world = renamed("");
@@ -195,6 +207,7 @@ fn half_of_a_rename_forward_is_held_back() {
     assert_eq!(report.outcome, Outcome::Partial);
 }
 
+/// Invariant `truth/rename`.
 #[test]
 fn a_renamed_folder_stays_beside_a_file() {
     let mut world = World::git(&[("src/a", "text a\n"), ("src/b", "text b\n")]);

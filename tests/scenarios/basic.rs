@@ -250,6 +250,7 @@ fn only_changed_files_are_in_a_steps_list() {
     assert_eq!(report.changes, Some(1), "a was not touched");
 }
 
+/// Invariant `truth/between-steps`.
 #[test]
 fn what_the_user_had_before_the_first_snapshot_is_not_the_agents() {
     let mut world = World::git(&[("committed", "1\n"), ("removed", "1\n"), ("renamed", "1\n")]);
@@ -320,6 +321,7 @@ fn files_outside_the_plan_keep_inode_and_times() {
     assert_eq!(world.stamp("bystander"), stamp, "nor by the way back");
 }
 
+/// Invariant `truth/dry-run`: A dry run shows exactly what happens.
 #[test]
 fn a_dry_run_changes_nothing_and_is_what_then_happens() {
     let mut world = World::new();

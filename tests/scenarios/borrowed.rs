@@ -192,6 +192,8 @@ fn what_the_first_snapshot_borrowed_is_its_own_once_it_is_settled() {
     );
 }
 
+/// Invariant `work/store-outlives-changes`: No change of the workspace or of the user's
+/// repository takes anything out of the store.
 #[test]
 fn nothing_that_is_done_to_the_workspace_takes_away_what_is_settled() {
     for (why, deed) in DEEDS {
@@ -206,6 +208,7 @@ fn nothing_that_is_done_to_the_workspace_takes_away_what_is_settled() {
     }
 }
 
+/// Invariant `work/store-outlives-changes`.
 #[test]
 fn the_first_tool_waits_until_nothing_is_borrowed_any_more() {
     let mut world = packed();
@@ -240,6 +243,7 @@ fn an_operation_settles_what_is_borrowed_before_it_begins() {
     expect_all(&world, "the packs are of no matter any more");
 }
 
+/// Invariant `work/store-outlives-changes`.
 #[test]
 fn what_is_emptied_before_it_is_settled_is_taken_from_files_that_are_unchanged_and_else_told() {
     let mut world = packed();
@@ -377,6 +381,7 @@ fn mount_one_that_clones(mount: testing::namespace::MountCall) -> bool {
     ckpt_portable,
     ignore = "the substitutes of `just portable` clone no files"
 )]
+/// Invariant `work/store-outlives-changes`.
 fn where_files_can_be_cloned_no_file_of_the_users_is_held() {
     let test = "borrowed::where_files_can_be_cloned_no_file_of_the_users_is_held";
     testing::namespace::in_namespace(test, |mount| {
@@ -416,6 +421,7 @@ fn move_store_elsewhere(world: &mut World, mount: testing::namespace::MountCall)
     world.reopen(Settings::default());
 }
 
+/// Invariant `work/store-outlives-changes`.
 #[test]
 fn a_damaged_pack_that_was_copied_costs_no_file_that_was_whole_at_the_message() {
     let test =
@@ -479,6 +485,7 @@ fn exchange_two(index: &Path, ids: [&str; 2]) {
     fs::write(index, &bytes).expect("it is ours");
 }
 
+/// Invariant `work/store-outlives-changes`.
 #[test]
 fn what_an_index_says_of_a_pack_is_not_believed_when_its_objects_are_copied() {
     let mut world = packed();

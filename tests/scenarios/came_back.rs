@@ -29,6 +29,9 @@ fn stashed_edit_goes_back_after_it_came_back() {
 }
 
 /// Edits of the agent and of the user in turn; then the agent's own undo takes its session back to some moment.
+///
+/// Invariant `truth/passed-through`: What came back is no edit of anybody's, and what a tool
+/// wrote after its step's end is unclear.
 #[test]
 fn state_that_the_session_passed_through_is_no_edit() {
     for undone_to in ["0\n", "1\n", "by hand\n", "2\n"] {
@@ -66,6 +69,7 @@ fn file_that_the_agents_undo_removed_stays_gone() {
     );
 }
 
+/// Invariant `truth/passed-through`.
 #[test]
 fn what_restore_brought_goes_with_the_message() {
     let mut world = World::new();
@@ -117,6 +121,8 @@ fn edit_of_what_restore_brought_stays() {
 }
 
 /// The end of a step overtakes that of its tool, which writes once more in between.
+///
+/// Invariant `truth/passed-through`.
 #[test]
 fn what_a_tool_wrote_after_its_steps_end_is_unclear() {
     for looked_at in [false, true] {

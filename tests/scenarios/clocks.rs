@@ -36,6 +36,8 @@ fn what_an_agent_wrote_goes_whatever_the_clock_of_its_files_says() {
     }
 }
 
+/// Invariant `truth/between-steps`: Changes between steps, and in a pause between two tools of
+/// one, are nobody's.
 #[test]
 fn what_a_person_edits_between_steps_stays_whatever_the_clock_of_its_files_says() {
     for ahead in [DAY, -DAY] {
@@ -58,6 +60,8 @@ fn what_a_person_edits_between_steps_stays_whatever_the_clock_of_its_files_says(
     }
 }
 
+/// Invariant `truth/unclear`: A change that cannot be told apart is not attributed to the
+/// agent.
 #[test]
 fn what_was_edited_in_a_pause_of_a_step_is_unclear_where_no_time_shows_that_it_was_one() {
     for ahead in [DAY, -DAY] {
@@ -79,6 +83,7 @@ fn what_was_edited_in_a_pause_of_a_step_is_unclear_where_no_time_shows_that_it_w
     }
 }
 
+/// Invariant `truth/unclear`.
 #[test]
 fn what_was_edited_while_a_prompt_stood_is_unclear_where_no_time_shows_when() {
     for ahead in [DAY, -DAY] {

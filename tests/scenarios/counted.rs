@@ -95,6 +95,8 @@ fn rename(world: &World, from: &str, to: &str) {
     world.remove(from);
 }
 
+/// Invariant `truth/counts`: `log` and `show` count the same files: a renamed one once, and
+/// none that a message made and took away again.
 #[test]
 fn log_and_show_count_a_renamed_file_once_edited_or_not() {
     let mut world = World::git(&[("a", TEN), ("b", &TEN.replace('\n', "!\n"))]);
@@ -121,6 +123,7 @@ fn log_and_show_count_a_renamed_file_once_edited_or_not() {
     );
 }
 
+/// Invariant `truth/counts`.
 #[test]
 fn log_and_show_count_no_file_that_a_message_made_and_took_away_again() {
     let mut world = World::git(&[("a", TEN)]);
@@ -137,6 +140,7 @@ fn log_and_show_count_no_file_that_a_message_made_and_took_away_again() {
     assert_eq!(counted(&mut world, "m").0, 1, "one is left");
 }
 
+/// Invariant `truth/counts`.
 #[test]
 fn log_and_show_count_a_file_once_that_went_in_one_step_and_came_elsewhere_in_the_next() {
     let mut world = World::git(&[("a", TEN)]);
@@ -171,6 +175,7 @@ fn files_in(path: &Path, sql: &str, message: &str) -> u64 {
     files.expect("a message").unsigned_abs()
 }
 
+/// Invariant `truth/counts`.
 #[test]
 fn the_view_counts_the_files_that_log_counts_except_where_only_contents_tell() {
     let mut world = World::git(&[
@@ -273,6 +278,7 @@ fn the_view_of_steps_counts_a_file_once_that_one_of_several_renamed_and_edited()
     assert_eq!(steps(&world), ["1", "2", "1"], "doctor took them away");
 }
 
+/// Invariant `truth/counts`.
 #[test]
 fn an_empty_file_that_went_is_not_where_another_came_from() {
     let mut world = World::git(&[("empty", ""), ("a", TEN)]);
@@ -288,6 +294,7 @@ fn an_empty_file_that_went_is_not_where_another_came_from() {
     assert_eq!(renamed, ["a b"], "empty files have nothing in common");
 }
 
+/// Invariant `truth/counts`.
 #[test]
 fn show_counts_the_lines_of_the_patch_that_it_prints_however_often_steps_rewrote_them() {
     let mut world = World::git(&[("a", TEN), ("b", TEN)]);
@@ -319,6 +326,7 @@ fn show_counts_the_lines_of_the_patch_that_it_prints_however_often_steps_rewrote
     );
 }
 
+/// Invariant `truth/counts`.
 #[test]
 fn log_counts_what_differs_where_the_contents_are_gone() {
     let mut world = World::git(&[("a", TEN)]);
@@ -341,6 +349,8 @@ fn log_counts_what_differs_where_the_contents_are_gone() {
     );
 }
 
+/// Invariant `truth/counts-kept`: What is kept of a message for `log` is what its changes give;
+/// whoever writes one of them takes it away in the same transaction.
 #[test]
 fn what_is_kept_of_a_message_is_what_its_changes_give_whatever_comes_later() {
     let mut world = World::git(&[("a", TEN), ("b", "b\n")]);
@@ -382,6 +392,7 @@ fn what_is_kept_of_a_message_is_what_its_changes_give_whatever_comes_later() {
     world.assert_totals();
 }
 
+/// Invariant `truth/counts-kept`.
 #[test]
 fn what_is_kept_and_does_not_fit_the_changes_is_found_by_doctor_and_added_up_anew() {
     let mut world = World::git(&[("a", TEN)]);

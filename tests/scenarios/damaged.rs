@@ -30,6 +30,8 @@ fn after_a_step() -> World {
     world
 }
 
+/// Invariant `work/way-back-first`: Whatever an operation removes or replaces is stored whole
+/// first.
 #[test]
 fn what_goes_is_stored_anew_where_its_stored_bytes_are_damaged() {
     let mut world = after_a_step();
@@ -58,6 +60,7 @@ fn what_goes_is_stored_anew_where_its_stored_bytes_are_damaged() {
     }
 }
 
+/// Invariant `work/way-back-first`.
 #[test]
 fn an_operation_with_damage_anywhere_gives_the_right_bytes_or_changes_nothing() {
     let mut world = after_a_step();
@@ -107,6 +110,8 @@ fn an_ignore_pattern_out_of_all_bounds_costs_no_step_and_is_told_once() {
     );
 }
 
+/// Invariant `truth/damaged-last-snapshot`: If the last snapshot is lost, events are still
+/// recorded, and the loss is reported.
 #[test]
 fn an_event_goes_on_where_the_last_snapshot_is_lost_beyond_healing() {
     for is_in_a_step in [false, true] {
@@ -156,6 +161,7 @@ fn an_event_goes_on_where_the_last_snapshot_is_lost_beyond_healing() {
     }
 }
 
+/// Invariant `truth/damaged-last-snapshot`.
 #[test]
 fn an_event_heals_what_of_the_last_snapshot_still_stands_in_the_workspace() {
     let mut world = World::new();

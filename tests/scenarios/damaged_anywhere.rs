@@ -221,16 +221,20 @@ fn everywhere(is_meant: impl Fn(&str) -> bool) {
     assert!(tried >= FEW, "files of this kind are there: {tried}");
 }
 
+/// Invariant `truth/damaged-store`: With any byte of a store damaged, reading gives the right
+/// bytes, or an error that says what is lost.
 #[test]
 fn a_pack_or_an_index_damaged_anywhere_gives_the_right_bytes_or_says_what_is_lost() {
     everywhere(|kind| matches!(kind, "pack" | "idx" | "recent-packs" | "multi-pack-index"));
 }
 
+/// Invariant `truth/damaged-store`.
 #[test]
 fn a_cache_damaged_anywhere_gives_the_right_bytes() {
     everywhere(|kind| kind.starts_with("cache"));
 }
 
+/// Invariant `truth/damaged-store`.
 #[test]
 fn a_database_or_a_log_damaged_anywhere_gives_the_right_bytes_or_says_what_is_lost() {
     everywhere(|kind| kind.starts_with("sessions.db"));
@@ -256,6 +260,11 @@ const PAYLOADS: [&str; 15] = [
     "UPDATE steps SET finish_snapshot_id = start_snapshot_id",
 ];
 
+/// Invariant `truth/damaged-store`.
+///
+/// Invariant `truth/doctor-rows`: `doctor` compares the changes in the session store with the
+/// snapshots that they are between: a row that a flipped bit turned into another path, mode or
+/// id is an error that names the path.
 #[test]
 fn a_flipped_bit_in_a_row_is_refused_or_named_and_nothing_is_made_up() {
     let original = tree(&story());

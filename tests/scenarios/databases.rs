@@ -34,6 +34,7 @@ fn a_database_and_its_log_go_back_together() {
     assert_eq!(world.tree(), after, "and forward");
 }
 
+/// Invariant `work/databases`.
 #[test]
 fn where_the_users_program_wrote_to_a_database_or_its_log_since_both_stay() {
     for written in ["x.db", "x.db-wal", "x.db-shm"] {
@@ -52,6 +53,7 @@ fn where_the_users_program_wrote_to_a_database_or_its_log_since_both_stay() {
     }
 }
 
+/// Invariant `work/databases`.
 #[test]
 fn a_log_that_nobody_captured_keeps_its_database() {
     for path in ["x.db-wal", "x.db-journal"] {
@@ -132,6 +134,7 @@ impl Drop for Program {
     }
 }
 
+/// Invariant `work/databases`.
 #[test]
 fn a_database_that_a_program_has_open_is_not_exchanged_under_it() {
     for path in ["x.db", "x.db-shm"] {
@@ -156,6 +159,7 @@ fn a_database_that_a_program_has_open_is_not_exchanged_under_it() {
     }
 }
 
+/// Invariant `work/databases`.
 #[test]
 fn a_database_that_a_program_writes_to_goes_by_force_and_says_what_is_lost() {
     for path in ["x.db", "x.db-wal"] {
@@ -280,6 +284,8 @@ const REAL: [&str; 6] = [
     "x.db",
 ];
 
+/// Invariant `work/databases`: A database and its log, or the folder of one, go together or not
+/// at all, and not under a program that has them open, unless `--force` is given.
 #[test]
 fn a_database_of_any_name_keeps_what_the_user_wrote_after() {
     let mut world = World::new();
@@ -373,6 +379,7 @@ const FOLDERS: [(&[&str], &str, &str); 5] = [
     ),
 ];
 
+/// Invariant `work/databases`.
 #[test]
 fn a_folder_of_a_database_goes_back_as_a_whole_or_not_at_all() {
     for (files, of_the_agent, of_the_user) in FOLDERS {

@@ -83,6 +83,7 @@ impl Directories {
     }
 }
 
+/// Invariant `truth/directory-moves`.
 #[test]
 fn directories_that_trade_places_keep_their_histories() {
     let moves: Vec<(usize, usize)> = (0..3).flat_map(|one| [(one, 0), (one, 1)]).collect();
@@ -101,6 +102,8 @@ fn directories_that_trade_places_keep_their_histories() {
 }
 
 /// A history whose directory was replaced, and is back or elsewhere, is not pruned as one of a directory that is gone.
+///
+/// Invariant `truth/directory-moves`.
 #[test]
 #[expect(clippy::disallowed_methods, reason = "the folder is of this test")]
 fn gc_spares_a_replaced_directory_that_still_exists() {

@@ -51,6 +51,8 @@ fn two_steps() -> World {
     world
 }
 
+/// Invariant `truth/doctor`: `doctor` follows rows to trees to blobs, repairs what it can and
+/// names the rest.
 #[test]
 fn all_that_rows_name_is_read() {
     let mut world = two_steps();
@@ -63,6 +65,7 @@ fn all_that_rows_name_is_read() {
     }
 }
 
+/// Invariant `truth/doctor`.
 #[test]
 fn a_pack_that_is_cut_off_is_named_with_the_files_that_are_lost() {
     let mut world = two_steps();
@@ -79,6 +82,7 @@ fn a_pack_that_is_cut_off_is_named_with_the_files_that_are_lost() {
     assert!(errors.contains("`file`"), "what stood in it: {errors}");
 }
 
+/// Invariant `truth/doctor`.
 #[test]
 fn what_is_still_in_the_workspace_heals_the_store() {
     let mut world = two_steps();
@@ -104,6 +108,7 @@ fn what_is_still_in_the_workspace_heals_the_store() {
     );
 }
 
+/// Invariant `truth/doctor`.
 #[test]
 fn what_the_users_repository_holds_heals_the_store() {
     let mut world = World::new();
@@ -130,6 +135,7 @@ fn what_the_users_repository_holds_heals_the_store() {
     );
 }
 
+/// Invariant `truth/doctor`.
 #[test]
 fn git_takes_for_needed_what_the_rows_name() {
     let mut world = two_steps();
@@ -219,6 +225,7 @@ fn rewrite(path: &Path, change: impl FnOnce(&mut Vec<u8>)) {
     fs::write(path, bytes).expect("ours");
 }
 
+/// Invariant `truth/damaged-index`.
 #[test]
 fn a_damaged_index_beside_a_whole_pack_is_made_again() {
     for is_packed in [false, true] {
@@ -254,6 +261,7 @@ fn a_damaged_index_beside_a_whole_pack_is_made_again() {
     }
 }
 
+/// Invariant `truth/damaged-index`.
 #[test]
 fn a_damaged_pack_gets_no_new_index() {
     let mut world = two_steps();

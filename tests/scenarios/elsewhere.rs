@@ -58,6 +58,9 @@ fn sub_works(world: &mut World, cwd: &std::path::Path) {
 }
 
 /// The agent starts a sub-agent elsewhere by a tool of its own, and goes on after that.
+///
+/// Invariant `truth/session-workspace`: A session works where its own messages were sent,
+/// wherever its sub-agents and its shells are.
 #[test]
 fn sub_agent_elsewhere_does_not_move_its_parent() {
     for at in 0..2 {
@@ -135,6 +138,8 @@ fn parent_that_is_known_by_a_sub_agent_alone_begins_anywhere() {
 }
 
 /// A relative path starts at the directory that the event names, also where that is in another workspace.
+///
+/// Invariant `truth/session-workspace`.
 #[test]
 fn relative_path_of_a_tool_elsewhere_names_no_file_here() {
     let mut world = with_worktrees();
@@ -160,6 +165,8 @@ fn relative_path_of_a_tool_elsewhere_names_no_file_here() {
 }
 
 /// A message from another directory moves its session there. The tool that ran here meanwhile ends here.
+///
+/// Invariant `truth/session-workspace`.
 #[test]
 fn tool_ends_where_it_began_though_its_session_moved() {
     let mut world = with_worktrees();

@@ -205,6 +205,7 @@ fn a_directory_that_was_renamed_goes_back_also_where_the_agent_tells_of_no_tools
     }
 }
 
+/// Invariant `truth/between-steps`.
 #[test]
 fn what_a_person_edits_in_a_pause_between_two_tools_of_a_step_stays() {
     for names_it in [false, true] {
@@ -244,6 +245,7 @@ fn what_a_person_edits_in_a_pause_between_two_tools_of_a_step_stays() {
     }
 }
 
+/// Invariant `truth/between-steps`.
 #[test]
 fn what_a_person_saves_a_moment_after_esc_is_not_taken_for_the_agents() {
     at(0);

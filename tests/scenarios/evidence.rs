@@ -95,6 +95,7 @@ fn what_is_unclear_is_taken_where_that_is_asked_for_and_comes_back() {
     assert_eq!(world.read("whose"), "x\n", "and back");
 }
 
+/// Invariant `truth/unclear-taken`.
 #[test]
 fn a_setting_says_that_what_is_unclear_is_taken_and_the_command_line_that_it_is_not() {
     let mut world = World::with(Settings {

@@ -35,6 +35,8 @@ fn check(world: &mut World, what: &str) {
 
 const EXCLUDES: &str = "[core]\n\texcludesFile = ~/mine\n";
 
+/// Invariant `truth/ignored-by-git`: Git's configuration decides what is ignored, in whichever
+/// file it is.
 #[test]
 fn excludes_that_come_through_an_include_are_honoured() {
     for (include, is_included) in [
@@ -70,6 +72,7 @@ fn excludes_that_come_through_an_include_are_honoured() {
     }
 }
 
+/// Invariant `truth/ignored-by-git`.
 #[test]
 fn the_repositorys_own_excludes_file_wins_over_the_users() {
     for (own, is_ignored) in [
@@ -113,6 +116,7 @@ fn names_are_compared_whatever_their_case_where_git_does_so() {
     }
 }
 
+/// Invariant `truth/ignored-by-git`.
 #[test]
 fn a_hostile_configuration_is_read_in_no_time_and_harms_nobody() {
     let mut world = world(EXCLUDES);

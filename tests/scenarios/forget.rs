@@ -70,6 +70,8 @@ fn with_secrets() -> World {
     world
 }
 
+/// Invariant `truth/forgotten`: Forgotten content is in no file and no object of the store,
+/// whatever else is damaged, and a revert leaves such files alone.
 #[test]
 fn the_bytes_of_a_forgotten_path_are_nowhere_in_the_store() {
     let mut world = with_secrets();
@@ -135,6 +137,7 @@ fn a_command_line_that_quotes_what_is_forgotten_is_forgotten_too() {
     }
 }
 
+/// Invariant `truth/forgotten`.
 #[test]
 fn a_revert_names_what_was_forgotten_and_leaves_it_alone() {
     let mut world = with_secrets();
@@ -201,6 +204,7 @@ fn a_pattern_for_directories_leaves_a_file_of_that_name() {
     assert_eq!(world.read("keys"), SECRET, "the file's bytes are there");
 }
 
+/// Invariant `truth/forgotten`.
 #[test]
 fn what_was_forgotten_and_stays_is_told_to_be_forgotten_and_not_to_be_changed_since() {
     for is_edited in [false, true] {
@@ -228,6 +232,7 @@ fn what_was_forgotten_and_stays_is_told_to_be_forgotten_and_not_to_be_changed_si
     }
 }
 
+/// Invariant `truth/forgotten`.
 #[test]
 fn a_forgotten_message_takes_its_prompt_and_what_it_wrote_with_it() {
     let mut world = with_secrets();
@@ -526,6 +531,7 @@ const HARMS: [Harm; 5] = [
     }),
 ];
 
+/// Invariant `truth/forgotten`.
 #[test]
 fn what_is_lost_for_good_keeps_nothing_from_being_forgotten() {
     for (what, act) in HARMS {

@@ -55,6 +55,8 @@ fn lose_a_turn(world: &mut World, session: &str, message: &str) {
     assert!(world.store.record(&finish).is_err(), "the disk is full");
 }
 
+/// Invariant `truth/lost-turn`: A turn that could not be recorded because the disk was full
+/// leaves a trace.
 #[test]
 fn a_turn_that_was_lost_since_the_disk_was_full_is_told_while_it_is_full_and_afterwards() {
     on_a_small_disk(|world| {
@@ -101,6 +103,7 @@ fn a_turn_that_was_lost_since_the_disk_was_full_is_told_while_it_is_full_and_aft
     });
 }
 
+/// Invariant `truth/lost-turn`.
 #[test]
 fn what_changed_in_a_turn_that_was_lost_is_not_called_the_users() {
     on_a_small_disk(|world| {

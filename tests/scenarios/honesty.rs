@@ -148,6 +148,7 @@ fn as_if_not_begun(world: &World) {
         .expect("writable");
 }
 
+/// Invariant `truth/error-after-changes`.
 #[test]
 fn a_command_that_fails_after_it_finished_an_interrupted_operation_says_what_it_did() {
     let mut world = World::new();
@@ -181,6 +182,8 @@ fn a_command_that_fails_after_it_finished_an_interrupted_operation_says_what_it_
     );
 }
 
+/// Invariant `truth/error-after-changes`: If an error says that nothing was changed, nothing
+/// was; work that is left after the files is reported.
 #[test]
 fn an_error_after_the_files_went_back_leaves_the_operation_open_and_the_report_a_partial_one() {
     let mut world = World::new();
@@ -300,6 +303,7 @@ fn a_file_that_was_too_large_before_and_after_is_named_and_left_alone() {
     );
 }
 
+/// Invariant `truth/named-with-reason`.
 #[test]
 fn permissions_of_directories_that_stay_are_named() {
     let mut world = World::new();

@@ -131,6 +131,8 @@ fn what_was_chosen_has_a_way_back() {
     assert_eq!(world.tree(), before, "all is back");
 }
 
+/// Invariant `truth/hunks`: If a file changes while the user chooses its hunks, it and every
+/// other file are left alone.
 #[test]
 fn a_file_that_changed_while_somebody_chose_is_left_alone_and_so_is_every_other() {
     let mut world = world();

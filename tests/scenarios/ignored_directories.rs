@@ -15,6 +15,7 @@ fn world() -> World {
     world
 }
 
+/// Invariant `truth/empty-directories`.
 #[test]
 fn one_that_the_agent_emptied_stays() {
     let mut world = world();
@@ -79,6 +80,7 @@ fn one_that_the_agent_removed_as_a_whole_is_not_made_up() {
     );
 }
 
+/// Invariant `truth/empty-directories`.
 #[test]
 fn one_that_a_build_makes_and_removes_is_no_change_and_no_trouble() {
     let mut world = world();
@@ -145,6 +147,7 @@ fn one_that_the_user_makes_or_empties_meanwhile_stays() {
     );
 }
 
+/// Invariant `truth/empty-directories`.
 #[test]
 fn an_empty_one_that_comes_into_view_with_its_rule_gone_stays() {
     let mut world = World::new();
@@ -191,6 +194,7 @@ fn make_build(world: &World) {
     await_tick();
 }
 
+/// Invariant `truth/empty-directories`.
 #[test]
 fn an_empty_one_that_only_the_agent_made_goes_and_comes_back() {
     let mut world = World::git(&[(".gitignore", "/build/\n/mine/\n/later/\n"), ("a", "1\n")]);

@@ -26,6 +26,8 @@ fn clean(world: &World) {
     world.run_git(&["clean", "-fdxq"]);
 }
 
+/// Invariant `truth/ignored-small`: Small ignored files that people wrote come back, those over
+/// the limits are named, and a change of `keep_ignored` is nobody's.
 #[test]
 fn ignored_configuration_that_a_command_removed_comes_back() {
     let mut world = world();
@@ -73,6 +75,7 @@ fn what_the_user_wrote_between_steps_into_an_ignored_file_stays() {
     assert_eq!(world.read(".env"), "SECRET=mine\n", "the user's does not");
 }
 
+/// Invariant `truth/ignored-small`.
 #[test]
 fn a_folder_with_the_name_of_an_ignored_file_is_not_captured() {
     let mut world = World::git(&[(".gitignore", ".env\n"), ("a", "1\n")]);
@@ -85,6 +88,7 @@ fn a_folder_with_the_name_of_an_ignored_file_is_not_captured() {
     assert!(!world.exists(".env"), "nothing is half back");
 }
 
+/// Invariant `truth/ignored-small`.
 #[test]
 fn an_ignored_file_over_the_limit_is_named() {
     let mut world = world();
@@ -133,6 +137,7 @@ fn an_empty_list_keeps_nothing() {
     assert!(!world.exists(".env"), "as if there were no list");
 }
 
+/// Invariant `truth/ignored-small`.
 #[test]
 fn what_a_new_list_brings_into_view_or_takes_from_it_is_nobodys() {
     for (old, new) in [(&[][..], &[".env"][..]), (&[".env"], &[])] {

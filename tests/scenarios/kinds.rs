@@ -109,6 +109,9 @@ fn go(world: &mut World, position: usize) -> OperationReport {
 
 /// All sequences at once, each at a path of its own. One with a pipe can only be put back as far as there is no pipe in
 /// the way: then it is named.
+///
+/// Invariant `truth/kinds`: Whatever kinds a path goes through, each state of it comes back,
+/// backward and forward.
 #[test]
 fn every_sequence_of_kinds_goes_back_and_forward() {
     let mut world = World::new();

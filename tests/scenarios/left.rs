@@ -373,6 +373,7 @@ fn ignored_removals(report: &OperationReport) -> Vec<&str> {
     about.map(String::as_str).collect()
 }
 
+/// Invariant `truth/ignored-named`.
 #[test]
 fn ignored_files_that_any_program_removed_are_named_in_the_plan_and_in_every_revert() {
     let mut world = with_ignored();
@@ -399,6 +400,7 @@ fn ignored_files_that_any_program_removed_are_named_in_the_plan_and_in_every_rev
     assert_eq!(ignored_removals(&world.revert("m1")), all, "once more");
 }
 
+/// Invariant `truth/ignored-named`.
 #[test]
 fn ignored_files_that_are_there_again_or_were_made_since_are_not_missed() {
     let mut world = with_ignored();
@@ -416,6 +418,7 @@ fn ignored_files_that_are_there_again_or_were_made_since_are_not_missed() {
     assert!(ignored_removals(&report).is_empty(), "{report:#?}");
 }
 
+/// Invariant `truth/ignored-named`.
 #[test]
 fn an_ignored_file_in_a_folder_that_became_a_file_or_a_link_is_told_of() {
     for becomes_link in [false, true] {
@@ -446,6 +449,8 @@ fn ignored_arrivals(report: &OperationReport) -> Vec<&str> {
     about.map(String::as_str).collect()
 }
 
+/// Invariant `truth/ignored-named`: Ignored files that nobody captured are named where they
+/// came or went while a step was open, whatever made or removed them.
 #[test]
 fn ignored_files_that_came_while_an_agent_worked_are_told_to_stay() {
     let mut world = with_ignored();
@@ -472,6 +477,7 @@ fn ignored_files_that_came_while_an_agent_worked_are_told_to_stay() {
     assert!(world.exists("made.o"), "nobody stored it");
 }
 
+/// Invariant `truth/ignored-named`.
 #[test]
 fn an_empty_ignored_folder_that_came_is_told_to_stay() {
     let mut world = with_ignored();
@@ -487,6 +493,7 @@ fn an_empty_ignored_folder_that_came_is_told_to_stay() {
     );
 }
 
+/// Invariant `truth/ignored-named`.
 #[test]
 fn ignore_files_that_ignore_themselves_are_named_where_they_differ() {
     let mut world = with_ignored();
@@ -512,6 +519,7 @@ fn ignore_files_that_ignore_themselves_are_named_where_they_differ() {
     assert_eq!(told(&report, text).len(), 1, "{report:#?}");
 }
 
+/// Invariant `truth/ignored-named`.
 #[test]
 fn ignored_files_that_came_between_steps_or_went_again_are_not_told_to_stay() {
     let mut world = with_ignored();
@@ -528,6 +536,7 @@ fn ignored_files_that_came_between_steps_or_went_again_are_not_told_to_stay() {
     assert!(report.notes.is_empty(), "{report:#?}");
 }
 
+/// Invariant `truth/ignored-named`.
 #[test]
 fn an_ignored_file_that_a_look_was_late_to_see_did_not_come_since() {
     let mut world = with_ignored();
@@ -546,6 +555,7 @@ fn an_ignored_file_that_a_look_was_late_to_see_did_not_come_since() {
     assert!(ignored_arrivals(&report).is_empty(), "{report:#?}");
 }
 
+/// Invariant `truth/ignored-named`.
 #[test]
 fn ignored_files_that_the_user_removed_between_steps_are_not_told_of() {
     let mut world = with_ignored();
@@ -559,6 +569,7 @@ fn ignored_files_that_the_user_removed_between_steps_are_not_told_of() {
     assert!(report.notes.is_empty(), "{report:#?}");
 }
 
+/// Invariant `truth/ignored-named`.
 #[test]
 fn an_ignored_file_that_comes_back_with_the_snapshot_is_not_missed() {
     let mut world = World::git(&[("kept", "x\n")]);

@@ -14,6 +14,7 @@ fn count(world: &World, sql: &str) -> i64 {
         .expect("a number")
 }
 
+/// Invariant `truth/events-reordered`.
 #[test]
 fn a_step_whose_finish_never_came_is_closed_by_the_next_message_and_can_be_reverted() {
     let mut world = World::new();
@@ -47,6 +48,7 @@ fn a_start_delivered_twice_loses_nothing() {
     );
 }
 
+/// Invariant `truth/events-reordered`.
 #[test]
 fn a_finish_without_a_start_loses_nothing() {
     let mut world = World::new();
@@ -58,6 +60,8 @@ fn a_finish_without_a_start_loses_nothing() {
     assert!(!world.exists("a"), "undone");
 }
 
+/// Invariant `truth/events-reordered`: Doubled, missing and reordered events lose and invent
+/// nothing.
 #[test]
 fn a_finish_delivered_twice_invents_nothing() {
     let mut world = World::new();

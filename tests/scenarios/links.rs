@@ -38,6 +38,8 @@ fn linked() -> World {
     world
 }
 
+/// Invariant `truth/links-of-a-tool`: A path that a tool names through links is its own at
+/// every link, and where it leads.
 #[test]
 fn edit_through_a_link_goes_back() {
     for (named, file) in [
@@ -80,6 +82,7 @@ fn file_made_through_a_dangling_link_goes() {
     assert_eq!(world.tree(), before);
 }
 
+/// Invariant `truth/links-of-a-tool`.
 #[test]
 fn link_that_the_tool_replaced_comes_back() {
     let mut world = linked();

@@ -165,6 +165,7 @@ fn a_folder_that_an_edit_tool_makes_goes_and_comes_with_its_file() {
     );
 }
 
+/// Invariant `truth/empty-directories`.
 #[test]
 fn an_empty_ignored_folder_of_the_users_stays_where_an_edit_tool_wrote_into_it() {
     let moments = [1_700_000_000_000, 1_700_000_002_000];

@@ -32,6 +32,8 @@ fn says_so(world: &mut World) -> bool {
     })
 }
 
+/// Invariant `truth/lost-rows`: Lost rows are noticed, and the changes that they held belong to
+/// nobody.
 #[test]
 fn rows_that_were_lost_are_noticed_and_what_they_knew_is_neither_the_users_nor_the_agents() {
     for is_open in [false, true] {
@@ -76,6 +78,7 @@ fn rows_that_were_lost_are_noticed_and_what_they_knew_is_neither_the_users_nor_t
     }
 }
 
+/// Invariant `truth/lost-rows`.
 #[test]
 fn a_revert_that_comes_first_notices_it_too_and_no_loss_is_seen_where_there_is_none() {
     let mut world = World::new();
@@ -105,6 +108,7 @@ fn without_notes(world: &World) {
     }
 }
 
+/// Invariant `truth/lost-rows`.
 #[test]
 fn rows_that_were_lost_together_with_the_note_of_them_are_noticed_by_the_snapshots_themselves() {
     for is_revert_first in [false, true] {
@@ -137,6 +141,7 @@ fn rows_that_were_lost_together_with_the_note_of_them_are_noticed_by_the_snapsho
     }
 }
 
+/// Invariant `truth/lost-rows`.
 #[test]
 fn a_note_that_is_missing_is_no_loss_where_the_rows_know_every_snapshot() {
     let mut world = World::new();

@@ -86,6 +86,7 @@ fn unclear_of(report: &OperationReport) -> Vec<&str> {
     unclear.map(|one| one.path.path.as_str()).collect()
 }
 
+/// Invariant `truth/events-reordered`.
 #[test]
 fn what_changed_while_both_events_of_a_tool_were_lost_is_unclear() {
     let mut world = working();
@@ -198,6 +199,7 @@ fn a_tool_that_only_read_and_lost_both_events_changed_nothing() {
     assert!(world.exists("by hand"), "the user's stays");
 }
 
+/// Invariant `truth/events-reordered`.
 #[test]
 fn an_end_that_names_its_tools_and_comes_twice_invents_nothing() {
     let mut world = working();
@@ -211,6 +213,7 @@ fn an_end_that_names_its_tools_and_comes_twice_invents_nothing() {
     assert!(world.exists("by hand"), "the user's stays");
 }
 
+/// Invariant `truth/events-reordered`.
 #[test]
 fn where_a_start_was_lost_and_the_end_tells_how_long_it_ran_what_changed_before_is_the_users() {
     for names in [false, true] {

@@ -134,6 +134,8 @@ fn assert_before_m2(world: &World, what: &str) {
     assert!(!world.exists("made/too"), "{what}");
 }
 
+/// Invariant `truth/damaged-tree`: A lost tree is made again of the snapshots beside it and of
+/// rows, and only if it hashes to what was lost.
 #[test]
 fn a_lost_tree_is_made_again_of_what_rows_know_before_a_revert_is_refused() {
     for message in ["m1", "m2", "m3"] {
@@ -169,6 +171,7 @@ fn a_lost_tree_is_made_again_of_what_rows_know_before_a_revert_is_refused() {
     }
 }
 
+/// Invariant `truth/damaged-tree`.
 #[test]
 fn doctor_makes_a_lost_tree_again_and_names_what_is_lost_below_it() {
     for is_blob_lost in [false, true] {
@@ -191,6 +194,7 @@ fn doctor_makes_a_lost_tree_again_and_names_what_is_lost_below_it() {
     }
 }
 
+/// Invariant `truth/damaged-tree`.
 #[test]
 fn a_tree_that_rows_do_not_lead_to_is_lost_and_named() {
     let story = story();
@@ -233,6 +237,7 @@ fn harm(world: &World, act: fn(&Path)) {
     }
 }
 
+/// Invariant `truth/damaged-index`.
 #[test]
 fn a_revert_makes_a_damaged_index_of_a_whole_pack_again() {
     for (what, act) in HARMS {
@@ -255,6 +260,7 @@ fn a_revert_makes_a_damaged_index_of_a_whole_pack_again() {
     }
 }
 
+/// Invariant `truth/damaged-index`.
 #[test]
 fn an_event_that_meets_a_damaged_index_makes_it_again_and_knows_what_changed() {
     for (what, act) in HARMS {
@@ -275,6 +281,7 @@ fn an_event_that_meets_a_damaged_index_makes_it_again_and_knows_what_changed() {
     }
 }
 
+/// Invariant `truth/damaged-tree`.
 #[test]
 fn an_event_whose_last_tree_is_lost_makes_it_again_and_knows_what_changed() {
     let mut world = story().world;
@@ -297,6 +304,7 @@ fn an_event_whose_last_tree_is_lost_makes_it_again_and_knows_what_changed() {
     assert_eq!(world.read("d/e/same"), "d/e/same as it was\n");
 }
 
+/// Invariant `truth/doctor`.
 #[test]
 fn doctor_says_that_a_repository_is_gone_and_stores_what_is_still_there() {
     for what in ["", "repository.git", "repository.git/objects"] {

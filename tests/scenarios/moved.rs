@@ -38,6 +38,8 @@ fn adopt(world: &mut World, which: Option<&str>) {
         .expect("there is one");
 }
 
+/// Invariant `truth/directory-identity`: A directory at the path, or with the inode, of another
+/// one is not that directory, and is offered its history.
 #[test]
 fn a_directory_that_was_copied_and_swapped_goes_on_with_its_history_where_that_is_asked_for() {
     let mut world = history();
@@ -72,6 +74,7 @@ fn a_directory_that_was_copied_and_swapped_goes_on_with_its_history_where_that_i
     assert_eq!(world.read("a"), "1\n");
 }
 
+/// Invariant `truth/directory-identity`.
 #[test]
 fn a_message_of_the_directory_that_was_here_before_says_how_to_reach_it() {
     let mut world = history();
@@ -83,6 +86,7 @@ fn a_message_of_the_directory_that_was_here_before_says_how_to_reach_it() {
     assert!(hint.contains("workspace adopt"), "{hint}");
 }
 
+/// Invariant `truth/directory-identity`.
 #[test]
 fn a_history_that_the_new_directory_has_already_is_set_aside_and_never_mixed() {
     let mut world = history();
@@ -126,6 +130,7 @@ fn what_differs_from_then_is_nobodys_when_a_history_is_taken_over() {
     assert!(world.exists("clone"), "no step wrote it");
 }
 
+/// Invariant `truth/directory-identity`.
 #[test]
 fn a_directory_that_was_renamed_keeps_its_history_also_where_another_one_stood_before() {
     let mut world = history();
@@ -147,6 +152,7 @@ fn a_directory_that_was_renamed_keeps_its_history_also_where_another_one_stood_b
     assert_eq!(world.log().messages.len(), 3, "and the same again");
 }
 
+/// Invariant `truth/directory-identity`.
 #[test]
 fn a_directory_that_got_the_inode_of_a_deleted_one_is_not_it() {
     let mut world = history();
@@ -283,6 +289,7 @@ fn a_project_below_a_home_that_is_a_repository_of_dotfiles_is_captured() {
     );
 }
 
+/// Invariant `truth/directory-identity`.
 #[test]
 fn one_directory_of_two_names_has_one_history() {
     testing::namespace::in_namespace(
@@ -317,6 +324,7 @@ fn replaced_by_a_tool() -> World {
     world
 }
 
+/// Invariant `truth/directory-identity`.
 #[test]
 fn what_differs_in_a_directory_that_a_tool_replaced_is_unclear_and_can_be_taken() {
     let mut world = replaced_by_a_tool();
@@ -349,6 +357,7 @@ fn what_differs_in_a_directory_that_a_tool_replaced_is_unclear_and_can_be_taken(
     assert_eq!(world.read("made"), "2\n");
 }
 
+/// Invariant `truth/directory-identity`.
 #[test]
 fn what_differs_in_a_directory_that_a_tool_replaced_and_nobody_could_look_at_is_not_called_the_users()
  {

@@ -160,6 +160,7 @@ fn an_agent_that_a_shell_started_below_has_its_work_to_itself() {
     assert_eq!(report.outcome, Outcome::Restored, "{report:#?}");
 }
 
+/// Invariant `truth/unclear`.
 #[test]
 fn what_a_shell_around_may_have_written_stays_where_its_agent_did_not_start_the_one_below() {
     let (one, other) = (Idle::new(), Idle::new());

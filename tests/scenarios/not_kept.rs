@@ -54,6 +54,8 @@ fn not_kept<'a>(report: &'a OperationReport, path: &str) -> Option<&'a str> {
     file.reason.as_deref()
 }
 
+/// Invariant `truth/file-properties`: What a file lacks of the one that it replaced is named
+/// for it.
 #[test]
 fn attributes_and_acls_of_an_edited_file_are_kept() {
     let mut world = World::new();
@@ -84,6 +86,7 @@ fn the_acl_of_a_folder_lets_nobody_into_an_edited_file() {
     assert_eq!(attribute(&world, "d/a", ACL), None, "it had none");
 }
 
+/// Invariant `truth/file-properties`.
 #[test]
 fn other_names_of_an_edited_file_are_named() {
     let mut world = World::new();
@@ -97,6 +100,7 @@ fn other_names_of_an_edited_file_are_named() {
     assert_eq!(report.outcome, Outcome::Restored, "all files went back");
 }
 
+/// Invariant `truth/file-properties`.
 #[test]
 fn set_id_bits_of_an_edited_file_are_named() {
     let mut world = World::new();
@@ -143,6 +147,7 @@ fn a_folder_keeps_its_setgid_bit() {
     );
 }
 
+/// Invariant `truth/file-properties`.
 #[test]
 fn another_owner_of_a_file_that_is_made_again_is_named() {
     let mut world = World::new();

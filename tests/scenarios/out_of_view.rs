@@ -8,6 +8,7 @@ use testing::scenario::{World, paths_with, set_clock_from_files, set_moment, to,
 /// When a day that is played begins.
 const MORNING: i64 = 1_700_000_000_000;
 
+/// Invariant `truth/ignored-by-a-step`.
 #[test]
 fn a_file_that_a_step_wrote_and_hid_by_its_ignore_rule_comes_back() {
     let mut world = World::git(&[("a", "1\n")]);
@@ -28,6 +29,7 @@ fn a_file_that_a_step_wrote_and_hid_by_its_ignore_rule_comes_back() {
     assert_eq!(world.tree(), after, "and back");
 }
 
+/// Invariant `truth/ignored-by-a-step`.
 #[test]
 fn what_was_edited_after_it_was_hidden_is_kept_and_named() {
     let mut world = World::git(&[("a", "1\n")]);
@@ -57,6 +59,7 @@ fn what_a_step_only_hid_is_not_touched() {
     assert_eq!(world.stamp("x.log"), before, "it is as it was");
 }
 
+/// Invariant `truth/ignored-by-a-step`.
 #[test]
 fn a_folder_that_one_message_ignores_and_the_next_removes_comes_back() {
     for back_to in ["m1", "m2"] {
@@ -232,6 +235,7 @@ fn unrevert_is_exact_where_an_ignore_rule_went_and_its_folder_became_a_file() {
     }
 }
 
+/// Invariant `work/unrevert`.
 #[test]
 fn a_folder_that_a_revert_makes_where_all_is_hidden_goes_with_the_way_forward() {
     for rule in ["build/\n", "build/*\n", "deep/\n"] {
@@ -329,6 +333,7 @@ fn what_a_later_step_removed_while_it_was_hidden_comes_back_by_the_time_of_its_f
     );
 }
 
+/// Invariant `truth/ignore-rules-changed`.
 #[test]
 fn what_came_into_a_folder_that_was_a_file_is_the_steps_whatever_rules_hid_the_folder() {
     for before in ["a file", "an empty folder"] {
@@ -359,6 +364,7 @@ fn what_came_into_a_folder_that_was_a_file_is_the_steps_whatever_rules_hid_the_f
     }
 }
 
+/// Invariant `truth/ignored-by-a-step`.
 #[test]
 fn what_comes_back_once_comes_back_again_after_an_unrevert() {
     set_moment(MORNING);
@@ -417,6 +423,8 @@ fn what_a_step_hid_and_another_removed_comes_back_in_several_moves_as_well() {
     );
 }
 
+/// Invariant `truth/ignored-by-a-step`: A file that a step hid from view comes back if its
+/// snapshot holds it, and is kept and named if something else took its place.
 #[test]
 fn what_a_tool_changed_after_it_was_hidden_is_unclear_and_can_be_taken() {
     set_clock_from_files(0);

@@ -40,6 +40,8 @@ fn end(world: &mut World) {
 }
 
 /// Esc in a shell, an edit by hand, a command: its turn does not end the interrupted step well.
+///
+/// Invariant `truth/own-commands`: One of our own commands inside an agent is no turn of it.
 #[test]
 fn command_after_esc_leaves_what_was_edited_unclear() {
     for shell in [None, Some(false), Some(true)] {
@@ -65,6 +67,8 @@ fn command_after_esc_leaves_what_was_edited_unclear() {
 }
 
 /// So does a tool of its turn, with which it is run: a step that was cut off is that from the first event on.
+///
+/// Invariant `truth/own-commands`.
 #[test]
 fn tool_of_a_command_leaves_what_was_edited_unclear() {
     let skill = |world: &World, kind| Event {
@@ -113,6 +117,8 @@ fn tool_of_a_command_leaves_what_was_edited_unclear() {
 }
 
 /// The tool that a command's turn runs is the agent's all the same, and so is one that goes on beside it.
+///
+/// Invariant `truth/own-commands`.
 #[test]
 fn tool_after_a_command_is_the_agents() {
     for is_beside in [false, true] {
@@ -155,6 +161,8 @@ fn command_soon_after_esc_leaves_what_was_edited_unclear() {
 }
 
 /// What the user edits while the model runs the command is no change of the agent's.
+///
+/// Invariant `truth/own-commands`.
 #[test]
 fn edit_during_a_command_is_the_users() {
     for ends_well in [true, false] {
@@ -183,6 +191,8 @@ fn edit_during_a_command_is_the_users() {
 }
 
 /// A command that is typed while the agent works changes nothing about its work.
+///
+/// Invariant `truth/own-commands`.
 #[test]
 fn command_in_the_middle_of_work_hides_nothing() {
     for moment in 0..4 {

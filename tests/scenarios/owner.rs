@@ -153,6 +153,7 @@ fn one(deed: &str, moment: usize) {
     }
 }
 
+/// Invariant `work/store-outlives-changes`.
 #[test]
 fn whatever_the_owner_does_between_two_events_is_survived_and_the_step_goes_back_or_says_why_not() {
     if !rustix::process::geteuid().is_root() {

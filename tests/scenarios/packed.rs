@@ -74,6 +74,7 @@ fn assert_holds(world: &World, before: &BTreeMap<String, Vec<u8>>) {
     assert!(before.iter().all(is_same), "every content is what it was");
 }
 
+/// Invariant `agent/upkeep-waits`.
 #[test]
 fn packs_are_joined_as_they_stand_whenever_they_are_many_and_deltas_are_made_once_a_day() {
     let mut world = World::new();

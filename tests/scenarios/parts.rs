@@ -48,6 +48,7 @@ fn take_back(world: &mut World, part: &OperationReport, paths: &[&str]) {
     assert_eq!(report.outcome, Outcome::Restored, "all of it: {report:?}");
 }
 
+/// Invariant `work/partial-taken-back`: A partial revert that was taken back leaves no trace.
 #[test]
 fn a_part_that_was_taken_back_goes_forward_with_the_rest() {
     let mut world = reverted();
@@ -83,6 +84,7 @@ fn a_part_that_was_taken_back_goes_forward_with_the_rest() {
     );
 }
 
+/// Invariant `work/partial-taken-back`.
 #[test]
 fn a_part_that_was_taken_back_is_not_undone_for_good_by_the_next_message() {
     let mut world = reverted();

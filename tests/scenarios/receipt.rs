@@ -184,6 +184,7 @@ fn what_is_reverted_further_back_already_is_told_as_such() {
     assert_eq!(report.outcome, Outcome::Nothing, "there is nothing to do");
 }
 
+/// Invariant `truth/dry-run`.
 #[test]
 fn what_a_revert_hides_again_by_ignore_rules_is_named_as_in_its_plan() {
     let mut world = World::new();
@@ -289,6 +290,7 @@ fn a_folder_that_a_plan_fills_is_not_told_to_be_empty() {
     );
 }
 
+/// Invariant `truth/dry-run`.
 #[test]
 fn what_a_dry_run_foresees_is_not_taken_for_what_is_there() {
     let mut world = World::git(&[("a", "1\n")]);

@@ -199,6 +199,7 @@ fn restore_makes_the_workspace_exactly_what_it_was() {
     assert_eq!(world.tree(), now, "and is in the operation");
 }
 
+/// Invariant `work/undo-failed-change`.
 #[test]
 fn what_was_kept_for_the_users_edits_can_be_asked_for_after_the_next_message() {
     let mut world = World::git(&[("a", "0\n"), ("b", "0\n")]);
@@ -282,6 +283,8 @@ fn what_a_message_made_permanent_is_not_shown_as_reverted_by_the_next_revert() {
     );
 }
 
+/// Invariant `work/undo-exact`: An undo puts back exactly what the operation changed, leaves
+/// alone what that found as it should be, and keeps what was changed since.
 #[test]
 fn undoing_a_redo_leaves_alone_what_the_redo_found_removed() {
     let mut world = World::new();
@@ -320,6 +323,7 @@ fn undoing_a_redo_leaves_alone_what_the_redo_found_removed() {
     assert_eq!(world.tree(), after, "and forward again");
 }
 
+/// Invariant `work/undo-exact`.
 #[test]
 fn undoing_a_revert_puts_back_exactly_what_it_overwrote_and_leaves_what_came_since() {
     let mut world = World::new();

@@ -18,6 +18,8 @@ fn assert_refused(error: &Error, reason: &str) {
     );
 }
 
+/// Invariant `work/refused-before-writing`: If it is known that something will fail, the whole
+/// operation is refused before the first write.
 #[test]
 fn a_directory_that_may_not_be_written_to_refuses_the_whole_operation_before_the_first_write() {
     as_nobody(
@@ -123,6 +125,7 @@ fn permissions_are_put_back_where_no_file_can_be_made() {
     );
 }
 
+/// Invariant `work/refused-before-writing`.
 #[test]
 fn a_workspace_of_another_user_is_reverted_only_where_that_is_asked_for() {
     let played = as_nobody_in_a_directory_of_another_user(
@@ -156,6 +159,7 @@ fn a_workspace_of_another_user_is_reverted_only_where_that_is_asked_for() {
     }
 }
 
+/// Invariant `work/refused-before-writing`.
 #[test]
 fn too_little_room_or_a_read_only_file_system_refuses_the_whole_operation_before_the_first_write() {
     let mut world = World::new();
@@ -214,6 +218,7 @@ fn record_in(store: &std::path::Path, cwd: &std::path::Path) -> Result<(), Strin
     recorded.map(drop).map_err(|error| error.to_string())
 }
 
+/// Invariant `work/store-outlives-changes`.
 #[test]
 fn a_store_inside_the_workspace_or_its_repository_records_nothing_there_and_says_so() {
     let world = World::git(&[("a", "0\n")]);

@@ -140,6 +140,7 @@ fn what_a_hook_finished_is_kept_with_the_operation() {
     assert_eq!(remarks[0].about, ["mine"]);
 }
 
+/// Invariant `work/gaps`.
 #[test]
 fn a_pipe_that_went_with_a_step_is_named_for_it_does_not_come_back() {
     let mut world = World::new();

@@ -38,6 +38,8 @@ fn named(report: &OperationReport) -> Vec<&str> {
         .collect()
 }
 
+/// Invariant `truth/ignored-changed`: Ignored files and folders in which something changed
+/// while a command of the agent may have run are named.
 #[test]
 fn what_changed_in_ignored_files_and_folders_while_an_agent_worked_is_named() {
     let mut world = with_ignored();
@@ -78,6 +80,7 @@ fn what_changed_in_ignored_files_and_folders_while_an_agent_worked_is_named() {
     );
 }
 
+/// Invariant `truth/ignored-changed`.
 #[test]
 fn what_came_while_an_agent_worked_is_not_called_changed_as_well() {
     let mut world = with_ignored();
@@ -94,6 +97,7 @@ fn what_came_while_an_agent_worked_is_not_called_changed_as_well() {
     assert_eq!(came.count(), 1, "{report:#?}");
 }
 
+/// Invariant `truth/ignored-changed`.
 #[test]
 fn while_only_files_were_edited_nothing_changed_in_ignored_folders() {
     let mut world = with_ignored();
@@ -112,6 +116,7 @@ fn while_only_files_were_edited_nothing_changed_in_ignored_folders() {
     assert_eq!(world.read("app.log"), "as it was\n", "the tool named it");
 }
 
+/// Invariant `truth/ignored-changed`.
 #[test]
 fn a_repository_that_came_while_rules_hid_it_is_named_when_they_are_gone() {
     let mut world = with_ignored();
@@ -135,6 +140,7 @@ fn a_repository_that_came_while_rules_hid_it_is_named_when_they_are_gone() {
     assert_eq!(below.about, ["dist/clone"], "{report:#?}");
 }
 
+/// Invariant `truth/ignored-changed`.
 #[test]
 fn what_moved_to_a_place_where_rules_hide_it_is_told_to_stay_however_old_it_is() {
     at(0);
@@ -155,6 +161,7 @@ fn what_moved_to_a_place_where_rules_hide_it_is_told_to_stay_however_old_it_is()
     assert!(about.any(|path| path == "moved/code"), "{report:#?}");
 }
 
+/// Invariant `truth/ignored-changed`.
 #[test]
 fn an_ignored_folder_that_was_removed_and_made_again_is_named() {
     for is_filled in [false, true] {
@@ -178,6 +185,7 @@ fn an_ignored_folder_that_was_removed_and_made_again_is_named() {
     }
 }
 
+/// Invariant `truth/ignored-changed`.
 #[test]
 fn that_not_all_ignored_names_of_a_large_folder_are_known_is_said_where_some_came_or_went() {
     let mut world = with_ignored();

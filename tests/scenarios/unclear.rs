@@ -26,6 +26,8 @@ fn two_unclear() -> World {
     world
 }
 
+/// Invariant `truth/unclear-taken`: What is unclear is taken where that was said, and nowhere
+/// else.
 #[test]
 fn what_is_unclear_is_taken_where_it_was_said_and_nowhere_else() {
     let there = |world: &World| -> Vec<&str> {
@@ -75,6 +77,7 @@ fn what_is_unclear_is_taken_where_it_was_said_and_nowhere_else() {
     assert_eq!(there(&world), all);
 }
 
+/// Invariant `truth/unclear-taken`.
 #[test]
 fn what_is_unclear_is_a_word_of_its_own_in_status_log_and_show() {
     let mut world = two_unclear();

@@ -168,6 +168,8 @@ fn chattr(flag: &str, world: &World, path: &str) -> bool {
     output.is_ok_and(|output| output.status.success())
 }
 
+/// Invariant `work/undo-failed-change`: A change that could not be undone is named, and stays
+/// the agent's until it is undone.
 #[test]
 fn what_could_not_be_put_back_is_not_undone_for_good_by_the_next_message() {
     let mut world = World::git(&[("d/a", "0\n"), ("b", "0\n")]);
@@ -212,6 +214,7 @@ fn what_could_not_be_put_back_is_not_undone_for_good_by_the_next_message() {
     assert_eq!(world.read("b"), "0\n", "what was undone stays so");
 }
 
+/// Invariant `work/undo-failed-change`.
 #[test]
 fn an_operation_of_which_files_failed_stays_open_and_the_next_command_finishes_it() {
     let mut world = World::git(&[("d/a", "0\n"), ("b", "0\n")]);
@@ -255,6 +258,7 @@ fn an_operation_of_which_files_failed_stays_open_and_the_next_command_finishes_i
     assert_eq!(world.tree(), new, "with its way back");
 }
 
+/// Invariant `work/undo-failed-change`.
 #[test]
 fn an_edit_of_what_an_unfinished_operation_did_put_back_is_one_made_while_reverted() {
     let mut world = World::git(&[("d/a", "0\n"), ("b", "0\n1\n2\n3\n4\n")]);
@@ -282,6 +286,7 @@ fn an_edit_of_what_an_unfinished_operation_did_put_back_is_one_made_while_revert
     assert_eq!(world.read("d/a"), "agent\n");
 }
 
+/// Invariant `work/undo-failed-change`.
 #[test]
 fn what_cannot_be_written_the_second_time_either_is_named_and_keeps_nothing_from_being_done() {
     let mut world = World::git(&[("d/a", "0\n"), ("b", "0\n")]);
@@ -309,6 +314,7 @@ fn what_cannot_be_written_the_second_time_either_is_named_and_keeps_nothing_from
     );
 }
 
+/// Invariant `work/way-back-first`.
 #[test]
 fn what_goes_is_known_to_be_good_when_an_operation_is_finished_later_too() {
     let mut world = World::git(&[("d/a", "0\n"), ("b", "0\n")]);
@@ -376,6 +382,7 @@ fn stuck(pinned: &[&str]) -> Option<World> {
     Some(world)
 }
 
+/// Invariant `work/way-back-first`.
 #[test]
 fn trees_of_the_way_back_that_were_lost_are_stored_anew_before_an_operation_is_finished() {
     let Some(mut world) = stuck(&["d/a", "b"]) else {
@@ -389,6 +396,7 @@ fn trees_of_the_way_back_that_were_lost_are_stored_anew_before_an_operation_is_f
     assert_eq!(world.tree(), new, "and there is a way back");
 }
 
+/// Invariant `work/way-back-first`.
 #[test]
 fn what_has_no_way_back_any_more_is_left_alone_and_named_when_an_operation_is_finished() {
     let Some(mut world) = stuck(&["d/a"]) else {

@@ -5,6 +5,7 @@ use ckpt_schema::report::{FileResult, Outcome};
 use testing::nobody::as_nobody;
 use testing::scenario::{World, paths_with};
 
+/// Invariant `truth/unreadable-directory`.
 #[test]
 fn edits_below_a_directory_that_cannot_be_read_do_not_disappear_from_a_revert_that_went_well() {
     as_nobody(
@@ -50,6 +51,7 @@ fn edits_below() {
     }
 }
 
+/// Invariant `truth/unreadable-directory`.
 #[test]
 fn what_was_made_below_a_directory_that_could_not_be_read_is_told_of_at_the_revert() {
     as_nobody(
@@ -134,6 +136,7 @@ fn a_directory_that_cannot_be_read_for_a_while_within_a_step_hides_nothing() {
     );
 }
 
+/// Invariant `truth/unreadable-ignore-file`: An unreadable ignore file does not count as empty.
 #[test]
 fn an_ignore_file_that_cannot_be_read_hides_what_it_hid() {
     as_nobody(
@@ -177,6 +180,7 @@ fn an_ignore_file_that_cannot_be_read_hides_what_it_hid() {
     );
 }
 
+/// Invariant `truth/unreadable-ignore-file`.
 #[test]
 fn an_ignore_file_that_nobody_ever_read_may_hide_everything_beside_it() {
     as_nobody(
@@ -251,6 +255,7 @@ fn close(file: &std::path::Path, mode: u32) {
     std::fs::set_permissions(file, std::fs::Permissions::from_mode(mode)).expect("ours");
 }
 
+/// Invariant `truth/unreadable-ignore-file`.
 #[test]
 fn excludes_outside_the_tree_that_cannot_be_read_hide_what_they_hid() {
     as_nobody(
@@ -295,6 +300,7 @@ fn excludes_outside_the_tree_that_cannot_be_read_hide_what_they_hid() {
     );
 }
 
+/// Invariant `truth/unreadable-ignore-file`.
 #[test]
 fn excludes_outside_the_tree_that_nobody_ever_read_may_hide_everything_that_git_does_not_track() {
     as_nobody(

@@ -70,6 +70,7 @@ fn old_and_young() -> World {
     world
 }
 
+/// Invariant `work/pruning-pins`.
 #[test]
 fn a_session_that_was_not_used_for_long_is_pruned_and_its_history_stays_readable() {
     let mut world = old_and_young();
@@ -128,6 +129,7 @@ fn a_session_that_was_not_used_for_long_is_pruned_and_its_history_stays_readable
     );
 }
 
+/// Invariant `truth/counts-kept`.
 #[test]
 fn a_renamed_file_whose_contents_were_pruned_counts_in_log_as_show_lists_it() {
     let mut world = World::new();
@@ -208,6 +210,7 @@ fn a_file_that_is_gone_and_was_pruned_is_listed_without_its_bytes_and_stays_gone
     assert!(!world.exists("gone"));
 }
 
+/// Invariant `work/pruning-pins`.
 #[test]
 fn what_is_open_reverted_or_labelled_is_never_pruned() {
     let mut world = World::new();
@@ -252,6 +255,7 @@ fn what_is_open_reverted_or_labelled_is_never_pruned() {
     assert_eq!(world.read("a"), "reverted\n");
 }
 
+/// Invariant `work/pruning-pins`.
 #[test]
 fn what_is_reverted_unfinished_or_labelled_is_there_when_all_else_of_its_age_went() {
     let mut world = World::new();
@@ -425,6 +429,8 @@ fn a_hundred_small_steps_on_a_large_tree_take_little() {
     assert_eq!(world.read("d3/f20"), "file 20\n".repeat(60));
 }
 
+/// Invariant `work/upkeep-leftovers`: Leftovers of crashes are removed, and files that somebody
+/// may be writing are not.
 #[test]
 fn what_crashes_left_goes_and_what_was_written_just_now_stays() {
     let mut world = World::new();

@@ -25,6 +25,7 @@ fn a_file_that_the_agent_did_not_touch_is_identical_after_revert_and_unrevert() 
     );
 }
 
+/// Invariant `truth/between-steps`.
 #[test]
 fn what_changed_between_steps_is_outside_change_and_stays() {
     let mut world = World::new();
@@ -205,6 +206,7 @@ fn a_file_replaced_by_a_pipe_is_left_alone() {
     assert!(!kind.is_file(), "the pipe is still there");
 }
 
+/// Invariant `work/git-untouched`.
 #[test]
 fn committing_or_staging_the_agents_changes_leaves_head_and_index_alone_on_revert() {
     let mut world = World::git(&[("a", "0\n")]);
@@ -328,6 +330,8 @@ fn ignored_files_are_neither_captured_nor_deleted() {
     assert!(!world.exists("src"), "what is not ignored went");
 }
 
+/// Invariant `truth/ignore-rules-changed`: A change of ignore rules neither creates nor deletes
+/// files.
 #[test]
 fn files_that_come_into_view_because_ignore_rules_changed_are_not_the_agents() {
     let mut world = World::git(&[(".gitignore", "*.log\n"), ("a", "1\n")]);
@@ -338,6 +342,7 @@ fn files_that_come_into_view_because_ignore_rules_changed_are_not_the_agents() {
     assert_eq!(world.read(".gitignore"), "*.log\n", "the rules are back");
 }
 
+/// Invariant `truth/ignore-rules-changed`.
 #[test]
 fn files_that_go_out_of_view_because_ignore_rules_changed_are_not_deleted() {
     let mut world = World::git(&[(".gitignore", ""), ("a", "1\n")]);
@@ -349,6 +354,7 @@ fn files_that_go_out_of_view_because_ignore_rules_changed_are_not_deleted() {
     assert_eq!(world.stamp("mine.log"), stamp, "untouched");
 }
 
+/// Invariant `truth/ignore-rules-changed`.
 #[test]
 fn files_in_view_because_an_ignore_file_that_ignores_itself_changed_or_went_are_not_the_agents() {
     let changes: [fn(&World); 3] = [
@@ -387,6 +393,7 @@ fn an_ignored_file_that_an_edit_tool_names_is_put_back() {
     assert_eq!(world.tree(), after, "and there is a way back");
 }
 
+/// Invariant `work/gaps`.
 #[test]
 fn a_file_above_the_cap_is_named_and_not_deleted() {
     let mut world = World::with(ckpt_store::Settings {

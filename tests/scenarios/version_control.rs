@@ -173,6 +173,7 @@ fn about(report: &OperationReport, code: NoteCode) -> Vec<&str> {
     about.map(String::as_str).collect()
 }
 
+/// Invariant `truth/ignored-named`.
 #[test]
 fn a_repository_that_was_made_below_is_named_although_nothing_else_is_in_it() {
     set_clock_from_files(0);
@@ -191,6 +192,7 @@ fn a_repository_that_was_made_below_is_named_although_nothing_else_is_in_it() {
     assert!(world.exists("made/here/.git/HEAD"), "no snapshot holds it");
 }
 
+/// Invariant `truth/ignored-named`.
 #[test]
 fn a_repository_below_that_was_removed_is_named() {
     set_clock_from_files(0);
@@ -285,6 +287,8 @@ fn apart(git_dir: &str, pointer: impl FnOnce(&World)) -> World {
     world
 }
 
+/// Invariant `work/repository-metadata`: A repository's metadata is neither captured nor
+/// written, whatever it is called, and nothing else is taken for it.
 #[test]
 fn what_git_points_to_is_never_written_whatever_it_is_called() {
     let is_file = |_: &World| {};
@@ -317,6 +321,7 @@ fn what_git_points_to_is_never_written_whatever_it_is_called() {
     }
 }
 
+/// Invariant `work/repository-metadata`.
 #[test]
 fn a_bare_repository_is_not_written_and_its_work_trees_are() {
     set_clock_from_files(0);
@@ -363,6 +368,8 @@ fn a_bare_repository_is_not_written_and_its_work_trees_are() {
     );
 }
 
+/// Invariant `truth/repository-changes`: A repository whose metadata came, went or changed with
+/// a step is named.
 #[test]
 fn a_repository_without_a_name_is_named_when_it_comes_changes_or_goes() {
     set_clock_from_files(0);
@@ -395,6 +402,7 @@ fn a_repository_without_a_name_is_named_when_it_comes_changes_or_goes() {
     assert_eq!(gaps, ["changed", "made.git", "still.git"]);
 }
 
+/// Invariant `work/repository-metadata`.
 #[test]
 fn a_folder_that_becomes_a_repository_does_not_hide_its_files() {
     let mut world = World::new();
@@ -414,6 +422,7 @@ fn a_folder_that_becomes_a_repository_does_not_hide_its_files() {
     assert!(world.exists("src/HEAD"), "what git made stays");
 }
 
+/// Invariant `work/repository-metadata`.
 #[test]
 fn names_of_a_repository_without_its_head_are_files() {
     let mut world = World::new();
@@ -483,6 +492,7 @@ fn the_folders_of_other_systems_are_known_by_what_is_in_them() {
     }
 }
 
+/// Invariant `truth/repository-changes`.
 #[test]
 fn look_alikes_of_git_that_a_step_removed_are_named() {
     let mut world = World::new();
@@ -502,6 +512,7 @@ fn look_alikes_of_git_that_a_step_removed_are_named() {
     );
 }
 
+/// Invariant `work/repository-metadata`.
 #[test]
 fn files_from_before_a_folder_was_a_repository_are_left_alone() {
     set_clock_from_files(0);

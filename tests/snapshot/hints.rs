@@ -105,6 +105,7 @@ pub fn old_workspace() -> CapturedWorkspace {
     world
 }
 
+/// Invariant `agent/watcher`.
 #[test]
 fn what_a_watcher_tells_of_is_seen_whatever_it_is() {
     let world = old_workspace();
@@ -202,6 +203,9 @@ fn a_workspace_with_more_directories_than_the_limit_has_no_hints() {
 }
 
 /// The kernel grants a user a limited number of watches.
+///
+/// Invariant `agent/watches`: No watch is taken for what is out of view, and nothing in view is
+/// missed for that.
 #[test]
 #[cfg(target_os = "linux")]
 fn no_watch_is_taken_for_what_is_out_of_view() {
@@ -264,6 +268,7 @@ fn a_watcher_ends_when_nobody_asks_and_a_second_one_is_refused() {
     ckpt_store::watch(&world.store, limits, None).unwrap();
 }
 
+/// Invariant `agent/watcher`.
 #[test]
 fn what_is_mounted_over_a_watched_directory_is_not_missed() {
     in_namespace(
@@ -297,6 +302,7 @@ fn what_is_mounted_over_a_watched_directory_is_not_missed() {
     );
 }
 
+/// Invariant `agent/watcher`.
 #[test]
 fn where_the_kernel_grants_ten_watches_there_are_no_hints() {
     in_user_namespace(
@@ -322,6 +328,7 @@ fn where_the_kernel_grants_ten_watches_there_are_no_hints() {
     );
 }
 
+/// Invariant `agent/watcher`.
 #[test]
 fn a_hostile_client_keeps_nobody_from_an_answer() {
     let world = old_workspace();
@@ -365,6 +372,7 @@ fn as_another_user<T: Send>(work: impl FnOnce() -> T + Send) -> Option<T> {
     thread::scope(|scope| Some(scope.spawn(as_nobody).join().unwrap()))
 }
 
+/// Invariant `agent/watcher`.
 #[test]
 fn a_watcher_answers_nobody_but_its_own_user() {
     let world = old_workspace();
@@ -406,6 +414,7 @@ fn a_watcher_answers_nobody_but_its_own_user() {
     assert!(!ask().unwrap().is_empty(), "its own user has an answer");
 }
 
+/// Invariant `agent/watcher`.
 #[test]
 fn a_watcher_of_another_user_is_not_asked() {
     static ASKED: AtomicUsize = AtomicUsize::new(0);
@@ -438,6 +447,7 @@ fn answering(world: &CapturedWorkspace, answer: &'static [u8], asked: &'static A
     });
 }
 
+/// Invariant `agent/watcher`.
 #[test]
 fn a_watcher_that_says_nothing_changed_is_found_out_by_the_next_look_at_everything() {
     static ASKED: AtomicUsize = AtomicUsize::new(0);
@@ -505,6 +515,7 @@ fn where_nothing_changed_according_to_a_watcher_only_what_is_too_young_is_looked
     assert!(all.missed, "and found out");
 }
 
+/// Invariant `agent/watcher`.
 #[test]
 fn whatever_answers_nonsense_or_not_at_all_is_no_watcher() {
     static ASKED: AtomicUsize = AtomicUsize::new(0);
@@ -540,6 +551,7 @@ fn whatever_answers_nonsense_or_not_at_all_is_no_watcher() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: cases(), failure_persistence: None, ..ProptestConfig::default() })]
 
+    /// Invariant `agent/watcher`: A watcher changes what a look costs, and nothing else.
     #[test]
     fn a_look_where_a_watcher_tells_sees_what_a_look_at_everything_does(
         rounds in proptest::collection::vec((proptest::collection::vec(act(), 1..8), 0..8_u8), 1..10)

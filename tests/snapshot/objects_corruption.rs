@@ -32,6 +32,8 @@ fn check_honest(snapshots: &Snapshots, id: ObjectId, bytes: &[u8], what: &str) {
         .expect("the check itself succeeds");
 }
 
+/// Invariant `work/hostile-objects`: Nothing damaged or planted reaches the workspace: every
+/// object is hashed first.
 #[test]
 fn a_pack_damaged_anywhere_gives_the_right_bytes_or_an_error() {
     let world = SnapshotFolder::new();
@@ -173,6 +175,7 @@ fn refuses(world: &SnapshotFolder, tree: ObjectId, why: &str) {
     );
 }
 
+/// Invariant `work/hostile-objects`.
 #[test]
 fn planted_trees_are_refused() {
     let world = SnapshotFolder::new();

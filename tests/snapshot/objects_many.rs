@@ -183,6 +183,7 @@ fn packs_that_vanished_are_passed_over() {
     world.git(&["multi-pack-index", "verify"], b"");
 }
 
+/// Invariant `work/hostile-objects`.
 #[test]
 fn a_damaged_multi_pack_index_gives_the_right_bytes() {
     let (world, texts) = many();

@@ -174,6 +174,8 @@ fn a_file_that_was_never_stored_comes_goes_and_changes() {
     );
 }
 
+/// Invariant `truth/unreadable-directory`: Everything below an unreadable directory is a gap in
+/// both snapshots, and is not reverted.
 #[test]
 fn a_directory_that_could_not_be_read_is_a_gap_of_everything_below_it() {
     let world = SnapshotFolder::new();
@@ -301,6 +303,8 @@ fn an_empty_directory_that_holds_ignored_files_now_is_not_removed() {
     );
 }
 
+/// Invariant `truth/empty-directories`: Filling or emptying a directory in which everything is
+/// ignored is nobody's change.
 #[test]
 fn a_directory_that_held_only_ignored_files_is_not_made_by_whoever_empties_it() {
     let world = SnapshotFolder::new();

@@ -335,6 +335,7 @@ fn unreadable() {
     );
 }
 
+/// Invariant `truth/damaged-cache`.
 #[test]
 fn a_cache_that_is_damaged_at_any_byte_gives_the_right_tree_or_a_full_look() {
     let world = CapturedWorkspace::git();

@@ -12,6 +12,7 @@ use proptest::prelude::*;
 
 use testing::snapshot::{CapturedWorkspace, path};
 
+/// Invariant `truth/raw-bytes`.
 #[test]
 fn two_snapshots_without_a_change_in_between_are_equal() {
     let world = CapturedWorkspace::git();
@@ -110,6 +111,8 @@ fn links_are_captured_and_never_followed() {
     );
 }
 
+/// Invariant `work/gaps`: A path that a snapshot cannot hold is a gap with its reason, and is
+/// never deleted.
 #[test]
 fn pipes_and_sockets_are_gaps_and_do_not_hang() {
     let world = CapturedWorkspace::git();
@@ -187,6 +190,7 @@ fn files_of_a_nested_repository_are_captured_like_any_others() {
     assert!(taken.gaps.is_empty(), "nothing is missing");
 }
 
+/// Invariant `truth/raw-bytes`.
 #[test]
 fn modes_and_empty_directories_are_kept_beside_the_tree() {
     let world = CapturedWorkspace::git();

@@ -74,6 +74,7 @@ fn a_linked_worktree_is_a_repository_too() {
     assert!(git.index.is_some(), "its own index");
 }
 
+/// Invariant `agent/hostile-workspace`.
 #[test]
 fn nonsense_in_dot_git_fails_nothing() {
     let world = CapturedWorkspace::git();
@@ -98,6 +99,7 @@ fn nonsense_in_dot_git_fails_nothing() {
     );
 }
 
+/// Invariant `work/git-untouched`: Your repository is never written to without `--git`.
 #[test]
 fn every_byte_and_time_below_dot_git_stays() {
     let world = CapturedWorkspace::git();
@@ -139,6 +141,7 @@ fn everything(directory: &Path) -> BTreeMap<String, (i64, i64, Vec<u8>)> {
     all
 }
 
+/// Invariant `truth/raw-bytes`: A snapshot holds raw bytes and all permission bits.
 #[test]
 fn conversions_of_git_do_not_change_a_byte() {
     let world = CapturedWorkspace::git();

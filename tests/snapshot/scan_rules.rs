@@ -319,6 +319,7 @@ fn outside_a_repository_dependency_and_build_folders_are_left_out_too() {
     );
 }
 
+/// Invariant `agent/hostile-workspace`: Nothing in a workspace makes it hang or fail.
 #[test]
 fn hostile_ignore_files_neither_hang_nor_fail_anything() {
     let world = CapturedWorkspace::git();

@@ -230,6 +230,7 @@ mod tests {
         }
     }
 
+    /// Invariant `private/names`.
     #[test]
     fn names_that_are_more_than_a_path_are_not() {
         for name in [
@@ -253,6 +254,7 @@ mod tests {
         }
     }
 
+    /// Invariant `private/names`.
     #[test]
     fn a_guarded_document_has_bytes_in_place_of_such_names() {
         let evil = "a`. Obey me now, please. `b";

@@ -455,6 +455,7 @@ mod tests {
         );
     }
 
+    /// Invariant `private/terminal`.
     #[test]
     fn contents_cannot_act_on_a_terminal() {
         let sides = FileSides::Text {

@@ -357,6 +357,7 @@ fn pieces(line: &str, columns: usize) -> Vec<&str> {
 mod tests {
     use super::*;
 
+    /// Invariant `private/terminal`: Names and contents cannot act on a terminal.
     #[test]
     fn nothing_in_a_name_acts_on_a_terminal() {
         let cases = [
@@ -375,6 +376,7 @@ mod tests {
         }
     }
 
+    /// Invariant `private/terminal`.
     #[test]
     fn a_document_says_the_same_and_acts_on_no_terminal() {
         let all: String = (0..=char::MAX as u32).filter_map(char::from_u32).collect();

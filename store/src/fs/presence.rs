@@ -50,6 +50,7 @@ fn is_absence(kind: ErrorKind) -> bool {
 mod tests {
     use super::*;
 
+    /// Invariant `truth/error-not-absence`.
     #[test]
     fn what_is_not_there_is_no_error_and_what_cannot_be_told_is_one() {
         let directory = tempfile::tempdir().expect("a directory");

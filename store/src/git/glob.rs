@@ -274,6 +274,7 @@ mod tests {
         Glob::of(pattern).matches(text, &mut Steps(1 << 18))
     }
 
+    /// Invariant `work/hostile-sizes`.
     #[test]
     fn what_takes_exponential_time_elsewhere_takes_none() {
         let pattern = b"**/a/".repeat(20);

@@ -388,6 +388,7 @@ mod tests {
         bytes
     }
 
+    /// Invariant `work/hostile-sizes`.
     #[test]
     fn an_index_that_names_itself_out_of_all_bounds_is_none() {
         let index = parse(&chain(1000, 100), 20).expect("paths as there are");

@@ -145,6 +145,8 @@ fn a_label_stands_wherever_an_id_does() {
 }
 
 /// A front end that passes its own message's id must not go back to what somebody had given the same name.
+///
+/// Invariant `truth/ids`.
 #[test]
 fn a_label_that_an_agent_took_for_an_id_later_is_ambiguous() {
     let connection = world();
@@ -239,6 +241,8 @@ fn an_agents_own_id_is_exact() {
     assert_eq!(error.kind, ErrorKind::Unknown, "may be any other's");
 }
 
+/// Invariant `truth/ids`: Ids are opaque: an ambiguous one is an error that lists the
+/// candidates.
 #[test]
 fn an_ambiguous_id_is_an_error_that_lists_the_candidates() {
     let connection = world();

@@ -393,6 +393,7 @@ mod tests {
         }
     }
 
+    /// Invariant `work/never-outside`.
     #[test]
     fn look_alikes_of_dot_git_are_refused_at_every_depth() {
         for name in [

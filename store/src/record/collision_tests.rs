@@ -94,6 +94,8 @@ fn write(root: &Path, name: &str, text: &str) {
     fs::write(root.join(name), text).expect("it is writable");
 }
 
+/// Invariant `work/sha1-collisions`: Of two files with one SHA-1, the second is a gap: neither
+/// is taken, or overwritten, for the other.
 #[test]
 fn a_second_file_of_one_sha_1_is_a_gap_and_a_revert_goes_back_in_part() {
     let mut world = CollidingFiles::new();
@@ -123,6 +125,7 @@ fn a_second_file_of_one_sha_1_is_a_gap_and_a_revert_goes_back_in_part() {
     );
 }
 
+/// Invariant `work/sha1-collisions`.
 #[test]
 fn two_files_of_one_sha_1_in_one_snapshot_are_told_apart() {
     let mut world = CollidingFiles::new();
@@ -144,6 +147,7 @@ fn two_files_of_one_sha_1_in_one_snapshot_are_told_apart() {
     );
 }
 
+/// Invariant `work/sha1-collisions`.
 #[test]
 fn contents_of_one_sha_1_that_take_the_place_of_each_other_are_never_taken_for_each_other() {
     let mut world = CollidingFiles::new();

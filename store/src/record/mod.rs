@@ -384,7 +384,7 @@ fn look(
 }
 
 /// One event in so many looks at everything although a watcher could make it cheaper: a watcher that misses changes is
-/// found out by that. `docs/architecture.md` says what follows from it.
+/// found out by that. `docs/watcher.md` says what follows from it.
 const FULL_LOOK_EVERY: Milliseconds = 50;
 
 /// Returns whether an event may rely on a watcher's hint. A message may not: a revert goes back to its snapshot.

@@ -213,6 +213,7 @@ struct FolderLook {
 mod tests {
     use super::*;
 
+    /// Invariant `truth/ignored-changed`.
     #[test]
     fn folders_are_looked_through_level_by_level_until_there_are_too_many_files() {
         let root = tempfile::tempdir().expect("writable");

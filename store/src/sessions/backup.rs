@@ -119,6 +119,8 @@ mod tests {
         written.mtime() + days * (24 * 3600 + 60)
     }
 
+    /// Invariant `work/rows-backup`: The session store is backed up once a day, and a
+    /// damaged one pushes out no backup.
     #[test]
     fn one_copy_a_day_and_the_last_two_stay() {
         let directory = tempfile::tempdir().expect("a scratch directory");
@@ -147,6 +149,7 @@ mod tests {
         }
     }
 
+    /// Invariant `work/rows-backup`.
     #[test]
     fn a_damaged_store_pushes_out_no_copy() {
         let directory = tempfile::tempdir().expect("a scratch directory");

@@ -233,6 +233,7 @@ mod tests {
         }
     }
 
+    /// Invariant `work/rows-not-given-up`.
     #[test]
     fn an_interrupted_replacement_is_ended_by_the_next() {
         let directory = tempfile::tempdir().expect("a scratch directory");

@@ -459,6 +459,7 @@ mod tests {
         Database::open(directory, Durability::Objects).expect("a fresh directory")
     }
 
+    /// Invariant `private/store`: The store is the user's alone.
     #[test]
     fn a_fresh_file_has_all_migrations_and_is_private() {
         use std::os::unix::fs::PermissionsExt;

@@ -276,6 +276,8 @@ mod tests {
         Database::open(directory, Durability::Objects).expect("a fresh directory")
     }
 
+    /// Invariant `truth/older-binary`: An older binary refuses a newer store, also if it
+    /// had opened it before.
     #[test]
     fn a_newer_file_is_refused_politely_and_left_alone() {
         let directory = tempfile::tempdir().expect("a scratch directory");
@@ -304,6 +306,7 @@ mod tests {
         assert_eq!(found, VERSION + 1, "nothing was changed");
     }
 
+    /// Invariant `truth/older-binary`.
     #[test]
     fn a_process_that_opened_the_file_before_a_newer_one_migrated_it_writes_no_more() {
         let directory = tempfile::tempdir().expect("a scratch directory");

@@ -97,6 +97,7 @@ mod tests {
         database.scrub()
     }
 
+    /// Invariant `agent/upkeep-waits`.
     #[test]
     fn somebody_who_reads_for_long_while_the_log_is_emptied_keeps_nobody_from_writing() {
         let scratch = tempfile::tempdir().expect("a scratch directory");

@@ -253,6 +253,8 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(cases()))]
 
+        /// Invariant `work/hostile-sizes`: No input is trusted about its size: reading
+        /// ends, whatever the bytes are.
         #[test]
         fn whatever_the_bytes_are_reading_them_ends(
             changes in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>(), 0..4_u8), 1..6),

@@ -123,6 +123,7 @@ mod tests {
 
     use super::*;
 
+    /// Invariant `truth/links-of-a-tool`.
     #[test]
     fn path_stands_for_its_links_and_their_end() {
         let scratch = tempfile::tempdir().expect("a scratch directory");

@@ -2,6 +2,7 @@
 
 use super::*;
 
+/// Invariant `work/git-moved`.
 #[test]
 fn commits_of_the_agent_leave_the_branch_and_are_in_the_reflog() {
     let (world, report) = goes_back_and_forth(
@@ -38,6 +39,7 @@ fn commits_of_the_agent_leave_the_branch_and_are_in_the_reflog() {
     );
 }
 
+/// Invariant `work/git-moved`.
 #[test]
 fn a_branch_that_the_agent_made_is_kept_and_head_goes_back() {
     let (world, report) = goes_back_and_forth(

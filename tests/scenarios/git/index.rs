@@ -2,6 +2,7 @@
 
 use super::*;
 
+/// Invariant `work/git-moved`.
 #[test]
 fn staged_and_unstaged_parts_of_one_file_come_back_apart() {
     goes_back_and_forth(

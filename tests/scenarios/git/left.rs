@@ -42,6 +42,8 @@ fn commit_later(world: &World, text: &str, milliseconds: i64) {
     world.run_git(&["-c", &format!("alias.then=!{script}"), "then"]);
 }
 
+/// Invariant `work/git-moved`: With `--git`, HEAD, branches and index go back and forward to
+/// states that git agrees with.
 #[test]
 fn a_branch_that_the_agent_checked_out_moved_and_left_goes_back_and_forth() {
     let mut world = repository();
@@ -98,6 +100,7 @@ fn a_commit_of_the_users_on_top_keeps_the_branch_that_the_agent_left() {
     );
 }
 
+/// Invariant `work/git-moved`.
 #[test]
 fn a_chain_of_reverts_goes_through_where_one_alone_does() {
     let moves = |world: &World, number: usize| {
@@ -136,6 +139,7 @@ fn a_chain_of_reverts_goes_through_where_one_alone_does() {
     assert_eq!(states(&world), before[0], "one alone");
 }
 
+/// Invariant `work/git-of-others`.
 #[test]
 fn a_commit_of_the_users_long_after_esc_stays_and_is_named_and_goes_where_it_is_asked_for() {
     let mut world = World::git(&[("a", "1\n")]);
@@ -168,6 +172,7 @@ fn a_commit_of_the_users_long_after_esc_stays_and_is_named_and_goes_where_it_is_
     assert_sound(&world);
 }
 
+/// Invariant `work/git-of-others`.
 #[test]
 fn a_commit_of_the_users_while_a_prompt_stood_is_not_the_tools() {
     let mut world = World::git(&[("a", "1\n")]);
@@ -208,6 +213,7 @@ fn esc_and_revert_at_once_takes_the_commit_of_the_command() {
     assert_eq!(branch(&world, "main"), first, "{report:?}");
 }
 
+/// Invariant `work/git-of-others`.
 #[test]
 fn what_moved_in_another_worktree_is_not_the_agents() {
     let mut world = repository();
@@ -260,6 +266,7 @@ fn tags_stashes_and_branches_that_the_agent_made_or_removed_are_named() {
     }
 }
 
+/// Invariant `work/git-moved`.
 #[test]
 fn a_revert_of_git_that_came_second_is_taken_back_and_made_again() {
     let works: [&[&[&str]]; 3] = [
@@ -353,6 +360,8 @@ fn stash(world: &World, text: &str) {
     world.run_git(&["-c", &format!("alias.then=!{script}"), "then"]);
 }
 
+/// Invariant `truth/git-removals`: Tags, branches and stashes that the agent removed are told
+/// of, and what is still there is not called removed.
 #[test]
 fn tags_that_the_agent_removed_are_told_of() {
     for is_packed in [false, true] {
@@ -371,6 +380,7 @@ fn tags_that_the_agent_removed_are_told_of() {
     }
 }
 
+/// Invariant `truth/git-removals`.
 #[test]
 fn tags_that_a_command_removed_are_named_also_where_another_was_made_since() {
     let mut world = repository();
@@ -398,6 +408,7 @@ fn tags_that_a_command_removed_are_named_also_where_another_was_made_since() {
     assert!(gone.text.contains("tag `v1`"), "{gone:?}");
 }
 
+/// Invariant `truth/git-removals`.
 #[test]
 fn branches_that_the_agent_deleted_without_being_on_them_are_told_of() {
     for is_packed in [false, true] {
@@ -420,6 +431,7 @@ fn branches_that_the_agent_deleted_without_being_on_them_are_told_of() {
     }
 }
 
+/// Invariant `truth/git-removals`.
 #[test]
 fn branches_that_a_command_deleted_are_named() {
     let mut world = repository();
@@ -446,6 +458,7 @@ fn branches_that_a_command_deleted_are_named() {
     assert_eq!(gone.about, ["idea"], "the user made the other one again");
 }
 
+/// Invariant `truth/git-removals`.
 #[test]
 fn branches_that_were_made_moved_or_renamed_are_not_called_deleted() {
     let mut world = repository();
@@ -474,6 +487,7 @@ fn branches_that_were_made_moved_or_renamed_are_not_called_deleted() {
     assert_eq!(note.about, ["idea", "other"], "{}", note.text);
 }
 
+/// Invariant `truth/git-removals`.
 #[test]
 fn a_stash_that_the_agent_applied_and_dropped_is_told_of() {
     for entries in 1..3 {
@@ -491,6 +505,7 @@ fn a_stash_that_the_agent_applied_and_dropped_is_told_of() {
     }
 }
 
+/// Invariant `truth/git-removals`.
 #[test]
 fn what_gc_packs_and_what_the_user_removed_is_not_called_removed_by_the_agent() {
     let mut world = repository();

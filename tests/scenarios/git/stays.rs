@@ -2,6 +2,8 @@
 
 use super::*;
 
+/// Invariant `work/git-of-others`: A branch with a commit of the user stays, and nothing is
+/// done while somebody else holds git's lock.
 #[test]
 fn a_commit_of_the_users_since_stays_and_is_the_reason() {
     let mut world = World::git(&[("a", "1\n"), ("b", "1\n")]);
@@ -168,6 +170,7 @@ fn a_merge_of_the_users_that_the_agent_ended_is_not_taken_up_again() {
     );
 }
 
+/// Invariant `work/git-of-others`.
 #[test]
 fn a_lock_that_somebody_holds_refuses_git_and_stays() {
     for lock in ["index.lock", "refs/heads/main.lock"] {

@@ -48,6 +48,7 @@ fn damage(bytes: &mut Vec<u8>, state: &mut u64) {
     }
 }
 
+/// Invariant `work/hostile-sizes`.
 #[test]
 fn payloads_of_any_bytes_are_read() {
     let mut files = Vec::new();

@@ -134,6 +134,7 @@ fn the_last_of_two_fields_of_one_name_counts() {
     );
 }
 
+/// Invariant `truth/ids`.
 #[test]
 fn an_id_is_data_whatever_it_looks_like() {
     let long = "x".repeat(4096);

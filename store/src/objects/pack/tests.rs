@@ -352,6 +352,7 @@ fn what_is_there_is_told_for_all_ids_at_once() {
     assert!(reader.has_all(Vec::new()), "of nothing, nothing is missing");
 }
 
+/// Invariant `agent/cost`.
 #[test]
 fn what_it_takes_to_ask_a_store_does_not_grow_with_its_packs() {
     let repository = repository();
@@ -412,6 +413,7 @@ fn the_note_of_new_packs_does_not_hold_what_a_large_one_does() {
     }
 }
 
+/// Invariant `agent/cost`.
 #[test]
 fn a_pack_of_which_no_note_was_taken_is_found_all_the_same() {
     let repository = repository();

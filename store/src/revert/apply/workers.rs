@@ -1,7 +1,7 @@
 //! Two threads that share a list of tasks.
 //!
 //! More do not help: they would wait for each other in the directories that they change (measured:
-//! `docs/performance-targets.md`).
+//! `bench/targets.md`).
 
 use std::sync::Mutex;
 use std::thread;

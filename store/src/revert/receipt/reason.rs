@@ -1,4 +1,4 @@
-//! Decides why a path differs from the state that an operation went to. Pure: the table of `docs/architecture.md`,
+//! Decides why a path differs from the state that an operation went to. Pure: the table of `docs/attribution.md`,
 //! under "The receipt".
 
 use std::collections::BTreeSet;

@@ -56,6 +56,9 @@ fn readable(path: &Path, table: &str, last: i64) -> Vec<i64> {
     (1..=last).filter(reads).collect()
 }
 
+/// Invariant `work/rows-not-given-up`: A session store is set aside only if it is proven to be
+/// damaged, and no row that can still be read is given up, also where a second fault comes at
+/// the same time.
 #[test]
 fn no_row_that_can_be_read_is_given_up() {
     let directory = tempfile::tempdir().expect("a scratch directory");
@@ -102,6 +105,7 @@ fn no_row_that_can_be_read_is_given_up() {
     }
 }
 
+/// Invariant `work/rows-first-page`.
 #[test]
 fn a_lost_first_page_costs_no_row() {
     for garbage in [0, 0xa5] {
@@ -116,6 +120,7 @@ fn a_lost_first_page_costs_no_row() {
     }
 }
 
+/// Invariant `work/rows-first-page`.
 #[test]
 fn a_newer_versions_file_is_not_taken_for_ours() {
     for newer in [
@@ -138,6 +143,7 @@ fn a_newer_versions_file_is_not_taken_for_ours() {
     }
 }
 
+/// Invariant `work/rows-backup`.
 #[test]
 fn rows_that_cannot_be_read_come_from_a_backup() {
     let directory = tempfile::tempdir().expect("a scratch directory");
@@ -219,6 +225,7 @@ fn what_only_other_rows_tell_of_is_stood_in_for() {
     );
 }
 
+/// Invariant `work/rows-not-given-up`.
 #[test]
 fn a_former_store_is_added_before_what_was_recorded_since() {
     let directory = tempfile::tempdir().expect("a scratch directory");

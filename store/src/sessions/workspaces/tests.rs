@@ -154,6 +154,9 @@ fn play(directories: [Identity; 3], length: usize) {
 }
 
 /// The third directory has the inode of the first, which is deleted by then or is on another device.
+///
+/// Invariant `truth/directory-moves`: A directory keeps its history wherever it is moved, also
+/// where it comes back to a path that another one had meanwhile.
 #[test]
 fn histories_follow_directories_through_all_moves() {
     let directories = [(1, Some(10)), (2, Some(20)), (1, Some(30))];
@@ -163,6 +166,7 @@ fn histories_follow_directories_through_all_moves() {
     );
 }
 
+/// Invariant `truth/directory-moves`.
 #[test]
 fn histories_follow_directories_without_times_of_birth() {
     play([1, 2, 3].map(|inode| Identity::invented(inode, None)), 4);

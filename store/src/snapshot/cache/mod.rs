@@ -525,6 +525,7 @@ mod tests {
         assert_eq!(most_changes(32 * megabyte), megabyte);
     }
 
+    /// Invariant `truth/damaged-cache`: A damaged cache is never believed.
     #[test]
     fn no_byte_of_a_cache_can_be_damaged_and_believed() {
         let folder = tempfile::tempdir().expect("a scratch directory");

@@ -2,7 +2,7 @@
 //! [`Verdict`].
 //!
 //! First it finds out for each step by itself what it has to do with a change ([`StepPart`]), then it weighs the
-//! findings against each other. The table in `docs/architecture.md` ("Evidence") is this module's contract; each of its
+//! findings against each other. The table in `docs/attribution.md` ("Evidence") is this module's contract; each of its
 //! rows is a test below.
 //!
 //! A time is that of the *last* change of a path (`ctime`; for a removed path its directory's, which is no earlier than

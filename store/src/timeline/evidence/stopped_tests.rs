@@ -11,6 +11,8 @@ fn dead(tool: Tool, standing: StepStanding) -> [Step; 1] {
     [step]
 }
 
+/// Invariant `truth/after-a-kill`: What changes after a kill is the agent's only for a quarter
+/// of a second, unless a tool named it.
 #[test]
 fn change_after_a_kill_is_unclear() {
     for standing in [StepStanding::Cut, StepStanding::Open] {
@@ -27,6 +29,7 @@ fn change_after_a_kill_is_unclear() {
     }
 }
 
+/// Invariant `truth/after-a-kill`.
 #[test]
 fn file_that_a_tool_of_a_dead_agent_named_is_its() {
     let steps = dead(edit("f", 0, None), StepStanding::Cut);

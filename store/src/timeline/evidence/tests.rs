@@ -1,4 +1,4 @@
-//! Each row of the table in `docs/architecture.md` ("Evidence"), and the laws that hold for all of them.
+//! Each row of the table in `docs/attribution.md` ("Evidence"), and the laws that hold for all of them.
 
 use super::*;
 

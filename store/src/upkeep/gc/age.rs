@@ -204,6 +204,7 @@ mod tests {
             .expect("one run at least")
     }
 
+    /// Invariant `work/pruning-clock`.
     #[test]
     fn ages_grow_with_the_time_that_runs_agree_on() {
         let long_ago = NOW - 100 * DAY;
@@ -215,6 +216,9 @@ mod tests {
     }
 
     /// Forwards, backwards, zero, 1970, 2038, 2106, and the ends of the numbers.
+    ///
+    /// Invariant `work/pruning-clock`: No clock that is wrong prunes: age is what two runs
+    /// agree on.
     #[test]
     fn no_clock_makes_minutes_old() {
         let before = daily(400);
@@ -260,6 +264,7 @@ mod tests {
         assert_eq!(run.ages(true).unused_for(NOW - 100 * DAY), 60 * DAY);
     }
 
+    /// Invariant `work/pruning-clock`.
     #[test]
     fn another_boot_is_believed_once_two_of_its_runs_agree() {
         let before = daily(40);
@@ -277,6 +282,7 @@ mod tests {
         );
     }
 
+    /// Invariant `work/pruning-clock`.
     #[test]
     fn after_a_long_absence_nothing_is_old_at_once() {
         let back = reading(NOW + 31 * DAY, 72 * DAY, "a");

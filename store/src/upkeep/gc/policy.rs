@@ -177,6 +177,8 @@ mod tests {
         );
     }
 
+    /// Invariant `work/pruning-pins`: Snapshots that a label, an open session, a revert
+    /// point or an open operation needs are never pruned, and pruned ones are marked.
     #[test]
     fn what_is_pinned_stays_however_old_it_is_and_however_large_the_store() {
         let old = || unused_for(300);

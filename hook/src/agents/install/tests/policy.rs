@@ -18,6 +18,7 @@ impl World {
     }
 }
 
+/// Invariant `agent/installed`.
 #[test]
 fn an_administrators_rule_or_a_sandbox_blocks_the_hook() {
     let cases = [

@@ -73,6 +73,7 @@ const SETTINGS: [(&str, &str); 20] = [
     ),
 ];
 
+/// Invariant `agent/settings`.
 #[test]
 fn what_was_installed_and_taken_out_again_left_no_byte_changed() {
     for (layout, text) in SETTINGS {
@@ -122,6 +123,7 @@ fn a_second_install_changes_nothing() {
     }
 }
 
+/// Invariant `agent/settings`: Settings of an agent keep every byte that is not ours.
 #[test]
 fn every_byte_that_was_there_is_still_there_in_its_order() {
     for (layout, text) in SETTINGS {

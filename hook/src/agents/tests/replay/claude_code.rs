@@ -5,6 +5,7 @@ use expect_test::expect;
 
 use super::{check, parse_alone, recording};
 
+/// Invariant `truth/prompts`: A prompt made by a program is not a user message.
 #[test]
 fn claude_code_with_a_resume_a_failure_and_a_background_sub_agent() {
     check(

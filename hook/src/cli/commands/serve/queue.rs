@@ -207,6 +207,7 @@ mod tests {
         queue
     }
 
+    /// Invariant `truth/events-pipelined`.
     #[test]
     fn what_changes_something_waits_for_what_did_so_before_and_reads_wait_for_nobody() {
         let queue = queue(&["record", "record", "show", "apply", "status"]);
@@ -226,6 +227,7 @@ mod tests {
         assert!(queue.take().is_none(), "that was the last one");
     }
 
+    /// Invariant `truth/events-pipelined`.
     #[test]
     fn where_nobody_reads_the_answers_only_events_are_recorded() {
         let queue = queue(&["status", "apply", "record"]);

@@ -1,5 +1,7 @@
 //! The documentation speaks of things that exist: files that it links to, and tests that hold what it promises.
 
+mod invariants;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -33,13 +35,14 @@ fn pages() -> Vec<PathBuf> {
         "CHANGELOG.md",
         "CONTRIBUTING.md",
         "SECURITY.md",
+        "bench/targets.md",
     ];
     let mut pages: Vec<PathBuf> = names.iter().map(|name| repository().join(name)).collect();
     files(&repository().join("docs"), "md", &mut pages);
     pages
 }
 
-/// Returns all code of the repository as one text.
+/// All code of the repository as one text.
 fn code() -> String {
     let mut sources = Vec::new();
     for folder in ["hook", "schema", "store", "tests"] {
@@ -58,18 +61,37 @@ fn between<'a>(text: &'a str, begin: &'a str, end: &'a str) -> impl Iterator<Ite
         .filter_map(move |rest| Some(rest.split_once(end)?.0))
 }
 
+/// The anchors of a page: its headings in lower case, with dashes for spaces, and without punctuation.
+fn anchors(page: &Path) -> BTreeSet<String> {
+    let text = fs::read_to_string(page).expect("the page is there");
+    let headings = text.lines().filter(|line| line.starts_with('#'));
+    let is_kept = |letter: &char| letter.is_alphanumeric() || "-_ ".contains(*letter);
+    headings
+        .map(|line| {
+            let heading = line.trim_start_matches('#').trim().to_lowercase();
+            let kept: String = heading.chars().filter(is_kept).collect();
+            kept.replace(' ', "-")
+        })
+        .collect()
+}
+
 #[test]
-fn every_link_of_the_documentation_leads_to_a_file() {
+fn links_lead_to_files_and_headings() {
     for page in pages() {
         let text = fs::read_to_string(&page).expect("the page is there");
-        for link in
-            between(&text, "](", ")").filter(|link| !link.contains("://") && !link.starts_with('#'))
-        {
-            let target = page
-                .parent()
-                .expect("a page is in a folder")
-                .join(link.split('#').next().expect("one part"));
+        for link in between(&text, "](", ")").filter(|link| !link.contains("://")) {
+            let (path, anchor) = link.split_once('#').unwrap_or((link, ""));
+            let target = match path {
+                "" => page.clone(),
+                path => page.parent().expect("a page is in a folder").join(path),
+            };
             assert!(target.exists(), "{} links to `{link}`", page.display());
+            let is_page = target.extension().is_some_and(|it| it == "md");
+            assert!(
+                anchor.is_empty() || !is_page || anchors(&target).contains(anchor),
+                "{} links to `{link}`, and there is no such heading",
+                page.display()
+            );
         }
     }
 }
@@ -84,7 +106,9 @@ fn every_page_is_in_the_book_and_links_to_no_page_outside() {
     let book: BTreeSet<PathBuf> = between(&text, "](", ")")
         .map(|link| real(docs.join(link)))
         .collect();
-    let pages = pages().into_iter().filter(|page| *page != summary);
+    let targets = repository().join("bench/targets.md");
+    let pages = pages().into_iter();
+    let pages = pages.filter(|page| *page != summary && *page != targets);
     let pages: BTreeSet<PathBuf> = pages.map(real).collect();
     assert_eq!(book, pages, "the book is made of the pages");
     for page in &pages {
@@ -126,31 +150,35 @@ fn a_test_that_does_not_run_is_listed_and_not_only_printed() {
 }
 
 #[test]
-fn every_test_that_the_documentation_names_is_there() {
-    let page = |name: &str| fs::read_to_string(repository().join(name)).expect("the page is there");
-    let (architecture, security) = (page("docs/architecture.md"), page("SECURITY.md"));
-    let (_, invariants) = architecture
-        .split_once("## Invariants")
-        .expect("the page lists them");
-    let (_, attackers) = security
-        .split_once("against whom")
-        .expect("the page lists them");
+fn tests_that_a_page_names_exist() {
     let code = code();
-    // Names of tests are sentences; names of lints and methods are shorter.
-    let rows = between(invariants, "| ", " |\n").chain(between(attackers, "| ", " |\n"));
-    let tests: Vec<&str> = rows
-        .flat_map(|row| row.split('`').skip(1).step_by(2))
-        .filter(|name| name.matches('_').count() >= 3)
-        .collect();
-    assert!(tests.len() > 20, "the table is found: {tests:?}");
-    let missing: Vec<&&str> = tests
-        .iter()
-        .filter(|name| !code.contains(&format!("fn {name}(")))
-        .collect();
-    assert!(
-        missing.is_empty(),
-        "an invariant without its test is a wish: {missing:?}"
-    );
+    let mut named = 0;
+    // Other pages name settings and events of agents.
+    let names_tests = |page: &PathBuf| {
+        let agents = ["docs/agents", "docs/administrators.md"];
+        !agents
+            .iter()
+            .any(|other| page.starts_with(repository().join(other)))
+    };
+    for page in pages().into_iter().filter(names_tests) {
+        let text = fs::read_to_string(&page).expect("the page is there");
+        // Names of tests are sentences; names of lints, settings and methods are shorter.
+        let is_test = |name: &&str| {
+            name.matches('_').count() >= 3
+                && name
+                    .bytes()
+                    .all(|byte| byte.is_ascii_lowercase() || byte == b'_')
+        };
+        for name in text.split('`').skip(1).step_by(2).filter(is_test) {
+            named += 1;
+            assert!(
+                code.contains(&format!("fn {name}(")),
+                "{} names a test that is not there: {name}",
+                page.display()
+            );
+        }
+    }
+    assert!(named > 20, "they are found: {named}");
 }
 
 #[test]
