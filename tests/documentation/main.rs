@@ -149,6 +149,22 @@ fn a_test_that_does_not_run_is_listed_and_not_only_printed() {
     }
 }
 
+/// The README's first block has the commands of a stranger: one shows the main job, one passes the tests.
+#[test]
+fn ci_runs_the_first_commands_of_the_readme() {
+    let read = |name: &str| fs::read_to_string(repository().join(name)).expect("it is text");
+    let (readme, run) = (read("README.md"), read(".ci/run"));
+    let block = between(&readme, "```console\n", "```").next();
+    let commands: Vec<&str> = between(block.expect("a block"), "$ ", "\n")
+        .map(|line| line.split(" #").next().expect("one part").trim())
+        .collect();
+    assert_eq!(commands.len(), 2, "{commands:?}");
+    for command in commands {
+        let runs = |line: &str| line.starts_with("run ") && line.contains(command);
+        assert!(run.lines().any(runs), "`.ci/run` runs no `{command}`");
+    }
+}
+
 #[test]
 fn tests_that_a_page_names_exist() {
     let code = code();
