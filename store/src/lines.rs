@@ -60,6 +60,15 @@ pub fn count(old: &[u8], new: &[u8]) -> Option<(u64, u64)> {
     ))
 }
 
+/// Returns whether a text has at least half of the lines of another, in any order. One without lines has none.
+pub fn keeps_half(old: &[u8], new: &[u8]) -> bool {
+    if old.is_empty() || !has_lines(old) || !has_lines(new) {
+        return false;
+    }
+    let (_, gone) = count_unordered(old, new);
+    gone.saturating_mul(2) <= lines(old).count() as u64
+}
+
 /// Returns the lines that differ, with `context` lines around them, as in a unified diff. `None` if a side is binary or
 /// too large, or if too many lines lie between the first difference and the last to be compared in order.
 pub fn hunks(old: &str, new: &str, context: u32) -> Option<Vec<Hunk>> {

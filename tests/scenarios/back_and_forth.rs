@@ -1,8 +1,8 @@
 //! The way back of a way back: what was at a path at a moment is there again, however the other moves went.
 
-use ckpt_schema::report::{DifferenceReason, FileResult, Outcome};
+use ckpt_schema::report::Outcome;
 use ckpt_store::{RedoRequest, RevertRequest};
-use testing::scenario::{World, paths_with, set_clock_from_files, to};
+use testing::scenario::{World, set_clock_from_files, to};
 
 /// A repository with a branch `other` that lacks an ignore rule of this one and tracks what that hides.
 fn with_other_rules() -> World {
@@ -139,86 +139,6 @@ fn another_sessions_revert_is_no_conflict() {
     assert_eq!(report.outcome, Outcome::Restored, "{report:?}");
     assert_eq!(world.read("f"), nine);
     assert_eq!(world.read("g"), "1\n");
-}
-
-/// A rename that the agent made, and what is at its old name by now.
-fn renamed(edit: &str) -> World {
-    let mut world = World::git(&[("notes", "one\ntwo\nthree\nfour\n"), ("other", "1\n")]);
-    world.turn("m1", |world| {
-        std::fs::rename(world.path("notes"), world.path("ideas")).expect("ours");
-        if !edit.is_empty() {
-            world.write("ideas", edit);
-        }
-        world.write("made", "by the agent\n");
-    });
-    world
-}
-
-/// Invariant `truth/rename`: A rename goes back as one or stays as one.
-#[test]
-fn half_of_a_rename_is_held_back() {
-    for edit in ["", "one\ntwo\nthree\n4\n"] {
-        let mut world = renamed(edit);
-        let ideas = world.read("ideas");
-        world.write("notes", "another text\n");
-        let report = world.revert("m1");
-        assert_eq!(report.outcome, Outcome::Partial);
-        assert_eq!(
-            paths_with(&report, FileResult::Conflict),
-            ["ideas"],
-            "one row for both"
-        );
-        let reason = report.files.iter().find_map(|file| file.reason.clone());
-        assert!(
-            reason.is_some_and(|reason| reason.contains("`notes`")),
-            "{report:?}"
-        );
-        assert_eq!(world.read("ideas"), ideas);
-        assert_eq!(world.read("notes"), "another text\n");
-        assert!(!world.exists("made"), "what is no rename goes");
-        let differences = report.receipt.expect("compared").differences;
-        let notes = differences.iter().find(|found| found.path.path == "notes");
-        assert_eq!(
-            notes.map(|found| found.reason),
-            Some(DifferenceReason::Yours)
-        );
-    }
-}
-
-/// Invariant `truth/rename`.
-#[test]
-fn a_whole_rename_goes_back() {
-    let mut world = renamed("");
-    world.revert("m1");
-    assert!(!world.exists("ideas") && world.exists("notes"));
-}
-
-/// The agent renames, the user goes back and takes the new name: the old name has the text, so it stays.
-///
-/// Invariant `truth/rename`.
-#[test]
-fn half_of_a_rename_forward_is_held_back() {
-    let mut world = renamed("");
-    world.revert("m1");
-    world.write("ideas", "mine\n");
-    let report = world.unrevert();
-    assert_eq!(world.read("notes"), "one\ntwo\nthree\nfour\n", "{report:?}");
-    assert_eq!(world.read("ideas"), "mine\n");
-    assert_eq!(report.outcome, Outcome::Partial);
-}
-
-/// Invariant `truth/rename`.
-#[test]
-fn a_renamed_folder_stays_beside_a_file() {
-    let mut world = World::git(&[("src/a", "text a\n"), ("src/b", "text b\n")]);
-    world.turn("m1", |world| {
-        std::fs::rename(world.path("src"), world.path("lib")).expect("ours")
-    });
-    world.write("src", "a file of mine\n");
-    let report = world.revert("m1");
-    assert_eq!(report.outcome, Outcome::Partial);
-    assert_eq!(world.read("lib/a"), "text a\n", "{report:?}");
-    assert_eq!(world.read("lib/b"), "text b\n");
 }
 
 #[test]

@@ -53,8 +53,9 @@ mod receipt;
 mod redo;
 mod refused;
 mod remarks;
-mod restoring;
 #[cfg(target_os = "linux")]
+mod renames;
+mod restoring;
 mod resumed;
 mod searching;
 mod sessions;

@@ -18,6 +18,12 @@ impl ObjectId {
         0x88, 0xfb, 0xee, 0x49, 0x04,
     ]);
 
+    /// The blob without bytes.
+    pub const EMPTY_BLOB: Self = Self([
+        0xe6, 0x9d, 0xe2, 0x9b, 0xb2, 0xd1, 0xd6, 0x43, 0x4b, 0x8b, 0x29, 0xae, 0x77, 0x5a, 0xd8,
+        0xc2, 0xe4, 0x8c, 0x53, 0x91,
+    ]);
+
     /// Wraps the 20 bytes.
     pub const fn new(bytes: [u8; 20]) -> Self {
         Self(bytes)
@@ -148,7 +154,7 @@ impl fmt::Debug for Mode {
 }
 
 /// An existing path in one state.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Entry {
     /// Its type and permissions.
     pub mode: Mode,

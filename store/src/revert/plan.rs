@@ -27,7 +27,7 @@ use crate::revert::folders::leave_filled;
 use crate::revert::gather::{Material, PathStates};
 use crate::revert::history::{History, Missing, Reason};
 use crate::revert::merge::MergeBlobs;
-use crate::revert::renames::Renames;
+use crate::revert::renames::{KeptTexts, Renames};
 use crate::revert::rule::{Ruling, ThreeWay, three_way};
 use crate::revert::target::{Target, TargetReason, target};
 use crate::sessions::ChangeRow;
@@ -372,9 +372,14 @@ fn plan_with(
     let renames = Renames {
         targets: &targets,
         history: &history,
+        elsewhere: match undoing {
+            OnConflict::Overwrite => &[],
+            OnConflict::Keep | OnConflict::Merge => &material.elsewhere,
+        },
         read: &comparable,
     };
-    if renames.hold_back(&mut plan.items, |path| step.old_goal(path)) {
+    let mut kept = KeptTexts::default();
+    while renames.hold_back(&mut plan.items, &mut kept, |path| step.old_goal(path)) {
         settle(&mut plan.items, step);
     }
     leave_filled(&mut plan.items, &material.folders, &material.current);

@@ -1,82 +1,186 @@
-//! Holds back half of a rename: a file that is to be removed, and holds what was at a path that stays as it is. Otherwise
-//! nothing in the workspace would hold it any more. Pure, except that it reads blobs.
+//! Keeps a rename in one piece: a file that is to be removed or replaced stays if it holds a text that an agent moved there
+//! from a path to which the text does not come back. Otherwise no file in the workspace would hold it any more. Pure,
+//! except that it reads blobs.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ckpt_schema::report::{FileAction, FileResult};
+use ckpt_schema::report::{FileAction, FileResult, ReasonCode};
 
 use super::history::{Author, Claim, History};
 use super::target::Target;
 use crate::lines;
-use crate::model::entry::{EntryKind, ObjectId, State};
+use crate::model::entry::{Change, Entry, EntryKind, Mode, ObjectId, State};
 use crate::model::item::{Item, ItemReason};
 use crate::model::path::WorkspacePath;
 
-/// How many files that stay are compared by lines, and with how many.
+/// How many texts are looked for by their lines, and not only by their bytes.
 const COMPARED: usize = 64;
 
 /// What is known of the paths of a plan.
 pub(super) struct Renames<'a> {
     pub targets: &'a BTreeMap<WorkspacePath, Target>,
     pub history: &'a History<'a>,
+    /// The agent's changes at paths that were not asked for, each with what is there now.
+    pub elsewhere: &'a [(Change, State)],
     /// Returns a blob, if it is not too large to be compared.
     pub read: &'a dyn Fn(ObjectId) -> Option<Vec<u8>>,
 }
 
+/// A text that was at a path and does not come back there.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct MissingText {
+    text: Entry,
+    path: WorkspacePath,
+    /// Whether the path is one of the plan.
+    is_asked: bool,
+}
+
+/// The texts for which a file stays already.
+#[derive(Debug, Default)]
+pub(super) struct KeptTexts(BTreeSet<MissingText>);
+
 impl Renames<'_> {
-    /// Holds the removals back. One row says so of both paths. Returns whether there were any.
+    /// Holds the removals and replacements back. One row says so of both paths. Returns whether there were any: then a
+    /// file that stays may be the old name of another one.
     pub fn hold_back(
         &self,
         items: &mut Vec<Item>,
+        kept: &mut KeptTexts,
         old_goal: impl Fn(&WorkspacePath) -> State,
     ) -> bool {
-        let stays = |item: &&Item| matches!(item.result, FileResult::Conflict | FileResult::Gap);
-        let mut open: Vec<(Item, BTreeSet<ObjectId>)> = items
-            .iter()
-            .filter(stays)
-            .map(|item| (item.clone(), self.missing(item)))
-            .filter(|(_, blobs)| !blobs.is_empty())
-            .collect();
-        let mut is_any = false;
-        let mut joined = BTreeSet::new();
-        // The same bytes first: they leave no doubt.
-        for is_alike in [Self::is_same, Self::has_half] {
-            let goes = |item: &&mut Item| item.is_planned() && item.target.is_none();
-            for item in items.iter_mut().filter(goes) {
-                let Some(blob) = file(item.expected) else {
-                    continue;
-                };
-                let found = open.iter().position(|(stays, blobs)| {
-                    self.have_a_step(&stays.path, &item.path) && is_alike(self, blobs, blob)
-                });
-                let Some((stays, _)) = found.map(|at| open.remove(at)) else {
-                    continue;
-                };
-                is_any = true;
-                item.target = item.expected;
-                item.goal = old_goal(&item.path);
-                (item.action, item.result) = (FileAction::Keep, stays.result);
-                item.reason = stays.reason.map(|reason| ItemReason {
-                    text: format!(
-                        "moved here from `{}`: {}",
-                        stays.path.to_text(),
-                        reason.text
-                    ),
-                    ..reason
-                });
-                // What nobody's change explains keeps its row.
-                let mut past = self.history.of(&stays.path).iter();
-                if past.any(|past| past.claim == Claim::Keep) {
-                    joined.insert(stays.path);
-                }
+        if !items.iter().any(Item::takes_away) {
+            return false;
+        }
+        let mut missing = self.missing(items, &old_goal);
+        missing.retain(|text| !kept.0.contains(text));
+        let mut reasons: BTreeMap<WorkspacePath, (FileResult, ItemReason)> = BTreeMap::new();
+        for item in items.iter().filter(|item| !item.is_planned()) {
+            if let Some(reason) = &item.reason {
+                reasons.insert(item.path.clone(), (item.result, reason.clone()));
             }
-            open.truncate(COMPARED);
+        }
+        let mut joined = BTreeSet::new();
+        let before = kept.0.len();
+        let mut hold = |item: &mut Item, text: MissingText| {
+            item.target = item.expected;
+            item.goal = old_goal(&item.path);
+            item.action = FileAction::Keep;
+            (item.result, item.reason) = moved_from(&text.path, reasons.get(&text.path));
+            // What no other change explains keeps its row.
+            if self.has_other_change(&text.path) {
+                joined.insert(text.path.clone());
+            }
+            kept.0.insert(text);
+        };
+        let planned = items.iter().filter(|item| item.is_planned());
+        let brought: BTreeSet<Entry> = planned.filter_map(|item| text(item.target)).collect();
+        let is_lost = |missing: &MissingText, item: &Item| {
+            let is_elsewhere = || text(item.expected).is_some_and(|text| brought.contains(&text));
+            // Many links lead to the same place: that two are alike says little.
+            let is_link = missing.text.mode.kind() == EntryKind::Symlink;
+            !self.holds(item.target, missing.text)
+                && (missing.is_asked || !is_elsewhere())
+                && (!is_link || self.have_a_step(&missing.path, &item.path))
+        };
+        // The same bytes first: they leave no doubt.
+        let mut by_text: BTreeMap<Entry, Vec<MissingText>> = BTreeMap::new();
+        for missing in missing.into_iter().rev() {
+            by_text.entry(missing.text).or_default().push(missing);
+        }
+        for item in items.iter_mut().filter(|item| item.takes_away()) {
+            let missing = text(item.expected).and_then(|text| by_text.get_mut(&text));
+            if let Some(missing) =
+                missing.and_then(|missing| missing.pop_if(|last| is_lost(last, item)))
+            {
+                hold(item, missing);
+            }
+        }
+        let left = by_text.into_values().flatten();
+        let mut left: Vec<MissingText> = left.take(COMPARED).collect();
+        for item in items.iter_mut().filter(|item| item.takes_away()) {
+            let found = left.iter().position(|missing| {
+                self.holds(item.expected, missing.text) && is_lost(missing, item)
+            });
+            if let Some(found) = found {
+                hold(item, left.remove(found));
+            }
         }
         items.retain(|item| !joined.contains(&item.path));
-        is_any
+        kept.0.len() > before
     }
 
-    /// Returns whether one step changed both of two paths, as one that renames does.
+    /// Returns the texts that agents moved away from paths, and that no item brings back there.
+    fn missing(
+        &self,
+        items: &[Item],
+        old_goal: &impl Fn(&WorkspacePath) -> State,
+    ) -> Vec<MissingText> {
+        let mut missing = Vec::new();
+        for item in items {
+            let after = match item.is_planned() {
+                true => item.target,
+                false => item.expected,
+            };
+            for text in self.texts_of(item) {
+                // Where the move begins with the text, it was not to bring it.
+                let stays = [after, old_goal(&item.path)];
+                if !stays.iter().any(|state| self.holds(*state, text))
+                    && self.was_moved(&item.path, text)
+                {
+                    let path = item.path.clone();
+                    let is_asked = true;
+                    missing.push(MissingText {
+                        text,
+                        path,
+                        is_asked,
+                    });
+                }
+            }
+        }
+        for (change, now) in self.elsewhere {
+            let stays = [change.new, *now];
+            if let Some(text) = text(change.old)
+                && !stays.iter().any(|state| self.holds(*state, text))
+            {
+                let path = change.path.clone();
+                missing.push(MissingText {
+                    text,
+                    path,
+                    is_asked: false,
+                });
+            }
+        }
+        missing
+    }
+
+    /// Returns the texts on which the changes to undo at a path were made, and the one that it was to get where it stays.
+    fn texts_of(&self, item: &Item) -> Vec<Entry> {
+        let mut texts = Vec::new();
+        let mut last = None;
+        for past in self.history.of(&item.path).iter().rev() {
+            let is_claimed = past.claim != Claim::Keep;
+            if is_claimed && last != Some(past.change.old) {
+                texts.extend(text(past.change.old));
+            }
+            last = is_claimed.then_some(past.change.new);
+        }
+        if !item.is_planned() {
+            let target = self.targets.get(&item.path);
+            texts.extend(target.and_then(|target| text(target.state)));
+        }
+        texts
+    }
+
+    /// Returns whether an agent took a text away from a path, or brought it there.
+    fn was_moved(&self, path: &WorkspacePath, text: Entry) -> bool {
+        let mut past = self.history.of(path).iter();
+        past.any(|past| {
+            matches!(past.author, Author::Agent(_))
+                && self.holds(past.change.old, text) != self.holds(past.change.new, text)
+        })
+    }
+
+    /// Returns whether one step changed both of two paths.
     fn have_a_step(&self, one: &WorkspacePath, other: &WorkspacePath) -> bool {
         let steps = |path| {
             let past = self.history.of(path).iter();
@@ -88,41 +192,60 @@ impl Renames<'_> {
         steps(one).any(|step| steps(other).any(|also| also == step))
     }
 
-    /// Returns the files that were at a path that stays, or were to be there, and are not.
-    fn missing(&self, item: &Item) -> BTreeSet<ObjectId> {
-        let mut past = self.history.of(&item.path).iter().rev();
-        let first = past.find(|past| past.claim != Claim::Keep);
-        let before = first.map(|past| past.change.old);
-        let wanted = self.targets.get(&item.path).map(|target| target.state);
-        let blobs = before.into_iter().chain(wanted).filter_map(file);
-        blobs
-            .filter(|blob| file(item.expected) != Some(*blob))
-            .collect()
+    fn has_other_change(&self, path: &WorkspacePath) -> bool {
+        let mut past = self.history.of(path).iter();
+        past.any(|past| past.claim == Claim::Keep)
     }
 
-    fn is_same(&self, blobs: &BTreeSet<ObjectId>, blob: ObjectId) -> bool {
-        blobs.contains(&blob) && (self.read)(blob).is_none_or(|bytes| !bytes.is_empty())
-    }
-
-    /// Returns whether a file holds half of the lines of one of some, which is what git takes for a rename.
-    fn has_half(&self, blobs: &BTreeSet<ObjectId>, blob: ObjectId) -> bool {
-        let Some(own) = (self.read)(blob) else {
+    /// Returns whether a state holds a text, or half of its lines, which is what git takes for a rename.
+    fn holds(&self, state: State, text: Entry) -> bool {
+        let Some(own) = self::text(state) else {
             return false;
         };
-        blobs
-            .iter()
-            .take(COMPARED)
-            .filter_map(|blob| (self.read)(*blob))
-            .any(|bytes| {
-                let all = bytes.split(|byte| *byte == b'\n').count();
-                let gone = lines::count(&bytes, &own).map(|(_, gone)| gone);
-                !bytes.is_empty() && gone.is_some_and(|gone| gone.saturating_mul(2) < all as u64)
-            })
+        if own == text {
+            return true;
+        }
+        let read = |entry: Entry| {
+            let is_file = entry.mode.kind() == EntryKind::File;
+            (self.read)(entry.blob.filter(|_| is_file)?)
+        };
+        match (read(text), read(own)) {
+            (Some(text), Some(own)) => lines::keeps_half(&text, &own),
+            _ => false,
+        }
     }
 }
 
-/// Returns the bytes of a file, if it is one and they are stored.
-fn file(state: State) -> Option<ObjectId> {
-    let entry = state.filter(|entry| entry.mode.kind() == EntryKind::File)?;
-    entry.blob
+/// Returns a file or a link with its bytes, if they are stored, and without its permissions. An empty file has no text:
+/// any two are equal.
+fn text(state: State) -> State {
+    let entry =
+        state.filter(|entry| entry.is_stored() && entry.blob != Some(ObjectId::EMPTY_BLOB))?;
+    let mode = match entry.mode.kind() {
+        EntryKind::File => Mode::file(0),
+        EntryKind::Symlink => Mode::SYMLINK,
+        EntryKind::Directory => return None,
+    };
+    Some(Entry { mode, ..entry })
+}
+
+/// Returns why a file stays that holds the text of a path, which stays for a reason of its own or was not asked for.
+fn moved_from(
+    path: &WorkspacePath,
+    stays: Option<&(FileResult, ItemReason)>,
+) -> (FileResult, Option<ItemReason>) {
+    let path = path.to_text();
+    let (result, reason) = match stays {
+        Some((result, reason)) => {
+            let text = format!("moved here from `{path}`: {}", reason.text);
+            let reason = reason.clone();
+            (*result, ItemReason { text, ..reason })
+        }
+        None => {
+            let text = format!("moved here from `{path}`, which stays as it is");
+            let reason = ItemReason::new(ReasonCode::Blocked, text);
+            (FileResult::Conflict, reason)
+        }
+    };
+    (result, Some(reason))
 }

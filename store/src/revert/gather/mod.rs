@@ -17,7 +17,7 @@ use super::movement::{Movement, Part, RevertScope};
 use super::plan::{Lines, known_lines};
 use super::unseen::UnseenSearch;
 use crate::error::Result;
-use crate::model::entry::State;
+use crate::model::entry::{Change, State};
 use crate::model::gap::{Gap, GapReason};
 use crate::model::item::Item;
 use crate::model::path::WorkspacePath;
@@ -52,6 +52,8 @@ pub(crate) struct Material {
     pub forgotten: Vec<Vec<u8>>,
     /// What the operation that is taken back did to each path.
     pub undone: Vec<Item>,
+    /// The agent's changes that a part leaves alone, at other paths than its own, each with what is there now.
+    pub elsewhere: Vec<(Change, State)>,
     /// What `restore` brought since the first message in question.
     pub restored: Vec<(WorkspacePath, State)>,
     /// The folders among the paths. One that is not empty is an entry here.
@@ -129,10 +131,31 @@ pub(crate) fn gather(
         vanished: vanished(&around, seen),
         forgotten: forgotten(store, place)?,
         undone,
+        elsewhere: elsewhere(snapshots, movement, &live, &paths, seen)?,
         restored: restored(connection, place, movement, chain)?,
         folders: folders.into_keys().collect(),
         unknown: unknown_paths(movement, &live),
     })
+}
+
+/// Returns the agent's changes of files at paths that a part is not about, each with what is there now.
+fn elsewhere(
+    snapshots: &Snapshots,
+    movement: &Movement,
+    live: &[LiveChange],
+    paths: &BTreeSet<WorkspacePath>,
+    seen: &Observation,
+) -> Result<Vec<(Change, State)>> {
+    let changes = live.iter().map(|change| &change.row.change);
+    let changes: Vec<Change> = changes
+        .filter(|change| {
+            movement.part.is_some() && change.old.is_some() && !paths.contains(&change.path)
+        })
+        .cloned()
+        .collect();
+    let places: Vec<WorkspacePath> = changes.iter().map(|change| change.path.clone()).collect();
+    let now = snapshots.states(&seen.snapshot, &places)?;
+    Ok(changes.into_iter().zip(now).collect())
 }
 
 /// Returns what `restore` brought since the first message that any of the reverts is about. One message or step alone
