@@ -2,7 +2,7 @@
 
 use ckpt_schema::report::Outcome;
 use ckpt_schema::{Event, EventKind};
-use testing::scenario::{World, to};
+use testing::scenario::{World, set_clock_from_files, to};
 
 fn end(world: &mut World) {
     let end = world.event(EventKind::TurnEnd, "s1");
@@ -26,6 +26,50 @@ fn stashed_edit_goes_back_after_it_came_back() {
         (world.read("f").as_str(), world.read("g").as_str()),
         ("1\n", "1\n")
     );
+}
+
+/// The same within one step, at which others looked meanwhile.
+#[test]
+fn stash_within_one_step_leaves_the_edit_the_agents() {
+    set_clock_from_files(0);
+    let mut world = World::git(&[("f", "1\n"), ("g", "1\n")]);
+    world.message("m1");
+    world.start();
+    world.start_shell();
+    world.write("f", "2\n");
+    let finish = world.shell(EventKind::ToolFinish);
+    world.send(&finish);
+    world.snapshot();
+    world.run_git(&["stash", "-q"]);
+    world.snapshot();
+    world.run_git(&["stash", "pop", "-q"]);
+    world.snapshot();
+    world.finish();
+    end(&mut world);
+    let report = world.revert("m1");
+    assert_eq!(world.read("f"), "1\n", "{report:#?}");
+    assert_eq!(report.outcome, Outcome::Restored, "{report:#?}");
+}
+
+/// What came back in doubt is what the agent is known to have written.
+#[test]
+fn doubtful_return_of_a_known_state_is_no_edit() {
+    let mut world = World::new();
+    world.write("f", "0\n");
+    world.message("m1");
+    world.step(|world| world.write("f", "1\n"));
+    world.start();
+    world.start_shell();
+    world.finish();
+    world.write("f", "0\n");
+    world.snapshot();
+    world.write("f", "1\n");
+    let finish = world.shell(EventKind::ToolFinish);
+    world.send(&finish);
+    end(&mut world);
+    let report = world.try_revert(&to("m1")).expect("no agent is at work");
+    assert_eq!(world.read("f"), "0\n", "{report:#?}");
+    assert_eq!(report.outcome, Outcome::Restored, "{report:#?}");
 }
 
 /// Edits of the agent and of the user in turn; then the agent's own undo takes its session back to some moment.
@@ -84,6 +128,49 @@ fn what_restore_brought_goes_with_the_message() {
     assert_eq!(world.read("f"), "by hand\n", "as before the message");
     world.unrevert();
     assert_eq!(world.read("f"), "0\n", "and there is a way back");
+}
+
+/// What `restore` brought while reverted is no edit: each move goes on from there.
+#[test]
+fn what_restore_brought_moves_back_and_forward() {
+    let begin = || {
+        let mut world = World::new();
+        world.write("f", "1\n");
+        world.turn("m1", |world| world.write("f", "2\n"));
+        let between = world.snapshot();
+        world.turn("m2", |world| world.write("f", "3\n"));
+        world.revert("m1");
+        world.restore(&between, &["f"]);
+        world
+    };
+    let mut world = begin();
+    let report = world.revert("m1");
+    assert_eq!(
+        (world.read("f").as_str(), report.outcome),
+        ("1\n", Outcome::Restored)
+    );
+    let mut world = begin();
+    let report = world.unrevert();
+    assert_eq!(
+        (world.read("f").as_str(), report.outcome),
+        ("3\n", Outcome::Restored)
+    );
+    let mut world = begin();
+    world.write("f", "by hand\n");
+    let report = world.unrevert();
+    assert_eq!(
+        (world.read("f").as_str(), report.outcome),
+        ("by hand\n", Outcome::Partial)
+    );
+    // Typed again after the next move: the last operation did not bring it.
+    let mut world = begin();
+    world.revert("m1");
+    world.write("f", "2\n");
+    let report = world.unrevert();
+    assert_eq!(
+        (world.read("f").as_str(), report.outcome),
+        ("2\n", Outcome::Partial)
+    );
 }
 
 /// What `restore` brought from a snapshot of the user's own edit is still the user's.

@@ -88,7 +88,7 @@ impl fmt::Display for Author {
 pub struct History<'a> {
     by_path: BTreeMap<&'a WorkspacePath, Vec<&'a PastChange>>,
     /// What `restore` brought, by path.
-    restored: &'a [(WorkspacePath, State)],
+    restored: Option<&'a BTreeMap<WorkspacePath, State>>,
 }
 
 impl<'a> History<'a> {
@@ -100,19 +100,20 @@ impl<'a> History<'a> {
         }
         Self {
             by_path,
-            restored: &[],
+            restored: None,
         }
     }
 
     /// Returns it with the states that `restore` brought since the first of the changes.
-    pub fn with_restored(self, restored: &'a [(WorkspacePath, State)]) -> Self {
+    pub fn with_restored(self, restored: &'a BTreeMap<WorkspacePath, State>) -> Self {
+        let restored = Some(restored);
         Self { restored, ..self }
     }
 
     /// Returns whether a `restore` brought a state.
     pub fn is_restored(&self, path: &WorkspacePath, state: State) -> bool {
-        let mut restored = self.restored.iter();
-        restored.any(|(at, brought)| at == path && *brought == state)
+        let restored = self.restored.and_then(|restored| restored.get(path));
+        restored == Some(&state)
     }
 
     /// Returns the changes of one path, newest first.

@@ -256,7 +256,7 @@ fn undo<'a>(
     if joined.stop.is_none() {
         return Ok(joined);
     }
-    if let Some((from, rest)) = taken_back(present, runs) {
+    for (from, rest) in taken_back(present, runs) {
         let undone = undo_runs(from, rest, contents, gentle)?;
         if undone.stop.is_none() {
             return Ok(undone);
@@ -270,23 +270,20 @@ fn undo<'a>(
     }
 }
 
-/// Returns the state to begin with where the present one is no edit of anybody's, and the changes that are left to undo
-/// there. The session itself passed through it, so the agent's own undo, or git, took back what came after it. What a
-/// `restore` brought is in the store, and stands for what it replaced.
+/// Returns the states to begin with where the present one is no edit of anybody's, each with the changes that are left to
+/// undo there. The session itself passed through it, so the agent's own undo, or git, took back what came after it. What
+/// a `restore` brought is in the store, and stands for what it replaced.
 fn taken_back<'r, 'a>(
     present: Present,
     runs: &'r [ChangeRun<'a>],
-) -> Option<(State, &'r [ChangeRun<'a>])> {
-    for (at, run) in runs.iter().enumerate() {
-        if present.state == run.new {
-            return Some((present.state, &runs[at..]));
-        }
-        if present.state == run.old {
-            return Some((present.state, &runs[at + 1..]));
-        }
-    }
-    let newest = runs.first().filter(|_| present.is_restored)?;
-    Some((newest.new, runs))
+) -> impl Iterator<Item = (State, &'r [ChangeRun<'a>])> {
+    let passed = runs.iter().enumerate().filter_map(move |(at, run)| {
+        let is_new = present.state == run.new;
+        (is_new || present.state == run.old)
+            .then(|| (present.state, &runs[at + usize::from(!is_new)..]))
+    });
+    let newest = runs.first().filter(|_| present.is_restored);
+    passed.chain(newest.map(|newest| (newest.new, runs)))
 }
 
 /// Joins runs with nothing in between.

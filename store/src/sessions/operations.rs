@@ -360,32 +360,39 @@ pub(crate) fn operation_items(connection: &Connection, operation: &str) -> Resul
     )
 }
 
-/// Returns what every `restore` of a workspace brought since a moment. An undo is none: it may have brought an edit of the
-/// user's back. Nor is a state that was once somebody's work outside every step.
+/// Returns what `restore` brought to the paths of a workspace since a moment, where no later operation moved them. An undo
+/// is no restore: it may have brought an edit of the user's back. Nor is a state that was once work outside every step.
 pub(crate) fn restored_states(
     connection: &Connection,
     workspace_id: i64,
     since: Milliseconds,
-) -> Result<Vec<(WorkspacePath, State)>> {
-    let sql = "SELECT path, path_raw, target_mode, target_blob
-                 FROM operations CROSS JOIN operation_files ON operation_files.operation_id = operations.id
-                WHERE workspace_id = ?1 AND kind = 'restore' AND state = 'done' AND started_at >= ?2 AND undoes IS NULL
-                  AND result = 'done' AND action IN ('write', 'delete')
-                  AND NOT EXISTS (SELECT 1 FROM changes
-                                   WHERE changes.workspace_id = operations.workspace_id AND changes.path = operation_files.path
-                                     AND changes.step_id IS NULL AND changes.new_blob = operation_files.target_blob)";
-    read::all_or(
+) -> Result<BTreeMap<WorkspacePath, State>> {
+    let sql = format!(
+        "SELECT path, path_raw, target_mode, target_blob,
+                kind = 'restore' AND undoes IS NULL
+                AND NOT EXISTS (SELECT 1 FROM changes
+                                 WHERE changes.workspace_id = operations.workspace_id AND changes.path = operation_files.path
+                                   AND changes.step_id IS NULL AND changes.new_blob = operation_files.target_blob) AS is_restored
+           FROM operations CROSS JOIN operation_files ON operation_files.operation_id = operations.id
+          WHERE workspace_id = ?1 AND state = 'done' AND started_at >= ?2 AND {HAS_MOVED}
+          ORDER BY seq"
+    );
+    let moves = read::all_or(
         connection,
         "cannot read what was restored",
-        sql,
+        &sql,
         params![workspace_id, since],
         |row| {
-            Ok((
-                super::path(row)?,
-                super::state(row, "target_mode", "target_blob")?,
-            ))
+            let state = super::state(row, "target_mode", "target_blob")?;
+            let is_restored: bool = row.get("is_restored")?;
+            Ok((super::path(row)?, is_restored.then_some(state)))
         },
-    )
+    )?;
+    let newest: BTreeMap<WorkspacePath, Option<State>> = moves.into_iter().collect();
+    let restored = newest.into_iter();
+    Ok(restored
+        .filter_map(|(path, state)| Some((path, state?)))
+        .collect())
 }
 
 /// Returns a session's closed moves of the revert point that name a snapshot as the state before the first of them,

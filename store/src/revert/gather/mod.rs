@@ -55,7 +55,7 @@ pub(crate) struct Material {
     /// The agent's changes that a part leaves alone, at other paths than its own, each with what is there now.
     pub elsewhere: Vec<(Change, State)>,
     /// What `restore` brought since the first message in question.
-    pub restored: Vec<(WorkspacePath, State)>,
+    pub restored: PathStates,
     /// The folders among the paths. One that is not empty is an entry here.
     pub folders: BTreeSet<WorkspacePath>,
     /// The paths that the user named without any change in question at or below them.
@@ -119,6 +119,15 @@ pub(crate) fn gather(
             goals.insert(path, past.goal);
         }
     }
+    // A path is where the newest operation left it, which may be a restore.
+    let restored = restored(connection, place, movement, chain)?;
+    for (path, state) in &restored {
+        if current.get(path) == Some(state)
+            && let Some(goal) = goals.get_mut(path)
+        {
+            *goal = *state;
+        }
+    }
     let around = gaps_around(connection, movement, scopes)?;
     Ok(Material {
         changes,
@@ -132,7 +141,7 @@ pub(crate) fn gather(
         forgotten: forgotten(store, place)?,
         undone,
         elsewhere: elsewhere(snapshots, movement, &live, &paths, seen)?,
-        restored: restored(connection, place, movement, chain)?,
+        restored,
         folders: folders.into_keys().collect(),
         unknown: unknown_paths(movement, &live),
     })
@@ -165,12 +174,12 @@ fn restored(
     place: &Place,
     movement: &Movement,
     chain: &[ChainOperation],
-) -> Result<Vec<(WorkspacePath, State)>> {
+) -> Result<PathStates> {
     if matches!(
         movement.part,
         Some(Part::Message { .. } | Part::Step { .. })
     ) {
-        return Ok(Vec::new());
+        return Ok(PathStates::new());
     }
     let session = &movement.session.id;
     let message = match movement.first_seq(connection, chain)? {
@@ -182,7 +191,7 @@ fn restored(
             let since = sessions::message_time(connection, &message.id)?;
             sessions::restored_states(connection, place.row.id, since)
         }
-        None => Ok(Vec::new()),
+        None => Ok(PathStates::new()),
     }
 }
 
