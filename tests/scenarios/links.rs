@@ -4,7 +4,8 @@ use std::path::Path;
 
 use ckpt_schema::report::{OperationReport, Outcome};
 use ckpt_schema::{Event, EventKind, ToolKind};
-use testing::scenario::{World, paths_with, to};
+use ckpt_store::RevertRequest;
+use testing::scenario::{World, paths_with, set_clock_from_files, to};
 
 /// A tool of `s1` that names a path, in a step of its own, with what it does.
 fn edit(world: &mut World, named: impl AsRef<Path>, work: impl FnOnce(&World)) {
@@ -170,4 +171,74 @@ fn ignored_file_behind_a_link_goes_back() {
     let report = world.revert("m1");
     assert_eq!(world.read("settings.local"), before, "{report:#?}");
     assert!(world.path("settings").is_symlink());
+}
+
+/// A file with two names changes under both, whichever of them a tool named.
+#[test]
+fn edit_through_one_hard_link_goes_back_under_all() {
+    set_clock_from_files(0);
+    let mut world = World::git(&[("a", "1\n"), ("mine", "1\n")]);
+    std::fs::hard_link(world.path("a"), world.path("l")).expect("one file system");
+    world.message("m1");
+    edit(&mut world, "l", |world| world.write("l", "agent\n"));
+    world.write("mine", "by hand\n");
+    let report = world.revert("m1");
+    let texts = ["a", "l", "mine"].map(|path| world.read(path));
+    assert_eq!(texts, ["1\n", "1\n", "by hand\n"], "{report:#?}");
+}
+
+/// A part is named through a link as well as by where that leads; a link is a name of its own, too.
+#[test]
+fn part_is_named_through_a_link() {
+    let begin = || {
+        let mut world = World::new();
+        world.write("d/f", "1\n");
+        world.write("g", "1\n");
+        for (link, target) in [
+            ("folder", "d"),
+            ("file", "folder/f"),
+            ("d/up", "../d"),
+            ("other", "g"),
+        ] {
+            world.link(link, target);
+        }
+        world.turn("m1", |world| {
+            world.write("d/f", "2\n");
+            world.write("g", "2\n");
+            world.remove("other");
+            world.link("other", "d/f");
+        });
+        world
+    };
+    for named in ["folder/f", "file", "folder", "d/up/f"] {
+        let mut world = begin();
+        let only = RevertRequest {
+            only: vec![world.path(named)],
+            ..to("m1")
+        };
+        let report = world.try_revert(&only).expect("it is known");
+        assert_eq!(report.outcome, Outcome::Restored, "{named}: {report:#?}");
+        assert!(report.notes.is_empty(), "{named}: {report:#?}");
+        assert_eq!(
+            (world.read("d/f"), world.read("g")),
+            ("1\n".into(), "2\n".into())
+        );
+        let mut world = begin();
+        let message = world.log().messages[0].id.clone();
+        let report = world.restore(&message, &[named]);
+        assert!(report.notes.is_empty(), "{named}: {report:#?}");
+        assert_eq!(
+            (world.read("d/f"), world.read("g")),
+            ("1\n".into(), "2\n".into())
+        );
+    }
+    let mut world = begin();
+    let only = RevertRequest {
+        only: vec![world.path("other")],
+        ..to("m1")
+    };
+    world.try_revert(&only).expect("it is known");
+    let target = std::fs::read_link(world.path("other")).expect("a link");
+    assert_eq!(target, std::path::Path::new("g"), "the link went back");
+    assert_eq!(world.read("d/f"), "1\n", "and so did where it led");
 }

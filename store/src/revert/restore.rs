@@ -40,7 +40,10 @@ pub(crate) fn restore(
         ));
     }
     // Before the lock, so that a mistake in a path does not finish an interrupted operation first.
-    let only = place.paths_asked_for(&request.paths)?;
+    let only = match request.undoes {
+        Some(_) => place.paths_named(&request.paths)?,
+        None => place.paths_asked_for(&request.paths)?,
+    };
     let (_lock, recovered) = super::enter(store, place, DryRun::asked(request.dry_run))?;
     let done = recovered.done.clone();
     let options = Options {
@@ -187,8 +190,7 @@ impl WantedState<'_> {
             .cloned()
             .collect();
         let mut told = Vec::new();
-        let named = only.len();
-        told.extend(unknown_paths(store, snapshots, id, seen, &same, named)?);
+        told.extend(self.unknown_paths(&same)?);
         let is_asked_for = |path: &WorkspacePath| path.is_asked_for(only);
         told.extend(super::warnings::directories_stay(
             store,
@@ -201,6 +203,44 @@ impl WantedState<'_> {
             told.extend(super::git::why_nothing(&place.root));
         }
         Ok(told)
+    }
+
+    /// Reports paths that exist in neither state: that is a mistake. `same` are those at which nothing differs. A link and
+    /// where it leads are one name for both.
+    fn unknown_paths(&self, same: &[WorkspacePath]) -> Result<Option<Note>> {
+        let Self {
+            store,
+            place,
+            snapshots,
+            ..
+        } = *self;
+        let connection = store.database.connection();
+        let wanted = snapshot_of(&sessions::snapshot(connection, self.id)?);
+        let mut unknown = Vec::new();
+        for path in same {
+            let named = std::slice::from_ref(path);
+            let is_in = |snapshot| -> Result<bool> {
+                let around = snapshots.around(snapshot, named)?;
+                Ok(around.iter().any(|(found, _)| found.is_at_or_below(named)))
+            };
+            if !is_in(&wanted)? && !is_in(&self.seen.snapshot)? {
+                unknown.push(path);
+            }
+        }
+        let is_known = |path: &&WorkspacePath| !unknown.contains(path);
+        let known: Vec<&WorkspacePath> = self.only.iter().filter(is_known).collect();
+        unknown.retain(|path| !place.is_also_named(path, &known));
+        let unknown: Vec<String> = unknown.into_iter().map(WorkspacePath::to_text).collect();
+        let names: Vec<String> = unknown.iter().map(|path| format!("`{path}`")).collect();
+        let what = format!(
+            "nothing was captured at {}, neither then nor now",
+            names.join(" or ")
+        );
+        match unknown.len() {
+            0 => Ok(None),
+            number if number == self.only.len() => Err(Error::unavailable(what)),
+            _ => Ok(Some(Note::about(NoteCode::UnknownPath, what, unknown))),
+        }
     }
 }
 
@@ -269,43 +309,6 @@ fn state_named(store: &Store, place: &Place, id: &str) -> Result<NamedState> {
         snapshot_id,
         operation: written_by,
     })
-}
-
-/// Reports paths that exist in neither state: that is a mistake. `only` are the paths at which nothing differs, of
-/// `named` in total.
-fn unknown_paths(
-    store: &Store,
-    snapshots: &Snapshots,
-    wanted_id: i64,
-    seen: &Observation,
-    only: &[WorkspacePath],
-    named: usize,
-) -> Result<Option<Note>> {
-    let wanted = snapshot_of(&sessions::snapshot(store.database.connection(), wanted_id)?);
-    let mut unknown = Vec::new();
-    for path in only {
-        let named = std::slice::from_ref(path);
-        let is_in = |snapshot| -> Result<bool> {
-            let around = snapshots.around(snapshot, named)?;
-            Ok(around.iter().any(|(found, _)| found.is_at_or_below(named)))
-        };
-        if !is_in(&wanted)? && !is_in(&seen.snapshot)? {
-            unknown.push(path.to_text());
-        }
-    }
-    let what = format!(
-        "nothing was captured at {}, neither then nor now",
-        unknown
-            .iter()
-            .map(|path| format!("`{path}`"))
-            .collect::<Vec<_>>()
-            .join(" or ")
-    );
-    match unknown.len() {
-        0 => Ok(None),
-        number if number == named => Err(Error::unavailable(what)),
-        _ => Ok(Some(Note::about(NoteCode::UnknownPath, what, unknown))),
-    }
 }
 
 /// Returns the gaps, among the paths that are asked for, of only one side: of the wanted state, or of the present.

@@ -14,7 +14,7 @@
 #[cfg(test)]
 mod tests;
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::ops::RangeInclusive;
 
 use ckpt_schema::ToolKind;
@@ -27,7 +27,7 @@ use super::evidence::{
 };
 use crate::model::Milliseconds;
 use crate::model::attribution::Attribution;
-use crate::model::entry::Change;
+use crate::model::entry::{Change, EntryKind};
 use crate::model::path::WorkspacePath;
 use crate::sessions::{ChangeRow, OpenStep, ToolRow};
 
@@ -89,7 +89,7 @@ pub(crate) fn attribute(
     let has_steps = !(steps.is_empty() && patch.ended.is_empty());
     let dated = |change| has_steps.then(|| (patch.time)(change)).flatten();
     let times: Vec<Option<Dated>> = changes.iter().map(dated).collect();
-    let seen: Vec<Changed<'_>> = changes.iter().zip(&times).map(changed).collect();
+    let seen = as_named(&changes, &times, &steps);
     let ended = EndedSteps::of(&patch);
     let ended_evidence = Evidence::new(&ended.known, &seen, patch.now);
     let interval = Interval {
@@ -142,9 +142,9 @@ impl Interval<'_> {
             let looked_at = self.patch.looked_at;
             another_clock::judge(&self.evidence, seen, time, looked_at, self.preferred)
         };
-        let names = |step: usize| self.steps[step].names(&change.path);
+        let names = |step: usize| self.steps[step].names(seen.path);
         match judged {
-            Verdict::Agent(step) if is_moved_between(&self.evidence, step, &change.path, time) => {
+            Verdict::Agent(step) if is_moved_between(&self.evidence, step, seen.path, time) => {
                 Verdict::Unclear(vec![step], Doubt::Moved)
             }
             // If an edit tool of this step had reached there, it would have named the file. What else happens there is
@@ -215,12 +215,36 @@ fn replaced(evidence: &Evidence<'_>, own: usize, preferred: Option<usize>) -> Ve
     }
 }
 
-/// Returns a change as evidence sees it.
-fn changed<'a>((change, time): (&'a Change, &Option<Dated>)) -> Changed<'a> {
-    Changed {
-        path: &change.path,
-        at: time.map(|time| time.at),
-    }
+/// Returns the changes as evidence sees them: each at its path, or at the name by which a tool reached the same file. A
+/// file with several names changes under all of them at once, to the same bytes.
+fn as_named<'a>(
+    changes: &'a [Change],
+    times: &[Option<Dated>],
+    steps: &[evidence::Step],
+) -> Vec<Changed<'a>> {
+    let all: HashSet<&WorkspacePath> = steps.iter().flat_map(evidence::Step::named).collect();
+    let is_named = |path| all.contains(path);
+    let file = |change: &Change, time: &Option<Dated>| {
+        let entry = change
+            .new
+            .filter(|entry| entry.mode.kind() == EntryKind::File)?;
+        Some((entry.mode, entry.blob?, time.as_ref()?.at))
+    };
+    let dated = || changes.iter().zip(times);
+    let named: HashMap<_, &WorkspacePath> = dated()
+        .filter(|(change, _)| is_named(&change.path))
+        .filter_map(|(change, time)| Some((file(change, time)?, &change.path)))
+        .collect();
+    let of = |(change, time): (&'a Change, &Option<Dated>)| {
+        let other = file(change, time).and_then(|file| named.get(&file).copied());
+        Changed {
+            path: other
+                .filter(|_| !is_named(&change.path))
+                .unwrap_or(&change.path),
+            at: time.map(|time| time.at),
+        }
+    };
+    dated().map(of).collect()
 }
 
 /// Returns whether a path may have been moved during a pause between two tools of a step.

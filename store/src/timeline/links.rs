@@ -32,6 +32,21 @@ impl Place {
         named
     }
 
+    /// Returns where a path leads now in the workspace, if that is another path.
+    pub fn ends_of(&self, path: &WorkspacePath) -> Vec<WorkspacePath> {
+        let ends = all_places(&path.on_disk(&self.root), &self.root).into_iter();
+        ends.filter_map(|places| WorkspacePath::in_workspace(&self.root, &places.end))
+            .filter(|end| end != path)
+            .collect()
+    }
+
+    /// Returns whether a path leads to one of others, or one of these leads to it.
+    pub fn is_also_named(&self, path: &WorkspacePath, others: &[&WorkspacePath]) -> bool {
+        let ends = self.ends_of(path);
+        let mut others = others.iter();
+        others.any(|other| ends.contains(*other) || self.ends_of(other).contains(path))
+    }
+
     fn look_up(&self, absolute: &Path) -> NamedFile {
         let within = |place: &Path| WorkspacePath::in_workspace(&self.root, place);
         let mut named = NamedFile::default();

@@ -362,12 +362,24 @@ impl Place {
             || absolute.canonicalize().is_ok_and(|real| real == self.root)
     }
 
-    /// Returns the paths in the workspace that a user's paths stand for. An empty list means no limit: naming the
-    /// workspace itself means all of it. Fails if a path is outside the workspace.
+    /// Returns the paths in the workspace that a user's paths stand for: each one itself, and where it leads if there is a
+    /// link on its way or at its end. An empty list means no limit: naming the workspace itself means all of it. Fails if
+    /// a path is outside the workspace.
     pub fn paths_asked_for(&self, named: &[PathBuf]) -> Result<Vec<WorkspacePath>> {
         if named.iter().any(|path| self.is_root(path)) {
             return Ok(Vec::new());
         }
+        let mut paths = self.paths_named(named)?;
+        let ends = paths.iter().flat_map(|path| self.ends_of(path));
+        let ends: Vec<WorkspacePath> = ends.collect();
+        paths.extend(ends);
+        let mut seen = BTreeSet::new();
+        paths.retain(|path| seen.insert(path.clone()));
+        Ok(paths)
+    }
+
+    /// Returns the paths in the workspace that a user's paths are, whatever they lead to.
+    pub fn paths_named(&self, named: &[PathBuf]) -> Result<Vec<WorkspacePath>> {
         named.iter().map(|path| self.path_asked_for(path)).collect()
     }
 

@@ -77,7 +77,8 @@ pub(crate) fn blame(store: &Store, cwd: &Path, named: &Path) -> Result<Blame> {
 pub(super) fn one_path(place: &Place, named: &Path) -> Result<WorkspacePath> {
     place
         .paths_asked_for(&[named.to_owned()])?
-        .pop()
+        .into_iter()
+        .next()
         .ok_or_else(|| {
             Error::usage(format!(
                 "`{}` is the workspace, not a file",

@@ -143,7 +143,7 @@ pub(crate) fn gather(
         elsewhere: elsewhere(snapshots, movement, &live, &paths, seen)?,
         restored,
         folders: folders.into_keys().collect(),
-        unknown: unknown_paths(movement, &live),
+        unknown: unknown_paths(place, movement, &live),
     })
 }
 
@@ -284,7 +284,8 @@ fn folders_in_question(
     folders
 }
 
-fn unknown_paths(movement: &Movement, live: &[LiveChange]) -> Vec<WorkspacePath> {
+/// Returns the paths of a part without a change. A link and where it leads are one name for both.
+fn unknown_paths(place: &Place, movement: &Movement, live: &[LiveChange]) -> Vec<WorkspacePath> {
     let Some(scope) = movement.part.as_ref().map(RevertScope::of_part) else {
         return Vec::new();
     };
@@ -298,12 +299,9 @@ fn unknown_paths(movement: &Movement, live: &[LiveChange]) -> Vec<WorkspacePath>
             .iter()
             .any(|path| path.is_at_or_below(std::slice::from_ref(*named)))
     };
-    scope
-        .only()
-        .iter()
-        .filter(|named| !is_known(named))
-        .cloned()
-        .collect()
+    let (known, mut unknown): (Vec<_>, Vec<_>) = scope.only().iter().partition(is_known);
+    unknown.retain(|named| !place.is_also_named(named, &known));
+    unknown.into_iter().cloned().collect()
 }
 
 /// Returns the gaps around the steps that scopes ask to undo, except those with a size.

@@ -124,9 +124,15 @@ impl Step {
 
     /// Returns whether one of its tools named a file.
     pub fn names(&self, path: &WorkspacePath) -> bool {
-        let is_in =
-            |tool: &Tool| matches!(&tool.reach, Reach::Files(files) if files.contains(path));
-        self.tools.iter().any(is_in)
+        self.named().any(|named| named == path)
+    }
+
+    /// Returns the files that its tools named.
+    pub fn named(&self) -> impl Iterator<Item = &WorkspacePath> {
+        self.tools.iter().flat_map(|tool| match &tool.reach {
+            Reach::Files(files) => files.as_slice(),
+            Reach::Nothing | Reach::Anything => &[],
+        })
     }
 }
 
