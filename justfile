@@ -47,7 +47,6 @@ demo:
 # Writes schema/json anew from the types; then the types of the clients are behind: `just clients --write`
 schemas:
     UPDATE_SCHEMAS=1 cargo test -p ckpt-schema --locked --test schemas
-    UPDATE_SCHEMAS=1 cargo test -p ckpt-schema --locked --test migrations a_new_store
 
 # The clients in TypeScript and Python: types compared with the schema, strict compilers, tests against the real binary; `--write`
 # writes the types anew; exit code 77: no npm or no Python, nothing was checked

@@ -1,70 +1,104 @@
--- Migration 1: every table and view of the session store.
+-- The tables and views of the session store.
 --
 -- Object ids are lower-case hex text, times are milliseconds since the Unix epoch, modes are octal text as git prints them
 -- ('100644'; all permission bits are kept: '100600'). A path is text; where its bytes are not UTF-8 the text is lossy and
 -- `path_raw` holds the bytes. The tables are ours to change with a migration; the views are the interface.
+--
+-- SQLite keeps each statement with its comments, and reads all of them whenever a program opens the file: comments stand
+-- before a statement, not in it.
 
+-- The oldest binaries, by the version of their tables, that may read and write this file.
 CREATE TABLE meta (
   key   TEXT PRIMARY KEY,
   value INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
--- The oldest binaries (by the number of their newest migration) that may read and write this file.
 INSERT INTO meta (key, value) VALUES ('min_reader', 1), ('min_writer', 1);
 
+-- The directories that agents worked in.
+--   key            the name of its folder below snapshots/
+--   device, inode  of the directory, wherever it is moved
+--   born           when the directory was made, in nanoseconds; NULL where that is not known: another may get its inode
+--   replaced_at    another directory was found at its path
+--   gone_at        the directory was first found to be gone
+--   unswept        rows were forgotten, and what they named is still to be removed from the packs
 CREATE TABLE workspaces (
   id               INTEGER PRIMARY KEY,
-  key              TEXT NOT NULL UNIQUE,           -- the name of its folder below snapshots/
+  key              TEXT NOT NULL UNIQUE,
   path             TEXT NOT NULL,
   path_raw         BLOB,
-  device           INTEGER NOT NULL,               -- who the directory is, wherever it is moved
+  device           INTEGER NOT NULL,
   inode            INTEGER NOT NULL,
+  born             INTEGER,
   last_snapshot_id INTEGER REFERENCES snapshots (id),
   created_at       INTEGER NOT NULL,
   used_at          INTEGER NOT NULL,
-  replaced_at      INTEGER                         -- another directory was found at its path
+  replaced_at      INTEGER,
+  gone_at          INTEGER,
+  unswept          INTEGER NOT NULL DEFAULT 0 CHECK (unswept IN (0, 1))
 ) STRICT;
 CREATE UNIQUE INDEX workspaces_by_path ON workspaces (path, ifnull(path_raw, '')) WHERE replaced_at IS NULL;
+CREATE INDEX workspaces_by_name ON workspaces (path);
 CREATE INDEX workspaces_by_inode ON workspaces (inode);
 
+-- The states of the user's repositories.
+--   head        the commit; NULL while the branch is unborn
+--   branch      the full ref name; NULL while HEAD is detached
+--   index_blob  the raw index file as a blob; NULL where there is none
+--   doing       what git is in the middle of, such as a merge
 CREATE TABLE git_states (
   id           INTEGER PRIMARY KEY,
   workspace_id INTEGER NOT NULL REFERENCES workspaces (id) ON DELETE CASCADE,
-  head         TEXT,                               -- the commit; NULL while the branch is unborn
-  branch       TEXT,                               -- the full ref name; NULL while HEAD is detached
-  index_blob   TEXT,                               -- the raw index file as a blob; NULL where there is none
+  head         TEXT,
+  branch       TEXT,
+  index_blob   TEXT,
+  doing        TEXT,
   seen_at      INTEGER NOT NULL
 ) STRICT;
 CREATE INDEX git_states_by_workspace ON git_states (workspace_id);
 
+--   attributes_blob  modes beyond git's, empty directories
+--   rules_blob       the ignore rules that are not in the tree
+--   pruned_at        its objects were removed; its row, and what others tell of it, stay readable
+--   stored_bytes     the bytes in packs that it was the first to need, as `gc` or `du` found them last
 CREATE TABLE snapshots (
   id              INTEGER PRIMARY KEY,
   workspace_id    INTEGER NOT NULL REFERENCES workspaces (id) ON DELETE CASCADE,
   tree            TEXT NOT NULL CHECK (length(tree) = 40),
-  attributes_blob TEXT CHECK (length(attributes_blob) = 40),  -- modes beyond git's, empty directories
-  rules_blob      TEXT CHECK (length(rules_blob) = 40),       -- the ignore rules that are not in the tree
+  attributes_blob TEXT CHECK (length(attributes_blob) = 40),
+  rules_blob      TEXT CHECK (length(rules_blob) = 40),
   git_state_id    INTEGER REFERENCES git_states (id),
-  label           TEXT,
-  taken_at        INTEGER NOT NULL
+  taken_at        INTEGER NOT NULL,
+  pruned_at       INTEGER,
+  stored_bytes    INTEGER
 ) STRICT;
 CREATE INDEX snapshots_by_workspace ON snapshots (workspace_id, id);
 CREATE INDEX snapshots_by_tree ON snapshots (tree);
 
+-- What a snapshot does not hold.
+--   size  in bytes, where known
 CREATE TABLE gaps (
   id          INTEGER PRIMARY KEY,
   snapshot_id INTEGER NOT NULL REFERENCES snapshots (id) ON DELETE CASCADE,
   path        TEXT NOT NULL,
   path_raw    BLOB,
   reason      TEXT NOT NULL,
-  size        INTEGER                              -- bytes, where known
+  size        INTEGER
 ) STRICT;
 CREATE INDEX gaps_by_snapshot ON gaps (snapshot_id);
 
+--   agent_id           the agent's own name for it
+--   revert_message_id  the revert point
+--   revert_base_id     the state before the first revert
+--   process            its number, start time and namespace
+--   process_seen       how many calls in a row came from it
+--   transcript         the path of the agent's own record
+--   interrupted_at     the user interrupted it, as the agent told
 CREATE TABLE sessions (
   seq               INTEGER PRIMARY KEY,
   id                TEXT NOT NULL UNIQUE,
   workspace_id      INTEGER NOT NULL REFERENCES workspaces (id) ON DELETE CASCADE,
   agent             TEXT NOT NULL,
-  agent_id          TEXT NOT NULL,                 -- the agent's own name for it
+  agent_id          TEXT NOT NULL,
   parent_id         TEXT REFERENCES sessions (id) ON DELETE CASCADE,
   cwd               TEXT,
   started_at        INTEGER NOT NULL,
@@ -72,29 +106,49 @@ CREATE TABLE sessions (
   last_event        TEXT,
   ended_at          INTEGER,
   tool_events       INTEGER NOT NULL DEFAULT 0 CHECK (tool_events IN (0, 1)),
-  revert_message_id TEXT REFERENCES messages (id), -- the revert point
-  revert_base_id    INTEGER REFERENCES snapshots (id), -- the state before the first revert
+  revert_message_id TEXT REFERENCES messages (id),
+  revert_base_id    INTEGER REFERENCES snapshots (id),
+  process           TEXT,
+  process_seen      INTEGER NOT NULL DEFAULT 0,
+  transcript        TEXT,
+  interrupted_at    INTEGER,
   UNIQUE (workspace_id, agent, agent_id)
 ) STRICT;
 CREATE INDEX sessions_by_agent_id ON sessions (agent_id);
 CREATE INDEX sessions_by_parent ON sessions (parent_id);
 
+--   agent_id     the agent's own name for it; NULL where it has none
+--   turn_id      the agent's turn, which several messages may share
+--   snapshot_id  the workspace just before it
+--   pending      sent while a tool ran: bound at the next boundary
+--   unprotected  why there is no snapshot
+--   totals       what its steps did, as text: steps, files, unclear files, additions, deletions, when the last step ended,
+--                whether anything of it is not undone, and whether contents have to tell how many files there are (2: they
+--                did). NULL if a row of its steps was written since they were added up
 CREATE TABLE messages (
   seq         INTEGER PRIMARY KEY,
   id          TEXT NOT NULL UNIQUE,
   session_id  TEXT NOT NULL REFERENCES sessions (id) ON DELETE CASCADE,
-  agent_id    TEXT,                                -- the agent's own name for it; NULL where it has none
-  turn_id     TEXT,                                -- the agent's turn, which several messages may share
+  agent_id    TEXT,
+  turn_id     TEXT,
   prompt      TEXT,
   state       TEXT NOT NULL DEFAULT 'live' CHECK (state IN ('live', 'hidden', 'discarded')),
-  snapshot_id INTEGER REFERENCES snapshots (id),   -- the workspace just before it
-  pending     INTEGER NOT NULL DEFAULT 0 CHECK (pending IN (0, 1)), -- sent while a tool ran: bound at the next boundary
-  unprotected TEXT,                                -- why there is no snapshot
-  created_at  INTEGER NOT NULL
+  snapshot_id INTEGER REFERENCES snapshots (id),
+  pending     INTEGER NOT NULL DEFAULT 0 CHECK (pending IN (0, 1)),
+  unprotected TEXT,
+  created_at  INTEGER NOT NULL,
+  totals      TEXT
 ) STRICT;
 CREATE INDEX messages_by_session ON messages (session_id, seq);
 CREATE INDEX messages_by_agent_id ON messages (agent_id);
+CREATE INDEX messages_pending ON messages (session_id) WHERE pending = 1;
+CREATE INDEX messages_unprotected ON messages (session_id) WHERE unprotected IS NOT NULL;
 
+-- A session has one open step at most.
+--   recovered    closed without its own finish
+--   unprotected  why its changes cannot be put back
+--   file_count   how many files it changed, kept with its message's totals
+--   outside      the directory in which it ran, where that is outside its workspace
 CREATE TABLE steps (
   seq                INTEGER PRIMARY KEY,
   id                 TEXT NOT NULL UNIQUE,
@@ -102,44 +156,73 @@ CREATE TABLE steps (
   message_id         TEXT NOT NULL REFERENCES messages (id) ON DELETE CASCADE,
   agent_id           TEXT,
   state              TEXT NOT NULL CHECK (state IN ('open', 'closed')),
-  recovered          INTEGER NOT NULL DEFAULT 0 CHECK (recovered IN (0, 1)), -- closed without its own finish
-  unprotected        TEXT,                         -- why its changes cannot be put back
+  recovered          INTEGER NOT NULL DEFAULT 0 CHECK (recovered IN (0, 1)),
+  unprotected        TEXT,
   start_snapshot_id  INTEGER REFERENCES snapshots (id),
   finish_snapshot_id INTEGER REFERENCES snapshots (id),
   started_at         INTEGER NOT NULL,
-  finished_at        INTEGER
+  finished_at        INTEGER,
+  file_count         INTEGER,
+  outside            TEXT
 ) STRICT;
 CREATE INDEX steps_by_session ON steps (session_id, seq);
 CREATE INDEX steps_by_message ON steps (message_id);
-CREATE INDEX steps_open ON steps (state) WHERE state = 'open';
+CREATE INDEX steps_by_finish ON steps (finish_snapshot_id);
+CREATE UNIQUE INDEX steps_open ON steps (state, session_id) WHERE state = 'open';
+CREATE INDEX steps_unprotected ON steps (session_id) WHERE unprotected IS NOT NULL;
 
+--   agent_id     the agent's tool use id
+--   kind         what it may change; NULL: anything
+--   paths        the files that an edit tool names; a JSON array
+--   outside      those outside the workspace, and where it ran outside; a JSON array
+--   ran_for      milliseconds, where the agent says, without waits
+--   waited_at    it waited for the user's permission from then on
+--   background   it goes on behind its step
+--   released_at  the command in the background is known to be over
+--   command      what a shell was told to do, as far as `record_prompts` allows
 CREATE TABLE tools (
   id          INTEGER PRIMARY KEY,
   step_id     TEXT NOT NULL REFERENCES steps (id) ON DELETE CASCADE,
-  agent_id    TEXT,                                -- the agent's tool use id
+  agent_id    TEXT,
   name        TEXT,
+  kind        TEXT CHECK (kind IN ('edit', 'read')),
+  paths       TEXT NOT NULL DEFAULT '[]',
+  outside     TEXT NOT NULL DEFAULT '[]',
+  command     TEXT,
   started_at  INTEGER NOT NULL,
-  finished_at INTEGER
+  finished_at INTEGER,
+  ran_for     INTEGER,
+  waited_at   INTEGER,
+  background  INTEGER NOT NULL DEFAULT 0 CHECK (background IN (0, 1)),
+  released_at INTEGER
 ) STRICT;
 CREATE INDEX tools_by_step ON tools (step_id);
+CREATE INDEX tools_in_background ON tools (step_id) WHERE background = 1 AND released_at IS NULL;
 
--- The files that a step's edit tools named, and what they were before: it settles whose change one is, and holds the old
--- side of a file that no snapshot captures because an ignore rule hides it.
+-- The files that the edit tools of a step named.
+--   captured  whether `mode` and `blob` say what it was
 CREATE TABLE step_paths (
   step_id  TEXT NOT NULL REFERENCES steps (id) ON DELETE CASCADE,
   path     TEXT NOT NULL,
   path_raw BLOB,
-  captured INTEGER NOT NULL DEFAULT 0 CHECK (captured IN (0, 1)), -- whether the two columns below say what it was
+  captured INTEGER NOT NULL DEFAULT 0 CHECK (captured IN (0, 1)),
   mode     TEXT,
   blob     TEXT,
   PRIMARY KEY (step_id, path)
 ) STRICT;
+CREATE INDEX step_paths_captured ON step_paths (step_id) WHERE captured = 1;
 
+-- The changes in the order in which they happened. A mode without a blob: it was there, its bytes are not stored.
+--   step_id    NULL for a change from outside
+--   reason     why it is unclear
+--   additions  lines, like `deletions`; NULL for what has no lines
+--   undone_by  the operation that made its undoing permanent
 CREATE TABLE changes (
-  id               INTEGER PRIMARY KEY,            -- in the order in which they happened
+  id               INTEGER PRIMARY KEY,
   workspace_id     INTEGER NOT NULL REFERENCES workspaces (id) ON DELETE CASCADE,
-  step_id          TEXT REFERENCES steps (id) ON DELETE CASCADE, -- NULL for a change from outside
-  attribution      TEXT NOT NULL CHECK (attribution IN ('agent', 'shared', 'outside')),
+  step_id          TEXT REFERENCES steps (id) ON DELETE CASCADE,
+  attribution      TEXT NOT NULL CHECK (attribution IN ('agent', 'shared', 'outside', 'unclear')),
+  reason           TEXT,
   from_snapshot_id INTEGER REFERENCES snapshots (id),
   to_snapshot_id   INTEGER REFERENCES snapshots (id),
   path             TEXT NOT NULL,
@@ -149,17 +232,32 @@ CREATE TABLE changes (
   old_blob         TEXT,
   new_mode         TEXT,
   new_blob         TEXT,
-  additions        INTEGER,                        -- lines; NULL for what has no lines
+  additions        INTEGER,
   deletions        INTEGER,
-  undone_by        TEXT REFERENCES operations (id), -- the operation that made its undoing permanent
+  undone_by        TEXT REFERENCES operations (id),
   happened_at      INTEGER NOT NULL,
-  CHECK (old_blob IS NULL OR old_mode IS NOT NULL), -- a mode without a blob: it was there, its bytes are not stored
+  CHECK (old_blob IS NULL OR old_mode IS NOT NULL),
   CHECK (new_blob IS NULL OR new_mode IS NOT NULL),
-  CHECK ((step_id IS NULL) = (attribution = 'outside'))
+  CHECK ((step_id IS NULL) = (attribution = 'outside')),
+  CHECK (reason IS NULL OR attribution = 'unclear')
 ) STRICT;
 CREATE INDEX changes_by_step ON changes (step_id);
 CREATE INDEX changes_by_path ON changes (workspace_id, path, id);
+CREATE INDEX changes_gone ON changes (old_blob) WHERE kind = 'deleted';
 
+--   from_message_id   the revert point before it
+--   message_id        the revert point after it, or what was restored
+--   asked_message_id  the message that a revert asked for; not that of `message_id` if it is discarded
+--   part_message_id   where only some paths went back to it, or it `alone` was undone and none after it
+--   step_id           where one step alone was reverted
+--   undoes            the operation of which this is the undo
+--   goal_snapshot_id  the state that the workspace is compared with afterwards. NULL if a single message or step is undone,
+--                     or if that state was not captured
+--   only_paths        a JSON array
+--   directories       those that go when they are empty; a JSON array
+--   permanent         a message came while it was in force
+--   notes             a JSON array
+--   remarks           the notes for programs: a JSON array of objects as reports have them
 CREATE TABLE operations (
   seq                INTEGER PRIMARY KEY,
   id                 TEXT NOT NULL UNIQUE,
@@ -167,26 +265,40 @@ CREATE TABLE operations (
   session_id         TEXT REFERENCES sessions (id) ON DELETE CASCADE,
   kind               TEXT NOT NULL CHECK (kind IN ('revert', 'redo', 'unrevert', 'restore')),
   state              TEXT NOT NULL CHECK (state IN ('open', 'done', 'rolled_back')),
-  from_message_id    TEXT REFERENCES messages (id), -- the revert point before it
-  message_id         TEXT REFERENCES messages (id), -- the revert point after it, or what was restored
-  part_message_id    TEXT REFERENCES messages (id), -- where only some paths went back to it
-  step_id            TEXT REFERENCES steps (id),   -- where one step alone was reverted
+  from_message_id    TEXT REFERENCES messages (id),
+  message_id         TEXT REFERENCES messages (id),
+  asked_message_id   TEXT REFERENCES messages (id),
+  part_message_id    TEXT REFERENCES messages (id),
+  alone              INTEGER NOT NULL DEFAULT 0 CHECK (alone IN (0, 1)),
+  step_id            TEXT REFERENCES steps (id),
+  undoes             TEXT REFERENCES operations (id) ON DELETE SET NULL,
   base_snapshot_id   INTEGER REFERENCES snapshots (id),
   before_snapshot_id INTEGER REFERENCES snapshots (id),
   after_snapshot_id  INTEGER REFERENCES snapshots (id),
+  goal_snapshot_id   INTEGER REFERENCES snapshots (id),
   on_conflict        TEXT NOT NULL CHECK (on_conflict IN ('merge', 'keep', 'overwrite')),
-  only_paths         TEXT NOT NULL DEFAULT '[]',   -- a JSON array
-  directories        TEXT NOT NULL DEFAULT '[]',   -- those that go when they are empty; a JSON array
+  unclear            TEXT NOT NULL DEFAULT 'keep' CHECK (unclear IN ('keep', 'take')),
+  only_paths         TEXT NOT NULL DEFAULT '[]',
+  directories        TEXT NOT NULL DEFAULT '[]',
   git                INTEGER NOT NULL DEFAULT 0 CHECK (git IN (0, 1)),
+  permanent          INTEGER NOT NULL DEFAULT 0 CHECK (permanent IN (0, 1)),
   outcome            TEXT CHECK (outcome IN ('restored', 'partial', 'nothing')),
-  notes              TEXT NOT NULL DEFAULT '[]',   -- a JSON array
+  notes              TEXT NOT NULL DEFAULT '[]',
+  remarks            TEXT,
   started_at         INTEGER NOT NULL,
   finished_at        INTEGER
 ) STRICT;
 CREATE INDEX operations_by_workspace ON operations (workspace_id, seq);
 CREATE INDEX operations_by_session ON operations (session_id, seq);
 CREATE INDEX operations_open ON operations (state) WHERE state = 'open';
+CREATE INDEX operations_alone ON operations (part_message_id) WHERE alone = 1;
+CREATE INDEX operations_undoing ON operations (undoes) WHERE undoes IS NOT NULL;
 
+--   reason_code    the name of a reason code; NULL without a reason
+--   reason_by      whose changes the reason names: a JSON array of objects as reports have them
+--   expected_mode  what is on disk before, with `expected_blob`
+--   target_mode    what the plan puts there, with `target_blob`
+--   goal_mode      what the revert point asks for, without edits made while reverted, with `goal_blob`
 CREATE TABLE operation_files (
   operation_id  TEXT NOT NULL REFERENCES operations (id) ON DELETE CASCADE,
   position      INTEGER NOT NULL,
@@ -195,11 +307,13 @@ CREATE TABLE operation_files (
   action        TEXT NOT NULL CHECK (action IN ('write', 'delete', 'merge', 'keep', 'none')),
   result        TEXT NOT NULL CHECK (result IN ('planned', 'done', 'conflict', 'gap', 'failed')),
   reason        TEXT,
-  expected_mode TEXT,                              -- what is on disk before
+  reason_code   TEXT,
+  reason_by     TEXT,
+  expected_mode TEXT,
   expected_blob TEXT,
-  target_mode   TEXT,                              -- what the plan puts there
+  target_mode   TEXT,
   target_blob   TEXT,
-  goal_mode     TEXT,                              -- what the revert point asks for, without edits made while reverted
+  goal_mode     TEXT,
   goal_blob     TEXT,
   additions     INTEGER,
   deletions     INTEGER,
@@ -207,6 +321,49 @@ CREATE TABLE operation_files (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX operation_files_by_path ON operation_files (path);
 
+--   name      the full ref name, 'HEAD' or 'index'
+--   expected  what it is before: a commit, HEAD's text, the index's blob; NULL: not there
+--   target    what the plan makes of it
+CREATE TABLE operation_git (
+  operation_id TEXT NOT NULL REFERENCES operations (id) ON DELETE CASCADE,
+  position     INTEGER NOT NULL,
+  part         TEXT NOT NULL CHECK (part IN ('branch', 'head', 'index')),
+  name         TEXT NOT NULL,
+  expected     TEXT,
+  target       TEXT,
+  result       TEXT NOT NULL CHECK (result IN ('planned', 'done', 'conflict', 'gap', 'failed')),
+  reason       TEXT,
+  PRIMARY KEY (operation_id, position)
+) STRICT, WITHOUT ROWID;
+
+-- Bookmarks on messages and snapshots. What is labelled is kept: whatever removes old history leaves it alone.
+CREATE TABLE labels (
+  id           INTEGER PRIMARY KEY,
+  workspace_id INTEGER NOT NULL REFERENCES workspaces (id) ON DELETE CASCADE,
+  text         TEXT NOT NULL,
+  message_id   TEXT REFERENCES messages (id) ON DELETE CASCADE,
+  snapshot_id  INTEGER REFERENCES snapshots (id) ON DELETE CASCADE,
+  created_at   INTEGER NOT NULL,
+  UNIQUE (workspace_id, text),
+  CHECK ((message_id IS NULL) <> (snapshot_id IS NULL))
+) STRICT;
+CREATE INDEX labels_by_message ON labels (message_id);
+CREATE INDEX labels_by_snapshot ON labels (snapshot_id);
+
+-- What happened, in one order, whichever process wrote it: what a client that was away goes on from. A row names what
+-- changed and where it stands; what it says is read from the table itself. It is written in the transaction of the change.
+-- The newest row is never removed, so that no number is given twice.
+--   workspace_id  NULL where that is not known
+--   subject       the id of the message, step, operation or diagnostic; of a gap, the step
+CREATE TABLE feed (
+  seq          INTEGER PRIMARY KEY,
+  kind         TEXT NOT NULL CHECK (kind IN ('message', 'step', 'operation', 'gap', 'failed')),
+  workspace_id INTEGER,
+  subject      TEXT NOT NULL
+) STRICT;
+
+-- What went wrong.
+--   untold  a person is still to be told
 CREATE TABLE diagnostics (
   id        INTEGER PRIMARY KEY,
   level     TEXT NOT NULL CHECK (level IN ('error', 'warning', 'info')),
@@ -216,10 +373,12 @@ CREATE TABLE diagnostics (
   workspace TEXT,
   message   TEXT NOT NULL,
   detail    TEXT,
-  at        INTEGER NOT NULL
+  at        INTEGER NOT NULL,
+  untold    INTEGER NOT NULL DEFAULT 0 CHECK (untold IN (0, 1))
 ) STRICT;
+CREATE INDEX diagnostics_untold ON diagnostics (id) WHERE untold = 1;
 
--- Hook calls under way: a row that stays behind is one that was killed.
+-- The hooks that are at work, or were killed.
 CREATE TABLE hook_runs (
   id         INTEGER PRIMARY KEY,
   pid        INTEGER NOT NULL,
@@ -228,104 +387,214 @@ CREATE TABLE hook_runs (
   started_at INTEGER NOT NULL
 ) STRICT;
 
-CREATE VIEW step_overview AS
-SELECT steps.id                                                     AS step,
-       steps.session_id                                             AS session,
-       sessions.agent                                               AS agent,
-       steps.message_id                                             AS message,
-       strftime('%Y-%m-%d %H:%M:%S', steps.started_at / 1000.0, 'unixepoch')  AS started,
-       strftime('%Y-%m-%d %H:%M:%S', steps.finished_at / 1000.0, 'unixepoch') AS finished,
-       steps.state                                                  AS state,
-       steps.recovered                                              AS recovered,
-       steps.unprotected                                            AS unprotected,
-       start.tree                                                   AS start_tree,
-       finish.tree                                                  AS finish_tree,
-       count(DISTINCT changes.path)                                 AS files,
-       ifnull(sum(changes.additions), 0)                            AS additions,
-       ifnull(sum(changes.deletions), 0)                            AS deletions
-  FROM steps
-  JOIN sessions ON sessions.id = steps.session_id
-  LEFT JOIN snapshots AS start ON start.id = steps.start_snapshot_id
-  LEFT JOIN snapshots AS finish ON finish.id = steps.finish_snapshot_id
-  LEFT JOIN changes ON changes.step_id = steps.id
- GROUP BY steps.seq
- ORDER BY steps.seq;
+-- Reverts of a part that hold until the next message makes them permanent, or a redo or unrevert takes all back. Their
+-- messages stay `live`, because others of their changes may.
+CREATE VIEW pending_parts AS
+SELECT operations.id AS operation, session_id AS session, part_message_id AS message, alone, step_id AS step,
+       (SELECT seq FROM messages WHERE id = operations.part_message_id) AS message_seq,
+       only_paths = '[]' AS is_of_all_paths
+  FROM operations
+  JOIN sessions ON sessions.id = session_id
+ WHERE kind = 'revert' AND state = 'done' AND permanent = 0
+   AND (part_message_id IS NOT NULL OR step_id IS NOT NULL)
+   AND base_snapshot_id = revert_base_id
+   AND NOT EXISTS (SELECT 1 FROM operations AS later
+                    WHERE later.session_id = operations.session_id AND later.seq > operations.seq
+                      AND later.kind IN ('redo', 'unrevert') AND later.message_id IS NULL);
 
+-- `files`, `additions` and `deletions` are what is known to be the agent's; `unclear` counts the paths that only may be. A file
+-- that went and came with the same bytes counts once in `files`, and what was made and taken away again not at all. Where
+-- contents were asked, the kept total says how many files there are. An empty file that went is not where another empty one
+-- came from.
 CREATE VIEW message_overview AS
-SELECT messages.id                                                  AS message,
-       messages.agent_id                                            AS agent_message,
-       messages.session_id                                          AS session,
-       sessions.agent_id                                            AS agent_session,
-       sessions.agent                                               AS agent,
-       strftime('%Y-%m-%d %H:%M:%S', messages.created_at / 1000.0, 'unixepoch') AS time,
-       messages.prompt                                              AS prompt,
-       messages.state                                               AS state,
-       (SELECT count(*) FROM steps WHERE steps.message_id = messages.id) AS steps,
-       count(DISTINCT changes.path)                                 AS files,
-       ifnull(sum(changes.additions), 0)                            AS additions,
-       ifnull(sum(changes.deletions), 0)                            AS deletions
+SELECT messages.id AS message, messages.agent_id AS agent_message, session_id AS session, sessions.agent_id AS agent_session, agent,
+       datetime(created_at / 1000, 'unixepoch') AS time,
+       prompt, state,
+       (SELECT count(*) FROM steps WHERE message_id = messages.id) AS steps,
+       iif(totals LIKE '% 2', CAST(substr(totals, instr(totals, ' ') + 1) AS INTEGER),
+           (SELECT ifnull(sum(files), 0)
+              FROM (SELECT sum(sure AND last.new_mode IS NOT NULL)
+                           + min(sum(sure AND last.new_mode IS NULL), max(sum(last.new_mode IS NULL) - sum(first.old_mode IS NULL), 0)) AS files
+                      FROM (SELECT min(changes.id) AS first_id, max(changes.id) AS last_id, min(attribution <> 'unclear') AS sure
+                              FROM steps JOIN changes ON step_id = steps.id WHERE message_id = messages.id GROUP BY path)
+                      JOIN changes AS first ON first.id = first_id
+                      JOIN changes AS last ON last.id = last_id
+                     WHERE (first.old_mode, first.old_blob) IS NOT (last.new_mode, last.new_blob)
+                     GROUP BY ifnull(nullif(iif(first.old_mode IS NULL, last.new_blob, iif(last.new_mode IS NULL, first.old_blob, NULL)),
+                                            'e69de29bb2d1d6434b8b29ae775ad8c2e48c5391'), first.path)))) AS files,
+       (SELECT ifnull(sum(additions), 0) FROM steps JOIN changes ON step_id = steps.id
+         WHERE message_id = messages.id AND attribution <> 'unclear') AS additions,
+       (SELECT ifnull(sum(deletions), 0) FROM steps JOIN changes ON step_id = steps.id
+         WHERE message_id = messages.id AND attribution <> 'unclear') AS deletions,
+       (SELECT count(DISTINCT path) FROM steps JOIN changes ON step_id = steps.id
+         WHERE message_id = messages.id AND attribution = 'unclear') AS unclear,
+       messages.seq AS seq,
+       (SELECT path FROM workspaces WHERE id = sessions.workspace_id) AS workspace,
+       created_at AS at_ms,
+       (SELECT (max(finished_at) - messages.created_at) / 1000.0 FROM steps WHERE message_id = messages.id) AS seconds,
+       (SELECT count(*) FROM steps JOIN tools ON step_id = steps.id WHERE message_id = messages.id) AS tools,
+       substr(ltrim(prompt, char(10, 13, 9, 32)), 1,
+              min(80, instr(ltrim(prompt, char(10, 13, 9, 32)) || char(10), char(10)) - 1)) AS title,
+       (SELECT replace(branch, 'refs/heads/', '') FROM snapshots JOIN git_states ON git_states.id = git_state_id
+         WHERE snapshots.id = messages.snapshot_id) AS branch,
+       state = 'live'
+         AND NOT EXISTS (SELECT 1 FROM pending_parts
+                          WHERE session = messages.session_id AND message = messages.id AND alone AND is_of_all_paths)
+         AND NOT (EXISTS (SELECT 1 FROM operations WHERE part_message_id = messages.id AND alone = 1 AND permanent = 1)
+                  AND NOT EXISTS (SELECT 1 FROM steps JOIN changes ON step_id = steps.id
+                                   WHERE message_id = messages.id AND undone_by IS NULL)) AS in_effect
   FROM messages
-  JOIN sessions ON sessions.id = messages.session_id
-  LEFT JOIN steps ON steps.message_id = messages.id
-  LEFT JOIN changes ON changes.step_id = steps.id
- GROUP BY messages.seq
- ORDER BY messages.seq;
+  JOIN sessions ON sessions.id = session_id;
 
 CREATE VIEW session_overview AS
-SELECT sessions.id                                                  AS session,
-       sessions.agent_id                                            AS agent_session,
-       sessions.agent                                               AS agent,
-       sessions.parent_id                                           AS parent,
-       workspaces.path                                              AS workspace,
-       strftime('%Y-%m-%d %H:%M:%S', sessions.started_at / 1000.0, 'unixepoch')    AS started,
-       strftime('%Y-%m-%d %H:%M:%S', sessions.last_event_at / 1000.0, 'unixepoch') AS last_event,
-       sessions.revert_message_id                                   AS revert_point,
-       (SELECT count(*) FROM messages WHERE messages.session_id = sessions.id) AS messages,
-       (SELECT count(*) FROM steps WHERE steps.session_id = sessions.id)       AS steps,
-       (SELECT count(DISTINCT changes.path) FROM changes JOIN steps ON steps.id = changes.step_id
-         WHERE steps.session_id = sessions.id)                      AS files
-  FROM sessions
-  JOIN workspaces ON workspaces.id = sessions.workspace_id
- ORDER BY sessions.seq;
+SELECT id AS session, agent_id AS agent_session, agent, parent_id AS parent,
+       (SELECT path FROM workspaces WHERE id = sessions.workspace_id) AS workspace,
+       datetime(started_at / 1000, 'unixepoch') AS started,
+       datetime(last_event_at / 1000, 'unixepoch') AS last_event,
+       revert_message_id AS revert_point,
+       (SELECT count(*) FROM messages WHERE session_id = sessions.id) AS messages,
+       (SELECT count(*) FROM steps WHERE session_id = sessions.id) AS steps,
+       (SELECT count(DISTINCT path) FROM steps JOIN changes ON step_id = steps.id
+         WHERE session_id = sessions.id AND attribution <> 'unclear') AS files,
+       (SELECT count(DISTINCT path) FROM steps JOIN changes ON step_id = steps.id
+         WHERE session_id = sessions.id AND attribution = 'unclear') AS unclear,
+       seq, started_at AS at_ms, (last_event_at - started_at) / 1000.0 AS seconds,
+       (SELECT count(*) FROM steps JOIN tools ON step_id = steps.id WHERE session_id = sessions.id) AS tools,
+       (SELECT title FROM message_overview WHERE session = sessions.id ORDER BY seq LIMIT 1) AS title
+  FROM sessions;
+
+CREATE VIEW step_overview AS
+SELECT steps.id AS step, steps.session_id AS session, agent, message_id AS message,
+       datetime(steps.started_at / 1000, 'unixepoch') AS started,
+       datetime(finished_at / 1000, 'unixepoch') AS finished,
+       steps.state AS state, recovered, steps.unprotected AS unprotected,
+       (SELECT tree FROM snapshots WHERE id = steps.start_snapshot_id) AS start_tree,
+       (SELECT tree FROM snapshots WHERE id = steps.finish_snapshot_id) AS finish_tree,
+       iif(messages.totals LIKE '% 2' AND steps.file_count IS NOT NULL, steps.file_count,
+           (SELECT ifnull(sum(files), 0)
+              FROM (SELECT sum(sure AND last.new_mode IS NOT NULL)
+                           + min(sum(sure AND last.new_mode IS NULL), max(sum(last.new_mode IS NULL) - sum(first.old_mode IS NULL), 0)) AS files
+                      FROM (SELECT min(id) AS first_id, max(id) AS last_id, min(attribution <> 'unclear') AS sure
+                              FROM changes WHERE step_id = steps.id GROUP BY path)
+                      JOIN changes AS first ON first.id = first_id
+                      JOIN changes AS last ON last.id = last_id
+                     WHERE (first.old_mode, first.old_blob) IS NOT (last.new_mode, last.new_blob)
+                     GROUP BY ifnull(nullif(iif(first.old_mode IS NULL, last.new_blob, iif(last.new_mode IS NULL, first.old_blob, NULL)),
+                                            'e69de29bb2d1d6434b8b29ae775ad8c2e48c5391'), first.path)))) AS files,
+       (SELECT ifnull(sum(additions), 0) FROM changes WHERE step_id = steps.id AND attribution <> 'unclear') AS additions,
+       (SELECT ifnull(sum(deletions), 0) FROM changes WHERE step_id = steps.id AND attribution <> 'unclear') AS deletions,
+       (SELECT count(DISTINCT path) FROM changes WHERE step_id = steps.id AND attribution = 'unclear') AS unclear,
+       steps.seq AS seq,
+       (SELECT path FROM workspaces WHERE id = sessions.workspace_id) AS workspace,
+       steps.started_at AS at_ms,
+       (finished_at - steps.started_at) / 1000.0 AS seconds,
+       (SELECT count(*) FROM tools WHERE step_id = steps.id) AS tools,
+       (SELECT replace(branch, 'refs/heads/', '') FROM snapshots JOIN git_states ON git_states.id = git_state_id
+         WHERE snapshots.id = steps.start_snapshot_id) AS branch,
+       messages.state = 'live'
+         AND NOT EXISTS (SELECT 1 FROM pending_parts
+                          WHERE session = messages.session_id AND is_of_all_paths
+                            AND (step = steps.id OR (message = messages.id AND alone)))
+         AND (SELECT max(undone_by IS NULL) FROM changes WHERE step_id = steps.id) IS NOT 0 AS in_effect
+  FROM steps
+  JOIN sessions ON sessions.id = steps.session_id
+  JOIN messages ON messages.id = message_id;
 
 CREATE VIEW file_history AS
-SELECT strftime('%Y-%m-%d %H:%M:%S', changes.happened_at / 1000.0, 'unixepoch') AS time,
-       sessions.agent                                               AS agent,
-       steps.session_id                                             AS session,
-       steps.message_id                                             AS message,
-       changes.step_id                                              AS step,
-       workspaces.path                                              AS workspace,
-       changes.path                                                 AS path,
-       changes.kind                                                 AS kind,
-       changes.attribution                                          AS attribution,
-       changes.additions                                            AS additions,
-       changes.deletions                                            AS deletions,
-       changes.old_blob                                             AS old_blob,
-       changes.new_blob                                             AS new_blob
+SELECT datetime(happened_at / 1000, 'unixepoch') AS time,
+       (SELECT agent FROM sessions WHERE id = steps.session_id) AS agent,
+       session_id AS session, message_id AS message, step_id AS step, workspaces.path AS workspace, changes.path AS path,
+       kind, attribution, additions, deletions, old_blob, new_blob, reason, changes.id AS seq, happened_at AS at_ms,
+       (SELECT title FROM message_overview WHERE message = steps.message_id) AS title,
+       undone_by IS NULL
+         AND ifnull((SELECT state FROM messages WHERE id = steps.message_id), 'live') = 'live'
+         AND NOT EXISTS (SELECT 1 FROM messages
+                           JOIN pending_parts ON session = messages.session_id
+                           JOIN operation_files ON operation_id = operation
+                          WHERE messages.id = steps.message_id
+                            AND (step = steps.id OR message = messages.id OR (NOT alone AND message_seq < messages.seq))
+                            AND operation_files.path = changes.path AND result = 'done'
+                            AND action IN ('write', 'delete', 'merge')) AS in_effect,
+       (SELECT path FROM changes AS gone
+         WHERE changes.kind = 'added' AND old_blob = changes.new_blob AND kind = 'deleted'
+           AND old_blob <> 'e69de29bb2d1d6434b8b29ae775ad8c2e48c5391'
+           AND to_snapshot_id = changes.to_snapshot_id AND workspace_id = changes.workspace_id
+         LIMIT 1) AS renamed_from
   FROM changes
-  JOIN workspaces ON workspaces.id = changes.workspace_id
-  LEFT JOIN steps ON steps.id = changes.step_id
-  LEFT JOIN sessions ON sessions.id = steps.session_id
- ORDER BY changes.id;
+  JOIN workspaces ON workspaces.id = workspace_id
+  LEFT JOIN steps ON steps.id = step_id;
+
+CREATE VIEW tool_overview AS
+SELECT tools.id AS seq, name, kind, paths, step_id AS step, message_id AS message, session_id AS session, agent,
+       (SELECT path FROM workspaces WHERE id = sessions.workspace_id) AS workspace,
+       datetime(tools.started_at / 1000, 'unixepoch') AS started,
+       tools.started_at AS at_ms,
+       ifnull(ran_for, tools.finished_at - tools.started_at) / 1000.0 AS seconds,
+       waited_at IS NOT NULL AS waited, background, command
+  FROM tools
+  JOIN steps ON steps.id = step_id
+  JOIN sessions ON sessions.id = session_id;
 
 CREATE VIEW operation_overview AS
-SELECT operations.id                                                AS operation,
-       operations.kind                                              AS kind,
-       operations.session_id                                        AS session,
-       operations.message_id                                        AS message,
-       strftime('%Y-%m-%d %H:%M:%S', operations.started_at / 1000.0, 'unixepoch') AS time,
-       operations.state                                             AS state,
-       operations.outcome                                           AS outcome,
-       before.tree                                                  AS before_tree,
-       after.tree                                                   AS after_tree,
-       count(operation_files.position)                              AS files,
-       ifnull(sum(operation_files.result = 'done'), 0)              AS files_done,
-       ifnull(sum(operation_files.result = 'conflict'), 0)          AS conflicts,
-       ifnull(sum(operation_files.additions), 0)                    AS additions,
-       ifnull(sum(operation_files.deletions), 0)                    AS deletions
+SELECT id AS operation, kind, session_id AS session, message_id AS message,
+       datetime(started_at / 1000, 'unixepoch') AS time, state, outcome,
+       (SELECT tree FROM snapshots WHERE id = operations.before_snapshot_id) AS before_tree,
+       (SELECT tree FROM snapshots WHERE id = operations.after_snapshot_id) AS after_tree,
+       (SELECT count(*) FROM operation_files WHERE operation_id = operations.id) AS files,
+       (SELECT count(*) FROM operation_files WHERE operation_id = operations.id AND result = 'done') AS files_done,
+       (SELECT count(*) FROM operation_files WHERE operation_id = operations.id AND result = 'conflict') AS conflicts,
+       (SELECT ifnull(sum(additions), 0) FROM operation_files WHERE operation_id = operations.id) AS additions,
+       (SELECT ifnull(sum(deletions), 0) FROM operation_files WHERE operation_id = operations.id) AS deletions,
+       git, seq,
+       (SELECT path FROM workspaces WHERE id = operations.workspace_id) AS workspace,
+       started_at AS at_ms, (finished_at - started_at) / 1000.0 AS seconds,
+       (SELECT title FROM message_overview WHERE message = operations.message_id) AS title,
+       undoes
+  FROM operations;
+
+CREATE VIEW operation_file_overview AS
+SELECT operations.id AS operation, kind,
+       datetime(started_at / 1000, 'unixepoch') AS time,
+       (SELECT path FROM workspaces WHERE id = operations.workspace_id) AS workspace,
+       path, action, result, reason, additions, deletions, expected_blob AS old_blob, target_blob AS new_blob,
+       operations.seq AS seq, started_at AS at_ms
   FROM operations
-  LEFT JOIN snapshots AS before ON before.id = operations.before_snapshot_id
-  LEFT JOIN snapshots AS after ON after.id = operations.after_snapshot_id
-  LEFT JOIN operation_files ON operation_files.operation_id = operations.id
- GROUP BY operations.seq
- ORDER BY operations.seq;
+  JOIN operation_files ON operation_id = operations.id;
+
+CREATE VIEW snapshot_overview AS
+SELECT id AS seq, tree AS snapshot,
+       (SELECT path FROM workspaces WHERE id = snapshots.workspace_id) AS workspace,
+       datetime(taken_at / 1000, 'unixepoch') AS taken, taken_at AS at_ms,
+       (SELECT group_concat(text, ', ') FROM labels WHERE snapshot_id = snapshots.id) AS labels,
+       (SELECT count(*) FROM gaps WHERE snapshot_id = snapshots.id) AS gaps,
+       (SELECT replace(branch, 'refs/heads/', '') FROM git_states WHERE id = snapshots.git_state_id) AS branch,
+       stored_bytes AS bytes, pruned_at IS NOT NULL AS pruned
+  FROM snapshots;
+
+CREATE VIEW gap_overview AS
+SELECT path, reason, size AS bytes, tree AS snapshot,
+       (SELECT path FROM workspaces WHERE id = snapshots.workspace_id) AS workspace,
+       datetime(taken_at / 1000, 'unixepoch') AS time, taken_at AS at_ms
+  FROM gaps
+  JOIN snapshots ON snapshots.id = snapshot_id;
+
+CREATE VIEW label_overview AS
+SELECT text AS label, iif(message_id IS NULL, 'snapshot', 'message') AS kind, message_id AS message, tree AS snapshot,
+       (SELECT path FROM workspaces WHERE id = labels.workspace_id) AS workspace,
+       datetime(labels.created_at / 1000, 'unixepoch') AS time, labels.created_at AS at_ms,
+       (SELECT title FROM message_overview WHERE message = labels.message_id) AS title,
+       stored_bytes AS bytes
+  FROM labels
+  LEFT JOIN messages ON messages.id = message_id
+  LEFT JOIN snapshots ON snapshots.id = ifnull(labels.snapshot_id, messages.snapshot_id);
+
+CREATE VIEW disk_usage AS
+SELECT path AS workspace, sessions.id AS session, agent, message.id AS message,
+       datetime(taken_at / 1000, 'unixepoch') AS time,
+       tree, stored_bytes AS bytes, pruned_at IS NOT NULL AS pruned
+  FROM snapshots
+  JOIN workspaces ON workspaces.id = snapshots.workspace_id
+  LEFT JOIN messages AS message ON message.id =
+       (SELECT message_id FROM steps WHERE finish_snapshot_id = snapshots.id ORDER BY seq LIMIT 1)
+  LEFT JOIN sessions ON sessions.id = session_id
+ ORDER BY snapshots.id;

@@ -39,7 +39,7 @@ use ckpt_schema::report;
 
 pub use error::{Error, ErrorKind, Result};
 pub use fs::disk::now as file_clock;
-pub use fs::names::{DATABASE, INSTALLED, TEMPORARY};
+pub use fs::names::{DATABASE, INSTALLED, OLDER, TEMPORARY};
 pub use hints::WatchLimits;
 pub use ids::{LEAST as LEAST_OF_AN_ID, Prefixes};
 pub use model::request::{

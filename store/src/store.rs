@@ -94,6 +94,7 @@ impl Store {
             watcher: None,
             is_unsettled: false,
         };
+        store.tell_of_older()?;
         store.tell_of_loss()?;
         Ok(store)
     }
@@ -103,9 +104,31 @@ impl Store {
         self.is_missing
     }
 
+    /// Reports that a new session store was begun in the place of one of an older build.
+    fn tell_of_older(&mut self) -> Result<()> {
+        let Some(place) = &self.database.older else {
+            return Ok(());
+        };
+        let message = format!(
+            "the session store of an older build of ckpt-hook, which this one does not read, is set aside as `{}`, \
+             and a new one was begun",
+            place.display()
+        );
+        self.diagnose(&sessions::Diagnostic {
+            level: sessions::DiagnosticLevel::Warning,
+            message: &message,
+            detail: Some(OUT_OF_SIGHT),
+            is_untold: true,
+            ..sessions::Diagnostic::default()
+        })
+    }
+
     /// Reports that everything recorded so far is out of reach, in `status` and `doctor`, if the session store is gone.
     fn tell_of_loss(&mut self) -> Result<()> {
-        if !self.database.is_new || !self.holds_unknown_snapshots()? {
+        if !self.database.is_new
+            || self.database.older.is_some()
+            || !self.holds_unknown_snapshots()?
+        {
             return Ok(());
         }
         self.diagnose(&sessions::Diagnostic {

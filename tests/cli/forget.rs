@@ -200,7 +200,7 @@ const LEFT: [&str; 7] = [
     "sessions.db.damaged-1",
     "sessions.db.damaged-1-wal",
     "sessions.db.damaged-2",
-    "sessions.db.replaced-1",
+    "sessions.db.older-1",
     "sessions.db.repaired",
     "sessions.db.repaired-journal",
     "sessions.db.version-3",

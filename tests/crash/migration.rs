@@ -1,61 +1,64 @@
 //! A migration that is killed, or fails: the store is the old one or the new one, and the next command goes on.
 
-use ckpt_schema::migration::VERSION;
+use std::path::PathBuf;
+use std::sync::LazyLock;
 
-use testing::binary::Sandbox;
-use testing::rows::{damage, put_version_2, values_of_version_2, version};
-use testing::skip::has_strace;
+use ckpt_schema::migration::VERSION;
+use serde_json::json;
+use tempfile::TempDir;
+
+use testing::binary::{Sandbox, next_binary};
+use testing::rows::{damage, put_older_build, values, version};
+use testing::skip::{has_strace, is_debug_build};
 use testing::strace::{Point, at_each, fail_at, kill_at, points, sample};
 
 use crate::points_that_write;
 
 const READ: [&str; 2] = ["sessions", "--everywhere"];
 
+/// A store of this version, and a world in which the next version takes it over.
 fn old() -> Sandbox {
+    static NEXT: LazyLock<(TempDir, PathBuf)> = LazyLock::new(|| {
+        let directory = tempfile::tempdir().expect("a scratch directory");
+        let program = next_binary(directory.path());
+        (directory, program)
+    });
     let world = Sandbox::new();
-    put_version_2(&world.store());
+    world.write("a", "0\n");
+    world.play("m1", "of the older one", |world| world.write("a", "1\n"));
+    world.upgrade(NEXT.1.clone());
     world
 }
 
 /// Breaks the migration at each of some points: it is whole or not begun, and the next command does all of it.
 fn broken_at_each(points: Vec<Point>, act: impl Fn(&Sandbox, &Point) + Sync) {
-    let expected = values_of_version_2(&old().store().join("sessions.db"));
     at_each(points, |point| {
         let world = old();
         let database = world.store().join("sessions.db");
+        let expected = values(&database);
         act(&world, &point);
         let what = format!("at {point:?}");
         let then = version(&database);
         assert!(
-            [2, VERSION].contains(&then),
+            [VERSION, VERSION + 1].contains(&then),
             "{what}: version {then} is in between"
         );
-        assert_eq!(
-            values_of_version_2(&database),
-            expected,
-            "{what}: every value is there"
-        );
+        assert_eq!(values(&database), expected, "{what}: every value is there");
         world.run(&READ, b"").exits(0);
         assert_eq!(
             version(&database),
-            VERSION,
+            VERSION + 1,
             "{what}: the next command does it"
         );
-        assert_eq!(
-            values_of_version_2(&database),
-            expected,
-            "{what}: with every value"
-        );
+        assert_eq!(values(&database), expected, "{what}: with every value");
         assert_eq!(damage(&database), [] as [&str; 0], "{what}: it is sound");
-        let copy = world.store().join("sessions.db.version-2");
-        assert_eq!(version(&copy), 2, "{what}: what it was is kept");
-        assert_eq!(
-            values_of_version_2(&copy),
-            expected,
-            "{what}: with every value"
-        );
+        let copy = world.store().join(format!("sessions.db.version-{VERSION}"));
+        assert_eq!(version(&copy), VERSION, "{what}: what it was is kept");
+        assert_eq!(values(&copy), expected, "{what}: with every value");
         assert_eq!(damage(&copy), [] as [&str; 0], "{what}: the copy is sound");
-        let unfinished = world.store().join("sessions.db.version-2.new");
+        let unfinished = world
+            .store()
+            .join(format!("sessions.db.version-{VERSION}.new"));
         assert!(!unfinished.exists(), "{what}: no copy is left unfinished");
     });
 }
@@ -64,7 +67,7 @@ fn broken_at_each(points: Vec<Point>, act: impl Fn(&Sandbox, &Point) + Sync) {
 /// is kept.
 #[test]
 fn a_migration_that_is_killed_at_any_system_call_is_done_by_the_next_command() {
-    if !has_strace() {
+    if !has_strace() || !is_debug_build() {
         return;
     }
     let all = points(&old(), &READ, b"");
@@ -75,11 +78,49 @@ fn a_migration_that_is_killed_at_any_system_call_is_done_by_the_next_command() {
 
 #[test]
 fn a_migration_in_which_a_system_call_fails_is_done_by_the_next_command() {
-    if !has_strace() {
+    if !has_strace() || !is_debug_build() {
         return;
     }
     let all = points_that_write(&old(), &READ);
     broken_at_each(sample(all, 40), |world, point| {
         let _ = fail_at(world, point, "ENOSPC", &READ, b"");
+    });
+}
+
+/// Killed in between, the store of a build before the first release is where it was, or set aside whole.
+///
+/// Invariant `work/older-build`.
+#[test]
+fn an_unreleased_build_s_store_is_set_aside_whole() {
+    if !has_strace() {
+        return;
+    }
+    let older = || {
+        let world = Sandbox::new();
+        put_older_build(&world.store());
+        world
+    };
+    at_each(sample(points(&older(), &READ, b""), 40), |point| {
+        let world = older();
+        let [current, aside] =
+            ["sessions.db", "sessions.db.older-1"].map(|name| world.store().join(name));
+        let expected = values(&current);
+        kill_at(&world, &point, &READ, b"");
+        let then = if aside.exists() { &aside } else { &current };
+        assert_eq!(values(then), expected, "at {point:?}");
+        let event = json!({"event": "user_message", "session_id": "s", "message_id": "m"});
+        world.event(event).ends_silently();
+        assert_eq!(
+            values(&aside),
+            expected,
+            "at {point:?}: by the next command"
+        );
+        let backup = world.store().join("sessions.db.older-1.backup-3");
+        assert_eq!(values(&backup), expected, "at {point:?}: with its backup");
+        assert_eq!(
+            version(&current),
+            VERSION,
+            "at {point:?}: a new one is begun"
+        );
     });
 }

@@ -1,12 +1,9 @@
 //! The migrations make the tables and views that the documentation promises. What the store does with them is tested there.
 
-mod views;
-
 use std::collections::{BTreeMap, BTreeSet};
 
-use ckpt_schema::migration::{MIGRATIONS, NEW_STORE};
-use rusqlite::fallible_iterator::FallibleIterator;
-use rusqlite::{Batch, Connection, StatementStatus};
+use ckpt_schema::migration::MIGRATIONS;
+use rusqlite::Connection;
 
 /// The tables that hold a session store.
 const TABLES: [&str; 11] = [
@@ -154,47 +151,6 @@ fn filled() -> Connection {
     connection
 }
 
-/// What SQLite notes of each table, index and view, in the order of their making, and the rows that a new store has.
-fn contents(connection: &Connection) -> [Vec<(String, String)>; 2] {
-    let schema = "SELECT type || ' ' || name || ' of ' || tbl_name, ifnull(sql, '') FROM sqlite_schema ORDER BY rowid";
-    let meta = "SELECT key, CAST(value AS TEXT) FROM meta ORDER BY key";
-    [pairs(connection, schema), pairs(connection, meta)]
-}
-
-/// Returns SQL that makes an empty file what it is.
-fn dump(connection: &Connection) -> String {
-    let [schema, meta] = contents(connection);
-    let statements = schema.into_iter().map(|(_, sql)| sql);
-    let made = statements.filter(|sql| !sql.is_empty());
-    let filled = meta
-        .into_iter()
-        .map(|(key, value)| format!("INSERT INTO meta (key, value) VALUES ('{key}', {value})"));
-    let head =
-        "-- What the migrations make of an empty file. `just schemas` writes it anew.\n".to_owned();
-    let all = made.chain(filled).map(|sql| format!("\n{sql};\n"));
-    std::iter::once(head).chain(all).collect()
-}
-
-#[expect(clippy::disallowed_methods, reason = "the one switch of this test")]
-fn update() -> bool {
-    std::env::var_os("UPDATE_SCHEMAS").is_some_and(|value| value == "1")
-}
-
-#[test]
-fn a_new_store_is_what_the_migrations_make() {
-    let migrated = store();
-    let expected = dump(&migrated);
-    if update() {
-        let file = concat!(env!("CARGO_MANIFEST_DIR"), "/new_store.sql");
-        std::fs::write(file, expected).expect("it can be written");
-        return;
-    }
-    assert!(NEW_STORE == expected, "run `just schemas`");
-    let new = Connection::open_in_memory().expect("memory can be opened");
-    new.execute_batch(NEW_STORE).expect("it is SQL");
-    assert_eq!(contents(&new), contents(&migrated));
-}
-
 #[test]
 fn every_table_of_the_documentation_is_there() {
     let objects = objects(&store());
@@ -204,6 +160,15 @@ fn every_table_of_the_documentation_is_there() {
             Some("table"),
             "`{table}` is promised"
         );
+    }
+}
+
+/// A program reads all statements of the schema whenever it opens the file, so comments stand before them.
+#[test]
+fn no_statement_of_the_schema_has_a_comment() {
+    let statements = pairs(&store(), "SELECT name, ifnull(sql, '') FROM sqlite_schema");
+    for (name, sql) in statements {
+        assert!(!sql.contains("--"), "`{name}` has one");
     }
 }
 
@@ -466,103 +431,4 @@ fn every_query_of_the_documentation_runs() {
             .and_then(|mut statement| statement.query([])?.next().map(|_| ()));
         assert_eq!(ran, Ok(()), "it is there to be copied: {query}");
     }
-}
-
-/// A store of version 2 with so many steps, each of which changed two files.
-fn of_version_2(steps: u32) -> Connection {
-    let connection = Connection::open_in_memory().expect("memory can be opened");
-    for migration in &MIGRATIONS[..2] {
-        connection.execute_batch(migration).expect("it is SQL");
-    }
-    connection
-        .execute_batch(&format!(
-            "INSERT INTO workspaces (id, key, path, device, inode, created_at, used_at) VALUES (1, 'k', '/w', 1, 2, 0, 0);
-             WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {steps})
-             INSERT INTO snapshots (id, workspace_id, tree, label, taken_at)
-               SELECT i, 1, hex(randomblob(20)), iif(i % 100 = 0, 'label ' || i, NULL), i FROM n;
-             INSERT INTO sessions (id, workspace_id, agent, agent_id, started_at, last_event_at)
-               SELECT 'S' || id, 1, 'generic', 's' || id, id, id FROM snapshots WHERE id % 100 = 1;
-             INSERT INTO messages (id, session_id, prompt, state, created_at)
-               SELECT 'M' || id, 'S' || (id - (id - 1) % 100), 'please', iif(id % 30 = 1, 'discarded', 'live'), id
-                 FROM snapshots WHERE id % 10 = 1;
-             INSERT INTO steps (id, session_id, message_id, state, start_snapshot_id, started_at)
-               SELECT 'T' || id, 'S' || (id - (id - 1) % 100), 'M' || (id - (id - 1) % 10), 'closed', id, id FROM snapshots;
-             INSERT INTO changes (workspace_id, step_id, attribution, from_snapshot_id, path, kind, new_mode, happened_at)
-               SELECT 1, 'T' || id, 'agent', id, side || id, 'added', '100644', id
-                 FROM snapshots, (SELECT 'a' AS side UNION SELECT 'b');
-             INSERT INTO operations (id, workspace_id, session_id, kind, state, message_id, on_conflict, started_at)
-               SELECT 'O' || seq, 1, session_id, 'revert', 'done', id, 'merge', seq FROM messages;"
-        ))
-        .expect("rows that the tables take");
-    connection
-}
-
-/// Migrates a store; returns how many instructions SQLite's machine ran.
-fn migrate(connection: &Connection) -> i64 {
-    let mut instructions = 0;
-    for migration in &MIGRATIONS[2..] {
-        let mut batch = Batch::new(connection, migration);
-        while let Some(mut statement) = batch.next().expect("it is SQL") {
-            let mut rows = statement.raw_query();
-            while rows.next().expect("it runs").is_some() {}
-            drop(rows);
-            instructions += i64::from(statement.get_status(StatementStatus::VmStep));
-        }
-    }
-    instructions
-}
-
-#[test]
-fn what_a_migration_does_grows_with_the_rows_and_no_faster() {
-    let [some, more] = [1000, 4000].map(|steps| migrate(&of_version_2(steps)));
-    assert!(
-        more < 5 * some,
-        "four times the rows, no more than five times the work: {some} and {more} instructions"
-    );
-    assert!(
-        more < 4000 * 1000,
-        "a step costs less than a thousand instructions, so that 20,000 take less than a second: {more}"
-    );
-}
-
-/// Older binaries could open several steps for tools that ran side by side, and ended one of them.
-#[test]
-fn steps_left_open_end_where_the_next_begins() {
-    let connection = of_version_2(10);
-    for migration in &MIGRATIONS[2..18] {
-        connection.execute_batch(migration).expect("it is SQL");
-    }
-    connection
-        .execute_batch(
-            "UPDATE steps SET state = 'open', finished_at = NULL WHERE id IN ('T2', 'T4', 'T5', 'T10');
-             INSERT INTO tools (step_id, agent_id, started_at) SELECT id, 'of ' || id, started_at FROM steps WHERE state = 'open';",
-        )
-        .expect("rows that the tables took");
-    connection.execute_batch(MIGRATIONS[18]).expect("it is SQL");
-    let mut statement = connection
-        .prepare(
-            "SELECT steps.id || ' ' || state || ' ' || ifnull(steps.finished_at, '-') || ' ' || ifnull(finish_snapshot_id, '-')
-                    || ' ' || ifnull(tools.finished_at, '-')
-               FROM steps JOIN tools ON tools.step_id = steps.id ORDER BY steps.seq",
-        )
-        .expect("it is SQL");
-    let rows: Vec<String> = statement
-        .query_map([], |row| row.get(0))
-        .and_then(Iterator::collect)
-        .expect("it is read");
-    assert_eq!(
-        rows,
-        [
-            "T2 closed 3 3 3",
-            "T4 closed 5 5 5",
-            "T5 closed 6 6 6",
-            "T10 open - - -"
-        ],
-        "the newest may still be at work"
-    );
-    let again = "UPDATE steps SET state = 'open' WHERE id = 'T3'";
-    assert!(
-        connection.execute(again, []).is_err(),
-        "a session has one open step"
-    );
 }

@@ -3,6 +3,7 @@
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use ckpt_schema::migration::OLDER_APPLICATION_ID;
 use ckpt_store::{Milliseconds, Settings, Store, Surroundings};
 use rusqlite::{Connection, Params};
 use tempfile::TempDir;
@@ -149,7 +150,18 @@ pub fn damage(database: &Path) -> Vec<String> {
 
 /// Returns every row of every table, as text.
 pub fn dump(directory: &Path) -> Vec<String> {
-    let sql = Connection::open(directory.join("store/sessions.db")).expect("the database");
+    rows_of(&directory.join("store/sessions.db"))
+}
+
+/// Returns every row of a database, as text, but for what its version is.
+pub fn values(database: &Path) -> Vec<String> {
+    let mut values = rows_of(database);
+    values.retain(|row| !row.starts_with("meta: "));
+    values
+}
+
+fn rows_of(database: &Path) -> Vec<String> {
+    let sql = Connection::open(database).expect("the database");
     let mut tables = sql
         .prepare("SELECT name FROM sqlite_schema WHERE type = 'table'")
         .expect("readable");
@@ -177,59 +189,25 @@ pub fn dump(directory: &Path) -> Vec<String> {
     tables.iter().flat_map(rows).collect()
 }
 
-/// The session store of version 2, as text.
-const VERSION_2: &str = include_str!("../fixtures/stores/version-2.sql");
-
-/// Makes a store's directory with the session store that a binary of version 2 left.
-pub fn put_version_2(store: &Path) {
+/// Makes a store's directory with the session store that a build before the first release left, and a copy that it took.
+pub fn put_older_build(store: &Path) {
     let private = |path: &Path, mode| {
         let mode = std::os::unix::fs::PermissionsExt::from_mode(mode);
         std::fs::set_permissions(path, mode).expect("it is ours");
     };
     std::fs::create_dir_all(store).expect("a writable directory");
     private(store, 0o700);
-    let database = store.join("sessions.db");
-    let sql = Connection::open(&database).expect("a fresh file");
-    sql.pragma_update_and_check(None, "journal_mode", "WAL", |_| Ok(()))
-        .expect("it is on a disk of this machine");
-    sql.execute_batch(VERSION_2).expect("what was dumped");
-    drop(sql);
-    private(&database, 0o600);
-}
-
-/// Returns every row of a database, as far as version 2 has tables and columns for it, whatever the database's version is.
-pub fn values_of_version_2(database: &Path) -> Vec<String> {
-    let old = Connection::open_in_memory().expect("memory");
-    old.execute_batch(VERSION_2).expect("what was dumped");
-    // What a later version moved elsewhere is not compared.
-    let new = Connection::open_in_memory().expect("memory");
-    for migration in ckpt_schema::migration::MIGRATIONS {
-        new.execute_batch(migration).expect("it is SQL");
+    for name in ["sessions.db", "sessions.db.backup-3"] {
+        let database = store.join(name);
+        let sql = Connection::open(&database).expect("a fresh file");
+        sql.execute_batch(&format!(
+            "PRAGMA journal_mode = WAL; PRAGMA application_id = {OLDER_APPLICATION_ID}; PRAGMA user_version = 21;
+             CREATE TABLE messages (prompt TEXT); INSERT INTO messages VALUES ('of the older build')"
+        ))
+        .expect("a fresh file");
+        drop(sql);
+        private(&database, 0o600);
     }
-    let sql = Connection::open(database).expect("the database");
-    let tables = texts_of(
-        &old,
-        "SELECT name FROM sqlite_schema WHERE type = 'table' AND name <> 'meta' ORDER BY name",
-    );
-    let mut values = Vec::new();
-    for table in tables {
-        let columns = |sql| {
-            texts_of(
-                sql,
-                &format!("SELECT name FROM pragma_table_info('{table}')"),
-            )
-        };
-        let now = columns(&new);
-        let kept: Vec<String> = columns(&old)
-            .into_iter()
-            .filter(|column| now.contains(column))
-            .map(|column| format!("' {column}=' || quote({column})"))
-            .collect();
-        let kept = kept.join(" || ");
-        let query = format!("SELECT '{table}:' || {kept} FROM {table} ORDER BY 1");
-        values.extend(texts_of(&sql, &query));
-    }
-    values
 }
 
 /// Makes all that was ever written down older by so many milliseconds.

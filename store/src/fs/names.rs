@@ -6,7 +6,7 @@
 //!   sessions.db            the session store
 //!   sessions.db.version-N  what it was before its tables changed last
 //!   sessions.db.damaged-N  what stood in its place and was no database any more
-//!   sessions.db.replaced-N the same, by an older version
+//!   sessions.db.older-N    what a build before the first release left in its place
 //!   sessions.db.backup-N   a copy of it, one a day; the last two are kept
 //!   sessions.db.repaired   a new one that is being filled with what can be read of a damaged one
 //!   installed.json         what was written into agents' settings
@@ -37,8 +37,8 @@ pub const DATABASE: &str = "sessions.db";
 pub(crate) const COPY: &str = ".version-";
 /// Comes between the database's name and a number in the name of a damaged database that was set aside.
 pub(crate) const DAMAGED: &str = ".damaged-";
-/// The same for one that an older version set aside.
-pub(crate) const REPLACED: &str = ".replaced-";
+/// The same for one of a build before the first release.
+pub const OLDER: &str = ".older-";
 /// The same for a copy that is taken each day.
 pub(crate) const BACKUP: &str = ".backup-";
 /// What was written into agents' settings.

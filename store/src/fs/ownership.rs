@@ -244,7 +244,11 @@ fn check_beginning(directory: &Path, metadata: &Metadata) -> Result<()> {
                 name.to_string_lossy().escape_debug()
             )));
         }
-        let metadata = entry.metadata().context(what)?;
+        let metadata = match entry.metadata() {
+            // Another process has just moved it.
+            Err(error) if error.kind() == ErrorKind::NotFound => continue,
+            metadata => metadata.context(what)?,
+        };
         check_owner(&entry.path(), &metadata)?;
         // Whatever is written to a link ends up in a file somewhere else.
         if metadata.is_symlink() || metadata.is_file() && metadata.nlink() > 1 {

@@ -15,6 +15,7 @@ use super::explained::explained;
 use super::journal::{Journal, SYNCED, without_log};
 use super::migrate::{check_writer, migrate};
 use super::new_file::{emptied, make_store};
+use super::older::{self, is_older};
 use super::salvage::Salvaged;
 use crate::error::{Context, Error, Result};
 use crate::fs::layout;
@@ -44,6 +45,8 @@ pub struct Database {
     path: PathBuf,
     /// What could be read of a damaged file that was replaced by this one.
     pub(crate) salvaged: Option<Salvaged>,
+    /// Where the session store of an older build is, in whose place it was just created.
+    pub(crate) older: Option<PathBuf>,
     /// Whether it was just created.
     pub(crate) is_new: bool,
 }
@@ -94,11 +97,16 @@ pub struct Diagnostic<'a> {
 
 impl Database {
     /// Opens `sessions.db` in a directory, and creates and migrates it if needed. A damaged file is set aside, never
-    /// deleted, and replaced by a new one with the rows that can be read, so that recording goes on. Any other error
-    /// changes nothing.
+    /// deleted, and replaced by a new one with the rows that can be read, so that recording goes on. One of a build
+    /// before the first release is set aside as well, and a new one begun. Any other error changes nothing.
     pub fn open(directory: &Path, durability: Durability) -> Result<Self> {
         match Self::open_file(directory, durability) {
             Err(error) if is_damage(&error) => Self::replace(directory, durability, None),
+            Err(error) if is_older(&error) => {
+                let older = older::set_aside(directory)?;
+                let database = Self::open_file(directory, durability)?;
+                Ok(Self { older, ..database })
+            }
             opened => opened,
         }
     }
@@ -181,6 +189,7 @@ impl Database {
             connection,
             path,
             salvaged: None,
+            older: None,
             is_new: is_new || is_made,
         })
     }
@@ -196,6 +205,7 @@ impl Database {
             connection,
             path,
             salvaged: None,
+            older: None,
             is_new,
         })
     }

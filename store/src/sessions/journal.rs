@@ -102,7 +102,9 @@ pub(super) fn without_log(
     }
 }
 
-fn leave_log(connection: &Connection, directory: &Path) -> rusqlite::Result<()> {
+/// Moves the log into the file, and removes it. Fails at once while another process has the file open. The file stays
+/// locked until the next statement.
+pub(super) fn leave_log(connection: &Connection, directory: &Path) -> rusqlite::Result<()> {
     connection.busy_timeout(Duration::ZERO)?;
     // Who has the file alone has the index of the log in its own memory.
     lock_mode(connection, "EXCLUSIVE")?;
@@ -119,7 +121,7 @@ fn lock_mode(connection: &Connection, mode: &str) -> rusqlite::Result<()> {
     connection.pragma_update_and_check(None, "locking_mode", mode, |_| Ok(()))
 }
 
-fn is_busy(error: &rusqlite::Error) -> bool {
+pub(super) fn is_busy(error: &rusqlite::Error) -> bool {
     error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy)
 }
 

@@ -8,16 +8,17 @@
 
 use std::path::{Path, PathBuf};
 
-use ckpt_schema::migration::APPLICATION_ID;
+use ckpt_schema::migration::{APPLICATION_ID, OLDER_APPLICATION_ID};
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
 use super::damaged::{damaged_header, has_our_tables};
 use super::database::{configure, empty_log, with_suffix};
 use super::journal::Journal;
 use super::new_file::make_file;
-use super::version::{self, new_store, steps_from};
+use super::older::older;
+use super::version::{self, steps_from};
 use crate::error::{Context, Error, Result};
-use crate::fs::names::{BACKUP, COPY, DAMAGED, DATABASE, REPLACED};
+use crate::fs::names::{BACKUP, COPY, DAMAGED, DATABASE, OLDER};
 use crate::fs::{layout, presence};
 use crate::settings::Durability;
 
@@ -35,33 +36,25 @@ pub(super) fn migrate(connection: &mut Connection, path: &Path) -> Result<bool> 
         .context(|| format!("cannot migrate `{}`", path.display()))?;
     // Another process may have migrated it in the meantime.
     let from = version_of(&transaction, path)?;
+    // Before the number says anything: another program may use it, too.
+    match from {
+        0 => check_empty(&transaction, path)?,
+        _ => check_application(&transaction, path)?,
+    }
     if from > version::version() {
         return refuse_newer(&transaction, path, from).map(|()| false);
     }
-    // Not `Ok(false)` at once: only the number was looked at, and another program may use it, too.
     if from == version::version() {
-        return check_application(&transaction, path).map(|()| false);
+        return Ok(false);
     }
     let copy = match from {
-        0 => {
-            check_empty(&transaction, path)?;
-            None
-        }
-        _ => {
-            check_application(&transaction, path)?;
-            // Nothing was written in this transaction yet, so the reader that makes the copy sees exactly what is
-            // about to be migrated.
-            Some(keep_copy(path, from)?)
-        }
-    };
-    let migrations = match from {
-        // One script, not all migrations in turn: SQLite reads the schema again at most of their statements, which
-        // takes longer than everything else a first hook does.
-        0 => new_store(),
-        from => steps_from(from).concat(),
+        0 => None,
+        // Nothing was written in this transaction yet, so the reader that makes the copy sees exactly what is about to
+        // be migrated.
+        _ => Some(keep_copy(path, from)?),
     };
     transaction
-        .execute_batch(&migrations)
+        .execute_batch(&steps_from(from))
         .context(|| format!("cannot migrate `{}`", path.display()))?;
     transaction
         // Both are pages of the file, so they are part of the transaction: whoever sees the version sees all
@@ -111,14 +104,14 @@ fn check_encoding(connection: &Connection, path: &Path) -> Result<()> {
     }
 }
 
-fn check_application(connection: &Connection, path: &Path) -> Result<()> {
+pub(super) fn check_application(connection: &Connection, path: &Path) -> Result<()> {
     let found: i32 = connection
         .pragma_query_value(None, "application_id", |row| row.get(0))
         .context(|| format!("cannot read `{}`", path.display()))?;
-    if found == APPLICATION_ID {
-        Ok(())
-    } else {
-        Err(not_ours(connection, path))
+    match found {
+        APPLICATION_ID => Ok(()),
+        OLDER_APPLICATION_ID => Err(older(path)),
+        _ => Err(not_ours(connection, path)),
     }
 }
 
@@ -242,7 +235,7 @@ fn remove_other_copies(path: &Path, kept: &Path) {
 /// Returns every former session store in a store's directory: backups, copies that migrations kept, including
 /// unfinished ones, and those that were set aside. Like the session store, they hold prompts and file names.
 pub(crate) fn copies(directory: &Path) -> Result<Vec<PathBuf>> {
-    beside(directory, &[BACKUP, COPY, DAMAGED, REPLACED])
+    beside(directory, &[BACKUP, COPY, DAMAGED, OLDER])
 }
 
 /// Returns the files in a store's directory, sorted, whose name is the database's followed by one of these endings.

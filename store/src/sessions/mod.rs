@@ -19,6 +19,7 @@ mod labels;
 mod mend;
 mod migrate;
 mod new_file;
+mod older;
 mod operations;
 pub(crate) mod read;
 mod rebuild;

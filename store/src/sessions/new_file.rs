@@ -9,7 +9,7 @@ use rusqlite::{Connection, MAIN_DB};
 use rustix::io::Errno;
 
 use super::journal::Journal;
-use super::version::{new_store, version};
+use super::version::{steps_from, version};
 use crate::error::{Error, Result};
 use crate::fs::system;
 
@@ -48,7 +48,7 @@ pub(super) fn make_store(path: &Path, journal: Journal) -> Result<bool> {
 /// Returns the bytes of a session store in which nothing was recorded.
 pub(super) fn image(journal: Journal) -> rusqlite::Result<Vec<u8>> {
     let mut connection = Connection::open_in_memory()?;
-    connection.execute_batch(&format!("BEGIN; {}", new_store()))?;
+    connection.execute_batch(&format!("BEGIN; {}", steps_from(0)))?;
     connection.pragma_update(None, "application_id", APPLICATION_ID)?;
     connection.pragma_update(None, "user_version", version())?;
     connection.execute_batch("COMMIT")?;

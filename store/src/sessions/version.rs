@@ -1,6 +1,6 @@
 //! The version of the tables, and the steps that lead to it. Pure.
 
-use ckpt_schema::migration::{MIGRATIONS, NEW_STORE, VERSION};
+use ckpt_schema::migration::{MIGRATIONS, VERSION};
 
 /// Tells a debug build whether it is of the next version. A test makes a binary of that version by changing the last byte in
 /// a copy of this one. A release build has none of it.
@@ -26,13 +26,8 @@ pub(super) fn version() -> u32 {
     VERSION + u32::from(next().is_some())
 }
 
-/// Returns what makes a new store of an empty file.
-pub(super) fn new_store() -> String {
-    NEW_STORE.to_owned() + next().unwrap_or_default()
-}
-
-/// Returns what brings a store of an older version to this one.
-pub(super) fn steps_from(version: u32) -> Vec<&'static str> {
+/// Returns the statements that bring a store of an older version to this one; an empty file is of version 0.
+pub(super) fn steps_from(version: u32) -> String {
     let steps = MIGRATIONS.iter().skip(version as usize).copied();
     steps.chain(next()).collect()
 }

@@ -8,7 +8,7 @@ use ckpt_schema::report::{Finding, FindingLevel};
 use super::{forgetting, rebuild};
 use crate::error::{Context, Error, Result};
 use crate::fs::layout;
-use crate::fs::names::{DAMAGED, DATABASE};
+use crate::fs::names::{DAMAGED, DATABASE, OLDER};
 use crate::model::number::count;
 use crate::sessions::{self, Database, Salvaged};
 use crate::store::Store;
@@ -171,8 +171,8 @@ fn unread(store: &Store) -> Result<Vec<PathBuf>> {
     sessions::unread(store.database.connection(), &store.surroundings.directory)
 }
 
-/// Returns the damaged session store that was set aside last, if nothing was recorded since: the snapshots are all that
-/// is left.
+/// Returns the session store that was set aside last, damaged or of an older build, if nothing was recorded since: the
+/// snapshots are all that is left.
 pub(crate) fn set_aside(store: &Store) -> Result<Option<PathBuf>> {
     if store.is_missing {
         return Ok(None);
@@ -187,24 +187,27 @@ pub(crate) fn set_aside(store: &Store) -> Result<Option<PathBuf>> {
         .query_row(sql, [], |row| row.get(0))
         .context(|| "cannot read the session store")?;
     match is_empty {
-        true => newest_damaged(store),
+        true => newest(store),
         false => Ok(None),
     }
 }
 
-/// Returns the damaged session store that was set aside last.
-fn newest_damaged(store: &Store) -> Result<Option<PathBuf>> {
+/// Returns the damaged session store that was set aside last, or else that of an older build.
+fn newest(store: &Store) -> Result<Option<PathBuf>> {
     let copies = sessions::copies(&store.surroundings.directory)?;
-    let damaged = copies
-        .into_iter()
-        .filter_map(|path| Some((damaged_number(&path)?, path)));
-    Ok(damaged.max().map(|(_, path)| path))
+    let newest = |ending: &str| {
+        let numbered = copies
+            .iter()
+            .filter_map(|path| Some((number(path, ending)?, path)));
+        numbered.max().map(|(_, path)| path.clone())
+    };
+    Ok(newest(DAMAGED).or_else(|| newest(OLDER)))
 }
 
-/// Returns the number of a damaged session store by its name; the highest was set aside last.
-fn damaged_number(path: &Path) -> Option<u32> {
+/// Returns the number in the name of a session store that was set aside; the highest was set aside last.
+fn number(path: &Path, ending: &str) -> Option<u32> {
     let name = path.file_name()?.to_str()?;
-    let number = name.strip_prefix(DATABASE)?.strip_prefix(DAMAGED)?;
+    let number = name.strip_prefix(DATABASE)?.strip_prefix(ending)?;
     number.parse().ok()
 }
 
@@ -214,7 +217,7 @@ mod tests {
 
     #[test]
     fn a_damaged_session_store_is_known_by_its_name() {
-        let number = |name: &str| damaged_number(&Path::new("store").join(name));
+        let number = |name: &str| super::number(&Path::new("store").join(name), DAMAGED);
         assert_eq!(number("sessions.db.damaged-2"), Some(2));
         assert!(number("sessions.db.damaged-10") > number("sessions.db.damaged-9"));
         for name in [

@@ -1,7 +1,7 @@
 //! The text of an empty answer: why it is empty, and what to do next.
 
-use ckpt_store::Store;
 use ckpt_store::model::number::count;
+use ckpt_store::{OLDER, Store};
 
 use crate::agents::install::{self, AgentState};
 use crate::cli::commands::install::InstallPaths;
@@ -19,7 +19,7 @@ pub const NO_MESSAGES: &str = "No messages were recorded here.";
 pub fn say(invocation: &Invocation, what: &str) -> Result<u8, Failure> {
     let store = invocation.open()?;
     let next = match (store.set_aside()?, out_of_sight(&store)?) {
-        (Some(damaged), _) => was_damaged(&damaged.to_string_lossy()),
+        (Some(aside), _) => was_set_aside(&aside.to_string_lossy()),
         (None, Some(lost)) => lost,
         (None, None) => unrecorded(invocation)? + &next_step(invocation),
     };
@@ -74,8 +74,15 @@ fn elsewhere(invocation: &Invocation) -> &'static str {
     }
 }
 
-/// Says where a damaged session store was set aside.
-pub fn was_damaged(place: &str) -> String {
+/// Says where a session store was set aside, damaged or of an older build.
+pub fn was_set_aside(place: &str) -> String {
+    if place.contains(OLDER) {
+        return format!(
+            "The session store was of an older build of ckpt-hook, which this one does not read, and is set aside as `{}`: \
+             what was recorded before does not show here.",
+            safe(place)
+        );
+    }
     format!(
         "The session store was damaged, and is set aside as `{}`: what was recorded before does not show here. \
          `ckpt-hook doctor --repair` makes a new one from what can be read.",

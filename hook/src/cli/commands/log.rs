@@ -192,7 +192,7 @@ impl List<'_> {
     /// Says on stderr why there are no lines: a line is an entry, and nothing else.
     fn tell_of_loss(&self, set_aside: Option<&str>, is_empty: bool) -> Result<(), Failure> {
         let lost = match set_aside {
-            Some(place) => Some(empty::was_damaged(place)),
+            Some(place) => Some(empty::was_set_aside(place)),
             None if is_empty => empty::out_of_sight(&self.store)?,
             None => None,
         };

@@ -17,7 +17,6 @@ mod references;
 
 use std::path::{Path, PathBuf};
 
-use ckpt_schema::migration::ONE_OPEN_STEP;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags, params};
 
@@ -31,7 +30,7 @@ use super::journal::Journal;
 use super::migrate::{beside, migrate};
 use super::new_file::{image, make_file};
 use crate::error::{Context, Error, Result};
-use crate::fs::names::{DAMAGED, DATABASE, REPLACED};
+use crate::fs::names::{DAMAGED, DATABASE};
 use crate::fs::{layout, presence};
 use crate::model::Milliseconds;
 use crate::model::number::count;
@@ -268,10 +267,27 @@ fn make_tables(path: &Path) -> Result<()> {
     // The caller renames one file: nothing may be left in a log beside it.
     configure(&new, Durability::Full, Journal::Rollback).context(what)?;
     migrate(&mut new, path)?;
-    // An older store may hold several open steps of a session, and an index of this one would refuse all but the first.
+    // What is read may hold several open steps of a session, and the index would refuse all but the first.
     new.execute_batch("DROP INDEX steps_open; CREATE INDEX steps_open ON steps (state)")
         .context(what)
 }
+
+/// Ends all but the newest open step of a session where the next one begins.
+const ONE_OPEN_STEP: &str = "
+    DROP INDEX steps_open;
+    UPDATE steps
+       SET state = 'closed', recovered = 1,
+           finished_at = (SELECT max(steps.started_at, next.started_at) FROM steps AS next
+                           WHERE next.session_id = steps.session_id AND next.seq > steps.seq ORDER BY next.seq LIMIT 1),
+           finish_snapshot_id = ifnull(
+               (SELECT next.start_snapshot_id FROM steps AS next
+                 WHERE next.session_id = steps.session_id AND next.seq > steps.seq ORDER BY next.seq LIMIT 1),
+               start_snapshot_id)
+     WHERE state = 'open'
+       AND EXISTS (SELECT 1 FROM steps AS next WHERE next.session_id = steps.session_id AND next.seq > steps.seq);
+    UPDATE tools SET finished_at = (SELECT max(tools.started_at, steps.finished_at) FROM steps WHERE steps.id = tools.step_id)
+     WHERE finished_at IS NULL AND EXISTS (SELECT 1 FROM steps WHERE steps.id = tools.step_id AND steps.state = 'closed');
+    CREATE UNIQUE INDEX steps_open ON steps (state, session_id) WHERE state = 'open';";
 
 /// Opens a new session store that rows are copied into. It is synced once it is whole, and is of no use before.
 fn connect(path: &Path) -> Result<Connection> {
@@ -311,7 +327,7 @@ fn for_copying(connection: &Connection) -> rusqlite::Result<()> {
 /// holds may be nowhere else.
 pub(crate) fn unread(connection: &Connection, directory: &Path) -> Result<Vec<PathBuf>> {
     let mut found = Vec::new();
-    for path in beside(directory, &[DAMAGED, REPLACED])? {
+    for path in beside(directory, &[DAMAGED])? {
         let name = path.to_string_lossy();
         // What belongs to one is read with it.
         if BESIDE.iter().any(|ending| name.ends_with(ending)) {

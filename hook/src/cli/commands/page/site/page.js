@@ -60,6 +60,7 @@ async function read(limit, isLive = false) {
 function nothing({ set_aside: aside, unknown_workspaces: unknown }) {
   if (aside === null && unknown === 0) return "Nothing is recorded here yet.";
   if (aside === null) return `There are snapshots of ${count(unknown, "workspace")} here, but their session store is gone: \`ckpt-hook doctor --repair\` builds a new one from them.`;
+  if (aside.includes(".older-")) return `The history is of an older build, which this one does not read, and is set aside as ${shown(aside)}.`;
   return `The history was damaged, and is set aside as ${shown(aside)}. \`ckpt-hook doctor --repair\` makes a new one from what can be read.`;
 }
 
