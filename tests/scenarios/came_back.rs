@@ -29,6 +29,8 @@ fn stashed_edit_goes_back_after_it_came_back() {
 }
 
 /// The same within one step, at which others looked meanwhile.
+///
+/// Invariant `truth/passed-through`.
 #[test]
 fn stash_within_one_step_leaves_the_edit_the_agents() {
     set_clock_from_files(0);
@@ -131,6 +133,8 @@ fn what_restore_brought_goes_with_the_message() {
 }
 
 /// What `restore` brought while reverted is no edit: each move goes on from there.
+///
+/// Invariant `truth/passed-through`.
 #[test]
 fn what_restore_brought_moves_back_and_forward() {
     let begin = || {

@@ -174,6 +174,8 @@ fn ignored_file_behind_a_link_goes_back() {
 }
 
 /// A file with two names changes under both, whichever of them a tool named.
+///
+/// Invariant `truth/links-of-a-tool`.
 #[test]
 fn edit_through_one_hard_link_goes_back_under_all() {
     set_clock_from_files(0);
@@ -188,6 +190,8 @@ fn edit_through_one_hard_link_goes_back_under_all() {
 }
 
 /// A part is named through a link as well as by where that leads; a link is a name of its own, too.
+///
+/// Invariant `truth/links-of-a-tool`.
 #[test]
 fn part_is_named_through_a_link() {
     let begin = || {

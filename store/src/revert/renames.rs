@@ -76,11 +76,9 @@ impl Renames<'_> {
         let brought: BTreeSet<Entry> = planned.filter_map(|item| text(item.target)).collect();
         let is_lost = |missing: &MissingText, item: &Item| {
             let is_elsewhere = || text(item.expected).is_some_and(|text| brought.contains(&text));
-            // Many links lead to the same place: that two are alike says little.
-            let is_link = missing.text.mode.kind() == EntryKind::Symlink;
             !self.holds(item.target, missing.text)
                 && (missing.is_asked || !is_elsewhere())
-                && (!is_link || self.have_a_step(&missing.path, &item.path))
+                && self.went_between(missing, &item.path)
         };
         // The same bytes first: they leave no doubt.
         let mut by_text: BTreeMap<Entry, Vec<MissingText>> = BTreeMap::new();
@@ -125,7 +123,7 @@ impl Renames<'_> {
                 // Where the move begins with the text, it was not to bring it.
                 let stays = [after, old_goal(&item.path)];
                 if !stays.iter().any(|state| self.holds(*state, text))
-                    && self.was_moved(&item.path, text)
+                    && !self.moves_of(&item.path, text).is_empty()
                 {
                     let path = item.path.clone();
                     let is_asked = true;
@@ -171,25 +169,39 @@ impl Renames<'_> {
         texts
     }
 
-    /// Returns whether an agent took a text away from a path, or brought it there.
-    fn was_moved(&self, path: &WorkspacePath, text: Entry) -> bool {
-        let mut past = self.history.of(path).iter();
-        past.any(|past| {
-            matches!(past.author, Author::Agent(_))
-                && self.holds(past.change.old, text) != self.holds(past.change.new, text)
+    /// Returns whether agents took a text away from the one path and brought it to the other. That two files are alike may
+    /// be chance.
+    fn went_between(&self, missing: &MissingText, path: &WorkspacePath) -> bool {
+        let MissingText {
+            text,
+            path: other,
+            is_asked,
+        } = missing;
+        let there = self.moves_of(path, *text);
+        let here = match is_asked {
+            true => self.moves_of(other, *text),
+            false => vec![(None, false)],
+        };
+        // Many links lead to the same place: one step has to have done both.
+        let is_link = text.mode.kind() == EntryKind::Symlink;
+        here.iter().any(|(one, came)| {
+            let mut there = there.iter();
+            there.any(|(other, also)| came != also && (!is_link || one == other))
         })
     }
 
-    /// Returns whether one step changed both of two paths.
-    fn have_a_step(&self, one: &WorkspacePath, other: &WorkspacePath) -> bool {
-        let steps = |path| {
-            let past = self.history.of(path).iter();
-            past.filter_map(|past| match &past.author {
-                Author::Agent(source) => Some(source.step.as_str()),
-                Author::User | Author::Unrecorded => None,
-            })
-        };
-        steps(one).any(|step| steps(other).any(|also| also == step))
+    /// Returns the steps in which agents brought a text to a path, or took it away from there, and which of both.
+    fn moves_of(&self, path: &WorkspacePath, text: Entry) -> Vec<(Option<&str>, bool)> {
+        let past = self.history.of(path).iter();
+        let moves = past.filter_map(|past| {
+            let Author::Agent(source) = &past.author else {
+                return None;
+            };
+            let (before, after) = (past.change.old, past.change.new);
+            let comes = self.holds(after, text);
+            (self.holds(before, text) != comes).then_some((Some(&source.step[..]), comes))
+        });
+        moves.collect()
     }
 
     fn has_other_change(&self, path: &WorkspacePath) -> bool {
