@@ -44,6 +44,7 @@ pub use hints::WatchLimits;
 pub use ids::{LEAST as LEAST_OF_AN_ID, Prefixes};
 pub use model::request::{
     AskedBy, DryRun, Force, OnConflict, RedoRequest, RestoreRequest, RevertRequest, Unclear,
+    UndoRequest,
 };
 pub use model::request::{Chosen, ChosenContent};
 pub use model::{FileTime, Milliseconds};
@@ -284,6 +285,13 @@ impl Store {
     ) -> Result<report::OperationReport> {
         self.take_up_lost();
         Ok(revert::restore(self, cwd, request, None)?.report)
+    }
+
+    /// Takes an operation back: what it moved is as before it, and so is the revert point. What was changed since is merged
+    /// or kept.
+    pub fn undo(&mut self, cwd: &Path, request: &UndoRequest) -> Result<report::OperationReport> {
+        self.take_up_lost();
+        Ok(revert::undo(self, cwd, request, None)?.report)
     }
 
     /// Writes the rows of events for which there was no room, if there is now.

@@ -389,7 +389,7 @@ fn an_undo_is_taken_back_by_another_and_leaves_what_was_changed_since() {
         "what was changed since stays: {run}"
     );
     assert!(
-        run.code == Some(3) && run.stdout.contains("changed since") || run.code == Some(4),
+        run.code == Some(3) && run.stdout.contains("since by the user"),
         "and it is said: {run}"
     );
 }

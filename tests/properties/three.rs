@@ -1,12 +1,12 @@
 //! Three sessions that each edit lines of their own in a few files, and go back and forward in any order: each line is as its
 //! session's position says, whatever the others did. What an undo takes back, another undo brings again.
 
-use ckpt_schema::report::{OperationKind, OperationReport, Outcome};
-use ckpt_store::{RedoRequest, RevertRequest};
+use ckpt_schema::report::{OperationReport, Outcome};
+use ckpt_store::RedoRequest;
 use proptest::prelude::*;
 
 use crate::hold::hold;
-use testing::scenario::{World, to, wait_ms};
+use testing::scenario::{World, wait_ms};
 
 const SESSIONS: [&str; 3] = ["A", "B", "C"];
 const FILES: [&str; 3] = ["f", "g", "d/h"];
@@ -179,60 +179,17 @@ impl Model {
         self.last = report.operation.clone();
     }
 
-    /// Takes back an operation as the command does.
-    fn undo(&mut self, operation: &str) -> OperationReport {
-        let before = self.world.store.before(operation).expect("it is known");
-        let cwd = self.world.cwd.clone();
-        let undoes = Some(operation.to_owned());
-        let report = match before.is_unreverted {
-            true => {
-                let session = self.world.log();
-                _ = session;
-                let request = RedoRequest {
-                    all: true,
-                    undoes,
-                    session: self.session_of(operation),
-                    ..RedoRequest::default()
-                };
-                self.world.store.redo(&cwd, &request)
-            }
-            false => {
-                let request = RevertRequest {
-                    undoes,
-                    ..to(before.point.as_deref().unwrap_or_default())
-                };
-                self.world.store.revert(&cwd, &request)
-            }
-        };
-        report.expect("it can be taken back")
-    }
-
-    fn session_of(&mut self, operation: &str) -> Option<String> {
-        let cwd = self.world.cwd.clone();
-        let all = self
-            .world
-            .store
-            .operations(&cwd, &Default::default())
-            .expect("readable");
-        let of = all
-            .operations
-            .into_iter()
-            .find(|found| found.id == operation);
-        of.and_then(|found| found.session)
-    }
-
     fn undo_twice(&mut self) {
         let Some(last) = self.last.clone() else {
             return;
         };
         let before = self.world.tree();
-        let undone = self.undo(&last);
+        let undone = self.world.undo(&last);
         // A move that changed no file and no point is none.
         let Some(id) = undone.operation.clone() else {
             return;
         };
-        assert_ne!(undone.kind, OperationKind::Restore);
-        let again = self.undo(&id);
+        let again = self.world.undo(&id);
         assert!(
             self.world.tree() == before,
             "an undo of an undo: {undone:#?} {again:#?}"

@@ -152,12 +152,7 @@ fn an_undo_keeps_the_parts_before_it() {
     world.try_revert(&alone).expect("it can be undone");
     let revert = world.revert("m1");
     assert_eq!(revert.outcome, Outcome::Nothing);
-    // What `undo` asks for: back to where only the part was undone.
-    let undo = RevertRequest {
-        undoes: revert.operation,
-        ..to("")
-    };
-    let undone = world.try_revert(&undo).expect("it can be taken back");
+    let undone = world.undo(&revert.operation.expect("it moved the point"));
     assert_eq!(undone.outcome, Outcome::Nothing);
     assert_eq!(world.read("a"), "0\n");
     let log = world.log();

@@ -303,16 +303,13 @@ fn undoing_a_redo_leaves_alone_what_the_redo_found_removed() {
     let redone = world.redo();
     let operation = redone.operation.expect("something was done");
     let after = world.tree();
-    let undo = RevertRequest {
-        undoes: Some(operation),
-        ..testing::scenario::to("m1")
+    let undo = ckpt_store::UndoRequest {
+        operation,
+        dry_run: true,
+        ..ckpt_store::UndoRequest::default()
     };
-    let planned = world
-        .try_revert(&RevertRequest {
-            dry_run: true,
-            ..undo.clone()
-        })
-        .expect("it can be planned");
+    let cwd = world.cwd.clone();
+    let planned = world.store.undo(&cwd, &undo).expect("it can be planned");
     let token = planned.plan.expect("a dry run has a plan");
     world
         .store
@@ -342,22 +339,14 @@ fn undoing_a_revert_puts_back_exactly_what_it_overwrote_and_leaves_what_came_sin
         .try_revert(&to_with("m1", OnConflict::Overwrite))
         .expect("it can be reverted");
     assert_eq!(world.read("a"), "0\n", "as was asked for");
-    let undo = RevertRequest {
-        undoes: overwritten.operation,
-        ..testing::scenario::to("m2")
-    };
-    world.try_revert(&undo).expect("it can be undone");
+    world.undo(&overwritten.operation.expect("it was done"));
     assert_eq!(world.tree(), before, "with the user's edit");
     let again = world
         .try_revert(&to_with("m1", OnConflict::Overwrite))
         .expect("it can be reverted again");
     assert_eq!(world.read("c"), "0\n", "as was asked for");
     world.write("a", "newer\n");
-    let undo = RevertRequest {
-        undoes: again.operation,
-        ..testing::scenario::to("m2")
-    };
-    world.try_revert(&undo).expect("it can be undone");
+    world.undo(&again.operation.expect("it was done"));
     assert_eq!(world.read("a"), "newer\n", "an edit since is never lost");
     assert_eq!(world.read("c"), "the user's\n", "the rest is as it was");
 }
@@ -380,10 +369,6 @@ fn undoing_a_redo_takes_back_a_part_that_came_back_with_it() {
     let redone = world.redo();
     let after = world.tree();
     assert_ne!(before, after, "something was done: {redone:?}");
-    let undo = RevertRequest {
-        undoes: redone.operation,
-        ..testing::scenario::to("m3")
-    };
-    world.try_revert(&undo).expect("it can be taken back");
+    world.undo(&redone.operation.expect("it was done"));
     assert_eq!(world.tree(), before, "all that the redo had changed");
 }

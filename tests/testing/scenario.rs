@@ -15,6 +15,7 @@ use ckpt_schema::{Event, EventKind};
 use ckpt_store::model::request::OnConflict;
 use ckpt_store::{
     Error, RedoRequest, RestoreRequest, RevertRequest, Settings, Store, Surroundings, Unclear,
+    UndoRequest,
 };
 use tempfile::TempDir;
 
@@ -456,6 +457,17 @@ impl World {
             )
             .map(explained)
             .expect("it can be unreverted")
+    }
+
+    pub fn undo(&mut self, operation: &str) -> OperationReport {
+        let cwd = self.cwd.clone();
+        let operation = operation.to_owned();
+        let request = UndoRequest {
+            operation,
+            ..UndoRequest::default()
+        };
+        let undone = self.store.undo(&cwd, &request);
+        undone.map(explained).expect("it can be taken back")
     }
 
     pub fn restore(&mut self, id: &str, paths: &[&str]) -> OperationReport {

@@ -62,11 +62,23 @@ impl Unclear {
     }
 }
 
+/// What to take back.
+#[derive(Clone, Debug, Default)]
+pub struct UndoRequest {
+    /// The operation, by its full id.
+    pub operation: String,
+    /// Whether to plan only.
+    pub dry_run: bool,
+    /// Whether a plan reports the contents of the files before and after.
+    pub contents: bool,
+    /// What `--force` overrides.
+    pub force: Force,
+}
+
 /// What to revert, and how.
 #[derive(Clone, Debug, Default)]
 pub struct RevertRequest {
-    /// The message (or, for a single step, the step) to go back to: any id that `ids` resolves. Empty in an undo of the
-    /// first revert to a message after reverts of parts: they stay in force.
+    /// The message (or, for a single step, the step) to go back to: any id that `ids` resolves.
     pub message: String,
     /// Only this message, and nothing that came after it.
     pub alone: bool,
@@ -76,8 +88,6 @@ pub struct RevertRequest {
     pub session: Option<String>,
     /// The paths to which it is limited, relative to `cwd`.
     pub only: Vec<PathBuf>,
-    /// The operation that it takes back, by its full id: what that found and left as it was stays.
-    pub undoes: Option<String>,
     /// What to do with files that differ from what the agent left.
     pub on_conflict: OnConflict,
     /// The policy for unclear changes; by default that of the settings.
@@ -170,8 +180,6 @@ pub struct RedoRequest {
     pub session: Option<String>,
     /// Whether to go all the way (`unrevert`), not one message.
     pub all: bool,
-    /// The operation that it takes back, by its full id.
-    pub undoes: Option<String>,
     /// What to do with files that were changed while reverted; merge by default.
     pub on_conflict: Option<OnConflict>,
     /// Whether to plan only.
@@ -191,8 +199,6 @@ pub struct RestoreRequest {
     pub id: String,
     /// The paths to which it is limited, relative to `cwd`; all if empty.
     pub paths: Vec<PathBuf>,
-    /// The operation that it takes back, by its full id.
-    pub undoes: Option<String>,
     /// Whether to plan only.
     pub dry_run: bool,
     /// Whether a plan reports the contents of the files before and after.

@@ -49,6 +49,7 @@ mod surroundings;
 mod token;
 mod touched;
 mod unclear;
+mod undo;
 mod unseen;
 mod version_control;
 mod warnings;
@@ -64,8 +65,7 @@ use crate::fs::layout::Lock;
 use crate::model::entry::{Entry, ObjectId};
 use crate::model::note::{self, Note};
 use crate::model::request::{
-    Chosen, ChosenContent, DryRun, Force, OnConflict, RedoRequest, RestoreRequest, RevertRequest,
-    Unclear,
+    Chosen, ChosenContent, DryRun, Force, RedoRequest, RestoreRequest, RevertRequest, UndoRequest,
 };
 use crate::sessions;
 use crate::store::Store;
@@ -307,6 +307,14 @@ fn carry_out(
             };
             restore(store, workspace, &request, expected)
         }
+        PlanRequest::Undo(request) => {
+            let request = UndoRequest {
+                dry_run: dry_run.is_dry(),
+                force,
+                ..request
+            };
+            undo(store, workspace, &request, expected)
+        }
         PlanRequest::Recover(named) => {
             let states = find_gone(store, &Place::known(store, workspace)?, &named)?;
             let options = Options {
@@ -362,6 +370,30 @@ pub(crate) fn restore(
         ..request.clone()
     };
     Ok(with_token(executed, &place, PlanRequest::Restore(asked)))
+}
+
+/// Takes an operation back. With an expected fingerprint, only the plan that has it is carried out.
+pub(crate) fn undo(
+    store: &mut Store,
+    cwd: &Path,
+    request: &UndoRequest,
+    expected: Option<ObjectId>,
+) -> Result<Executed> {
+    let place = Place::known(store, cwd)?;
+    let dry_run = DryRun::asked(request.dry_run);
+    let options = Options {
+        expected,
+        contents: request.contents,
+        ..plain(dry_run, request.force)
+    };
+    let executed = or_mended(store, &place, |store| {
+        let (_lock, recovered) = enter(store, &place, dry_run)?;
+        let done = recovered.done.clone();
+        undo::under_lock(store, &place, request, options, recovered)
+            .map_err(|error| error.after(done))
+    })?;
+    let asked = PlanRequest::Undo(request.clone());
+    Ok(with_token(executed, &place, asked))
 }
 
 /// Puts back the files that are gone at or below paths, or with that name, each in its last state.
@@ -451,28 +483,13 @@ pub struct PriorState {
     pub point: Option<String>,
     /// Whether the operation was about a part, so that the point stayed.
     pub is_part: bool,
-    /// What the revert that had led there did with changed files.
-    pub on_conflict: OnConflict,
-    /// What it did with unclear changes.
-    pub unclear: Unclear,
 }
 
 /// Returns the state just before an operation.
 pub(crate) fn before(store: &Store, operation: &str) -> Result<PriorState> {
     let connection = store.database.connection();
     let row = sessions::operation(connection, operation)?;
-    let moves = match (&row.session_id, row.base_snapshot_id) {
-        (Some(session), Some(base)) => sessions::moves_since(connection, session, base)?,
-        _ => Vec::new(),
-    };
-    let earlier = moves.iter().take_while(|earlier| earlier.row.id != row.id);
-    let reverts = earlier.filter(|earlier| earlier.row.kind == OperationKind::Revert);
-    let policy = reverts.last();
-    let policy = policy.map(|revert| (revert.on_conflict, revert.row.unclear));
-    let (on_conflict, unclear) = policy.unwrap_or_default();
     Ok(PriorState {
-        on_conflict,
-        unclear,
         is_unreverted: row.base_snapshot_id.is_some()
             && row.base_snapshot_id == row.before_snapshot_id,
         point: row.from_message_id,

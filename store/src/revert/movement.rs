@@ -155,19 +155,6 @@ impl Movement {
     /// Returns what `revert` asks for.
     pub fn of_revert(store: &Store, place: &Place, request: &RevertRequest) -> Result<Self> {
         let connection = store.database.connection();
-        if let Some(operation) = request
-            .undoes
-            .as_ref()
-            .filter(|_| request.message.is_empty())
-        {
-            let row = sessions::operation(connection, operation)?;
-            let session = row.session_id.as_deref();
-            let session = session
-                .map(|id| sessions::session(connection, id))
-                .transpose()?;
-            let session = found(session.flatten())?;
-            return Self::to_no_point(store, session, request);
-        }
         let only = place.paths_asked_for(&request.only)?;
         let workspace_id = place.row.id;
         let session_id = request.session.as_deref();
@@ -220,25 +207,44 @@ impl Movement {
             part,
             on_conflict,
             unclear: request.unclear,
-            undoes: request.undoes.clone(),
+            undoes: None,
         })
     }
 
-    /// Returns the movement of an undo to where no message was reverted, but parts were, which stay so.
-    fn to_no_point(store: &Store, session: SessionRow, request: &RevertRequest) -> Result<Self> {
-        Ok(Self {
-            kind: OperationKind::Revert,
+    /// Returns the movement back to where the revert point was before an operation. `None` if that did not move it, or if
+    /// a message has made it permanent. The first revert of a chain is taken back to where nothing is reverted.
+    pub fn of_undo(store: &Store, row: &OperationRow) -> Result<Option<Self>> {
+        let connection = store.database.connection();
+        let Some(session) = &row.session_id else {
+            return Ok(None);
+        };
+        let is_part = row.part_message_id.is_some() || row.step_id.is_some();
+        let is_first = row.is_first_revert();
+        let has_moved = !is_part && row.from_message_id != row.message_id;
+        if !(is_first || has_moved) || sessions::has_message_since(connection, row)? {
+            return Ok(None);
+        }
+        let session = found(sessions::session(connection, session)?)?;
+        let to = match row.from_message_id.as_deref().filter(|_| !is_first) {
+            Some(id) => Some(found(sessions::message(connection, id)?)?),
+            None => None,
+        };
+        Ok(Some(Self {
+            kind: match is_first {
+                true => OperationKind::Unrevert,
+                false => OperationKind::Revert,
+            },
             from: point_of(store, &session)?,
             session,
-            to: None,
-            since: None,
-            since_snapshot: None,
-            asked_for: None,
+            since: to.as_ref().map(|message| message.seq),
+            since_snapshot: to.as_ref().and_then(|message| message.snapshot_id),
+            asked_for: to.as_ref().map(|message| message.id.clone()),
+            to,
             part: None,
-            on_conflict: Some(request.on_conflict),
-            unclear: request.unclear,
-            undoes: request.undoes.clone(),
-        })
+            on_conflict: None,
+            unclear: None,
+            undoes: Some(row.id.clone()),
+        }))
     }
 
     /// Returns the movement that `redo` and `unrevert` ask for, or `None` if nothing is reverted.
@@ -282,7 +288,7 @@ impl Movement {
             part: None,
             on_conflict: request.on_conflict,
             unclear: None,
-            undoes: request.undoes.clone(),
+            undoes: None,
         }))
     }
 

@@ -14,13 +14,14 @@ use super::plan::{Plan, plan_for};
 use super::receipt::Expectation;
 use super::recover::Recovered;
 use super::unclear::Taking;
+use super::undo::UndoneOperation;
 use super::{cleaned, moved_in, refuse, surroundings, version_control, warnings};
 use crate::error::Result;
 use crate::model::git_item::GitItem;
 use crate::model::note::Note;
 use crate::model::progress::OperationProgress;
 use crate::model::request::Unclear;
-use crate::sessions::{self, ChainOperation, OpenStep};
+use crate::sessions::{self, ChainOperation, OpenStep, OperationRow};
 use crate::snapshot::{Snapshot, Snapshots};
 use crate::store::Store;
 use crate::timeline::evidence;
@@ -97,6 +98,10 @@ impl<'a, 'm> PlanContext<'a, 'm> {
     /// Plans the movement, and adds what is told of every movement.
     fn plan_and_tell(&self, options: Options, warnings: Vec<Note>) -> Result<Operation<'m>> {
         let connection = self.store.database.connection();
+        if let Some(operation) = &self.movement.undoes {
+            let row = sessions::operation(connection, operation)?;
+            return self.plan_undo(&row, options, warnings);
+        }
         let mut operation = self.plan(options, warnings)?;
         let git = GitFate::of(operation.git.as_deref());
         operation.warnings.extend(surroundings::told(
@@ -121,6 +126,49 @@ impl<'a, 'm> PlanContext<'a, 'm> {
             (&operation.plan, operation.reference.as_ref()),
         )?);
         Ok(operation)
+    }
+
+    /// Plans to take an operation back. What is said of the history in question was said when that was made.
+    fn plan_undo(
+        &self,
+        row: &OperationRow,
+        options: Options,
+        mut warnings: Vec<Note>,
+    ) -> Result<Operation<'m>> {
+        let Self {
+            store,
+            place,
+            snapshots,
+            movement,
+            seen,
+        } = *self;
+        let undone = UndoneOperation {
+            store,
+            place,
+            snapshots,
+            seen,
+            row,
+        };
+        let chain = undone.chain(movement)?;
+        let operation = undone.point_back(movement, &chain, options)?;
+        let git = self.plan_git(options, &chain, operation.unclear)?;
+        let fate = GitFate::of(git.as_deref());
+        if fate == GitFate::Along {
+            warnings.extend(git::why_nothing(&place.root));
+        }
+        let base = movement.session.revert_base_id;
+        warnings.extend(warnings::head_moved(
+            &self.git_side(),
+            movement,
+            base,
+            fate,
+        )?);
+        warnings.extend(warnings::not_captured(movement, &operation.plan, seen));
+        Ok(Operation {
+            git,
+            warnings,
+            ..operation
+        })
     }
 
     /// Plans the movement. Nothing is written.
@@ -170,7 +218,7 @@ impl<'a, 'm> PlanContext<'a, 'm> {
         Ok(Operation {
             kind: movement.kind,
             movement: Some(movement),
-            undoes: movement.undoes.clone(),
+            undoes: None,
             plan,
             is_incomplete: is_incomplete(movement, &material) || warnings.iter().any(is_of_no_step),
             lines: material.lines,

@@ -364,10 +364,6 @@ fn plan_with(
         history: &history,
     };
     let mut plan = plan(step, &mut contents, moving)?;
-    if put_back_exactly(&mut plan.items, &material.undone, &material.current) {
-        // What goes back exactly was not weighed against the other paths yet.
-        settle(&mut plan.items, step);
-    }
     let comparable = |blob| snapshots.comparable(blob, MAX_COMPARED);
     let renames = Renames {
         targets: &targets,
@@ -385,70 +381,6 @@ fn plan_with(
     leave_filled(&mut plan.items, &material.folders, &material.current);
     name_forgotten(&mut plan.items, &material.forgotten);
     Ok(plan)
-}
-
-/// Puts back exactly what the operation that is taken back changed, and leaves alone what it found as it should be,
-/// wherever the present is what it left. Whose changes those are was decided then. The goals move all the same, also
-/// those of paths that would have stayed. Returns whether that makes a difference.
-fn put_back_exactly(items: &mut Vec<Item>, undone: &[Item], current: &PathStates) -> bool {
-    let mut at: HashMap<WorkspacePath, usize> = (items.iter().enumerate())
-        .map(|(at, item)| (item.path.clone(), at))
-        .collect();
-    let count = items.len();
-    let mut is_any = false;
-    for row in undone.iter().filter(|row| is_exact(row)) {
-        let has_work = row.expected != row.target || at.contains_key(&row.path);
-        // Changed since: then the rule that was applied above decides, as for any other path.
-        if !has_work || current.get(&row.path) != Some(&row.target) {
-            continue;
-        }
-        let at = *at.entry(row.path.clone()).or_insert_with(|| {
-            items.push(Item {
-                goal: row.expected,
-                ..back(row, row.target)
-            });
-            items.len().saturating_sub(1)
-        });
-        let Some(item) = items.get_mut(at) else {
-            continue;
-        };
-        // What would have stayed goes back after all, so its goal is what was found there. Of what moves anyway,
-        // only the bytes are replaced.
-        if at >= count || item.target != row.expected {
-            let would_stay = matches!(item.result, FileResult::Conflict | FileResult::Gap);
-            *item = back(row, if would_stay { row.expected } else { item.goal });
-            is_any = true;
-        }
-    }
-    items.sort_by(|one, other| one.path.cmp(&other.path));
-    is_any
-}
-
-/// Returns whether a row says exactly what was at its path before: it changed that, or had nothing to do. A folder
-/// that only came or went with its contents is neither.
-fn is_exact(row: &Item) -> bool {
-    let is_stored = !is_unstored(row.expected);
-    let had_nothing_to_do = row.action == FileAction::None && row.expected == row.target;
-    is_stored && (row.has_moved() || had_nothing_to_do)
-}
-
-/// Returns the item that takes a row of an operation back.
-fn back(row: &Item, goal: State) -> Item {
-    let (action, result) = match row.expected {
-        _ if row.expected == row.target => (FileAction::None, FileResult::Done),
-        None => (FileAction::Delete, FileResult::Planned),
-        Some(_) => (FileAction::Write, FileResult::Planned),
-    };
-    Item {
-        path: row.path.clone(),
-        expected: row.target,
-        target: row.expected,
-        goal,
-        action,
-        result,
-        reason: None,
-        lines: None,
-    }
 }
 
 /// Why a path stays as it is of which the content was forgotten.

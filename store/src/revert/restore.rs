@@ -40,10 +40,7 @@ pub(crate) fn restore(
         ));
     }
     // Before the lock, so that a mistake in a path does not finish an interrupted operation first.
-    let only = match request.undoes {
-        Some(_) => place.paths_named(&request.paths)?,
-        None => place.paths_asked_for(&request.paths)?,
-    };
+    let only = place.paths_asked_for(&request.paths)?;
     let (_lock, recovered) = super::enter(store, place, DryRun::asked(request.dry_run))?;
     let done = recovered.done.clone();
     let options = Options {
@@ -155,7 +152,7 @@ impl WantedState<'_> {
         Ok(Operation {
             kind: OperationKind::Restore,
             movement: None,
-            undoes: request.undoes.clone(),
+            undoes: None,
             plan,
             lines: super::plan::Lines::new(),
             git,

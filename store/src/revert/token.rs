@@ -12,7 +12,9 @@ use serde_json::{Value, json};
 use super::operation::Operation;
 use crate::error::{Error, Result};
 use crate::model::entry::ObjectId;
-use crate::model::request::{OnConflict, RedoRequest, RestoreRequest, RevertRequest, Unclear};
+use crate::model::request::{
+    OnConflict, RedoRequest, RestoreRequest, RevertRequest, Unclear, UndoRequest,
+};
 use crate::objects::hash::blob_id;
 use crate::sessions;
 use crate::store::Store;
@@ -27,6 +29,7 @@ pub(crate) enum PlanRequest {
     Revert(RevertRequest),
     Redo(RedoRequest),
     Restore(RestoreRequest),
+    Undo(UndoRequest),
     /// Put back files that are gone, at or below these paths or with that name.
     Recover(Vec<PathBuf>),
 }
@@ -48,15 +51,16 @@ impl PlanToken {
             PlanRequest::Revert(request) => json!({
                 "revert": request.message, "alone": request.alone, "step": request.step, "session": request.session, "git": request.git,
                 "only": paths(&request.only), "on_conflict": request.on_conflict.name(),
-                "unclear": request.unclear.map(Unclear::name), "undoes": request.undoes,
+                "unclear": request.unclear.map(Unclear::name),
             }),
             PlanRequest::Redo(request) => json!({
                 "redo": request.all, "session": request.session, "git": request.git,
-                "on_conflict": request.on_conflict.map(OnConflict::name), "undoes": request.undoes,
+                "on_conflict": request.on_conflict.map(OnConflict::name),
             }),
             PlanRequest::Restore(request) => json!({
-                "restore": request.id, "git": request.git, "only": paths(&request.paths), "undoes": request.undoes,
+                "restore": request.id, "git": request.git, "only": paths(&request.paths),
             }),
+            PlanRequest::Undo(request) => json!({"undo": request.operation}),
             PlanRequest::Recover(named) => json!({"recover": paths(named)}),
         };
         let token = json!({
@@ -94,6 +98,12 @@ fn asked(asked: &Value) -> Option<PlanRequest> {
     if asked["recover"].is_array() {
         return paths_of(&asked["recover"]).map(PlanRequest::Recover);
     }
+    if let Some(operation) = asked["undo"].as_str() {
+        return Some(PlanRequest::Undo(UndoRequest {
+            operation: operation.to_owned(),
+            ..UndoRequest::default()
+        }));
+    }
     let git = asked["git"].as_bool()?;
     let text = |key: &str| text_or_none(&asked[key]);
     let on_conflict = match asked["on_conflict"].as_str() {
@@ -109,7 +119,6 @@ fn asked(asked: &Value) -> Option<PlanRequest> {
                 word => word.as_bool()?,
             },
             step: text("step")?,
-            undoes: text("undoes")?,
             session: text("session")?,
             only: paths_of(&asked["only"])?,
             on_conflict: on_conflict?,
@@ -125,7 +134,6 @@ fn asked(asked: &Value) -> Option<PlanRequest> {
         return Some(PlanRequest::Restore(RestoreRequest {
             id,
             paths: paths_of(&asked["only"])?,
-            undoes: text("undoes")?,
             git,
             ..RestoreRequest::default()
         }));
@@ -133,7 +141,6 @@ fn asked(asked: &Value) -> Option<PlanRequest> {
     Some(PlanRequest::Redo(RedoRequest {
         session: text("session")?,
         all: asked["redo"].as_bool()?,
-        undoes: text("undoes")?,
         on_conflict,
         git,
         ..RedoRequest::default()
@@ -244,13 +251,11 @@ mod tests {
         let redo = RedoRequest {
             all: true,
             on_conflict: Some(OnConflict::Keep),
-            undoes: Some("o".to_owned()),
             ..RedoRequest::default()
         };
         let restore = RestoreRequest {
             id: "t".to_owned(),
             paths: vec!["/w/a".into()],
-            undoes: Some("o".to_owned()),
             ..RestoreRequest::default()
         };
         for asked in [

@@ -69,10 +69,10 @@ pub(crate) use labels::{
 pub(crate) use mend::{complaint, lacks_table, mend_objects, wrong_objects};
 pub(crate) use migrate::{copies, copy_into};
 pub(crate) use operations::{
-    ChainOperation, HAS_MOVED, NewOperation, OperationRow, close_operation, has_open_operation,
-    insert_operation, moved_since, moves_since, newest_operation, note_permanent, note_results,
-    open_operations, operation, operation_items, operation_outcome, restored_states,
-    was_operation_at_work,
+    ChainOperation, HAS_MOVED, NewOperation, OperationRow, close_operation, has_message_since,
+    has_open_operation, insert_operation, moved_since, moves_since, newest_operation,
+    note_permanent, note_results, open_operations, operation, operation_items, operation_outcome,
+    restored_states, was_operation_at_work,
 };
 pub(crate) use rebuild::{newest_snapshot_time, put_noted, snapshots_to_note, workspace_keys};
 pub(crate) use retention::{

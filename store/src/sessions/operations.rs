@@ -78,6 +78,8 @@ pub(crate) struct OperationRow {
     pub remarks: Option<String>,
     pub directories: OperationDirectories,
     pub unclear: Unclear,
+    /// Whether git's own state moved along.
+    pub git: bool,
 }
 
 /// A closed move of the revert point. Its files are read on demand.
@@ -99,12 +101,19 @@ pub(crate) struct ChainOperation {
 
 const COLUMNS: &str = "id, session_id, kind, from_message_id, message_id, part_message_id, step_id, alone, base_snapshot_id,
                        before_snapshot_id, after_snapshot_id, only_paths, notes, directories, on_conflict, unclear,
-                       goal_snapshot_id, asked_message_id, remarks";
+                       goal_snapshot_id, asked_message_id, remarks, git";
 
 /// The condition that an item's file was written or removed: [`Item::has_moved`] in SQL.
 pub(crate) const HAS_MOVED: &str = "(result = 'done' AND action IN ('write', 'delete', 'merge'))";
 
 impl OperationRow {
+    /// Returns whether nothing was reverted before it.
+    pub fn is_first_revert(&self) -> bool {
+        self.kind == OperationKind::Revert
+            && self.base_snapshot_id.is_some()
+            && self.base_snapshot_id == self.before_snapshot_id
+    }
+
     fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
         Ok(Self {
             id: row.get("id")?,
@@ -137,6 +146,7 @@ impl OperationRow {
                 OperationDirectories::from_json,
             )?,
             unclear: word(row, WordTable::Operations, "unclear")?,
+            git: row.get("git")?,
         })
     }
 }
@@ -322,6 +332,18 @@ pub(crate) fn operation(connection: &Connection, id: &str) -> Result<OperationRo
             OperationRow::read,
         )
         .context(|| "cannot read an operation")
+}
+
+/// Returns whether a message came after an operation began, so that it is permanent.
+pub(crate) fn has_message_since(connection: &Connection, operation: &OperationRow) -> Result<bool> {
+    connection
+        .query_row(
+            "SELECT EXISTS (SELECT 1 FROM messages JOIN operations ON operations.id = ?1
+                             WHERE messages.session_id = operations.session_id AND messages.created_at >= started_at)",
+            [&operation.id],
+            |row| row.get(0),
+        )
+        .context(|| "cannot read messages")
 }
 
 /// Returns the outcome of an operation. `None` while it is open, unless it began as partial.

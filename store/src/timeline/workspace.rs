@@ -369,18 +369,14 @@ impl Place {
         if named.iter().any(|path| self.is_root(path)) {
             return Ok(Vec::new());
         }
-        let mut paths = self.paths_named(named)?;
+        let named = named.iter().map(|path| self.path_asked_for(path));
+        let mut paths = named.collect::<Result<Vec<WorkspacePath>>>()?;
         let ends = paths.iter().flat_map(|path| self.ends_of(path));
         let ends: Vec<WorkspacePath> = ends.collect();
         paths.extend(ends);
         let mut seen = BTreeSet::new();
         paths.retain(|path| seen.insert(path.clone()));
         Ok(paths)
-    }
-
-    /// Returns the paths in the workspace that a user's paths are, whatever they lead to.
-    pub fn paths_named(&self, named: &[PathBuf]) -> Result<Vec<WorkspacePath>> {
-        named.iter().map(|path| self.path_asked_for(path)).collect()
     }
 
     fn path_asked_for(&self, named: &Path) -> Result<WorkspacePath> {

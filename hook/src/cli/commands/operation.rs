@@ -54,7 +54,6 @@ pub fn revert(invocation: &Invocation, arguments: &RevertArguments) -> Result<u8
         contents: contents(invocation, &arguments.planning)?,
         force,
         git: arguments.git,
-        undoes: None,
     };
     let mut store = invocation.open_to_operate(request.dry_run && !arguments.patch)?;
     let hunks = hunks(arguments.patch, &arguments.planning, force);
@@ -110,7 +109,6 @@ pub fn redo(
     let request = RedoRequest {
         session: arguments.session.clone(),
         all: how_far == Forward::AllTheWay,
-        undoes: None,
         on_conflict: arguments.on_conflict.map(on_conflict),
         dry_run: arguments.planning.dry_run || arguments.patch,
         contents: contents(invocation, &arguments.planning)?,
@@ -134,7 +132,6 @@ pub fn restore(invocation: &Invocation, arguments: &RestoreArguments) -> Result<
     let request = RestoreRequest {
         id: arguments.id.clone().unwrap_or_default(),
         paths: absolute(invocation, &arguments.paths)?,
-        undoes: None,
         dry_run: arguments.planning.dry_run || arguments.patch,
         contents: contents(invocation, &arguments.planning)?,
         force,

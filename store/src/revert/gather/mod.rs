@@ -6,7 +6,6 @@ pub(in crate::revert) mod states;
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-use ckpt_schema::report::OperationKind;
 use rusqlite::Connection;
 
 use super::asked::{UndoRequest, is_covered};
@@ -19,7 +18,6 @@ use super::unseen::UnseenSearch;
 use crate::error::Result;
 use crate::model::entry::{Change, State};
 use crate::model::gap::{Gap, GapReason};
-use crate::model::item::Item;
 use crate::model::path::WorkspacePath;
 use crate::revert::unclear::Taking;
 use crate::sessions::{self, ChainOperation, LiveChange, MessageSpan, StepGap};
@@ -50,8 +48,6 @@ pub(crate) struct Material {
     pub vanished: Vec<Gap>,
     /// The paths that were forgotten; a directory stands for everything below it.
     pub forgotten: Vec<Vec<u8>>,
-    /// What the operation that is taken back did to each path.
-    pub undone: Vec<Item>,
     /// The agent's changes that a part leaves alone, at other paths than its own, each with what is there now.
     pub elsewhere: Vec<(Change, State)>,
     /// What `restore` brought since the first message in question.
@@ -84,15 +80,7 @@ pub(crate) fn gather(
         taken: &taking.scopes,
     };
     let changes = past_changes(connection, place, movement, seen, &live, asked, &paths)?;
-    // An undo also looks at paths that no live change names: those that the operation found as they should be.
-    let undone = found_by_undone(connection, movement)?;
-    let looked_at = paths.iter().chain(undone.iter().map(|item| &item.path));
-    let mut current = current_states(
-        place,
-        snapshots,
-        &seen.snapshot,
-        &looked_at.cloned().collect(),
-    )?;
+    let mut current = current_states(place, snapshots, &seen.snapshot, &paths)?;
     for (path, state) in standing(snapshots, &seen.snapshot, &folders)? {
         let now = current.entry(path).or_default();
         *now = now.or(state);
@@ -139,7 +127,6 @@ pub(crate) fn gather(
         unread: unread(&around, seen),
         vanished: vanished(&around, seen),
         forgotten: forgotten(store, place)?,
-        undone,
         elsewhere: elsewhere(snapshots, movement, &live, &paths, seen)?,
         restored,
         folders: folders.into_keys().collect(),
@@ -195,17 +182,6 @@ fn restored(
     }
 }
 
-/// Returns the files of the operation that a revert takes back: what that found and left as it was stays.
-fn found_by_undone(connection: &Connection, movement: &Movement) -> Result<Vec<Item>> {
-    match &movement.undoes {
-        // What an unrevert brings back is the state before the first revert, whatever an operation found since.
-        Some(operation) if movement.kind == OperationKind::Revert => {
-            sessions::operation_items(connection, operation)
-        }
-        Some(_) | None => Ok(Vec::new()),
-    }
-}
-
 /// Returns the paths of a workspace that were forgotten; a directory stands for everything below it.
 pub(super) fn forgotten(store: &Store, place: &Place) -> Result<Vec<Vec<u8>>> {
     let connection = store.database.connection();
@@ -257,7 +233,7 @@ fn unprotected(
 }
 
 /// Returns the present state of each place, including absent ones: the base of a path that was never reverted.
-fn only_states(current: &PathStates, places: BTreeSet<WorkspacePath>) -> PathStates {
+pub(super) fn only_states(current: &PathStates, places: BTreeSet<WorkspacePath>) -> PathStates {
     let now = |path: WorkspacePath| {
         let state = current.get(&path).copied().flatten();
         (path, state)

@@ -81,7 +81,9 @@ fn has_below(states: &PathStates, directory: &WorkspacePath) -> bool {
 }
 
 /// Returns paths with the directories above them: anything in a path's way is at the path or above it.
-pub(super) fn with_directories_above(paths: &BTreeSet<WorkspacePath>) -> BTreeSet<WorkspacePath> {
+pub(in crate::revert) fn with_directories_above(
+    paths: &BTreeSet<WorkspacePath>,
+) -> BTreeSet<WorkspacePath> {
     let mut above = WorkspacePath::all_above(paths);
     above.extend(paths.iter().cloned());
     above

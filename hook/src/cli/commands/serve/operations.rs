@@ -149,7 +149,6 @@ fn run(
                 contents: asked.contents,
                 force,
                 git: asked.git,
-                undoes: None,
             };
             context.watched(|store| store.revert(&directory, &request))
         }
@@ -161,7 +160,6 @@ fn run(
             let request = RestoreRequest {
                 id: asked.id.unwrap_or_default(),
                 paths: only,
-                undoes: None,
                 dry_run: dry_run.is_dry(),
                 contents: asked.contents,
                 force,
@@ -189,7 +187,6 @@ fn redo_request(
     RedoRequest {
         session: asked.session,
         all: asked.operation == OperationName::Unrevert,
-        undoes: None,
         on_conflict,
         dry_run: dry_run.is_dry(),
         contents: asked.contents,

@@ -1,0 +1,222 @@
+//! `undo`: sets the paths that an operation moved back to where they were before it, and the revert point with them. An
+//! operation is a change like one of a step: what was changed since is merged, or stays and is named.
+
+use std::collections::{BTreeSet, HashMap};
+
+use ckpt_schema::report::{FileResult, OperationKind};
+
+use super::authors::Authors;
+use super::bases::{Sightings, pasts};
+use super::chain::{chain, newest_revert, policy};
+use super::execute::Executed;
+use super::gather::states::{current_states, with_directories_above};
+use super::gather::{Material, forgotten, only_states};
+use super::git::GitSide;
+use super::history::{Author, Claim, PastChange, Source};
+use super::movement::Movement;
+use super::operate;
+use super::operation::{Operation, Options};
+use super::plan::{Lines, Plan, plan_for};
+use super::receipt::Expectation;
+use super::recover::Recovered;
+use super::restore::restoring;
+use crate::error::Result;
+use crate::model::entry::Change;
+use crate::model::item::Item;
+use crate::model::path::WorkspacePath;
+use crate::model::request::{OnConflict, Unclear, UndoRequest};
+use crate::sessions::{self, ChainOperation, OperationRow};
+use crate::snapshot::{Snapshot, Snapshots};
+use crate::store::Store;
+use crate::timeline::{Observation, Place, snapshot_of};
+
+/// Takes an operation back. The caller holds the workspace's lock and has finished every earlier operation.
+pub(super) fn under_lock(
+    store: &mut Store,
+    place: &Place,
+    request: &UndoRequest,
+    mut options: Options,
+    recovered: Recovered,
+) -> Result<Executed> {
+    let row = sessions::operation(store.database.connection(), &request.operation)?;
+    options.git = row.git;
+    if let Some(movement) = Movement::of_undo(store, &row)? {
+        return operate::carry_out(store, place, &movement, options, recovered);
+    }
+    restoring(store, place, options, |store, snapshots, seen| {
+        let undone = UndoneOperation {
+            store,
+            place,
+            snapshots,
+            seen,
+            row: &row,
+        };
+        undone.files_back(options, recovered)
+    })
+}
+
+/// An operation that is taken back, and the present state.
+pub(super) struct UndoneOperation<'a> {
+    pub store: &'a Store,
+    pub place: &'a Place,
+    pub snapshots: &'a Snapshots,
+    pub seen: &'a Observation,
+    pub row: &'a OperationRow,
+}
+
+impl UndoneOperation<'_> {
+    /// Returns the operation that sets its files back and moves no point.
+    fn files_back(&self, options: Options, recovered: Recovered) -> Result<Operation<'static>> {
+        let before = self.row.before_snapshot_id;
+        let plan = self.plan(&[], options)?;
+        let paths: Vec<WorkspacePath> = plan.items.iter().map(|item| item.path.clone()).collect();
+        let side = GitSide {
+            connection: self.store.database.connection(),
+            place: self.place,
+            snapshots: self.snapshots,
+            now: self.seen.git.as_ref(),
+            at: self.store.now(),
+        };
+        let git = before.filter(|_| options.git);
+        Ok(Operation {
+            kind: OperationKind::Restore,
+            movement: None,
+            undoes: Some(self.row.id.clone()),
+            plan,
+            lines: Lines::new(),
+            git: git.map(|before| side.plan_exactly(before)).transpose()?,
+            on_conflict: OnConflict::default(),
+            unclear: Unclear::default(),
+            base: None,
+            reference: self.reference()?,
+            warnings: recovered.warnings,
+            finished: recovered.finished,
+            expectation: before
+                .filter(|_| !paths.is_empty())
+                .map(|before| Expectation::of_restore(before, &paths)),
+            is_incomplete: false,
+        })
+    }
+
+    /// Returns the operation that also moves the point back, in a chain of reverts.
+    pub fn point_back<'m>(
+        &self,
+        movement: &'m Movement,
+        chain: &[ChainOperation],
+        options: Options,
+    ) -> Result<Operation<'m>> {
+        let scopes = movement.scopes(self.store, chain)?;
+        let earlier: Vec<ChainOperation> = chain
+            .iter()
+            .filter(|operation| operation.row.id != self.row.id)
+            .cloned()
+            .collect();
+        let unclear = newest_revert(&earlier).map_or_else(Unclear::default, |it| it.row.unclear);
+        let taken = match unclear {
+            Unclear::Take => scopes.clone(),
+            Unclear::Keep => Vec::new(),
+        };
+        Ok(Operation {
+            plan: self.plan(&earlier, options)?,
+            on_conflict: policy(&earlier),
+            unclear,
+            reference: self.reference()?,
+            expectation: Expectation::of_movement(movement, scopes, taken),
+            ..Operation::nothing(movement, Vec::new())
+        })
+    }
+
+    /// Plans to set its paths back. `earlier` are the other operations of its chain.
+    fn plan(&self, earlier: &[ChainOperation], options: Options) -> Result<Plan> {
+        let connection = self.store.database.connection();
+        let mut moved = sessions::operation_items(connection, &self.row.id)?;
+        moved.retain(Item::has_moved);
+        let paths: BTreeSet<WorkspacePath> = moved.iter().map(|item| item.path.clone()).collect();
+        let current = current_states(self.place, self.snapshots, &self.seen.snapshot, &paths)?;
+        let mut changes = self.changes_since(&paths)?;
+        changes.extend(moved.iter().map(|item| PastChange {
+            change: Change {
+                path: item.path.clone(),
+                old: item.expected,
+                new: item.target,
+            },
+            author: Author::Agent(Source::default()),
+            claim: Claim::Undo,
+        }));
+        let material = Material {
+            base: only_states(&current, with_directories_above(&paths)),
+            current,
+            changes,
+            forgotten: forgotten(self.store, self.place)?,
+            ..Material::default()
+        };
+        let policies = (OnConflict::default(), OnConflict::default());
+        let is_told = options.dry_run.is_dry() && options.contents;
+        let mut plan = plan_for(self.snapshots, &material, policies, is_told)?;
+        self.set_goals(&mut plan, &moved, earlier);
+        Ok(plan)
+    }
+
+    /// Sets what the next move starts from: what was asked for before the operation, or by it where a path stays.
+    fn set_goals(&self, plan: &mut Plan, moved: &[Item], earlier: &[ChainOperation]) {
+        let none = Sightings::new();
+        let pasts = pasts(earlier, OperationKind::Unrevert, &none, &none);
+        let rows: HashMap<_, _> = moved.iter().map(|item| (&item.path, item)).collect();
+        for item in &mut plan.items {
+            let Some(row) = rows.get(&item.path) else {
+                continue;
+            };
+            let before = pasts.get(&item.path).map(|past| past.goal);
+            item.goal = match item.result {
+                FileResult::Conflict | FileResult::Gap => row.goal,
+                FileResult::Done | FileResult::Planned | FileResult::Failed => {
+                    before.unwrap_or(row.expected)
+                }
+            };
+        }
+    }
+
+    /// Returns what changed paths since the operation, newest first, to say who did it.
+    fn changes_since(&self, paths: &BTreeSet<WorkspacePath>) -> Result<Vec<PastChange>> {
+        let connection = self.store.database.connection();
+        let workspace_id = self.place.row.id;
+        let mut authors = Authors::new(connection, workspace_id);
+        let mut changes = Vec::new();
+        let mut add = |change: &Change, author: Author| {
+            changes.push(PastChange {
+                change: change.clone(),
+                author,
+                claim: Claim::Keep,
+            });
+        };
+        for row in self.seen.changes.iter().rev() {
+            if paths.contains(&row.change.path) {
+                add(&row.change, authors.of_nobody(row)?);
+            }
+        }
+        if let Some(after) = self.row.after_snapshot_id {
+            for since in sessions::changes_since(connection, workspace_id, after, None)? {
+                if paths.contains(&since.change.row.change.path) {
+                    add(&since.change.row.change, authors.of(&since.change)?);
+                }
+            }
+        }
+        Ok(changes)
+    }
+
+    /// Returns the snapshot that shows which directories may stay.
+    fn reference(&self) -> Result<Option<Snapshot>> {
+        let connection = self.store.database.connection();
+        let before = self.row.before_snapshot_id;
+        let row = before.map(|before| sessions::snapshot(connection, before));
+        Ok(row.transpose()?.as_ref().map(snapshot_of))
+    }
+
+    /// Returns the chain of reverts that a session is in.
+    pub fn chain(&self, movement: &Movement) -> Result<Vec<ChainOperation>> {
+        match movement.session.revert_base_id {
+            Some(base) => chain(self.store.database.connection(), &movement.session.id, base),
+            None => Ok(Vec::new()),
+        }
+    }
+}
