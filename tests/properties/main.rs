@@ -13,6 +13,7 @@ mod foreseen;
 mod hold;
 mod kill;
 mod laws;
+mod moves;
 mod repositories;
 mod script;
 mod three;
