@@ -214,13 +214,16 @@ impl<'a, 'm> PlanContext<'a, 'm> {
         let is_told = options.dry_run.is_dry() && options.contents;
         let plan = plan_for(snapshots, &material, (undoing, on_conflict), is_told)?;
         warnings.extend(self.warnings_of(&material, GitFate::of(git.as_deref()), &plan)?);
+        let leaves_part = |note: &Note| {
+            is_of_no_step(note) || git.is_some() && git::is_of_branch_that_stays(note)
+        };
         let reference = self.reference(base)?;
         Ok(Operation {
             kind: movement.kind,
             movement: Some(movement),
             undoes: None,
             plan,
-            is_incomplete: is_incomplete(movement, &material) || warnings.iter().any(is_of_no_step),
+            is_incomplete: is_incomplete(movement, &material) || warnings.iter().any(leaves_part),
             lines: material.lines,
             git,
             on_conflict,

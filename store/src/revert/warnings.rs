@@ -309,7 +309,7 @@ pub(super) fn head_moved(
     git: GitFate,
 ) -> Result<Vec<Note>> {
     let told = if movement.kind == OperationKind::Revert {
-        side.told(movement, base, git)?
+        side.warnings(movement, base, git)?
     } else {
         GitWarnings::default()
     };

@@ -126,35 +126,6 @@ fn commit_and_branch(world: &mut World, then: impl FnOnce(&World)) {
 }
 
 #[test]
-fn a_commit_and_a_branch_in_one_step_leave_both_as_they_were() {
-    let mut world = World::git(&[("a", "1\n")]);
-    let (before, first) = (git(&world), world.run_git(&["rev-parse", "main"]));
-    commit_and_branch(&mut world, |world| commit_at(world, 8, "on its own\n"));
-    let (after, main) = (git(&world), world.run_git(&["rev-parse", "main"]));
-    for _ in 0..2 {
-        let report = revert(&mut world, "m1");
-        assert_eq!(git(&world), before, "HEAD is on main again: {report:?}");
-        assert_eq!(
-            world.run_git(&["rev-parse", "main"]),
-            first,
-            "the branch's own reflog told of its commit"
-        );
-        assert_eq!(report.outcome, Outcome::Restored, "all of it: {report:?}");
-        assert_eq!(
-            world.run_git(&["show", "agents:a"]),
-            "on its own",
-            "the agent's branch is kept"
-        );
-        unrevert(&mut world);
-        assert_eq!(
-            (git(&world), world.run_git(&["rev-parse", "main"])),
-            (after.clone(), main.clone()),
-            "and back"
-        );
-    }
-}
-
-#[test]
 fn a_commit_of_the_users_on_the_branch_that_the_agent_left_keeps_all_of_git() {
     let mut world = World::git(&[("a", "1\n")]);
     commit_and_branch(&mut world, |_| ());

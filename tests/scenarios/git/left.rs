@@ -1,17 +1,17 @@
-//! Branches that the agent moved and left, and whose commits those of a time are: by the reflog, weighed like the times of files.
+//! Branches that the agent moved and left, refs that no snapshot holds, and whose the commits of an open step are.
 
-use ckpt_schema::report::NoteCode;
 use ckpt_schema::{Event, EventKind};
 use ckpt_store::RestoreRequest;
 
+use super::removed::age;
 use super::*;
 use testing::clock::await_second;
 use testing::scenario::{file_time, set_clock_from_files};
 
-const MINUTE: i64 = 60_000;
+pub(super) const MINUTE: i64 = 60_000;
 
 /// A repository with a branch `side`, a commit ahead of `main`'s, and one `topic` to be merged.
-fn repository() -> World {
+pub(super) fn repository() -> World {
     let world = World::git(&[("a", "1\n")]);
     world.run_git(&["checkout", "-qb", "topic"]);
     commit(&world, "t", "topic\n");
@@ -19,18 +19,20 @@ fn repository() -> World {
     world.run_git(&["checkout", "-qb", "side"]);
     commit(&world, "s", "side\n");
     world.run_git(&["checkout", "-q", "main"]);
+    // A reflog has whole seconds.
+    await_second();
     set_clock_from_files(0);
     world
 }
 
 /// The agent merges into `side` and comes back.
-fn merge_into_side(world: &World) {
+pub(super) fn merge_into_side(world: &World) {
     world.run_git(&["checkout", "-q", "side"]);
     world.run_git(&["merge", "-q", "--no-ff", "-m", "merged", "topic"]);
     world.run_git(&["checkout", "-q", "main"]);
 }
 
-fn branch(world: &World, name: &str) -> String {
+pub(super) fn branch(world: &World, name: &str) -> String {
     world.run_git(&["rev-parse", name])
 }
 
@@ -42,29 +44,108 @@ fn commit_later(world: &World, text: &str, milliseconds: i64) {
     world.run_git(&["-c", &format!("alias.then=!{script}"), "then"]);
 }
 
+/// No snapshot saw where the branch was.
+///
 /// Invariant `work/git-moved`: With `--git`, HEAD, branches and index go back and forward to
-/// states that git agrees with.
+/// states that git agrees with, or are named.
 #[test]
-fn a_branch_that_the_agent_checked_out_moved_and_left_goes_back_and_forth() {
+fn branch_that_one_step_moved_and_left_stays() {
     let mut world = repository();
-    let before = (git(&world).head, branch(&world, "side"));
     world.turn("m1", merge_into_side);
-    let after = (git(&world).head, branch(&world, "side"));
-    assert_ne!(before, after, "it was merged");
+    let after = branch(&world, "side");
+    let report = revert(&mut world, "m1");
+    assert_eq!(branch(&world, "side"), after, "{report:?}");
+    assert_eq!(parts(&report), [(GitPart::Branch, FileResult::Conflict)]);
+    assert_eq!(
+        reason(&report),
+        "no snapshot shows that the agent alone moved it"
+    );
+    assert_eq!(report.outcome, Outcome::Partial, "{report:?}");
+}
+
+/// Snapshots saw each of its moves.
+///
+/// Invariant `work/git-moved`.
+#[test]
+fn branch_that_steps_moved_one_by_one_goes_back_and_forth() {
+    let mut world = repository();
+    let state = |world: &World| (git(world).head, branch(world, "side"));
+    let before = state(&world);
+    world.message("m1");
+    steps(&mut world, &[&["checkout", "-q", "side"]]);
+    world.step(|world| {
+        commit(world, "s", "agent\n");
+    });
+    steps(&mut world, &[&["checkout", "-q", "main"]]);
+    let after = state(&world);
+    assert_ne!(before, after, "it was moved");
     for _ in 0..2 {
         let report = revert(&mut world, "m1");
-        assert_eq!(
-            (git(&world).head, branch(&world, "side")),
-            before,
-            "{report:?}"
-        );
+        assert_eq!(state(&world), before, "{report:?}");
         assert_eq!(report.outcome, Outcome::Restored, "{report:?}");
         unrevert(&mut world);
+        assert_eq!(state(&world), after, "and back");
+    }
+}
+
+/// The user's commit on the branch that the agent amended names no state of a snapshot.
+#[test]
+fn branch_that_the_user_amended_stays() {
+    let mut world = World::git(&[("a", "1\n")]);
+    world.turn("m1", |world| {
+        commit(world, "a", "agent\n");
+    });
+    world.run_git(&["commit", "-q", "--amend", "-m", "by hand"]);
+    let before = git(&world).head + &branch(&world, "main");
+    let report = revert(&mut world, "m1");
+    assert_eq!(git(&world).head + &branch(&world, "main"), before);
+    assert_eq!(report.outcome, Outcome::Partial, "{report:?}");
+    assert_eq!(
+        reason(&report),
+        "changed since by the user or another program"
+    );
+}
+
+/// A branch that HEAD was never on, as `git branch -f` moves it.
+#[test]
+fn branch_that_was_forced_elsewhere_stays_and_is_named() {
+    let mut world = repository();
+    world.turn("m1", |world| {
+        world.run_git(&["branch", "-f", "topic", "main"]);
+    });
+    let report = revert(&mut world, "m1");
+    assert_eq!(branch(&world, "topic"), branch(&world, "main"));
+    assert_eq!(report.outcome, Outcome::Partial, "{report:?}");
+    assert_eq!(report.git[0].name, "refs/heads/topic", "{report:?}");
+}
+
+/// With `--git`, more was asked for than happened.
+#[test]
+fn branch_that_was_deleted_or_renamed_makes_the_outcome_partial() {
+    for arguments in [
+        &["branch", "-q", "-D", "topic"][..],
+        &["branch", "-m", "topic", "other"],
+    ] {
+        let mut world = repository();
+        age(&world);
+        world.turn("m1", |world| {
+            world.run_git(arguments);
+        });
+        let report = revert(&mut world, "m1");
         assert_eq!(
-            (git(&world).head, branch(&world, "side")),
-            after,
-            "and back"
+            report.outcome,
+            Outcome::Partial,
+            "{arguments:?}: {report:?}"
         );
+    }
+}
+
+/// Runs each command of git in a step of its own.
+fn steps(world: &mut World, commands: &[&[&str]]) {
+    for arguments in commands {
+        world.step(|world| {
+            world.run_git(arguments);
+        });
     }
 }
 
@@ -76,7 +157,7 @@ fn without_git_a_branch_that_the_agent_moved_and_left_is_named() {
     let report = world.revert("m1");
     let notes = report.notes.join("\n");
     assert!(
-        notes.contains("`side` was moved from ") && notes.contains("`--git` moves it back"),
+        notes.contains("`side` was moved from ") && notes.contains("and it stays"),
         "{notes}"
     );
     assert_eq!(branch(&world, "side"), after, "and it stays");
@@ -85,7 +166,13 @@ fn without_git_a_branch_that_the_agent_moved_and_left_is_named() {
 #[test]
 fn a_commit_of_the_users_on_top_keeps_the_branch_that_the_agent_left() {
     let mut world = repository();
-    world.turn("m1", merge_into_side);
+    world.message("m1");
+    steps(&mut world, &[&["checkout", "-q", "side"]]);
+    steps(
+        &mut world,
+        &[&["merge", "-q", "--no-ff", "-m", "merged", "topic"]],
+    );
+    steps(&mut world, &[&["checkout", "-q", "main"]]);
     set_clock_from_files(10 * MINUTE);
     world.run_git(&["checkout", "-q", "side"]);
     commit_later(&world, "by hand\n", 5 * MINUTE);
@@ -103,12 +190,14 @@ fn a_commit_of_the_users_on_top_keeps_the_branch_that_the_agent_left() {
 /// Invariant `work/git-moved`.
 #[test]
 fn a_chain_of_reverts_goes_through_where_one_alone_does() {
-    let moves = |world: &World, number: usize| {
-        world.run_git(&["checkout", "-q", "main"]);
-        commit(world, "a", &format!("main {number}\n"));
-        world.run_git(&["checkout", "-q", "side"]);
-        commit(world, "s", &format!("side {number}\n"));
-        world.run_git(&["checkout", "-q", "topic"]);
+    let moves = |world: &mut World, number: usize| {
+        for (name, path) in [("main", "a"), ("side", "s")] {
+            steps(world, &[&["checkout", "-q", name]]);
+            world.step(|world| {
+                commit(world, path, &format!("{name} {number}\n"));
+            });
+        }
+        steps(world, &[&["checkout", "-q", "topic"]]);
     };
     let states = |world: &World| {
         (
@@ -119,7 +208,11 @@ fn a_chain_of_reverts_goes_through_where_one_alone_does() {
     let mut world = repository();
     let mut before = vec![states(&world)];
     for number in 1..=3 {
-        world.turn(&format!("m{number}"), |world| moves(world, number));
+        // A reflog has whole seconds.
+        await_second();
+        set_clock_from_files(0);
+        world.message(&format!("m{number}"));
+        moves(&mut world, number);
         before.push(states(&world));
     }
     for number in [3, 2, 1] {
@@ -287,19 +380,12 @@ fn a_revert_of_git_that_came_second_is_taken_back_and_made_again() {
             world.run_git(&["for-each-ref"]) + &world.run_git(&["status", "-b", "-s"])
         };
         let before = state(&world);
-        world.turn("m1", |world| {
-            world.write("a", "agent\n");
-            for arguments in work {
-                world.run_git(arguments);
-            }
-        });
+        world.message("m1");
+        world.step(|world| world.write("a", "agent\n"));
+        steps(&mut world, work);
         let then = state(&world);
         let notes = world.revert("m1").notes.join("\n");
-        assert_eq!(
-            notes.contains("`--git` makes it again"),
-            case == 1,
-            "{notes}"
-        );
+        assert_eq!(notes.contains("gone since"), case == 1, "{notes}");
         let files = state(&world);
         for round in 0..2 {
             let report = revert(&mut world, "m1");
@@ -318,265 +404,4 @@ fn a_revert_of_git_that_came_second_is_taken_back_and_made_again() {
         world.unrevert();
         assert_eq!(state(&world), then, "{case}");
     }
-}
-
-/// What an operation says was removed.
-fn removed(world: &mut World) -> Vec<NoteCode> {
-    let report = revert(world, "m1");
-    let codes = report.remarks.iter().map(|remark| remark.code);
-    codes
-        .filter(|code| {
-            matches!(
-                code,
-                NoteCode::TagsGone | NoteCode::BranchGone | NoteCode::StashDropped
-            )
-        })
-        .collect()
-}
-
-/// Makes everything in the repository as old as if it had been written an hour ago.
-fn age(world: &World) {
-    set_written(&world.path(".git"), -60 * MINUTE);
-    set_clock_from_files(0);
-}
-
-/// Sets when what is below a path was written, counted from now.
-fn set_written(path: &Path, milliseconds: i64) {
-    if path.is_dir() {
-        for entry in std::fs::read_dir(path).expect("readable") {
-            set_written(&entry.expect("readable").path(), milliseconds);
-        }
-    }
-    let time = u64::try_from(file_time() + milliseconds).expect("after 1970");
-    let time = std::time::UNIX_EPOCH + std::time::Duration::from_millis(time);
-    let file = std::fs::File::open(path).expect("readable");
-    file.set_modified(time).expect("ours");
-}
-
-fn stash(world: &World, text: &str) {
-    world.write("a", text);
-    let seconds = (file_time() - 60 * MINUTE) / 1000;
-    let script = format!("GIT_COMMITTER_DATE='@{seconds} +0000' git stash -q");
-    world.run_git(&["-c", &format!("alias.then=!{script}"), "then"]);
-}
-
-/// Invariant `truth/git-removals`: Tags, branches and stashes that the agent removed are told
-/// of, and what is still there is not called removed.
-#[test]
-fn tags_that_the_agent_removed_are_told_of() {
-    for is_packed in [false, true] {
-        let mut world = repository();
-        world.run_git(&["tag", "v1"]);
-        world.run_git(&["tag", "v2"]);
-        if is_packed {
-            world.run_git(&["pack-refs", "--all"]);
-        }
-        age(&world);
-        world.turn("m1", |world| {
-            world.run_git(&["tag", "-d", "v1"]);
-        });
-        let told = removed(&mut world);
-        assert_eq!(told, [NoteCode::TagsGone], "packed: {is_packed}");
-    }
-}
-
-/// Invariant `truth/git-removals`.
-#[test]
-fn tags_that_a_command_removed_are_named_also_where_another_was_made_since() {
-    let mut world = repository();
-    for name in ["v1", "v2", "users"] {
-        world.run_git(&["tag", name]);
-    }
-    age(&world);
-    world.message("m1");
-    let start = Event {
-        tool_command: Some("git tag -d v1; git tag -d users; git tag v3".to_owned()),
-        ..world.shell(EventKind::ToolStart)
-    };
-    world.send(&start);
-    world.run_git(&["tag", "-d", "v1", "users"]);
-    world.run_git(&["tag", "v3"]);
-    let finish = world.shell(EventKind::ToolFinish);
-    world.send(&finish);
-    world.finish();
-    world.run_git(&["tag", "users"]);
-    let report = revert(&mut world, "m1");
-    let gone = report.remarks.iter();
-    let mut gone = gone.filter(|remark| remark.code == NoteCode::TagsGone);
-    let gone = gone.next().expect("they are told of");
-    assert_eq!(gone.about, ["v1"], "the user made the other one again");
-    assert!(gone.text.contains("tag `v1`"), "{gone:?}");
-}
-
-/// Invariant `truth/git-removals`.
-#[test]
-fn branches_that_the_agent_deleted_without_being_on_them_are_told_of() {
-    for is_packed in [false, true] {
-        let mut world = repository();
-        for name in ["idea", "deep/idea"] {
-            world.run_git(&["branch", name]);
-        }
-        if is_packed {
-            world.run_git(&["pack-refs", "--all"]);
-        }
-        age(&world);
-        world.turn("m1", |world| {
-            world.run_git(&["branch", "-q", "-D", "deep/idea"]);
-        });
-        assert_eq!(
-            removed(&mut world),
-            [NoteCode::BranchGone],
-            "packed: {is_packed}"
-        );
-    }
-}
-
-/// Invariant `truth/git-removals`.
-#[test]
-fn branches_that_a_command_deleted_are_named() {
-    let mut world = repository();
-    for name in ["idea", "users"] {
-        world.run_git(&["branch", name]);
-    }
-    age(&world);
-    world.message("m1");
-    let start = Event {
-        tool_command: Some("git branch -D idea users && git branch new".to_owned()),
-        ..world.shell(EventKind::ToolStart)
-    };
-    world.send(&start);
-    world.run_git(&["branch", "-q", "-D", "idea", "users"]);
-    world.run_git(&["branch", "new"]);
-    let finish = world.shell(EventKind::ToolFinish);
-    world.send(&finish);
-    world.finish();
-    world.run_git(&["branch", "users"]);
-    let report = revert(&mut world, "m1");
-    let gone = report.remarks.iter();
-    let mut gone = gone.filter(|remark| remark.code == NoteCode::BranchGone);
-    let gone = gone.next().expect("it is told of");
-    assert_eq!(gone.about, ["idea"], "the user made the other one again");
-}
-
-/// Invariant `truth/git-removals`.
-#[test]
-fn branches_that_were_made_moved_or_renamed_are_not_called_deleted() {
-    let mut world = repository();
-    world.run_git(&["branch", "idea"]);
-    stash(&world, "an hour of work\n");
-    age(&world);
-    world.turn("m1", |world| {
-        world.run_git(&["branch", "made"]);
-        world.run_git(&["branch", "deep/made"]);
-        commit(world, "a", "agent\n");
-    });
-    assert_eq!(removed(&mut world), [], "none went");
-
-    let mut world = repository();
-    world.run_git(&["branch", "idea"]);
-    stash(&world, "an hour of work\n");
-    age(&world);
-    world.turn("m1", |world| {
-        world.run_git(&["branch", "-m", "idea", "other"]);
-    });
-    let report = revert(&mut world, "m1");
-    let [note] = &report.remarks[..] else {
-        panic!("its new name alone is told of: {report:#?}");
-    };
-    assert_eq!(note.code, NoteCode::BranchMoved);
-    assert_eq!(note.about, ["idea", "other"], "{}", note.text);
-}
-
-/// Invariant `truth/git-removals`.
-#[test]
-fn a_stash_that_the_agent_applied_and_dropped_is_told_of() {
-    for entries in 1..3 {
-        let mut world = repository();
-        for entry in 0..entries {
-            stash(&world, &format!("an hour of work {entry}\n"));
-        }
-        age(&world);
-        world.turn("m1", |world| {
-            world.run_git(&["stash", "pop", "-q"]);
-        });
-        let told = removed(&mut world);
-        assert_eq!(told, [NoteCode::StashDropped], "of {entries}");
-        assert_eq!(world.read("a"), "1\n", "the file went back");
-    }
-}
-
-/// Invariant `truth/git-removals`.
-#[test]
-fn what_gc_packs_and_what_the_user_removed_is_not_called_removed_by_the_agent() {
-    let mut world = repository();
-    world.run_git(&["tag", "v1"]);
-    stash(&world, "an hour of work\n");
-    age(&world);
-    world.turn("m1", |world| {
-        world.write("b", "agent\n");
-        world.run_git(&["gc", "-q"]);
-    });
-    assert_eq!(removed(&mut world), [], "all of it is still there");
-
-    let mut world = repository();
-    world.run_git(&["tag", "v1"]);
-    age(&world);
-    world.turn("m1", |world| world.write("b", "agent\n"));
-    world.run_git(&["tag", "-d", "v1"]);
-    set_written(&world.path(".git/refs/tags"), MINUTE);
-    set_clock_from_files(2 * MINUTE);
-    assert_eq!(removed(&mut world), [], "the user's own");
-}
-
-#[test]
-fn without_reflogs_head_goes_back_and_other_branches_that_moved_are_named() {
-    let mut world = repository();
-    world.run_git(&["config", "core.logAllRefUpdates", "false"]);
-    world.remove_tree(".git/logs");
-    age(&world);
-    let before = git(&world).head;
-    let main = branch(&world, "main");
-    world.turn("m1", |world| {
-        merge_into_side(world);
-        commit(world, "a", "agent\n");
-    });
-    let report = revert(&mut world, "m1");
-    assert_eq!((git(&world).head, branch(&world, "main")), (before, main));
-    let moved = report
-        .remarks
-        .iter()
-        .find(|remark| remark.code == NoteCode::BranchMoved);
-    let moved = moved.expect("it stays where the agent left it");
-    assert_eq!(moved.about, ["side"], "{}", moved.text);
-}
-
-#[test]
-fn a_repository_that_the_agent_made_had_no_tags_to_remove() {
-    let mut world = World::new();
-    world.write("a", "1\n");
-    set_clock_from_files(0);
-    world.turn("m1", |world| {
-        world.run_git(&["init", "-q"]);
-        world.run_git(&["commit", "-q", "--allow-empty", "-m", "first"]);
-        world.run_git(&["tag", "deep/v1"]);
-        world.run_git(&["tag", "-d", "deep/v1"]);
-    });
-    let report = world.revert("m1");
-    let told = report.remarks.iter().map(|note| note.code);
-    let told: Vec<NoteCode> = told.filter(|code| *code == NoteCode::TagsGone).collect();
-    assert_eq!(told, [], "{report:#?}");
-}
-
-/// Git's log of HEAD names a tag like a branch.
-#[test]
-fn tag_that_head_was_at_is_no_branch_that_is_gone() {
-    let mut world = World::git(&[("a", "1\n")]);
-    world.run_git(&["tag", "v1"]);
-    world.turn("m1", |world| {
-        world.write("b", "1\n");
-        world.run_git(&["checkout", "-q", "v1"]);
-    });
-    let report = world.revert("m1");
-    let is_gone = |note: &ckpt_schema::report::NoteReport| note.text.contains("gone since");
-    assert!(!report.remarks.iter().any(is_gone), "{report:#?}");
 }

@@ -4,6 +4,7 @@ mod asked;
 mod branches;
 mod index;
 mod left;
+mod removed;
 mod stays;
 
 use std::path::{Path, PathBuf};

@@ -1,26 +1,22 @@
 //! `--git`: HEAD, branches and the index move along with a revert.
 //!
 //! ```text
-//! rows, reflogs ─► claims ─► branches ─► plan ─► check ─► (journal) ─► apply
-//!                  └───────── pure ──────────┘    └───────── IO ──────────┘
+//! rows of snapshots ─► history ─► plan (pure) ─► check ─► (journal) ─► apply
 //! ```
 //!
 //! Git, its hooks and its filters never run, libgit2 never sees the repository, and below `.git` only these three,
 //! their locks and their reflogs are written. Objects stay: a commit that no branch names any more is in the reflog.
 
 mod apply;
-mod branches;
-mod claims;
-mod commands;
 mod commits;
+mod history;
 mod indexes;
-mod past;
+mod notes;
 mod plan;
 #[cfg(test)]
 mod plan_tests;
 mod reflog;
 mod refs;
-mod removed;
 mod repository;
 
 use std::collections::BTreeMap;
@@ -36,7 +32,7 @@ use crate::error::Result;
 use crate::git::Location;
 use crate::model::Milliseconds;
 use crate::model::entry::ObjectId;
-use crate::model::git_item::{GitItem, GitStateRow, Heads};
+use crate::model::git_item::{BRANCHES, GitItem, GitStateRow, Heads};
 use crate::model::note::Note;
 use crate::model::request::Unclear;
 use crate::sessions::{self, ChainOperation};
@@ -78,11 +74,15 @@ impl GitSide<'_> {
                 "what it was before the message was not captured",
             )]);
         }
-        let past = self.past(&repository, movement, base, unclear)?;
-        let Some(base) = past.line.last().and_then(|seen| seen.state.clone()) else {
+        let history = self.history(&repository, movement, base, unclear)?;
+        let Some(base) = history.line.last().and_then(|seen| seen.state.clone()) else {
             return Ok(vec![never_seen(now)]);
         };
-        if past.line.first().is_some_and(|seen| seen.state.is_none()) {
+        if history
+            .line
+            .first()
+            .is_some_and(|seen| seen.state.is_none())
+        {
             return Ok(vec![never_seen(now)]);
         }
         let (moved, left) = self.moved(chain)?;
@@ -97,10 +97,10 @@ impl GitSide<'_> {
         };
         let movement = GitMove {
             base: &base,
-            changes: &past.changes,
+            changes: &history.changes,
             left: &left,
             moved: &moved,
-            logs: &past.branches,
+            traces: &history.refs.branches,
             now,
             asked,
         };
@@ -130,8 +130,8 @@ impl GitSide<'_> {
         ))
     }
 
-    /// Returns the warnings about git's state: the commits that stay without `--git`, and what no revert undoes.
-    pub fn told(
+    /// The warnings about git's state: the commits that stay without `--git`, and the refs that no revert moves.
+    pub fn warnings(
         &self,
         movement: &Movement,
         base: Option<i64>,
@@ -140,16 +140,15 @@ impl GitSide<'_> {
         let (Some(repository), Some(_)) = (Repository::of(&self.place.root), &movement.to) else {
             return Ok(GitWarnings::default());
         };
-        let past = self.past(&repository, movement, base, Unclear::Keep)?;
-        let mut told = GitWarnings {
-            commits: None,
-            notes: past.stays(&repository, self.now, git),
+        let history = self.history(&repository, movement, base, Unclear::Keep)?;
+        let commits = match git {
+            GitFate::Stays => commits::sentence(&repository, &history.changes),
+            GitFate::Along => None,
         };
-        if git == GitFate::Stays {
-            told.commits = commits::sentence(&repository, &past.changes);
-            told.notes.extend(past.branches_stay(&repository, self.now));
-        }
-        Ok(told)
+        Ok(GitWarnings {
+            commits,
+            notes: notes::on_refs(&history, &repository, self.now, git),
+        })
     }
 
     /// Returns the branches that the reverts so far moved, and the state in which the last of them left everything. A
@@ -216,6 +215,12 @@ pub(crate) struct GitWarnings {
     pub commits: Option<(String, Vec<String>)>,
     /// A note on each other thing.
     pub notes: Vec<Note>,
+}
+
+/// Returns whether a note names a branch that was moved or removed and stays so: with `--git`, that is less than was asked
+/// for.
+pub(crate) fn is_of_branch_that_stays(note: &Note) -> bool {
+    matches!(note.code(), NoteCode::BranchMoved | NoteCode::BranchGone)
 }
 
 /// Returns whether a revert of a chain moved git's state: going forward takes it along.
@@ -319,33 +324,12 @@ fn unknown(now: &GitStateRow, reason: &str) -> GitItem {
 
 /// Returns whether HEAD or a branch of a repository moved since a moment, by the log of HEAD and the times of refs.
 pub(crate) fn has_moved(location: &Location, since: Milliseconds) -> bool {
-    let is_new = |file: &Path| reflog::written_at(file).is_some_and(|written| written >= since);
-    let mut room = MOST_REFS;
     // Upkeep writes the log without a line.
-    !reflog::moves(location, &location.directory, "HEAD", since).is_empty()
-        || is_new(&location.directory.join("HEAD"))
+    !reflog::moves(&location.directory, "HEAD", since).is_empty()
+        || reflog::written_at(&location.directory.join("HEAD")).is_some_and(|at| at >= since)
         // A linked worktree shares its branches with others.
         || location.directory == location.common
-            && is_one_new(&location.common.join("refs/heads"), &is_new, &mut room)
-}
-
-/// How many refs of a repository in a subdirectory are looked at.
-const MOST_REFS: usize = 2_000;
-
-/// Returns whether a file below a directory is new, of as many as there is `room` for.
-fn is_one_new(directory: &Path, is_new: &dyn Fn(&Path) -> bool, room: &mut usize) -> bool {
-    for entry in std::fs::read_dir(directory).into_iter().flatten().flatten() {
-        let Some(left) = room.checked_sub(1) else {
-            return false;
-        };
-        *room = left;
-        let path = entry.path();
-        let is_directory = entry.file_type().is_ok_and(|kind| kind.is_dir());
-        if is_new(&path) || is_directory && is_one_new(&path, is_new, room) {
-            return true;
-        }
-    }
-    false
+            && !refs::written_since(&location.common, BRANCHES, since).files.is_empty()
 }
 
 /// Returns why `--git` has nothing to move, if so.

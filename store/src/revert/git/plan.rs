@@ -6,23 +6,20 @@
 //! ```
 //!
 //! HEAD, its branch and its commit are one thing; the index is another. The index moves with HEAD or not at all,
-//! because staged changes mean nothing on top of another commit. Another branch moves if its own reflog shows that the
-//! agent moved it, or if an earlier revert moved it. A branch that the agent created stays.
+//! because staged changes mean nothing on top of another commit. Another branch moves if snapshots saw all of its way, or
+//! if an earlier revert moved it. A branch that the agent created stays.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use ckpt_schema::report::{FileResult, GitPart};
 
-use super::branches::{self, BranchGoal, BranchLog};
+use super::refs::BranchTrace;
 use crate::model::Milliseconds;
 use crate::model::attribution::UNCLEAR;
 use crate::model::entry::ObjectId;
 use crate::model::git_item::{GitItem, GitStateRow, Heads, plain};
 use crate::revert::history::Author;
-
-/// When a step began, and when it ended if it did.
-pub(crate) type StepTimes = (Milliseconds, Option<Milliseconds>);
 
 /// One change of git's state in the history.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,8 +27,8 @@ pub(crate) struct GitChange {
     pub old: GitStateRow,
     pub new: GitStateRow,
     pub claim: GitClaim,
-    /// The times of the step of this session in which it happened, if there was one.
-    pub span: Option<StepTimes>,
+    /// The start of the step of this session in which it happened, if there was one.
+    pub begin: Option<Milliseconds>,
 }
 
 /// Whose a change is.
@@ -53,14 +50,6 @@ impl GitClaim {
         Self::Keep(author.to_string())
     }
 
-    /// Returns whether it may be the agent's, so that the user has to know of it.
-    pub fn is_in_question(&self) -> bool {
-        match self {
-            Self::Undo | Self::Shared(_) | Self::Unclear(_) => true,
-            Self::Keep(_) => false,
-        }
-    }
-
     /// Returns why the change stays, or `None` if it is undone.
     pub fn why_it_stays(&self) -> Option<String> {
         match self {
@@ -71,6 +60,9 @@ impl GitClaim {
         }
     }
 }
+
+/// The reason that a branch stays of which no snapshot shows how it moved.
+const NOT_SEEN: &str = "no snapshot shows that the agent alone moved it";
 
 /// Returns the reason that somebody moved something after the agent did.
 fn changed_since(by: impl fmt::Display) -> String {
@@ -106,12 +98,31 @@ pub(crate) struct GitMove<'a> {
     pub left: &'a GitStateRow,
     /// The branches that they moved.
     pub moved: &'a BTreeMap<String, MovedBranch>,
-    /// The reflogs of the branches that were written since, with the author of each line.
-    pub logs: &'a BTreeMap<String, BranchLog>,
+    /// The branches that were written while a step to undo was open.
+    pub traces: &'a BTreeMap<String, BranchTrace>,
     /// The present state.
     pub now: &'a GitStateRow,
     /// The repository.
     pub asked: RepositoryQueries<'a>,
+}
+
+impl GitMove<'_> {
+    /// The commit of a branch before the first revert, if it is at `value` now.
+    fn base_of<'a>(&'a self, name: &str, value: &'a Option<String>) -> &'a Option<String> {
+        self.moved.get(name).map_or(value, |moved| &moved.base)
+    }
+
+    /// Leaves a branch that HEAD is not on for a reason, or because something else moved it since an earlier revert.
+    fn unless_moved(&self, item: GitItem, seen: Goal<()>) -> GitItem {
+        let moved = self.moved.get(&item.name);
+        match seen {
+            _ if moved.is_some_and(|moved| moved.left != item.expected) => {
+                item.left(FileResult::Conflict, changed_since(Author::User))
+            }
+            Ok(()) => item,
+            Err(reason) => item.left(FileResult::Conflict, reason),
+        }
+    }
 }
 
 /// A target state, or the reason for having none.
@@ -150,7 +161,7 @@ pub(crate) fn plan_exactly(
         changes: &[],
         left: now,
         moved,
-        logs: &BTreeMap::new(),
+        traces: &BTreeMap::new(),
         now,
         asked,
     };
@@ -297,23 +308,13 @@ fn branch_item(movement: GitMove<'_>, branch: &str, goal: &Heads) -> Option<GitI
     if movement.left.branch.as_deref() == Some(branch) || value.is_none() {
         return Some(item);
     }
-    let moved = movement.moved.get(branch);
-    let base = moved.map_or(&value, |moved| &moved.base).clone();
-    // Two witnesses, of which either is enough. Snapshots saw the branch only while HEAD was on it, and its reflog
-    // may have expired or never have existed.
-    let undone = fold_branch(branch, base, movement.changes);
-    let is_left_alone = moved.is_none_or(|moved| moved.left == value);
-    let base = moved.map_or(&value, |moved| &moved.base).as_deref();
-    let log = movement.logs.get(branch).map(Vec::as_slice);
-    let is_told = || log.is_some_and(|log| branches::leads(goal.commit.as_deref(), base, log));
-    if is_left_alone && (undone.as_ref() == Ok(&goal.commit) || is_told()) {
-        return Some(item);
-    }
-    let reason = match log.and_then(|log| branches::goal(base, log)) {
-        Some(BranchGoal::Left(_, reason)) => reason,
-        _ => "nothing shows that the agent moved it".to_owned(),
-    };
-    Some(item.left(FileResult::Conflict, reason))
+    let base = movement.base_of(branch, &value);
+    let seen = fold_branch(branch, base.clone(), movement.changes);
+    let seen = seen.and_then(|seen| match seen == goal.commit {
+        true => Ok(()),
+        false => Err(NOT_SEEN.to_owned()),
+    });
+    Some(movement.unless_moved(item, seen))
 }
 
 /// Returns the value of a branch before the agent's commits on it, as far as HEAD was on it when they were seen.
@@ -332,38 +333,30 @@ fn fold_branch(branch: &str, base: Option<String>, changes: &[GitChange]) -> Goa
     )
 }
 
-/// Returns the items of the other branches: what undone steps moved goes back, and what only an earlier revert moved
-/// returns to its former commit.
+/// Returns the items of the other branches: those that undone steps moved, and those that only an earlier revert moved,
+/// which return to their former commits.
 fn others(movement: GitMove<'_>, goal: &Heads) -> Vec<GitItem> {
-    let names: BTreeSet<&String> = movement.moved.keys().chain(movement.logs.keys()).collect();
-    let others = names
-        .into_iter()
-        .filter(|name| goal.branch.as_ref() != Some(*name));
-    others
-        .filter_map(|name| other_branch(movement, name))
-        .collect()
-}
-
-fn other_branch(movement: GitMove<'_>, name: &str) -> Option<GitItem> {
-    let value = (movement.asked.value_of)(name);
-    let moved = movement.moved.get(name);
-    let base = moved.map_or(&value, |moved| &moved.base);
-    let log = movement.logs.get(name);
-    let goal = log.and_then(|log| branches::goal(base.as_deref(), log));
-    let (target, reason) = match &goal {
-        Some(BranchGoal::Back(to)) => (to, None),
-        Some(BranchGoal::Left(to, reason)) => (to, Some(reason)),
-        Some(BranchGoal::Made) | None => (base, None),
+    let names = movement.moved.keys().chain(movement.traces.keys());
+    let names: BTreeSet<&String> = names
+        .filter(|name| goal.branch.as_ref() != Some(*name))
+        .collect();
+    let item = |name: &String| {
+        let value = (movement.asked.value_of)(name);
+        let base = movement.base_of(name, &value);
+        let (target, seen) = match movement.traces.get(name) {
+            Some(BranchTrace::From(from)) => {
+                match fold_branch(name, base.clone(), movement.changes) {
+                    Ok(seen) if from.contains(&seen) => (seen, Ok(())),
+                    Ok(_) => (from.last().cloned().flatten(), Err(NOT_SEEN.to_owned())),
+                    Err(reason) => (from.last().cloned().flatten(), Err(reason)),
+                }
+            }
+            Some(BranchTrace::Made | BranchTrace::Unknown) | None => (base.clone(), Ok(())),
+        };
+        let item = GitItem::planned(GitPart::Branch, name, value.clone(), target);
+        (item.expected != item.target).then(|| movement.unless_moved(item, seen))
     };
-    if value == *target {
-        return None;
-    }
-    let item = GitItem::planned(GitPart::Branch, name, value.clone(), target.clone());
-    Some(match reason {
-        Some(reason) => item.left(FileResult::Conflict, reason.clone()),
-        None if moved.is_none_or(|moved| moved.left == value) => item,
-        None => item.left(FileResult::Conflict, changed_since(Author::User)),
-    })
+    names.into_iter().filter_map(item).collect()
 }
 
 fn index_item(movement: GitMove<'_>, goal: Goal<Option<ObjectId>>, stays: bool) -> Option<GitItem> {

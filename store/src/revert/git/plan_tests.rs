@@ -30,7 +30,7 @@ fn change(old: &GitStateRow, new: &GitStateRow, claim: GitClaim) -> GitChange {
         old: old.clone(),
         new: new.clone(),
         claim,
-        span: None,
+        begin: None,
     }
 }
 
@@ -85,7 +85,7 @@ fn planned(
         changes,
         left,
         moved: &moved,
-        logs: &BTreeMap::new(),
+        traces: &BTreeMap::new(),
         now,
         asked,
     })

@@ -1,159 +1,248 @@
-//! Finds the refs of the user's repository that were written since a moment, by their reflogs and the times of their
-//! files. This module does IO, but only reads.
+//! Finds the refs of the user's repository that were written while a step was open: no snapshot holds them. This module
+//! does IO, but only reads.
+//!
+//! Git keeps no record of a ref that was removed: the file goes, and its reflog with it. The time of the directory
+//! remains. Only the last removal is seen, and only if nothing was written there since.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
+use std::fs::Metadata;
 use std::path::Path;
 
-use super::reflog::{self, FileTimes, Moment, RefMove};
-use super::removed::{self, Removed, Traces};
+use super::reflog::{self, Moment, RefMove};
 use super::repository::{Repository, is_branch};
+use crate::fs::times;
+use crate::git::state::PACKED_REFS;
 use crate::model::Milliseconds;
+use crate::model::git_item::{BRANCHES, TAGS};
+use crate::timeline::evidence::TICK;
 
-/// How many names are looked at. What a fetch brings is not the agent's work.
-const LOOKED_AT: usize = 10_000;
+/// The largest number of names that are read. A fetch brings more, and they are not the agent's work.
+const MAX_NAMES: usize = 10_000;
+
+/// The largest distance between two traces of one git command.
+const SAME_COMMAND: Milliseconds = 2_000;
+
+/// The longest time from packing refs to packing objects in one `git gc`.
+const LONGEST_GC: Milliseconds = 600_000;
+
+/// Where the refs of remotes are.
+pub(super) const REMOTES: &str = "refs/remotes/";
 
 /// How git calls a new name in a branch's log, followed by the names.
-pub(super) const RENAMED: &str = "Branch: renamed ";
+const RENAMED: &str = "Branch: renamed ";
 
-/// The refs that were written since a moment. HEAD is not among them: it has its own reflog.
+/// Whether a step to undo was open at a moment.
+type IsUndone<'a> = &'a dyn Fn(Moment) -> bool;
+
+/// A branch that was written while a step to undo was open.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum BranchTrace {
+    /// It was created since. It stays: nothing else names its commits.
+    Made,
+    /// It was at this commit; at one of several, if its reflog has moves in the very second.
+    From(Vec<Option<String>>),
+    /// It has no reflog that says where it was.
+    Unknown,
+}
+
+/// The refs that were written while a step to undo was open.
 #[derive(Debug, Default)]
 pub(super) struct Refs {
-    /// The reflogs of local branches, by their full names.
-    pub branches: BTreeMap<String, Vec<RefMove>>,
-    /// Local branches that were written and have no reflog, and when.
-    pub unlogged: Vec<(String, Moment)>,
-    /// The reflog of `refs/stash`.
-    pub stash: Vec<RefMove>,
-    /// The reflogs of branches of remotes.
-    pub remotes: BTreeMap<String, Vec<RefMove>>,
-    /// When tags were written. Nothing is known about a packed one.
-    pub tags: Vec<(String, Moment)>,
-    /// HEAD's own reflog.
-    pub head: Vec<RefMove>,
-    /// When tags, branches and entries of the stash were removed.
-    pub removed: Removed,
-    elsewhere: BTreeSet<MoveKey>,
+    /// Local branches, by their full names.
+    pub branches: BTreeMap<String, BranchTrace>,
+    /// The old and new names of branches.
+    pub renamed: Vec<(String, String)>,
+    /// The branches that HEAD was on and that are gone, with their last commits.
+    pub gone: Vec<(String, Option<String>)>,
+    pub tags: Vec<String>,
+    /// The descriptions of stashed changes.
+    pub stashed: Vec<String>,
+    /// The branches of remotes that were pushed to.
+    pub pushed: Vec<String>,
+    /// Whether another branch was removed.
+    pub has_lost_branch: bool,
+    pub has_lost_tag: bool,
+    pub has_lost_stash: bool,
 }
-
-/// The ids and the second of a line, which HEAD's reflog and the branch's share.
-type MoveKey = (Option<String>, Option<String>, Milliseconds);
 
 impl Refs {
-    /// Reads them.
-    pub fn since(repository: &Repository, since: Milliseconds) -> Self {
-        let location = &repository.location;
-        let log = |name: &str| reflog::moves(location, &location.common, name, since);
-        let written = |folder: &str| written_since(&location.common.join("logs"), folder, since);
-        let logs = |written: &Written| -> BTreeMap<String, Vec<RefMove>> {
-            let names = written.files.iter().map(|(name, _)| name);
-            let logs = names.map(|name| (name.clone(), log(name)));
-            logs.filter(|(_, log)| !log.is_empty()).collect()
+    /// Finds them. `log` is HEAD's.
+    pub fn written(
+        repository: &Repository,
+        since: Milliseconds,
+        log: Vec<RefMove>,
+        is_undone: IsUndone<'_>,
+    ) -> Self {
+        let common = &repository.location.common;
+        let logs = common.join("logs");
+        let moves = |name: &str| reflog::moves(common, name, since);
+        let is_ours = |line: &RefMove| is_undone(line.moment);
+        let mut refs = Self {
+            gone: gone(repository, log.iter().filter(|line| is_ours(line))),
+            ..Self::default()
         };
-        let path = location.directory.join("logs/HEAD");
-        let log_of_head = FileTimes::of(&path);
-        let head = log_of_head.map_or_else(Vec::new, |times| {
-            reflog::moves_in(location, &path, times, since)
-        });
-        let own: BTreeSet<MoveKey> = head.iter().map(identity).collect();
-        let elsewhere = repository
-            .elsewhere()
-            .iter()
-            .flat_map(|folder| reflog::moves(location, folder, "HEAD", since))
-            .map(|line| identity(&line))
-            // A branch that is checked out here and was moved here is in our own log of HEAD as well.
-            .filter(|line| !own.contains(line))
-            .collect();
-        let logs_of_branches = written("refs/heads");
-        let mut branches = logs(&logs_of_branches);
-        branches.retain(|name, _| is_branch(name));
-        let has_log = |name: &str| location.common.join("logs").join(name).exists();
-        // If HEAD has a reflog, branches have theirs, too.
-        let mut unlogged = match log_of_head {
-            Some(_) => Vec::new(),
-            None => written_since(&location.common, "refs/heads", since).files,
-        };
-        unlogged.retain(|(name, _)| is_branch(name) && !has_log(name));
-        let tags = written_since(&location.common, "refs/tags", since);
-        let removed = removed_since(repository, since, &tags, (&branches, &logs_of_branches));
-        Self {
-            branches,
-            unlogged,
-            stash: log("refs/stash"),
-            remotes: logs(&written("refs/remotes")),
-            tags: tags.files,
-            head,
-            removed,
-            elsewhere,
+        let elsewhere = repository.branches_elsewhere();
+        let logged = written_since(&logs, BRANCHES, since);
+        let mut come = Vec::new();
+        for (name, _) in &logged.files {
+            let moves = moves(name);
+            let is_new = |line: &&RefMove| line.old.is_none() || line.what.starts_with(RENAMED);
+            come.extend(moves.iter().filter(is_new).map(|line| line.moment.latest));
+            if is_branch(name) && !elsewhere.contains(name) && moves.iter().any(is_ours) {
+                let names = moves.iter().filter_map(|line| renaming(&line.what));
+                refs.renamed.extend(names);
+                refs.branches.insert(name.clone(), trace(&moves, since));
+            }
+        }
+        let is_asked = |at: &Milliseconds| is_undone(Moment::exact(*at));
+        // Without a log of HEAD, branches have none, either.
+        if !repository.location.directory.join("logs/HEAD").exists() {
+            let mut files = written_since(common, BRANCHES, since).files;
+            files.retain(|(name, at)| is_branch(name) && is_asked(at));
+            let unknown = files
+                .into_iter()
+                .map(|(name, _)| (name, BranchTrace::Unknown));
+            refs.branches.extend(unknown);
+        }
+        let tags = written_since(common, TAGS, since);
+        let asked = tags.files.iter().filter(|(_, at)| is_asked(at));
+        refs.tags = asked.map(|(name, _)| name.clone()).collect();
+        let stashed = moves("refs/stash").into_iter().filter(is_ours);
+        refs.stashed = stashed.map(|line| line.what).collect();
+        // Git's words for a push. A fetch writes others, and publishes nothing.
+        let is_push = |line: &RefMove| line.what == "update by push" && is_ours(line);
+        let pushed = written_since(&logs, REMOTES, since).files.into_iter();
+        let pushed = pushed.filter(|(name, _)| moves(name).iter().any(is_push));
+        refs.pushed = pushed.map(|(name, _)| name).collect();
+
+        let is_loss = |at: &Milliseconds| is_asked(at) && !is_packing(common, *at);
+        let written: Vec<Milliseconds> = tags.files.iter().map(|(_, at)| *at).collect();
+        refs.has_lost_tag = lost(&tags.folders, &written).any(|at| is_loss(&at));
+        let is_lost = lost(&logged.folders, &come).any(|at| is_loss(&at));
+        refs.has_lost_branch = is_lost && refs.gone.is_empty();
+        let dropped = stash_dropped_at(common, since).filter(|_| refs.renamed.is_empty());
+        refs.has_lost_stash = dropped.is_some_and(|at| is_loss(&at));
+        refs
+    }
+}
+
+/// Finds out where a branch was at a moment, by the lines of its log that may be later.
+fn trace(moves: &[RefMove], since: Milliseconds) -> BranchTrace {
+    let is_later = |line: &RefMove| line.moment.earliest >= since;
+    let is_new = |line: &RefMove| line.old.is_none() || line.what.starts_with(RENAMED);
+    match moves {
+        [first, ..] if is_later(first) && is_new(first) => BranchTrace::Made,
+        moves => {
+            let later = moves.iter().position(is_later);
+            let first = moves
+                .iter()
+                .take(later.map_or(moves.len(), |later| later + 1));
+            BranchTrace::From(first.map(|line| line.old.clone()).collect())
         }
     }
-
-    /// Returns whether a branch was moved from another worktree of the repository. That is not ours to undo.
-    pub fn is_elsewhere(&self, line: &RefMove) -> bool {
-        self.elsewhere.contains(&identity(line))
-    }
 }
 
-/// Returns when tags, branches and entries of the stash were removed. `branches` are the moves of branches, and what
-/// was written of their logs.
-fn removed_since(
+/// Reads the old and the new name of a renamed branch.
+fn renaming(what: &str) -> Option<(String, String)> {
+    let (old, new) = what.strip_prefix(RENAMED)?.split_once(" to ")?;
+    Some((old.to_owned(), new.to_owned()))
+}
+
+/// The deleted branches that HEAD went to or came from, with their last commits.
+fn gone<'l>(
     repository: &Repository,
-    since: Milliseconds,
-    tags: &Written,
-    (branches, logs): (&BTreeMap<String, Vec<RefMove>>, &Written),
-) -> Removed {
-    let written: Vec<Milliseconds> = tags.files.iter().map(|(_, at)| at.latest).collect();
-    let tags = Traces {
-        written: &written,
-        folders: &tags.folders,
-    };
-    let times = |is_it: fn(&RefMove) -> bool| -> Vec<Milliseconds> {
-        let lines = branches.values().flatten().filter(|line| is_it(line));
-        lines.map(|line| line.moment.latest).collect()
-    };
-    // A log comes with its branch, or with a new name of it. Any other line is added to a log that is there.
-    let renamed = times(|line| line.what.starts_with(RENAMED));
-    let came = times(|line| line.old.is_none() || line.what.starts_with(RENAMED));
-    let branches = Traces {
-        written: &came,
-        folders: &logs.folders,
-    };
-    Removed::since(repository, since, (tags, branches), &renamed)
+    lines: impl Iterator<Item = &'l RefMove>,
+) -> Vec<(String, Option<String>)> {
+    let mut gone = BTreeMap::new();
+    for line in lines {
+        let way = line.what.strip_prefix("checkout: moving from ");
+        let Some((from, to)) = way.and_then(|way| way.split_once(" to ")) else {
+            continue;
+        };
+        for (name, commit) in [(from, &line.old), (to, &line.new)] {
+            let names = [format!("{BRANCHES}{name}"), format!("{TAGS}{name}")];
+            // `git checkout COMMIT` writes the same line, with the commit or its tag in the place of a branch's name.
+            let is_commit = name.len() >= 7 && name.bytes().all(|byte| byte.is_ascii_hexdigit());
+            let is_there = names.iter().any(|name| repository.value_of(name).is_some());
+            if is_branch(&names[0]) && !is_commit && !is_there {
+                gone.insert(names[0].clone(), commit.clone());
+            }
+        }
+    }
+    gone.into_iter().collect()
 }
 
-fn identity(line: &RefMove) -> MoveKey {
-    (
-        line.old.clone(),
-        line.new.clone(),
-        line.moment.earliest / 1000,
-    )
+/// The times at which names went from directories: those at which none came.
+fn lost(folders: &[Milliseconds], written: &[Milliseconds]) -> impl Iterator<Item = Milliseconds> {
+    let is_written = |at: &Milliseconds| written.iter().any(|time| is_together(*time, *at));
+    folders.iter().copied().filter(move |at| !is_written(at))
 }
 
-/// What changed below a folder.
+fn is_together(one: Milliseconds, other: Milliseconds) -> bool {
+    (one - other).abs() <= SAME_COMMAND
+}
+
+/// Returns whether `git gc` explains that refs went from their directories: it packs them, and then objects.
+fn is_packing(common: &Path, at: Milliseconds) -> bool {
+    let refs = reflog::written_at(&common.join(PACKED_REFS));
+    let objects = reflog::written_at(&common.join("objects/info/packs"));
+    let is_of = |(refs, objects): (Milliseconds, Milliseconds)| {
+        is_together(refs, at) && (at..at + LONGEST_GC).contains(&objects)
+    };
+    refs.zip(objects).is_some_and(is_of)
+}
+
+/// Finds out when an entry of the stash was last dropped: its log was written without a line that says so, or went
+/// together with the ref.
+fn stash_dropped_at(common: &Path, since: Milliseconds) -> Option<Milliseconds> {
+    let logs = common.join("logs/refs");
+    if let Some(at) = reflog::written_at(&logs.join("stash")) {
+        let moves = reflog::moves(common, "refs/stash", 0);
+        let last = moves.last().map(|line| line.moment.latest)?;
+        return (at >= since && at > last + SAME_COMMAND).then_some(at);
+    }
+    let at = changed_in_old(&logs, since)?;
+    let ref_at = changed_in_old(&common.join("refs"), since)?;
+    (is_together(at, ref_at) && !has_child_born_at(&logs, at)).then_some(at)
+}
+
+/// Returns whether a directory was created in another at a moment, such as that for the logs of remotes.
+fn has_child_born_at(folder: &Path, at: Milliseconds) -> bool {
+    let children = std::fs::read_dir(folder).into_iter().flatten();
+    let found = children.filter_map(|child| child.ok()?.metadata().ok());
+    let mut born = found.filter_map(|found| times::created(&found));
+    born.any(|born| (born - at).abs() <= TICK)
+}
+
+/// Finds out when the names in a directory last changed, if that was since a moment. One that was created since held no
+/// names before.
+fn changed_in_old(folder: &Path, since: Milliseconds) -> Option<Milliseconds> {
+    let found = folder.symlink_metadata().ok().filter(Metadata::is_dir)?;
+    let is_new = times::created(&found).is_some_and(|born| born + TICK >= since);
+    Some(times::written(&found)).filter(|at| *at >= since && !is_new)
+}
+
+/// Changes below a folder.
 #[derive(Default)]
-struct Written {
-    /// The files that were written, by their names below the folder above, and when.
-    files: Vec<(String, Moment)>,
-    /// When the names in each directory of tags, and of logs of branches, last changed, without directories created
-    /// since.
+pub(super) struct Written {
+    /// The files that were written, by the full names of refs, and when.
+    pub files: Vec<(String, Milliseconds)>,
+    /// When the names in each directory last changed.
     folders: Vec<Milliseconds>,
 }
 
-/// Returns what was written below a folder since a moment.
-fn written_since(above: &Path, folder: &str, since: Milliseconds) -> Written {
+pub(super) fn written_since(above: &Path, folder: &str, since: Milliseconds) -> Written {
     let mut found = Written::default();
-    let mut folders = vec![folder.to_owned()];
-    let mut looked_at = 0;
-    let is_of_logs = above.ends_with("logs");
+    let mut folders = vec![folder.trim_end_matches('/').to_owned()];
+    let mut seen = 0;
     while let Some(folder) = folders.pop() {
-        // Names that went from elsewhere are not told of.
-        if folder.starts_with("refs/tags") || is_of_logs && folder.starts_with("refs/heads") {
-            let changed_at = removed::changed_in_old(&above.join(&folder), since);
-            found.folders.extend(changed_at);
-        }
+        found
+            .folders
+            .extend(changed_in_old(&above.join(&folder), since));
         let entries = std::fs::read_dir(above.join(&folder)).into_iter().flatten();
         for entry in entries.filter_map(Result::ok) {
-            looked_at += 1;
-            if looked_at > LOOKED_AT {
+            seen += 1;
+            if seen > MAX_NAMES {
                 return found;
             }
             // A name that is not UTF-8 is not a ref that we could write.
@@ -161,22 +250,17 @@ fn written_since(above: &Path, folder: &str, since: Milliseconds) -> Written {
                 continue;
             };
             let name = format!("{folder}/{leaf}");
-            let kind = entry.file_type();
-            if kind.as_ref().is_ok_and(std::fs::FileType::is_dir) {
+            if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
                 folders.push(name);
             } else if let Some(written) = reflog::written_at(&entry.path())
-                && written / 1000 >= since / 1000
+                && written >= since
                 // Git is writing that one right now.
                 && !leaf.ends_with(".lock")
             {
-                let moment = Moment {
-                    earliest: written,
-                    latest: written,
-                };
-                found.files.push((name, moment));
+                found.files.push((name, written));
             }
         }
     }
-    found.files.sort_by(|one, other| one.0.cmp(&other.0));
+    found.files.sort_unstable();
     found
 }

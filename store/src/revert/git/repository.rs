@@ -179,7 +179,7 @@ impl Repository {
     }
 
     /// Returns the folders of the repository's other worktrees. That of the main one is the common folder.
-    pub fn elsewhere(&self) -> Vec<PathBuf> {
+    fn elsewhere(&self) -> Vec<PathBuf> {
         let linked = std::fs::read_dir(self.location.common.join("worktrees"))
             .into_iter()
             .flatten();
@@ -193,6 +193,15 @@ impl Repository {
             others.retain(|folder| folder.canonicalize().ok() != own);
         }
         others
+    }
+
+    /// The branches that other worktrees have checked out. They belong to the person or agent who works there.
+    pub fn branches_elsewhere(&self) -> BTreeSet<String> {
+        let heads = self.elsewhere().into_iter();
+        let heads = heads.filter_map(|folder| head_of(&folder));
+        heads
+            .filter_map(|head| Some(head.strip_prefix("ref: ")?.to_owned()))
+            .collect()
     }
 
     fn why_not_removed(&self, name: &str) -> Option<String> {
