@@ -219,9 +219,11 @@ fn codes_that_clients_know_stay() {
     }
 }
 
+/// Notifications that clients know stay and others may be added.
+///
 /// Invariant `truth/contract`.
 #[test]
-fn notifications_that_clients_know_stay_and_others_may_be_added() {
+fn known_notifications_stay() {
     let (then, mut now) = (then(), now());
     let (was, is) = (&then["$defs"][NOTIFICATION], &now["$defs"][NOTIFICATION]);
     assert_eq!(

@@ -307,8 +307,9 @@ fn codes() -> String {
     page
 }
 
+/// The page of codes is what the types say.
 #[test]
-fn the_page_of_codes_is_what_the_types_say() {
+fn page_of_codes_is_that_of_types() {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/codes.md");
     if update() {
         fs::write(&file, codes()).expect("the page can be written");
@@ -373,8 +374,9 @@ fn every_report_has_the_version_and_no_other() {
     }
 }
 
+/// A field of a report is null and never missing.
 #[test]
-fn a_field_of_a_report_is_null_and_never_missing() {
+fn reports_field_is_null_never_missing() {
     let all = generate();
     for (name, definition) in all["$defs"].as_object().expect("types") {
         let is_read = ["Event", "EventKind", "ToolKind", "ToolUse"].contains(&name.as_str())
@@ -424,8 +426,9 @@ fn no_integer_is_larger_than_javascript_holds() {
     look(&generate(), "");
 }
 
+/// Every schema has an id of its own and stands alone.
 #[test]
-fn every_schema_has_an_id_of_its_own_and_stands_alone() {
+fn every_schema_stands_alone() {
     let mut ids = BTreeSet::new();
     for (name, schema) in schemas() {
         let id = schema["$id"]
@@ -449,8 +452,9 @@ fn the_event_of_the_documentation_is_valid() {
     );
 }
 
+/// An event is a known kind and a session and may say more.
 #[test]
-fn an_event_is_a_known_kind_and_a_session_and_may_say_more() {
+fn event_is_a_known_kind_and_session() {
     for kind in EventKind::ALL {
         let event = json!({"event": kind.name(), "session_id": "s", "of tomorrow": 1});
         assert_eq!(
@@ -469,8 +473,9 @@ fn an_event_is_a_known_kind_and_a_session_and_may_say_more() {
     );
 }
 
+/// A path that is not UTF-8 has its bytes beside it.
 #[test]
-fn a_path_that_is_not_utf_8_has_its_bytes_beside_it() {
+fn path_beyond_utf_8_has_its_bytes() {
     let gap = json!({"path": "caf\u{fffd}", "path_hex": "636166e9", "reason": "unreadable"});
     let report = json!({"version": 1, "snapshot": "0", "repository": "/r", "label": null, "gaps": [gap], "notes": [], "finished": []});
     assert_eq!(

@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_list_has_each_directory_once_with_its_names() {
+    fn list_has_each_directory_once_with_its_names() {
         let list = encode(&["a/b/x".to_owned(), "a/b/y".to_owned(), "z".to_owned()]);
         let all: Vec<_> = (0..count(&list))
             .map(|which| directory(&list, which))

@@ -216,8 +216,9 @@ where
 mod tests {
     use super::*;
 
+    /// A tick has a comma after each three digits.
     #[test]
-    fn a_tick_has_a_comma_after_each_three_digits() {
+    fn tick_has_a_comma_after_three_digits() {
         assert_eq!(
             [1.0, 100.0, 1000.0, 85_812.0, 1_000_000.0].map(tick),
             ["1", "100", "1,000", "85,812", "1,000,000"],

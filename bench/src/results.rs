@@ -97,7 +97,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_median_is_the_middle_or_between_the_two() {
+    fn median_is_the_middle_or_between_two() {
         assert_eq!(median(vec![]), None, "of nothing there is none");
         assert_eq!(median(vec![3.0, 1.0, 2.0]), Some(2.0), "the middle");
         assert_eq!(

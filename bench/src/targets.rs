@@ -286,7 +286,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_target_is_missed_by_a_part_of_its_limit() {
+    fn target_is_missed_by_part_of_its_limit() {
         let at_most = |measured| Target {
             case: String::new(),
             what: "",

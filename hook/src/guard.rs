@@ -262,8 +262,9 @@ mod tests {
         line.split_whitespace().map(OsString::from).collect()
     }
 
+    /// A hook is known by its command and nothing else.
     #[test]
-    fn a_hook_is_known_by_its_command_and_nothing_else() {
+    fn hook_is_known_by_its_command() {
         let commands = ["event", "message", "step-start", "log", "revert"];
         let cases = [
             ("ckpt-hook event", true),
@@ -280,8 +281,9 @@ mod tests {
         }
     }
 
+    /// What a person asks for is never taken for a hook's call.
     #[test]
-    fn what_a_person_asks_for_is_never_taken_for_a_hook_s_call() {
+    fn persons_command_is_no_hooks_call() {
         for line in [
             "ckpt-hook --help",
             "ckpt-hook -V",

@@ -162,8 +162,9 @@ mod tests {
         (directory, log)
     }
 
+    /// A line is one line whatever its message holds.
     #[test]
-    fn a_line_is_one_line_whatever_its_message_holds() {
+    fn log_line_is_one_line() {
         let (_directory, log) = log(None);
         log.line(Level::Error, "a\nb\u{1b}[2J");
         let text = std::fs::read_to_string(log.path()).expect("the file was made");

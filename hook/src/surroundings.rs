@@ -298,8 +298,9 @@ mod tests {
         }
     }
 
+    /// The store is where it is asked for else in the data folder.
     #[test]
-    fn the_store_is_where_it_is_asked_for_else_in_the_data_folder() {
+    fn store_is_as_asked_or_in_data_folder() {
         let mut surroundings = nothing();
         let home = Path::new("/home/u").join(DATA_FOLDER).join("ckpt-hook");
         assert_eq!(
@@ -329,8 +330,9 @@ mod tests {
         );
     }
 
+    /// Without a home there is a reason instead of a store somewhere.
     #[test]
-    fn without_a_home_there_is_a_reason_instead_of_a_store_somewhere() {
+    fn without_a_home_there_is_a_reason() {
         let surroundings = Environment {
             home: None,
             ..nothing()

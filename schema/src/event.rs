@@ -247,8 +247,9 @@ fn generic() -> String {
 mod tests {
     use super::*;
 
+    /// Every kind is found by the name that it has in JSON.
     #[test]
-    fn every_kind_is_found_by_the_name_that_it_has_in_json() {
+    fn every_kind_has_its_name_in_json() {
         for kind in EventKind::ALL {
             let json = serde_json::to_value(kind).expect("a unit variant is a string");
             assert_eq!(json, kind.name(), "one name in both places");
@@ -257,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn the_smallest_event_is_a_kind_and_a_session() {
+    fn smallest_event_is_kind_and_session() {
         let event: Event =
             serde_json::from_str(r#"{"event":"step_start","session_id":"s","unknown":1}"#)
                 .expect("valid");

@@ -88,8 +88,9 @@ fn after_an_upgrade_the_hook_is_still_called() {
     assert!(run(&["log"]).stdout.contains("hello"), "the event arrived");
 }
 
+/// A hook that calls a versions folder is not what would be written.
 #[test]
-fn a_hook_that_calls_a_versions_folder_is_not_what_would_be_written() {
+fn call_of_a_versions_folder_is_outdated() {
     let world = Sandbox::new();
     let program = world.path("opt/tool/1.0.0/bin/ckpt-hook");
     fs::create_dir_all(program.parent().expect("a folder")).expect("writable");
@@ -112,9 +113,11 @@ fn a_hook_that_calls_a_versions_folder_is_not_what_would_be_written() {
     assert!(text.contains("/opt/tool/current/bin/ckpt-hook"), "{text}");
 }
 
+/// Installed is said only where an event would arrive.
+///
 /// Invariant `agent/installed`.
 #[test]
-fn installed_is_said_only_where_an_event_would_arrive() {
+fn installed_means_an_event_would_arrive() {
     let world = installed();
     let is_said = |what: &str| {
         for command in ["log", "status"] {
@@ -149,8 +152,9 @@ fn installed_is_said_only_where_an_event_would_arrive() {
     is_said("The hook is installed for claude-code");
 }
 
+/// A program that is gone or cannot be executed is not installed.
 #[test]
-fn a_program_that_is_gone_or_cannot_be_executed_is_not_installed() {
+fn missing_or_unexecutable_program_is_not_installed() {
     let world = Sandbox::new();
     let program = world.path("bin/ckpt-hook");
     fs::create_dir_all(world.path("bin")).expect("writable");
@@ -192,9 +196,11 @@ fn claude_worked_here(world: &Sandbox, directory: &Path) {
     );
 }
 
+/// A session of which no event came is named.
+///
 /// Invariant `agent/installed`.
 #[test]
-fn a_session_of_which_no_event_came_is_named() {
+fn session_without_events_is_named() {
     let world = installed();
     let sentence = "Claude Code worked here at 2026-11-20 10:12, and nothing was recorded";
     claude_worked_here(&world, Path::new("/elsewhere"));
@@ -228,8 +234,9 @@ fn a_session_of_which_no_event_came_is_named() {
     }
 }
 
+/// The records of other agents are read as well.
 #[test]
-fn the_records_of_other_agents_are_read_as_well() {
+fn records_of_other_agents_are_read() {
     let world = Sandbox::new();
     let cwd = world.workspace();
     let id = "c0ffee00-0000-4000-8000-000000000002";
@@ -266,9 +273,11 @@ fn the_records_of_other_agents_are_read_as_well() {
     }
 }
 
+/// Another store in the usual place is found and named.
+///
 /// A snap's terminal has another `$XDG_DATA_HOME` than all others.
 #[test]
-fn another_store_in_the_usual_place_is_found_and_named() {
+fn another_store_in_the_usual_place_is_named() {
     let world = Sandbox::new();
     let run = |data: Option<&Path>, arguments: &[&str], input: &[u8]| -> Run {
         let mut command = world.command(arguments);
@@ -296,8 +305,9 @@ fn another_store_in_the_usual_place_is_found_and_named() {
     assert!(shown.contains("there is another one in `"), "{shown}");
 }
 
+/// A store on a container's own layer is said to go with it.
 #[test]
-fn a_store_on_a_containers_own_layer_is_said_to_go_with_it() {
+fn store_on_a_containers_layer_is_named() {
     let world = Sandbox::new();
     let sentence = "goes with the container";
     assert!(!said(&world, "doctor").contains(sentence), "no container");
@@ -307,8 +317,9 @@ fn a_store_on_a_containers_own_layer_is_said_to_go_with_it() {
     assert!(run.stdout.contains(sentence), "{run}");
 }
 
+/// Purging takes the hook out of other profiles too.
 #[test]
-fn purging_takes_the_hook_out_of_other_profiles_too() {
+fn purge_takes_the_hook_from_other_profiles() {
     let world = installed();
     let work = world.home().join(".claude-work");
     let mut command = world.command(&["install", "claude-code"]);
@@ -367,8 +378,9 @@ fn a_server_ends_with_its_starter() {
     }
 }
 
+/// A server is about the project that the agent names.
 #[test]
-fn a_server_is_about_the_project_that_the_agent_names() {
+fn server_is_about_the_agents_project() {
     let world = Sandbox::new();
     let mut server = world.command(&["serve", "--stdio"]);
     let mut server = server

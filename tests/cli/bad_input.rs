@@ -64,8 +64,9 @@ fn fails(world: &Sandbox, command: &[&str], name: &str, word: &str, code: i32) -
     run.stderr
 }
 
+/// An unknown id is named with what lists the ids.
 #[test]
-fn an_unknown_id_is_named_with_what_lists_the_ids() {
+fn unknown_id_names_the_list_of_ids() {
     let world = world();
     for command in WITH_ID {
         for id in ["zzzz", "ffffffff", "last~-1", "\x1b[2J"] {
@@ -80,8 +81,9 @@ fn an_unknown_id_is_named_with_what_lists_the_ids() {
     }
 }
 
+/// An id of another workspace is unknown here and the error says where it is.
 #[test]
-fn an_id_of_another_workspace_is_unknown_here_and_the_error_says_where_it_is() {
+fn another_workspaces_id_is_an_error_with_place() {
     let world = world();
     let other = world.workspace().with_file_name("other");
     std::fs::create_dir(&other).expect("writable");
@@ -143,8 +145,9 @@ fn a_path_outside_is_named_with_the_workspace() {
     }
 }
 
+/// A label that looks like an id is refused.
 #[test]
-fn a_label_that_looks_like_an_id_is_refused() {
+fn label_like_an_id_is_refused() {
     let world = world();
     for label in ["abcd", "12", "last", "last~2", "current", "", " x", "a\nb"] {
         for command in [
@@ -156,8 +159,9 @@ fn a_label_that_looks_like_an_id_is_refused() {
     }
 }
 
+/// A time that makes no sense is a wrong argument.
 #[test]
-fn a_time_that_makes_no_sense_is_a_wrong_argument() {
+fn senseless_time_is_a_wrong_argument() {
     let world = world();
     for time in ["tomorrow", "in 3 days", "25:99", "2026-13-45", "soon", ""] {
         for option in ["--since", "--until"] {
@@ -231,8 +235,9 @@ fn an_ambiguous_id_is_answered_with_its_candidates() {
     }
 }
 
+/// A number below zero is told apart from an option.
 #[test]
-fn a_number_below_zero_is_told_apart_from_an_option() {
+fn negative_number_is_no_option() {
     let world = world();
     for (command, message) in [
         (
@@ -269,8 +274,9 @@ fn a_search_for_nothing_is_a_wrong_argument() {
     }
 }
 
+/// A list that a filter left empty is not called a history without entries.
 #[test]
-fn a_list_that_a_filter_left_empty_is_not_called_a_history_without_entries() {
+fn filtered_list_is_not_an_empty_history() {
     let world = world();
     world.run(&["revert", "last"], b"").exits(0);
     for (command, what) in [

@@ -33,8 +33,9 @@ fn named(world: &Sandbox, text: &str) -> String {
     })
 }
 
+/// Each line stands behind its author and the prompts below.
 #[test]
-fn each_line_stands_behind_its_author_and_the_prompts_below() {
+fn line_stands_behind_its_author() {
     let world = world();
     let run = world.run(&["blame", "src/a.rs"], b"").exits(0);
     assert_eq!(

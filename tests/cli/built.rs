@@ -4,9 +4,10 @@ use std::process::Command;
 
 use testing::binary::binary;
 
+/// The c code is inside and not taken from the system.
 #[test]
 #[cfg(target_os = "linux")]
-fn the_c_code_is_inside_and_not_taken_from_the_system() {
+fn c_code_is_inside() {
     let output = Command::new("ldd")
         .arg(binary())
         .output()

@@ -17,8 +17,9 @@ fn at_work() -> Sandbox {
     world
 }
 
+/// A dry run says busy where the call would.
 #[test]
-fn a_dry_run_says_busy_where_the_call_would() {
+fn dry_run_says_busy_too() {
     let world = at_work();
     for command in [&["revert", "--message", "m1"][..], &["restore", "m1", "a"]] {
         world.run(command, b"").exits(5);
@@ -40,8 +41,9 @@ fn a_dry_run_says_busy_where_the_call_would() {
     assert_eq!(world.read("a"), b"2\n", "nothing was changed");
 }
 
+/// A dry run of the way forward says busy as well.
 #[test]
-fn a_dry_run_of_the_way_forward_says_busy_as_well() {
+fn dry_run_of_redo_says_busy_too() {
     let world = Sandbox::new();
     world.write("a", "1\n");
     world.play("m1", "first", |world| world.write("a", "2\n"));
@@ -59,8 +61,9 @@ fn a_dry_run_of_the_way_forward_says_busy_as_well() {
     }
 }
 
+/// A message whose step is open is marked as its numbers say too little.
 #[test]
-fn a_message_whose_step_is_open_is_marked_as_its_numbers_say_too_little() {
+fn message_with_an_open_step_is_marked() {
     let world = at_work();
     world.write("b", "made\n");
     let log = world.run(&["log"], b"").exits(0);

@@ -6,8 +6,9 @@ use std::process::Command;
 use testing::binary::Run;
 use testing::machine::Machine;
 
+/// Ckpt hook does in every scenario what the comparison says.
 #[test]
-fn ckpt_hook_does_in_every_scenario_what_the_comparison_says() {
+fn comparison_says_what_ckpt_hook_does() {
     if !testing::skip::has_program("python3") {
         return;
     }

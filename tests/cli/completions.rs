@@ -72,8 +72,9 @@ fn check(shell: &str, complete: impl Fn(&Sandbox, &str) -> Option<String>) {
     }
 }
 
+/// Bash completes commands options and ids and no files for them.
 #[test]
-fn bash_completes_commands_options_and_ids_and_no_files_for_them() {
+fn bash_completes_commands_options_and_ids() {
     if !has_program("bash") {
         return;
     }
@@ -84,8 +85,9 @@ fn bash_completes_commands_options_and_ids_and_no_files_for_them() {
     });
 }
 
+/// Zsh completes commands options and ids and no files for them.
 #[test]
-fn zsh_completes_commands_options_and_ids_and_no_files_for_them() {
+fn zsh_completes_commands_options_and_ids() {
     if !has_program("zsh") {
         return;
     }
@@ -97,8 +99,9 @@ fn zsh_completes_commands_options_and_ids_and_no_files_for_them() {
     });
 }
 
+/// Fish completes commands options and ids and no files for them.
 #[test]
-fn fish_completes_commands_options_and_ids_and_no_files_for_them() {
+fn fish_completes_commands_options_and_ids() {
     if !has_program("fish") {
         return;
     }
@@ -117,8 +120,9 @@ fn fish_completes_commands_options_and_ids_and_no_files_for_them() {
     });
 }
 
+/// A script for bash knows each command by the name under which it completes it.
 #[test]
-fn a_script_for_bash_knows_each_command_by_the_name_under_which_it_completes_it() {
+fn bash_script_completes_each_command_by_its_name() {
     let world = Sandbox::new();
     let script = world.run(&["completions", "bash"], b"").exits(0).stdout;
     let places: Vec<&str> = script
@@ -136,8 +140,9 @@ fn a_script_for_bash_knows_each_command_by_the_name_under_which_it_completes_it(
     }
 }
 
+/// A label that a shell would act on stands quoted on the command line.
 #[test]
-fn a_label_that_a_shell_would_act_on_stands_quoted_on_the_command_line() {
+fn label_with_shell_characters_is_quoted() {
     if !has_program("bash") {
         return;
     }
@@ -176,8 +181,9 @@ fn a_label_that_a_shell_would_act_on_stands_quoted_on_the_command_line() {
     }
 }
 
+/// A long prompt takes one line of the completions.
 #[test]
-fn a_long_prompt_takes_one_line_of_the_completions() {
+fn long_prompt_takes_one_completion_line() {
     let (world, ..) = world();
     let prompt = "a prompt that goes on ".repeat(20);
     world

@@ -46,8 +46,9 @@ fn eight_processes_capture_one_workspace_at_once() {
     );
 }
 
+/// Eight sessions begin at once in an empty store.
 #[test]
-fn eight_sessions_begin_at_once_in_an_empty_store() {
+fn eight_sessions_begin_in_an_empty_store() {
     let world = Sandbox::new();
     let spawn = |number: usize| {
         let session = format!("s{number}");
@@ -112,9 +113,10 @@ fn wait_until_it_waits(child: &Child, lock: &Path) {
     }
 }
 
+/// What happens while a hook waits for the workspace counts.
 #[test]
 #[cfg(target_os = "linux")]
-fn what_happens_while_a_hook_waits_for_the_workspace_counts() {
+fn events_during_a_hooks_wait_count() {
     let world = Sandbox::new();
     world.configure("hook_deadline = \"1 min\"\n");
     let event = |event: &str, tool: &str| {
@@ -244,8 +246,9 @@ fn work(world: &Sandbox, number: usize, round: usize) {
     }
 }
 
+/// Gc and forget beside eight processes lose nothing and keep nobody from work.
 #[test]
-fn gc_and_forget_beside_eight_processes_lose_nothing_and_keep_nobody_from_work() {
+fn gc_and_forget_beside_processes_lose_nothing() {
     let world = months_old();
     let other = world.path("other");
     let running = AtomicUsize::new(8);

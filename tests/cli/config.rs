@@ -52,8 +52,9 @@ fn every_setting_says_where_its_value_comes_from() {
     );
 }
 
+/// A setting is set got and unset and what else is in the file stays.
 #[test]
-fn a_setting_is_set_got_and_unset_and_what_else_is_in_the_file_stays() {
+fn setting_is_set_got_and_unset() {
     let world = Sandbox::new();
     let text = "# mine\nseed = false # slow disk\n";
     world.configure(text);
@@ -102,8 +103,9 @@ fn a_workspaces_setting_is_for_it_alone() {
     assert_eq!(there.exits(0).stdout, "true\n");
 }
 
+/// A setting or a value that is none ends with 2 and says what there is.
 #[test]
-fn a_setting_or_a_value_that_is_none_ends_with_2_and_says_what_there_is() {
+fn unknown_setting_or_value_exits_with_2() {
     let world = Sandbox::new();
     for (arguments, hint) in [
         (
@@ -134,8 +136,9 @@ fn a_setting_or_a_value_that_is_none_ends_with_2_and_says_what_there_is() {
     );
 }
 
+/// A file that is no toml is left alone.
 #[test]
-fn a_file_that_is_no_toml_is_left_alone() {
+fn file_without_toml_is_left_alone() {
     let world = Sandbox::new();
     world.configure("secret words\n");
     let run = world.run(&["config", "set", "seed", "true"], b"").exits(1);
@@ -148,8 +151,9 @@ fn a_file_that_is_no_toml_is_left_alone() {
     );
 }
 
+/// A settings file behind a link stays behind it.
 #[test]
-fn a_settings_file_behind_a_link_stays_behind_it() {
+fn linked_settings_file_stays_linked() {
     let world = Sandbox::new();
     world.configure("seed = false\n");
     let link = world.home().join(".config/ckpt-hook/config.toml");
@@ -164,8 +168,9 @@ fn a_settings_file_behind_a_link_stays_behind_it() {
     );
 }
 
+/// Settings behind a link that leads nowhere are no defaults in silence.
 #[test]
-fn settings_behind_a_link_that_leads_nowhere_are_no_defaults_in_silence() {
+fn dangling_link_to_settings_is_reported() {
     for is_folder in [false, true] {
         let world = Sandbox::new();
         let folder = world.home().join(".config/ckpt-hook");

@@ -76,10 +76,12 @@ fn harm(packs: &Path, act: impl Fn(&mut Vec<u8>)) {
     }
 }
 
+/// What only reads reads by the packs where their indexes are damaged and writes nothing.
+///
 /// Invariant `truth/damaged-index`: A damaged index of an intact pack is rebuilt, by `doctor`
 /// and by whoever needs it; a command that only reads does it in memory.
 #[test]
-fn what_only_reads_reads_by_the_packs_where_their_indexes_are_damaged_and_writes_nothing() {
+fn readers_manage_without_damaged_indexes() {
     let harms: [Harm; 3] = [
         ("empty", Vec::clear),
         ("cut off", |bytes| bytes.truncate(bytes.len() / 2)),

@@ -97,8 +97,9 @@ fn more(world: &Sandbox) {
     ask(world, &["label", "m1", "it works"]);
 }
 
+/// Every query of the documentation runs and finds something.
 #[test]
-fn every_query_of_the_documentation_runs_and_finds_something() {
+fn every_documented_query_finds_something() {
     if !has_program("sqlite3") {
         return;
     }
@@ -115,7 +116,7 @@ fn every_query_of_the_documentation_runs_and_finds_something() {
 }
 
 #[test]
-fn a_query_of_a_file_is_of_one_workspace() {
+fn query_of_a_file_is_of_one_workspace() {
     if !has_program("sqlite3") {
         return;
     }
@@ -141,8 +142,9 @@ fn a_query_of_a_file_is_of_one_workspace() {
     );
 }
 
+/// The prompt that wrote a file is none that is reverted.
 #[test]
-fn the_prompt_that_wrote_a_file_is_none_that_is_reverted() {
+fn files_prompt_is_not_a_reverted_one() {
     if !has_program("sqlite3") {
         return;
     }
@@ -175,8 +177,9 @@ fn the_prompt_that_wrote_a_file_is_none_that_is_reverted() {
     wrote("and then it was written again", "the third");
 }
 
+/// What is undone in part is not in effect until it is taken back.
 #[test]
-fn what_is_undone_in_part_is_not_in_effect_until_it_is_taken_back() {
+fn part_undone_is_not_in_effect() {
     if !has_program("sqlite3") {
         return;
     }
@@ -217,8 +220,9 @@ fn what_is_undone_in_part_is_not_in_effect_until_it_is_taken_back() {
     );
 }
 
+/// Command lines are kept as far as prompts are.
 #[test]
-fn command_lines_are_kept_as_far_as_prompts_are() {
+fn command_lines_are_kept_like_prompts() {
     if !has_program("sqlite3") {
         return;
     }
@@ -241,8 +245,9 @@ fn command_lines_are_kept_as_far_as_prompts_are() {
     }
 }
 
+/// The command for a file as it was prints it.
 #[test]
-fn the_command_for_a_file_as_it_was_prints_it() {
+fn command_for_a_former_file_prints_it() {
     if !has_program("sqlite3") {
         return;
     }
@@ -263,8 +268,9 @@ fn the_command_for_a_file_as_it_was_prints_it() {
     assert_eq!(printed, ["by hand\n", "1\n", "0\n"], "newest first");
 }
 
+/// The first command of the page runs as it stands.
 #[test]
-fn the_first_command_of_the_page_runs_as_it_stands() {
+fn pages_first_command_runs() {
     if !has_program("sqlite3") {
         return;
     }

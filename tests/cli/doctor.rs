@@ -25,8 +25,9 @@ fn doctor(world: &Sandbox, code: i32) -> Run {
     world.run(&["doctor"], b"").exits(code)
 }
 
+/// What is well is said in a line each.
 #[test]
-fn what_is_well_is_said_in_a_line_each() {
+fn health_is_a_line_each() {
     let run = doctor(&played(), 0);
     for line in [
         "the session store is sound",
@@ -81,8 +82,10 @@ fn what_is_not_well_is_found() {
     );
 }
 
+/// Hooks that were installed under another value of tool events are named with what is
+/// recorded.
 #[test]
-fn hooks_that_were_installed_under_another_value_of_tool_events_are_named_with_what_is_recorded() {
+fn hooks_of_another_tool_events_are_named() {
     let world = Sandbox::new();
     let install = || world.run(&["install", "claude-code"], b"").exits(0);
     world.configure("tool_events = false\n");
@@ -104,54 +107,54 @@ fn hooks_that_were_installed_under_another_value_of_tool_events_are_named_with_w
     assert!(run.stdout.contains("`tool_events` is off"), "{run}");
 }
 
+/// A store that cannot be written to is told for the hooks say nothing.
 #[test]
-fn a_store_that_cannot_be_written_to_is_told_for_the_hooks_say_nothing() {
-    as_nobody(
-        "doctor::a_store_that_cannot_be_written_to_is_told_for_the_hooks_say_nothing",
-        || {
-            let payload = json!({
-                "session_id": "s",
-                "hook_event_name": "UserPromptSubmit",
-                "prompt": "p",
-            });
-            for makes_store in [false, true] {
-                let world = if makes_store {
-                    played()
-                } else {
-                    Sandbox::new()
-                };
-                let home = world.store().parent().expect("it is in one").to_owned();
-                let place = if makes_store { world.store() } else { home };
-                let set_mode = |mode| {
-                    let mode = std::fs::Permissions::from_mode(mode);
-                    std::fs::set_permissions(&place, mode).expect("ours");
-                };
-                set_mode(0o500);
-                let event = [
-                    "event",
-                    "--agent",
-                    "claude-code",
-                    "--event",
-                    "UserPromptSubmit",
-                ];
-                let run = world.run(&event, payload.to_string().as_bytes());
-                let found = doctor(&world, 1);
-                set_mode(0o700);
-                run.exits(0).ends_silently();
-                let expected = format!(
-                    "✗ store: `{}` cannot be written to, so nothing is recorded: Permission denied",
-                    place.display()
-                );
-                assert!(found.stdout.contains(&expected), "{expected}: {found}");
-            }
-        },
-    );
+fn unwritable_store_is_reported_by_doctor() {
+    as_nobody("doctor::unwritable_store_is_reported_by_doctor", || {
+        let payload = json!({
+            "session_id": "s",
+            "hook_event_name": "UserPromptSubmit",
+            "prompt": "p",
+        });
+        for makes_store in [false, true] {
+            let world = if makes_store {
+                played()
+            } else {
+                Sandbox::new()
+            };
+            let home = world.store().parent().expect("it is in one").to_owned();
+            let place = if makes_store { world.store() } else { home };
+            let set_mode = |mode| {
+                let mode = std::fs::Permissions::from_mode(mode);
+                std::fs::set_permissions(&place, mode).expect("ours");
+            };
+            set_mode(0o500);
+            let event = [
+                "event",
+                "--agent",
+                "claude-code",
+                "--event",
+                "UserPromptSubmit",
+            ];
+            let run = world.run(&event, payload.to_string().as_bytes());
+            let found = doctor(&world, 1);
+            set_mode(0o700);
+            run.exits(0).ends_silently();
+            let expected = format!(
+                "✗ store: `{}` cannot be written to, so nothing is recorded: Permission denied",
+                place.display()
+            );
+            assert!(found.stdout.contains(&expected), "{expected}: {found}");
+        }
+    });
 }
 
+/// A damaged session store gives way to one with every row that can be read.
+///
 /// Invariant `work/rows-damaged`: A damaged session store is set aside, and its readable rows
 /// are kept.
 #[test]
-fn a_damaged_session_store_gives_way_to_one_with_every_row_that_can_be_read() {
+fn damaged_session_store_keeps_readable_rows() {
     let world = played();
     let database = world.store().join("sessions.db");
     execute(
@@ -221,8 +224,9 @@ fn set_aside(world: &Sandbox) -> PathBuf {
     aside
 }
 
+/// A repair waits for a forget so that no row comes back.
 #[test]
-fn a_repair_waits_for_a_forget_so_that_no_row_comes_back() {
+fn repair_waits_for_a_forget() {
     let world = played();
     set_aside(&world);
     let lock = std::fs::File::create(world.store().join("gc")).expect("ours");
@@ -252,8 +256,9 @@ fn a_repair_waits_for_a_forget_so_that_no_row_comes_back() {
     );
 }
 
+/// What was set aside by itself is taken up where nothing was recorded since.
 #[test]
-fn what_was_set_aside_by_itself_is_taken_up_where_nothing_was_recorded_since() {
+fn set_aside_store_is_taken_up_if_alone() {
     let world = played();
     let aside = set_aside(&world);
     let run = world.run(&["doctor", "--repair"], b"").exits(0);
@@ -266,8 +271,9 @@ fn what_was_set_aside_by_itself_is_taken_up_where_nothing_was_recorded_since() {
     );
 }
 
+/// What a killed repair left is named and the next one removes it.
 #[test]
-fn what_a_killed_repair_left_is_named_and_the_next_one_removes_it() {
+fn killed_repairs_leftovers_are_removed_next() {
     let world = played();
     let left = ["sessions.db.repaired", "sessions.db.repaired-journal"];
     for name in left {
@@ -299,8 +305,9 @@ fn what_a_killed_repair_left_is_named_and_the_next_one_removes_it() {
     assert!(log.stdout.contains("confidential-prompt"), "{log}");
 }
 
+/// A repair that is at work is not called a killed one.
 #[test]
-fn a_repair_that_is_at_work_is_not_called_a_killed_one() {
+fn running_repair_is_not_called_killed() {
     let world = played();
     let unfinished = world.store().join("sessions.db.repaired");
     std::fs::write(&unfinished, "").expect("ours");
@@ -311,8 +318,9 @@ fn a_repair_that_is_at_work_is_not_called_a_killed_one() {
     assert!(unfinished.exists(), "and stays");
 }
 
+/// A report for others holds no content no prompt and no path.
 #[test]
-fn a_report_for_others_holds_no_content_no_prompt_and_no_path() {
+fn bug_report_holds_nothing_private() {
     let world = played();
     world.configure("exclude = [\"hidden-pattern\"]\ncolour-of-secrets = 1\nkeep = 5\n");
     world.event(json!({"event": "step_start", "session_id": "private-session", "cwd": "/nowhere/secret-place"}));
@@ -359,9 +367,11 @@ fn a_report_for_others_holds_no_content_no_prompt_and_no_path() {
     );
 }
 
+/// A repair makes missing tables views and indexes anew and removes foreign triggers.
+///
 /// Invariant `work/rows-damaged`.
 #[test]
-fn a_repair_makes_missing_tables_views_and_indexes_anew_and_removes_foreign_triggers() {
+fn repair_makes_missing_tables_and_drops_foreign_triggers() {
     let world = played();
     let database = world.store().join("sessions.db");
     let index = "SELECT name FROM sqlite_schema WHERE type = 'index' AND sql IS NOT NULL LIMIT 1";
@@ -421,8 +431,9 @@ fn a_trigger_that_somebody_planted_never_runs() {
     assert_eq!(texts(&database, steps), ["2"], "of both messages");
 }
 
+/// A repair moves a directory aside that keeps everybody from work.
 #[test]
-fn a_repair_moves_a_directory_aside_that_keeps_everybody_from_work() {
+fn repair_moves_an_obstructing_directory_aside() {
     let world = Sandbox::new();
     world.write("a", "1\n");
     world.play("m", "prompt", |world| world.write("a", "2\n"));
@@ -452,8 +463,9 @@ fn a_repair_moves_a_directory_aside_that_keeps_everybody_from_work() {
     );
 }
 
+/// A damaged repository of the store is named and mended.
 #[test]
-fn a_damaged_repository_of_the_store_is_named_and_mended() {
+fn damaged_repository_of_the_store_is_mended() {
     for (name, damage) in [("HEAD", "ref: refs/heads/other\n"), ("config", "[core]\n")] {
         let world = Sandbox::new();
         world.play("m1", "first", |world| world.write("file", "1\n"));

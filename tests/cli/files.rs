@@ -15,8 +15,9 @@ fn world() -> Sandbox {
     world
 }
 
+/// A file is printed as it was at any id.
 #[test]
-fn a_file_is_printed_as_it_was_at_any_id() {
+fn file_is_printed_as_at_any_id() {
     let world = world();
     world.run(&["label", "m1", "at 12:00"], b"").exits(0);
     let operation = || {
@@ -45,8 +46,9 @@ fn a_file_is_printed_as_it_was_at_any_id() {
     assert_eq!(run.stdout, "1\n", "before an operation");
 }
 
+/// Bytes go through a pipe as they are and into a document.
 #[test]
-fn bytes_go_through_a_pipe_as_they_are_and_into_a_document() {
+fn bytes_pass_a_pipe_and_a_document() {
     let world = Sandbox::new();
     world.play("m1", "x", |world| world.write("b", b"\x1b[2J\xff\0"));
     world.play("m2", "y", |_| ());
@@ -88,8 +90,9 @@ fn what_cat_cannot_print_is_said() {
     }
 }
 
+/// A file that is gone is listed with who took it and put back.
 #[test]
-fn a_file_that_is_gone_is_listed_with_who_took_it_and_put_back() {
+fn missing_file_is_listed_with_its_remover() {
     let world = world();
     let list = world.run(&["recover", "--deleted"], b"").exits(0);
     assert!(list.stdout.contains("notes.md"), "{list}");
@@ -114,8 +117,9 @@ fn a_file_that_is_gone_is_listed_with_who_took_it_and_put_back() {
     world.run(&["recover", "never"], b"").exits(4);
 }
 
+/// A file that was renamed is listed with what it became.
 #[test]
-fn a_file_that_was_renamed_is_listed_with_what_it_became() {
+fn renamed_file_is_listed_with_its_new_name() {
     let world = Sandbox::new();
     world.write("old", "1\n2\n3\n4\n5\n");
     world.write("gone", "another\n");
@@ -137,8 +141,9 @@ fn a_file_that_was_renamed_is_listed_with_what_it_became() {
     assert_eq!(world.read("old"), b"1\n2\n3\n4\n5\n", "all the same");
 }
 
+/// A directory that is gone comes back in one operation.
 #[test]
-fn a_directory_that_is_gone_comes_back_in_one_operation() {
+fn missing_directory_comes_back_in_one_operation() {
     let world = Sandbox::new();
     for name in ["d/one", "d/deep/two"] {
         world.write(name, name);
@@ -157,8 +162,9 @@ fn a_directory_that_is_gone_comes_back_in_one_operation() {
     assert_eq!(world.read("d/deep/two"), b"d/deep/two", "and by another");
 }
 
+/// What went since the last snapshot and what a revert took comes back too.
 #[test]
-fn what_went_since_the_last_snapshot_and_what_a_revert_took_comes_back_too() {
+fn unsnapshotted_and_reverted_files_come_back() {
     let world = Sandbox::new();
     world.play("m1", "make it", |world| {
         world.write("kept", "1\n");
@@ -198,8 +204,9 @@ fn several_files_of_a_name_are_a_choice() {
     );
 }
 
+/// A colon in a label is told from the one behind it by the file that is there.
 #[test]
-fn a_colon_in_a_label_is_told_from_the_one_behind_it_by_the_file_that_is_there() {
+fn colon_in_a_label_is_told_apart() {
     let world = Sandbox::new();
     for (name, content) in [("x", "first\n"), ("b:only", "with a colon\n")] {
         world.write(name, content);
@@ -240,8 +247,9 @@ fn a_colon_in_a_label_is_told_from_the_one_behind_it_by_the_file_that_is_there()
     assert_eq!(candidates, Some(2), "{document}");
 }
 
+/// Every list of files and labels ends with their number.
 #[test]
-fn every_list_of_files_and_labels_ends_with_their_number() {
+fn every_list_ends_with_a_number() {
     let world = world();
     let list = world.run(&["recover"], b"").exits(0);
     assert!(list.stdout.ends_with("\n2 files\n"), "{list}");

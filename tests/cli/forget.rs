@@ -52,8 +52,9 @@ fn what_to_forget_is_said_once() {
         .exits(1);
 }
 
+/// A name that a pattern cannot begin with is forgotten as the hint says.
 #[test]
-fn a_name_that_a_pattern_cannot_begin_with_is_forgotten_as_the_hint_says() {
+fn odd_name_is_forgotten_as_the_hint_says() {
     for name in ["#notes", "!now"] {
         let world = world();
         world.play("m3", "more", |world| world.write(name, "text\n"));
@@ -72,8 +73,9 @@ fn a_name_that_a_pattern_cannot_begin_with_is_forgotten_as_the_hint_says() {
     }
 }
 
+/// Forget is refused while an agent is at work.
 #[test]
-fn forget_is_refused_while_an_agent_is_at_work() {
+fn forget_is_refused_during_an_agents_work() {
     let world = world();
     let session = ["--session", "s"];
     world.run(
@@ -97,8 +99,9 @@ fn forget_is_refused_while_an_agent_is_at_work() {
     assert!(world.store().exists(), "all is there");
 }
 
+/// A message and a workspace are forgotten by what names them.
 #[test]
-fn a_message_and_a_workspace_are_forgotten_by_what_names_them() {
+fn message_and_workspace_are_forgotten_by_name() {
     let world = world();
     let report = world.json(&["forget", "--message", "m2", "--yes"]);
     assert_eq!(report["workspaces"][0]["prompts"], 1);
@@ -113,8 +116,9 @@ fn a_message_and_a_workspace_are_forgotten_by_what_names_them() {
     assert_eq!(world.read("key.pem"), b"a key\n", "files are not touched");
 }
 
+/// What was recorded of a directory that is gone is forgotten by its path.
 #[test]
-fn what_was_recorded_of_a_directory_that_is_gone_is_forgotten_by_its_path() {
+fn missing_directorys_records_are_forgotten_by_path() {
     let world = world();
     let here = world.workspace().display().to_string();
     fs::rename(world.workspace(), world.home().join("kept")).expect("writable");
@@ -132,8 +136,9 @@ fn what_was_recorded_of_a_directory_that_is_gone_is_forgotten_by_its_path() {
     elsewhere(&["forget", "--workspace", &here, "--yes"]).exits(1);
 }
 
+/// A purge removes the store and nothing that is not its own.
 #[test]
-fn a_purge_removes_the_store_and_nothing_that_is_not_its_own() {
+fn purge_removes_only_the_store() {
     let world = world();
     world.run(&["install", "claude-code"], b"").exits(0);
     world.run(&["uninstall", "--purge"], b"").exits(2);
@@ -150,8 +155,9 @@ fn a_purge_removes_the_store_and_nothing_that_is_not_its_own() {
     world.run(&["uninstall", "--purge", "--yes"], b"").exits(0);
 }
 
+/// A purge takes the hook out of the settings of every project.
 #[test]
-fn a_purge_takes_the_hook_out_of_the_settings_of_every_project() {
+fn purge_takes_the_hook_from_every_project() {
     let world = world();
     let install = |directory: &std::path::Path, agent: &str| {
         let mut command = world.command(&["install", agent, "--project"]);
@@ -226,8 +232,9 @@ fn files_with(directory: &std::path::Path, bytes: &[u8]) -> Vec<std::path::PathB
     found
 }
 
+/// What repairs and damage left is named before it goes and goes with all.
 #[test]
-fn what_repairs_and_damage_left_is_named_before_it_goes_and_goes_with_all() {
+fn purge_names_leftovers_before_they_go() {
     let world = world();
     leave(&world);
     let plan = world.run(&["forget", "--all", "--dry-run"], b"").exits(0);

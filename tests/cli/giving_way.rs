@@ -161,12 +161,14 @@ fn is_whole(world: &Sandbox) {
     assert_eq!(status["diagnostics"], 0, "no hook failed: {status}");
 }
 
+/// What stands still in the middle of gc or forget keeps nobody from work.
+///
 /// Invariant `agent/upkeep-waits`: Upkeep keeps nobody waiting: what takes long is done without
 /// the workspace's lock, `gc` in the background stops after the object at hand, packs that
 /// hooks write are joined in a pause, deltas are made once a day, and a reader of the session
 /// store keeps nobody from writing while `forget` empties its log.
 #[test]
-fn what_stands_still_in_the_middle_of_gc_or_forget_keeps_nobody_from_work() {
+fn standing_gc_or_forget_blocks_no_work() {
     if !has_strace() {
         return;
     }
@@ -194,9 +196,11 @@ fn what_stands_still_in_the_middle_of_gc_or_forget_keeps_nobody_from_work() {
     }
 }
 
+/// What gc notes of a long history is written while others work.
+///
 /// Invariant `agent/upkeep-waits`.
 #[test]
-fn what_gc_notes_of_a_long_history_is_written_while_others_work() {
+fn gc_notes_a_long_history_beside_others() {
     if !has_strace() {
         return;
     }
@@ -224,9 +228,12 @@ fn what_gc_notes_of_a_long_history_is_written_while_others_work() {
     }
 }
 
+/// Gc in the background stops at once where somebody has the workspace and the next does it
+/// all.
+///
 /// Invariant `agent/upkeep-waits`.
 #[test]
-fn gc_in_the_background_stops_at_once_where_somebody_has_the_workspace_and_the_next_does_it_all() {
+fn background_gc_stops_for_others() {
     if !has_strace() {
         return;
     }
@@ -304,9 +311,11 @@ fn wait_for(workspace: File) -> std::thread::JoinHandle<File> {
     waiting
 }
 
+/// Gc in the background leaves the rest of many packs to the next where somebody waits.
+///
 /// Invariant `agent/upkeep-waits`.
 #[test]
-fn gc_in_the_background_leaves_the_rest_of_many_packs_to_the_next_where_somebody_waits() {
+fn background_gc_leaves_packs_to_the_next() {
     if !has_strace() {
         return;
     }
@@ -356,8 +365,9 @@ fn gc_in_the_background_leaves_the_rest_of_many_packs_to_the_next_where_somebody
     is_whole(&world);
 }
 
+/// What one process read first does not stay in the refs that another wrote meanwhile.
 #[test]
-fn what_one_process_read_first_does_not_stay_in_the_refs_that_another_wrote_meanwhile() {
+fn early_reader_spoils_no_later_refs() {
     if !has_strace() {
         return;
     }
@@ -391,9 +401,11 @@ fn reads_of_gc(world: &Sandbox) -> usize {
     reads(&std::fs::read_to_string(&trace).expect("the trace"))
 }
 
+/// Packs that hooks write are joined by hooks although no session ends.
+///
 /// Invariant `agent/upkeep-waits`.
 #[test]
-fn packs_that_hooks_write_are_joined_by_hooks_although_no_session_ends() {
+fn hooks_join_packs_without_a_sessions_end() {
     let world = Sandbox::new();
     world.write("a", "0\n");
     let send = |event: &str| {

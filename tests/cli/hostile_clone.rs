@@ -257,11 +257,13 @@ const PLACES: [(&str, &str); 12] = [
     (".git/index", ""),
 ];
 
+/// No pipe or device that a repository names is opened.
+///
 /// A pipe lets its writer go on when it is opened, and opening a device is an act.
 ///
 /// Invariant `private/programs`.
 #[test]
-fn no_pipe_or_device_that_a_repository_names_is_opened() {
+fn repositorys_pipe_or_device_is_not_opened() {
     if !has_strace() {
         return;
     }

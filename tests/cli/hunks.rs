@@ -133,8 +133,9 @@ fn nothing_is_done_where_nothing_is_said() {
     world.run(&["--json", "revert", "last", "-p"], b"").exits(2);
 }
 
+/// Where there is nothing to choose no message is said to be hidden.
 #[test]
-fn where_there_is_nothing_to_choose_no_message_is_said_to_be_hidden() {
+fn without_a_choice_no_message_is_hidden() {
     let world = Sandbox::new();
     world.play("m1", "only ask", |_| ());
     let run = answer(&world, &["revert", "last", "-p"], "").exits(0);
@@ -164,8 +165,9 @@ fn a_hunk_can_be_edited() {
     assert_eq!(world.read("numbers"), expected, "left as it was");
 }
 
+/// At a terminal a message can be chosen first.
 #[test]
-fn at_a_terminal_a_message_can_be_chosen_first() {
+fn message_can_be_chosen_at_a_terminal() {
     let world = world();
     let Some(mut screen) = Screen::open(&world, 60, "ckpt-hook revert -p") else {
         return;

@@ -2,8 +2,9 @@
 
 use testing::binary::Sandbox;
 
+/// An id is shown as short as it is unique and is understood.
 #[test]
-fn an_id_is_shown_as_short_as_it_is_unique_and_is_understood() {
+fn id_is_as_short_as_unique() {
     let world = Sandbox::new();
     for number in 1..=12 {
         world.play(&format!("m{number}"), "prompt", |world| {

@@ -28,8 +28,9 @@ fn files(world: &Sandbox) -> Vec<String> {
     paths.map(|path| path.display().to_string()).collect()
 }
 
+/// A second revert says what it would take and takes what it is told to.
 #[test]
-fn a_second_revert_says_what_it_would_take_and_takes_what_it_is_told_to() {
+fn second_revert_says_what_it_would_take() {
     let world = three_messages();
     inside(&world, &["revert"]);
     assert_eq!(files(&world), ["one", "two"], "the newest is taken back");
@@ -56,8 +57,9 @@ fn a_second_revert_says_what_it_would_take_and_takes_what_it_is_told_to() {
     assert_eq!(files(&world), ["one"], "by the agent's own id");
 }
 
+/// What cannot be done is said and is no failed shell.
 #[test]
-fn what_cannot_be_done_is_said_and_is_no_failed_shell() {
+fn impossible_command_is_no_failed_shell() {
     let world = three_messages();
     world.write("three", "the user's\n");
     let run = inside(&world, &["revert"]);
@@ -75,8 +77,9 @@ fn what_cannot_be_done_is_said_and_is_no_failed_shell() {
     inside(&world, &["status"]);
 }
 
+/// What is forced inside an agent takes no database from a program.
 #[test]
-fn what_is_forced_inside_an_agent_takes_no_database_from_a_program() {
+fn force_inside_an_agent_takes_no_open_database() {
     let world = Sandbox::new();
     world.write("x.db", "mine\0");
     world.play("one", "fill the database", |world| {
@@ -102,8 +105,9 @@ fn what_is_forced_inside_an_agent_takes_no_database_from_a_program() {
     assert_eq!(taken, b"mine\0", "a person may take it");
 }
 
+/// A conversation without messages names the session that could be meant.
 #[test]
-fn a_conversation_without_messages_names_the_session_that_could_be_meant() {
+fn conversation_without_messages_names_other_sessions() {
     let world = three_messages();
     let run = world
         .run(&["inside", "revert", "--session", "fresh"], b"")
@@ -118,8 +122,9 @@ fn a_conversation_without_messages_names_the_session_that_could_be_meant() {
     );
 }
 
+/// A command without a session is for the conversation of the agent that runs it.
 #[test]
-fn a_command_without_a_session_is_for_the_conversation_of_the_agent_that_runs_it() {
+fn command_without_session_is_for_its_conversation() {
     let world = Sandbox::new();
     // Programs of their own name, as agents are: what has a shell's is passed over.
     let agents = ["mine", "other"].map(|name| world.path(name));

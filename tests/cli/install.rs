@@ -7,8 +7,9 @@ use expect_test::expect;
 
 use testing::binary::{Sandbox, finish};
 
+/// All installs into the agents that are there and says which are not.
 #[test]
-fn all_installs_into_the_agents_that_are_there_and_says_which_are_not() {
+fn all_installs_into_present_agents() {
     let world = Sandbox::new();
     fs::create_dir_all(world.home().join(".claude")).expect("writable");
     fs::create_dir_all(world.home().join(".qwen")).expect("writable");
@@ -40,8 +41,9 @@ fn all_installs_into_the_agents_that_are_there_and_says_which_are_not() {
     );
 }
 
+/// Where no agent is found all says what to do.
 #[test]
-fn where_no_agent_is_found_all_says_what_to_do() {
+fn all_without_agents_says_what_to_do() {
     let world = Sandbox::new();
     let run = world.run(&["install", "--all"], b"").exits(0);
     assert!(
@@ -62,8 +64,9 @@ fn where_no_agent_is_found_all_says_what_to_do() {
     );
 }
 
+/// Settings that cannot be edited do not keep the other agents from theirs.
 #[test]
-fn settings_that_cannot_be_edited_do_not_keep_the_other_agents_from_theirs() {
+fn uneditable_settings_stop_no_other_agent() {
     let world = Sandbox::new();
     fs::create_dir_all(world.home().join(".claude")).expect("writable");
     fs::write(world.home().join(".claude/settings.json"), "{ broken").expect("writable");
@@ -90,8 +93,9 @@ fn settings_that_cannot_be_edited_do_not_keep_the_other_agents_from_theirs() {
     );
 }
 
+/// A program of another name is refused for its hooks would not be found again.
 #[test]
-fn a_program_of_another_name_is_refused_for_its_hooks_would_not_be_found_again() {
+fn program_of_another_name_is_refused() {
     let world = Sandbox::new();
     let program = world.path("ckpt-hook-linux");
     testing::executable::copy(testing::binary::binary().as_ref(), &program);
@@ -110,8 +114,9 @@ fn a_program_of_another_name_is_refused_for_its_hooks_would_not_be_found_again()
     assert!(!world.home().join(".claude").exists(), "nothing was done");
 }
 
+/// Uninstall of all says where else the hook is.
 #[test]
-fn uninstall_of_all_says_where_else_the_hook_is() {
+fn uninstall_of_all_names_other_places() {
     let world = Sandbox::new();
     world
         .run(&["install", "claude-code", "--project"], b"")
@@ -196,8 +201,9 @@ fn the_list_shows_every_agent_in_one_table() {
     .assert_eq(&world.run(&["install", "--list"], b"").exits(0).stdout);
 }
 
+/// Doctor says what is missing and doubled and what to do.
 #[test]
-fn doctor_says_what_is_missing_and_doubled_and_what_to_do() {
+fn doctor_names_missing_and_doubled_hooks() {
     let world = Sandbox::new();
     fs::create_dir_all(world.home().join(".gemini")).expect("writable");
     world.run(&["install", "claude-code"], b"").exits(0);
@@ -226,8 +232,9 @@ fn doctor_says_what_is_missing_and_doubled_and_what_to_do() {
     );
 }
 
+/// Doctor tells each way in which a hook is not called as it should be and what to do.
 #[test]
-fn doctor_tells_each_way_in_which_a_hook_is_not_called_as_it_should_be_and_what_to_do() {
+fn doctor_names_each_broken_hook() {
     let world = Sandbox::new();
     std::fs::create_dir_all(world.workspace().join(".git")).expect("writable");
     let settings = world.home().join(".claude/settings.json");
@@ -336,8 +343,9 @@ fn with_program(world: &Sandbox, name: &str, says: &str) -> String {
     format!("{}:/usr/bin:/bin", folder.display())
 }
 
+/// A version that records nothing is named when it is installed and by doctor and in the list.
 #[test]
-fn a_version_that_records_nothing_is_named_when_it_is_installed_and_by_doctor_and_in_the_list() {
+fn version_that_records_nothing_is_named_everywhere() {
     let world = Sandbox::new();
     for (agent, program, says, told) in [
         (
@@ -367,9 +375,11 @@ fn a_version_that_records_nothing_is_named_when_it_is_installed_and_by_doctor_an
     }
 }
 
+/// The versions of all agents are asked for at once.
+///
 /// Each of two programs says its version only while the other one is being asked: one after the other, the first would say nothing.
 #[test]
-fn the_versions_of_all_agents_are_asked_for_at_once() {
+fn agents_versions_are_asked_at_once() {
     let world = Sandbox::new();
     let folder = world.path("asked");
     let asked = |name: &str| folder.join(name).display().to_string();
@@ -395,8 +405,9 @@ fn the_versions_of_all_agents_are_asked_for_at_once() {
     }
 }
 
+/// A quiet install says nothing unless something is wrong.
 #[test]
-fn a_quiet_install_says_nothing_unless_something_is_wrong() {
+fn quiet_install_speaks_only_of_trouble() {
     let world = Sandbox::new();
     for command in ["install", "uninstall"] {
         for arguments in [
@@ -414,8 +425,9 @@ fn a_quiet_install_says_nothing_unless_something_is_wrong() {
     assert!(run.stdout.contains("claude-code: failed"), "{run}");
 }
 
+/// Uninstall leaves an empty table and an empty folder that were there.
 #[test]
-fn uninstall_leaves_an_empty_table_and_an_empty_folder_that_were_there() {
+fn uninstall_leaves_earlier_empty_tables() {
     let world = Sandbox::new();
     fs::create_dir_all(world.home().join(".claude")).expect("writable");
     fs::create_dir_all(world.home().join(".gemini")).expect("writable");
@@ -431,8 +443,9 @@ fn uninstall_leaves_an_empty_table_and_an_empty_folder_that_were_there() {
     assert_eq!(left.count(), 0, "as empty as it was");
 }
 
+/// In the home directory one settings file is one installation.
 #[test]
-fn in_the_home_directory_one_settings_file_is_one_installation() {
+fn home_directory_has_one_installation() {
     let world = Sandbox::new();
     world.run(&["install", "--all", "--dry-run"], b"").exits(0);
     for agent in ["claude-code", "gemini-cli"] {
@@ -452,8 +465,9 @@ fn in_the_home_directory_one_settings_file_is_one_installation() {
     }
 }
 
+/// What install keeps in the store is no reason not to begin one.
 #[test]
-fn what_install_keeps_in_the_store_is_no_reason_not_to_begin_one() {
+fn installs_notes_do_not_make_a_store() {
     let world = Sandbox::new();
     world.run(&["install", "claude-code"], b"").exits(0);
     fs::write(world.store().join(".ckpt-hook-x1"), "killed").expect("writable");

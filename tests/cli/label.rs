@@ -92,8 +92,9 @@ fn a_label_stands_where_its_message_is_shown() {
     );
 }
 
+/// Operations are listed by the state of their message.
 #[test]
-fn operations_are_listed_by_the_state_of_their_message() {
+fn operations_are_listed_by_message_state() {
     let world = world();
     world.run(&["revert", "m2"], b"").exits(0);
     let listed = |state: &str| {
@@ -105,8 +106,9 @@ fn operations_are_listed_by_the_state_of_their_message() {
     assert_eq!((listed("hidden"), listed("live")), (Some(0), Some(1)));
 }
 
+/// What looks like an id is a label of nothing.
 #[test]
-fn what_looks_like_an_id_is_a_label_of_nothing() {
+fn id_like_text_is_no_label() {
     let world = world();
     for text in ["7c1e", "last~1", "current", "12", "", "a\u{1b}[2J"] {
         for arguments in [&["label", "m1", text][..], &["snapshot", "--label", text]] {
@@ -121,8 +123,9 @@ fn what_looks_like_an_id_is_a_label_of_nothing() {
     world.run(&["label", "m1"], b"").exits(2);
 }
 
+/// What has no labels is named by its kind.
 #[test]
-fn what_has_no_labels_is_named_by_its_kind() {
+fn unlabelled_thing_is_named_by_kind() {
     let world = world();
     world.run(&["revert", "m2"], b"").exits(0);
     let document = world.json(&["log", "--operations"]);

@@ -6,9 +6,11 @@ use testing::skip::{has_strace, is_debug_build};
 
 use testing::binary::{Run, Sandbox, finish};
 
+/// A crash leaves a line in the log of a store that is there.
+///
 /// Invariant `agent/silent`.
 #[test]
-fn a_crash_leaves_a_line_in_the_log_of_a_store_that_is_there() {
+fn crash_leaves_a_line_in_the_log() {
     if !is_debug_build() {
         return;
     }
@@ -45,9 +47,11 @@ fn limited(world: &Sandbox, limits: &str, arguments: &[&str], stdin: &[u8]) -> R
     finish(&mut shell, stdin)
 }
 
+/// A small stack ends no command and a hook that it ends leaves a trace.
+///
 /// Invariant `truth/file-size-limit`.
 #[test]
-fn a_small_stack_ends_no_command_and_a_hook_that_it_ends_leaves_a_trace() {
+fn small_stack_ends_no_command() {
     let world = Sandbox::new();
     world.write("a", "0\n");
     world.play("m1", "make it work", |world| world.write("a", "1\n"));
@@ -81,69 +85,69 @@ fn a_small_stack_ends_no_command_and_a_hook_that_it_ends_leaves_a_trace() {
 /// No process and no thread can be made. Shells disagree about the option.
 const ALONE: &str = "{ if (ulimit -u 1) 2>/dev/null; then ulimit -u 1; else ulimit -p 1; fi; }";
 
+/// A turn and its revert need no other process and no thread.
+///
 /// Invariant `agent/silent`.
 #[test]
-fn a_turn_and_its_revert_need_no_other_process_and_no_thread() {
+fn turn_and_revert_need_no_thread() {
     // For root, the limit does not count.
-    as_nobody(
-        "limits::a_turn_and_its_revert_need_no_other_process_and_no_thread",
-        || {
-            let world = Sandbox::new();
-            let shell = format!("{ALONE}; /bin/true; exit");
-            let forked = std::process::Command::new("/bin/sh")
-                .args(["-c", &shell])
-                .output()
-                .expect("it starts");
-            assert!(!forked.status.success(), "the limit counts: {forked:?}");
-            for number in 0..40 {
-                world.write(&format!("d{number}/a"), "0\n");
+    as_nobody("limits::turn_and_revert_need_no_thread", || {
+        let world = Sandbox::new();
+        let shell = format!("{ALONE}; /bin/true; exit");
+        let forked = std::process::Command::new("/bin/sh")
+            .args(["-c", &shell])
+            .output()
+            .expect("it starts");
+        assert!(!forked.status.success(), "the limit counts: {forked:?}");
+        for number in 0..40 {
+            world.write(&format!("d{number}/a"), "0\n");
+        }
+        for number in 1..=2 {
+            let message = format!("m{number}");
+            let send = |event: &str| {
+                let payload = json!({
+                    "event": event, "session_id": "s", "message_id": message, "cwd": world.workspace()
+                });
+                limited(&world, ALONE, &["event"], payload.to_string().as_bytes()).ends_silently();
+            };
+            send("session_start");
+            send("user_message");
+            send("step_start");
+            for file in 0..40 {
+                world.write(&format!("d{file}/a"), format!("{number}\n"));
             }
-            for number in 1..=2 {
-                let message = format!("m{number}");
-                let send = |event: &str| {
-                    let payload = json!({
-                        "event": event, "session_id": "s", "message_id": message, "cwd": world.workspace()
-                    });
-                    limited(&world, ALONE, &["event"], payload.to_string().as_bytes())
-                        .ends_silently();
-                };
-                send("session_start");
-                send("user_message");
-                send("step_start");
-                for file in 0..40 {
-                    world.write(&format!("d{file}/a"), format!("{number}\n"));
-                }
-                send("step_finish");
-                send("turn_end");
-                send("session_end");
-            }
-            let status = world.json(&["status"]);
-            assert_eq!(status["diagnostics"], 0, "nothing went wrong: {status}");
-            assert_eq!(status["unprotected"], json!([]), "{status}");
-            for (command, expected) in [
-                (&["log"][..], "2\n"),
-                (&["revert", "m2"], "1\n"),
-                (&["undo"], "2\n"),
-                (&["gc"], "2\n"),
-                (&["forget", "--message", "m2", "--yes"], "2\n"),
-                (&["doctor", "--all"], "2\n"),
-                (&["revert", "m1"], "0\n"),
-            ] {
-                let run = limited(&world, ALONE, command, b"");
-                assert!(matches!(run.code, Some(0 | 3)), "{command:?}: {run}");
-                let file = String::from_utf8(world.read("d7/a")).expect("text");
-                assert!(
-                    file == expected || run.code == Some(3),
-                    "{command:?}: {run}"
-                );
-            }
-        },
-    );
+            send("step_finish");
+            send("turn_end");
+            send("session_end");
+        }
+        let status = world.json(&["status"]);
+        assert_eq!(status["diagnostics"], 0, "nothing went wrong: {status}");
+        assert_eq!(status["unprotected"], json!([]), "{status}");
+        for (command, expected) in [
+            (&["log"][..], "2\n"),
+            (&["revert", "m2"], "1\n"),
+            (&["undo"], "2\n"),
+            (&["gc"], "2\n"),
+            (&["forget", "--message", "m2", "--yes"], "2\n"),
+            (&["doctor", "--all"], "2\n"),
+            (&["revert", "m1"], "0\n"),
+        ] {
+            let run = limited(&world, ALONE, command, b"");
+            assert!(matches!(run.code, Some(0 | 3)), "{command:?}: {run}");
+            let file = String::from_utf8(world.read("d7/a")).expect("text");
+            assert!(
+                file == expected || run.code == Some(3),
+                "{command:?}: {run}"
+            );
+        }
+    });
 }
 
+/// A hook that another program keeps from the rows ends and says so in the log.
+///
 /// Invariant `agent/silent`.
 #[test]
-fn a_hook_that_another_program_keeps_from_the_rows_ends_and_says_so_in_the_log() {
+fn hook_kept_from_the_rows_logs_it() {
     let world = Sandbox::new();
     world.play("m1", "go on", |world| world.write("a", "1\n"));
     let send = |event: &str| {
@@ -165,9 +169,11 @@ fn a_hook_that_another_program_keeps_from_the_rows_ends_and_says_so_in_the_log()
     world.run(&["doctor", "--all"], b"").exits(0);
 }
 
+/// A hook whose disk syncs slowly ends at the deadline and what it could not store is said.
+///
 /// Invariant `agent/deadline`.
 #[test]
-fn a_hook_whose_disk_syncs_slowly_ends_at_the_deadline_and_what_it_could_not_store_is_said() {
+fn slow_disk_ends_a_hook_at_the_deadline() {
     if !has_strace() {
         return;
     }

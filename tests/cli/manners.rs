@@ -50,9 +50,11 @@ fn no_payload_makes_a_hook_speak_or_fail() {
     }
 }
 
+/// Arguments that make no sense are no reason to block a tool.
+///
 /// Invariant `agent/silent`.
 #[test]
-fn arguments_that_make_no_sense_are_no_reason_to_block_a_tool() {
+fn senseless_arguments_block_no_tool() {
     let world = Sandbox::new();
     for arguments in [
         &["event", "--no-such-option"][..],
@@ -73,8 +75,9 @@ fn arguments_that_make_no_sense_are_no_reason_to_block_a_tool() {
     );
 }
 
+/// An agent that drops our arguments or has others goes on undisturbed.
 #[test]
-fn an_agent_that_drops_our_arguments_or_has_others_goes_on_undisturbed() {
+fn dropped_arguments_disturb_no_agent() {
     let world = Sandbox::new();
     for arguments in [
         &[][..],
@@ -98,8 +101,9 @@ fn an_agent_that_drops_our_arguments_or_has_others_goes_on_undisturbed() {
     );
 }
 
+/// Strict says what is wrong and exits with 1.
 #[test]
-fn strict_says_what_is_wrong_and_exits_with_1() {
+fn strict_says_what_is_wrong() {
     let world = Sandbox::new();
     let run = world.run(&["event", "--strict"], b"{").exits(1);
     assert!(
@@ -151,8 +155,9 @@ fn crashes_of_every_kind_end_silently() {
     }
 }
 
+/// A panic is noted by its place and not by its words.
 #[test]
-fn a_panic_is_noted_by_its_place_and_not_by_its_words() {
+fn panic_is_noted_by_place() {
     if !is_debug_build() {
         return;
     }
@@ -210,8 +215,9 @@ fn a_hook_that_hangs_ends_at_the_deadline() {
     );
 }
 
+/// A writer that never closes is not waited for beyond the deadline.
 #[test]
-fn a_writer_that_never_closes_is_not_waited_for_beyond_the_deadline() {
+fn open_writer_is_waited_for_until_the_deadline() {
     let world = Sandbox::new();
     world.configure("hook_deadline = \"300 ms\"");
     let (reader, writer) = std::io::pipe().expect("a pipe");
@@ -224,8 +230,9 @@ fn a_writer_that_never_closes_is_not_waited_for_beyond_the_deadline() {
     Run::from(output).ends_silently();
 }
 
+/// A stream that is full or closed changes nothing.
 #[test]
-fn a_stream_that_is_full_or_closed_changes_nothing() {
+fn full_or_closed_stream_changes_nothing() {
     let world = Sandbox::new();
     let full = || {
         Stdio::from(
@@ -289,8 +296,9 @@ fn staged(world: &Sandbox, stage: &str) -> Run {
     finish(&mut shell, event.as_bytes())
 }
 
+/// A process that is given too little ends silently.
 #[test]
-fn a_process_that_is_given_too_little_ends_silently() {
+fn starved_process_ends_silently() {
     for limit in [
         "-f 0",
         "-n 5",
@@ -313,8 +321,9 @@ fn a_process_that_is_given_too_little_ends_silently() {
     }
 }
 
+/// A current directory that is gone is no reason to speak.
 #[test]
-fn a_current_directory_that_is_gone_is_no_reason_to_speak() {
+fn missing_current_directory_is_silent() {
     let world = Sandbox::new();
     for payload in ["{\"event\":\"user_message\",\"session_id\":\"s\"}", ""] {
         let stage = "mkdir gone && cd gone && rmdir ../gone";
@@ -334,8 +343,9 @@ fn a_current_directory_that_is_gone_is_no_reason_to_speak() {
     }
 }
 
+/// A data folder that is not absolute is not heeded.
 #[test]
-fn a_data_folder_that_is_not_absolute_is_not_heeded() {
+fn relative_data_folder_is_ignored() {
     let world = Sandbox::new();
     let mut hook = world.command(&["message", "--session", "s", "--strict"]);
     hook.env_remove("CKPT_HOOK_HOME")
@@ -386,8 +396,9 @@ fn a_disabled_hook_makes_no_files() {
     }
 }
 
+/// A store that cannot be made is no reason to speak.
 #[test]
-fn a_store_that_cannot_be_made_is_no_reason_to_speak() {
+fn impossible_store_is_silent() {
     let world = Sandbox::new();
     std::fs::write(world.store(), "a file stands in its place").expect("writable");
     world
@@ -402,8 +413,9 @@ fn a_store_that_cannot_be_made_is_no_reason_to_speak() {
     );
 }
 
+/// A damaged database is set aside and recording goes on.
 #[test]
-fn a_damaged_database_is_set_aside_and_recording_goes_on() {
+fn damaged_database_is_set_aside() {
     let world = Sandbox::new();
     world
         .event(json!({"event": "user_message", "session_id": "s", "message_id": "before"}))
@@ -453,8 +465,9 @@ fn the_log_is_nobody_else_s() {
     );
 }
 
+/// A log that is a link is not written through.
 #[test]
-fn a_log_that_is_a_link_is_not_written_through() {
+fn linked_log_is_not_written_through() {
     let world = Sandbox::new();
     std::fs::create_dir_all(world.store()).expect("writable");
     let target = world.path("target");
@@ -468,8 +481,9 @@ fn a_log_that_is_a_link_is_not_written_through() {
     );
 }
 
+/// Settings that hang or make no sense do not stop a hook.
 #[test]
-fn settings_that_hang_or_make_no_sense_do_not_stop_a_hook() {
+fn hanging_settings_stop_no_hook() {
     let world = Sandbox::new();
     world.configure("this is = = not toml");
     world.run(&["event"], b"{").ends_silently();
@@ -483,8 +497,9 @@ fn settings_that_hang_or_make_no_sense_do_not_stop_a_hook() {
     world.run(&["event"], b"{").ends_silently();
 }
 
+/// A first snapshot that is late goes on without the hook.
 #[test]
-fn a_first_snapshot_that_is_late_goes_on_without_the_hook() {
+fn late_first_snapshot_goes_on_alone() {
     let world = Sandbox::new();
     world.write("file", "x");
     // Half a second is kept for the rows: nothing is left for the snapshot.
@@ -500,8 +515,9 @@ fn a_first_snapshot_that_is_late_goes_on_without_the_hook() {
     panic!("the snapshot in the background was never done");
 }
 
+/// Status says that the first snapshot goes on until it is done.
 #[test]
-fn status_says_that_the_first_snapshot_goes_on_until_it_is_done() {
+fn status_reports_a_running_first_snapshot() {
     // A process that takes a snapshot holds the lock of the workspace's folder: the test takes it before the one in the background does.
     let (world, lock) = (0..50)
         .find_map(|_| late_and_locked())

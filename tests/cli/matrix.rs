@@ -154,8 +154,9 @@ fn check_on_a_terminal(
     );
 }
 
+/// Nothing is wrapped and nothing acts on a terminal.
 #[test]
-fn nothing_is_wrapped_and_nothing_acts_on_a_terminal() {
+fn nothing_wraps_or_acts_on_a_terminal() {
     let world = world();
     let forms = [LOOKING, FITTING, WHOLE, HELP].concat();
     for columns in [40, 80, 200] {
@@ -167,16 +168,18 @@ fn nothing_is_wrapped_and_nothing_acts_on_a_terminal() {
     }
 }
 
+/// What is done is told without a row that is wrapped or acts on a terminal.
 #[test]
-fn what_is_done_is_told_without_a_row_that_is_wrapped_or_acts_on_a_terminal() {
+fn operations_wrap_no_row() {
     for (columns, variables) in [(40, ""), (80, "TERM=dumb"), (200, "LC_ALL=C")] {
         let has_colours = variables != "TERM=dumb";
         check_on_a_terminal(&world(), CHANGING, columns, variables, has_colours);
     }
 }
 
+/// Nothing acts on a pipe and nothing is cut.
 #[test]
-fn nothing_acts_on_a_pipe_and_nothing_is_cut() {
+fn pipe_output_is_plain_and_whole() {
     let world = world();
     for Shown { form, bytes, .. } in on_a_pipe(&world, LOOKING, "") {
         let text = String::from_utf8_lossy(&bytes);

@@ -25,8 +25,9 @@ fn messages(world: &Sandbox) -> Vec<(Value, Value)> {
         .collect()
 }
 
+/// Each message at a terminal of Cline is one though all have the id of one task.
 #[test]
-fn each_message_at_a_terminal_of_cline_is_one_though_all_have_the_id_of_one_task() {
+fn clines_messages_are_told_apart() {
     let world = Sandbox::new();
     let cline = |event: &str, iteration: u64, call: &str| {
         tell(
@@ -58,8 +59,9 @@ fn each_message_at_a_terminal_of_cline_is_one_though_all_have_the_id_of_one_task
     assert_eq!(left.len(), 2, "the last one alone went back: {left:?}");
 }
 
+/// What a running tool of opencode writes after a new message is the old messages.
 #[test]
-fn what_a_running_tool_of_opencode_writes_after_a_new_message_is_the_old_messages() {
+fn opencodes_running_tool_writes_for_the_old_message() {
     for agent in ["opencode", "kilo"] {
         let world = Sandbox::new();
         let tell = |event: &str, payload: Value| tell(&world, agent, event, payload);
@@ -95,8 +97,9 @@ fn what_a_running_tool_of_opencode_writes_after_a_new_message_is_the_old_message
     }
 }
 
+/// A sub-agent of Codex that is a session like any other sends no messages.
 #[test]
-fn a_sub_agent_of_codex_that_is_a_session_like_any_other_sends_no_messages() {
+fn codexs_sub_agent_sends_no_messages() {
     let world = Sandbox::new();
     let transcript = world.path("child.jsonl");
     let head = json!({"type": "session_meta", "payload": {"id": "child", "source":
@@ -128,8 +131,9 @@ fn a_sub_agent_of_codex_that_is_a_session_like_any_other_sends_no_messages() {
     );
 }
 
+/// A session of Copilot is busy while its first tool runs and that tool's work goes back.
 #[test]
-fn a_session_of_copilot_is_busy_while_its_first_tool_runs_and_that_tools_work_goes_back() {
+fn copilots_first_tool_keeps_the_session_busy() {
     let world = Sandbox::new();
     let copilot = |event: &str, more: Value| {
         let mut payload = more;

@@ -52,9 +52,11 @@ fn a_store_of_an_older_version_is_migrated_with_every_row() {
     assert_eq!(damage(&copy), [] as [&str; 0], "it is whole");
 }
 
+/// Processes that meet an old store at once migrate it once.
+///
 /// Invariant `work/migration`.
 #[test]
-fn processes_that_meet_an_old_store_at_once_migrate_it_once() {
+fn processes_migrate_an_old_store_once() {
     if !is_debug_build() {
         return;
     }
@@ -173,9 +175,11 @@ fn rows_of(database: &Path) -> Vec<String> {
     tables.iter().flat_map(|table| count(table)).collect()
 }
 
+/// Hooks of an older binary go on in silence while a newer one migrates the store.
+///
 /// Invariant `truth/older-binary`.
 #[test]
-fn hooks_of_an_older_binary_go_on_in_silence_while_a_newer_one_migrates_the_store() {
+fn older_hooks_are_silent_beside_a_migration() {
     if !is_debug_build() {
         return;
     }
@@ -215,9 +219,11 @@ fn hooks_of_an_older_binary_go_on_in_silence_while_a_newer_one_migrates_the_stor
     );
 }
 
+/// The older of two binaries refuses what the newer one migrated and changes nothing.
+///
 /// Invariant `truth/older-binary`.
 #[test]
-fn the_older_of_two_binaries_refuses_what_the_newer_one_migrated_and_changes_nothing() {
+fn older_binary_changes_nothing_after_a_migration() {
     if !is_debug_build() {
         return;
     }
@@ -263,8 +269,9 @@ fn the_older_of_two_binaries_refuses_what_the_newer_one_migrated_and_changes_not
     assert_eq!(world.read("a"), b"1\n", "and forward");
 }
 
+/// An older binary refuses a newer store politely and changes nothing.
 #[test]
-fn an_older_binary_refuses_a_newer_store_politely_and_changes_nothing() {
+fn older_binary_refuses_a_newer_store() {
     let world = Sandbox::new();
     world
         .event(json!({"event": "user_message", "session_id": "s", "message_id": "m"}))

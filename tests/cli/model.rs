@@ -100,9 +100,11 @@ fn what_only_keep_ignored_captured_has_no_contents() {
     }
 }
 
+/// What git tracks has contents unless a setting hides it.
+///
 /// Invariant `private/withheld`.
 #[test]
-fn what_git_tracks_has_contents_unless_a_setting_hides_it() {
+fn tracked_file_has_contents_unless_hidden() {
     let world = world(".env");
     world.run_git(&["add", "--force", ".env"]);
     let ask = || {
@@ -136,9 +138,11 @@ fn a_renamed_file_is_withheld_under_both_names() {
     assert!(!answers[0].to_string().contains(SECRET), "{:#}", answers[0]);
 }
 
+/// A name that is a sentence is not spelled out.
+///
 /// Invariant `private/names`.
 #[test]
-fn a_name_that_is_a_sentence_is_not_spelled_out() {
+fn sentence_for_a_name_is_not_spelled_out() {
     let world = Sandbox::new();
     world.write(EVIL, "1\n");
     world.play("m1", "change it", |world| world.write(EVIL, "2\n"));

@@ -13,8 +13,9 @@ fn file<'a>(report: &'a Value, path: &str) -> &'a Value {
         .unwrap_or_else(|| panic!("{path} is in {report:#}"))
 }
 
+/// A plan with contents has both sides and the lines that differ.
 #[test]
-fn a_plan_with_contents_has_both_sides_and_the_lines_that_differ() {
+fn plan_with_contents_has_both_sides() {
     let world = Sandbox::new();
     world.write("text", "one\ntwo\nthree\n");
     world.write("bytes", b"\xff\x00");
@@ -66,8 +67,9 @@ fn a_plan_with_contents_has_both_sides_and_the_lines_that_differ() {
     assert_eq!(without["plan"], plan["plan"], "it is the same plan");
 }
 
+/// A plan with contents has what a merge makes.
 #[test]
-fn a_plan_with_contents_has_what_a_merge_makes() {
+fn plan_with_contents_has_the_merge() {
     let world = Sandbox::new();
     world.write("text", "1\n2\n3\n4\n5\n6\n7\n8\n");
     world.play("m1", "change it", |world| {
@@ -83,8 +85,9 @@ fn a_plan_with_contents_has_what_a_merge_makes() {
     );
 }
 
+/// What stays says why and because of whom for programs.
 #[test]
-fn what_stays_says_why_and_because_of_whom_for_programs() {
+fn kept_file_has_its_reason_for_programs() {
     let world = Sandbox::new();
     world.write("text", "before\n");
     world.play("m1", "change it", |world| world.write("text", "agent\n"));
@@ -109,8 +112,9 @@ fn what_stays_says_why_and_because_of_whom_for_programs() {
     );
 }
 
+/// Another agent that changed a file since is named by its ids.
 #[test]
-fn another_agent_that_changed_a_file_since_is_named_by_its_ids() {
+fn another_agents_change_has_its_ids() {
     let world = Sandbox::new();
     world.write("text", "before\n");
     world.play("m1", "change it", |world| world.write("text", "one\n"));
@@ -143,8 +147,9 @@ fn another_agent_that_changed_a_file_since_is_named_by_its_ids() {
     assert!(by["step"].is_string() && by["agent"].is_string(), "{by:#}");
 }
 
+/// An exact id is no prefix no label and no position.
 #[test]
-fn an_exact_id_is_no_prefix_no_label_and_no_position() {
+fn exact_id_is_nothing_else() {
     let world = Sandbox::new();
     world.play("m1", "write it", |world| world.write("made", "1\n"));
     let id = world.json(&["log"])["messages"][0]["id"]
@@ -170,8 +175,9 @@ fn an_exact_id_is_no_prefix_no_label_and_no_position() {
     }
 }
 
+/// Every command that takes an id takes it in full if asked to.
 #[test]
-fn every_command_that_takes_an_id_takes_it_in_full_if_asked_to() {
+fn every_command_takes_an_exact_id() {
     let world = Sandbox::new();
     world.write("made", "0\n");
     world.play("m1", "write it", |world| world.write("made", "1\n"));
@@ -203,8 +209,9 @@ fn every_command_that_takes_an_id_takes_it_in_full_if_asked_to() {
     }
 }
 
+/// JSON lines tell of progress and end with the document.
 #[test]
-fn json_lines_tell_of_progress_and_end_with_the_document() {
+fn json_lines_end_with_the_document() {
     let world = Sandbox::new();
     world.play("m1", "write them", |world| {
         for number in 0..300 {
@@ -285,8 +292,9 @@ fn a_recovery_is_planned_and_applied_as_planned() {
     assert_eq!(world.read("folder/b"), b"1\n", "{done:#}");
 }
 
+/// A seq is one of messages and lists of anything else say so.
 #[test]
-fn a_seq_is_one_of_messages_and_lists_of_anything_else_say_so() {
+fn seq_is_for_messages_only() {
     let world = Sandbox::new();
     world.play("m1", "make it", |world| world.write("made", "1\n"));
     world.run(&["revert", "m1"], b"").exits(0);

@@ -20,9 +20,11 @@ fn run_into_a_full_disk(world: &Sandbox, arguments: &[&str]) -> Run {
     Run::from(output)
 }
 
+/// A revert of which the report cannot be written is not one that changed nothing.
+///
 /// Invariant `truth/error-after-changes`.
 #[test]
-fn a_revert_of_which_the_report_cannot_be_written_is_not_one_that_changed_nothing() {
+fn failed_report_is_no_unchanged_revert() {
     for json in [&[][..], &["--json"]] {
         let world = Sandbox::new();
         world.write("a", "1\n");
@@ -40,9 +42,11 @@ fn a_revert_of_which_the_report_cannot_be_written_is_not_one_that_changed_nothin
     }
 }
 
+/// A command of which the report cannot be written says what it changed.
+///
 /// Invariant `truth/error-after-changes`.
 #[test]
-fn a_command_of_which_the_report_cannot_be_written_says_what_it_changed() {
+fn failed_report_says_what_changed() {
     let commands: [(&[&str], &str); 10] = [
         (&["label", "m", "before lunch"], "the label was added"),
         (
@@ -82,8 +86,9 @@ fn a_command_of_which_the_report_cannot_be_written_says_what_it_changed() {
     }
 }
 
+/// A panic after files went back is no failure that changed nothing.
 #[test]
-fn a_panic_after_files_went_back_is_no_failure_that_changed_nothing() {
+fn late_panic_is_no_unchanged_revert() {
     let world = Sandbox::new();
     world.write("a", "1\n");
     world.play("m", "prompt", |world| world.write("a", "2\n"));

@@ -125,8 +125,9 @@ impl Drop for Page {
     }
 }
 
+/// Its calls are those of the server on standard streams.
 #[test]
-fn its_calls_are_those_of_the_server_on_standard_streams() {
+fn pages_calls_are_the_servers() {
     let world = played();
     let page = Page::start(&world, &[]);
     for (method, params, schema) in [
@@ -158,8 +159,9 @@ fn its_calls_are_those_of_the_server_on_standard_streams() {
     assert_eq!(world.read("changed"), b"2\n");
 }
 
+/// It tells what another process does as it happens.
 #[test]
-fn it_tells_what_another_process_does_as_it_happens() {
+fn page_tells_of_other_processes() {
     let world = played();
     let page = Page::start(&world, &[]);
     let seq = page.call("initialize", &json!({}))["seq"].clone();
@@ -218,8 +220,9 @@ fn nobody_gets_in_without_the_token() {
     assert_eq!(entered.status, 200, "{entered:?}");
 }
 
+/// A name that was made to resolve to this machine is refused.
 #[test]
-fn a_name_that_was_made_to_resolve_to_this_machine_is_refused() {
+fn rebound_name_is_refused() {
     let world = played();
     let page = Page::start(&world, &[]);
     let port = page.host.trim_start_matches("127.0.0.1:").to_owned();
@@ -244,9 +247,11 @@ fn a_name_that_was_made_to_resolve_to_this_machine_is_refused() {
     assert_eq!(page.request("POST /rpc", &twice, "{}").status, 403, "two");
 }
 
+/// The loopback is served under any name and port.
+///
 /// ssh and editors forward a port of another machine to this one, and people call the loopback by its name.
 #[test]
-fn the_loopback_is_served_under_any_name_and_port() {
+fn loopback_is_served_under_any_name() {
     let world = played();
     let page = Page::start(&world, &[]);
     let port = page.host.trim_start_matches("127.0.0.1:").to_owned();
@@ -335,8 +340,9 @@ fn another_page_is_refused_even_with_the_token() {
     }
 }
 
+/// Every answer keeps scripts and frames of others out.
 #[test]
-fn every_answer_keeps_scripts_and_frames_of_others_out() {
+fn every_answer_keeps_foreign_scripts_out() {
     let world = played();
     let page = Page::start(&world, &[]);
     for answer in [
@@ -362,8 +368,9 @@ fn every_answer_keeps_scripts_and_frames_of_others_out() {
     }
 }
 
+/// No path leads to a file of the store or of the workspace or out of it.
 #[test]
-fn no_path_leads_to_a_file_of_the_store_or_of_the_workspace_or_out_of_it() {
+fn no_path_leads_to_a_file() {
     let world = played();
     let secret = world.path("secret");
     std::fs::write(&secret, "hidden words\n").expect("it is writable");
@@ -508,8 +515,9 @@ fn a_request_has_a_limit_in_size() {
     }
 }
 
+/// Who sends slowly or holds connections open holds up nobody.
 #[test]
-fn who_sends_slowly_or_holds_connections_open_holds_up_nobody() {
+fn slow_connections_hold_up_nothing() {
     let world = played();
     let page = Page::start(&world, &[]);
     let mut slow = page.connect();

@@ -18,9 +18,11 @@ pub fn put_back(world: &Sandbox, bytes: &[u8]) {
     fs::set_permissions(&database, fs::Permissions::from_mode(0o600)).expect("ours");
 }
 
+/// Whatever page of the session store is lost every table that is whole is saved or offered.
+///
 /// Invariant `work/rows-damaged`.
 #[test]
-fn whatever_page_of_the_session_store_is_lost_every_table_that_is_whole_is_saved_or_offered() {
+fn lost_page_costs_no_whole_table() {
     let world = played();
     let database = world.store().join("sessions.db");
     testing::rows::execute(&database, "PRAGMA wal_checkpoint(TRUNCATE)");
@@ -71,12 +73,14 @@ fn whatever_page_of_the_session_store_is_lost_every_table_that_is_whole_is_saved
     );
 }
 
+/// An event that meets a damaged page is recorded once by the same call.
+///
 /// It may meet it before a look, in it, or where it writes.
 ///
 /// Invariant `truth/event-once`: An event that meets a damaged page is recorded once, by the
 /// same call, after the session store was replaced.
 #[test]
-fn an_event_that_meets_a_damaged_page_is_recorded_once_by_the_same_call() {
+fn event_at_a_damaged_page_is_recorded_once() {
     let world = played();
     let database = world.store().join("sessions.db");
     testing::rows::execute(&database, "PRAGMA wal_checkpoint(TRUNCATE)");
@@ -118,11 +122,13 @@ const HARMS: [(&str, Harm); 9] = [
     ("the node", |page| page[100..112].fill(0)),
 ];
 
+/// A damaged first page of the session store costs nothing whoever comes first.
+///
 /// Invariant `work/rows-first-page`: A damaged first page of the session store costs no row: a
 /// copy is read with that of a backup or of a new store, if its definitions are then those of
 /// this version.
 #[test]
-fn a_damaged_first_page_of_the_session_store_costs_nothing_whoever_comes_first() {
+fn damaged_first_page_costs_nothing() {
     for (what, harm) in HARMS {
         for (is_hook, has_log) in [(true, true), (true, false), (false, false)] {
             first_page_harmed(what, harm, is_hook, has_log);

@@ -108,8 +108,9 @@ fn printed(world: &Sandbox, arguments: &[&str]) -> Vec<u8> {
     output.stdout
 }
 
+/// Git applies every printed patch forwards and in reverse.
 #[test]
-fn git_applies_every_printed_patch_forwards_and_in_reverse() {
+fn git_applies_every_patch_both_ways() {
     let world = Sandbox::new();
     before(&world);
     let old = files(&world);
@@ -139,9 +140,11 @@ fn git_applies_every_printed_patch_forwards_and_in_reverse() {
     is(&new, "in both directions");
 }
 
+/// A mode that git does not know leaves every other file as it is.
+///
 /// git has no words for permissions of others. It took a file without any for the next one, and made it executable.
 #[test]
-fn a_mode_that_git_does_not_know_leaves_every_other_file_as_it_is() {
+fn unknown_mode_leaves_other_files() {
     use std::os::unix::fs::PermissionsExt;
     let world = Sandbox::new();
     let set_mode = |name: &str, mode| {
@@ -178,8 +181,9 @@ fn a_mode_that_git_does_not_know_leaves_every_other_file_as_it_is() {
     );
 }
 
+/// What a message did is a patch of its own changes.
 #[test]
-fn what_a_message_did_is_a_patch_of_its_own_changes() {
+fn messages_patch_is_its_own_changes() {
     let world = Sandbox::new();
     before(&world);
     let old = files(&world);
@@ -285,8 +289,9 @@ fn a_page_shows_both_sides_and_runs_nothing() {
     );
 }
 
+/// A page has narrow columns of numbers and keeps its hunks apart.
 #[test]
-fn a_page_has_narrow_columns_of_numbers_and_keeps_its_hunks_apart() {
+fn patch_page_has_narrow_number_columns() {
     let world = Sandbox::new();
     world.write("a", "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11\n12\n");
     world.play("m1", "change both ends", |world| {
@@ -310,8 +315,9 @@ fn a_page_has_narrow_columns_of_numbers_and_keeps_its_hunks_apart() {
     assert!(page.contains("modified, 100644 → 100755"), "{page}");
 }
 
+/// A patch of one binary file names both blobs in full.
 #[test]
-fn a_patch_of_one_binary_file_names_both_blobs_in_full() {
+fn binary_patch_names_both_blobs() {
     let world = Sandbox::new();
     world.write("a.bin", noise(100, 1));
     world.play("m1", "change it", |world| {
@@ -334,8 +340,9 @@ fn a_patch_of_one_binary_file_names_both_blobs_in_full() {
     );
 }
 
+/// What is too large for lines is applied as bytes.
 #[test]
-fn what_is_too_large_for_lines_is_applied_as_bytes() {
+fn overlarge_file_is_applied_as_bytes() {
     let world = Sandbox::new();
     let large = "a line of a large file\n".repeat(800_000);
     world.write("large", &large);

@@ -44,8 +44,9 @@ fn send(world: &Sandbox, arguments: &[&str], payload: &str) -> u64 {
         .expect("a number of kilobytes")
 }
 
+/// A huge payload is understood whatever is huge in it and memory does not grow with it.
 #[test]
-fn a_huge_payload_is_understood_whatever_is_huge_in_it_and_memory_does_not_grow_with_it() {
+fn huge_payload_is_understood_in_bounded_memory() {
     let world = Sandbox::new();
     // Without optimisation and on a busy machine the deadline of a hook would decide, which is not asked here.
     world.configure("hook_deadline = \"10 minutes\"\n");

@@ -46,8 +46,9 @@ fn interrupted(agent: &str, asked: bool) -> Sandbox {
     world
 }
 
+/// What is changed at a prompt for permission is kept and named.
 #[test]
-fn what_is_changed_at_a_prompt_for_permission_is_kept_and_named() {
+fn change_at_a_permission_prompt_is_kept() {
     for agent in ["claude-code", "codex"] {
         let world = interrupted(agent, true);
         let run = world.run(&["revert", "--message", "last~1"], b"").exits(3);
@@ -64,8 +65,9 @@ fn what_is_changed_at_a_prompt_for_permission_is_kept_and_named() {
     }
 }
 
+/// What changed at once after a tool that asked nobody is its.
 #[test]
-fn what_changed_at_once_after_a_tool_that_asked_nobody_is_its() {
+fn change_after_an_unprompted_tool_is_its() {
     for agent in ["claude-code", "codex"] {
         let world = interrupted(agent, false);
         let run = world.run(&["revert", "--message", "last~1"], b"").exits(0);
@@ -73,8 +75,9 @@ fn what_changed_at_once_after_a_tool_that_asked_nobody_is_its() {
     }
 }
 
+/// What is changed before Qwen Code announces a tool is not its.
 #[test]
-fn what_is_changed_before_qwen_code_announces_a_tool_is_not_its() {
+fn change_before_qwen_codes_tool_is_not_its() {
     let world = Sandbox::new();
     world.write("menu", "soup\n");
     let tell = |event: &str, extra: Value| {

@@ -34,8 +34,9 @@ fn rows(screen: &Screen) -> Vec<String> {
         .collect()
 }
 
+/// The picker leaves no line behind at any width.
 #[test]
-fn the_picker_leaves_no_line_behind_at_any_width() {
+fn picker_leaves_no_line_at_any_width() {
     let world = world();
     for columns in [40, 80, 200] {
         let Some(mut screen) = picking(&world, columns) else {
@@ -63,8 +64,9 @@ fn the_picker_leaves_no_line_behind_at_any_width() {
     }
 }
 
+/// Ctrl-C in the picker leaves the cursor and no line.
 #[test]
-fn ctrl_c_in_the_picker_leaves_the_cursor_and_no_line() {
+fn ctrl_c_in_the_picker_leaves_no_line() {
     let world = world();
     let Some(mut screen) = picking(&world, 40) else {
         return;
@@ -80,8 +82,9 @@ fn ctrl_c_in_the_picker_leaves_the_cursor_and_no_line() {
     assert_eq!(world.read("a"), b"20\n", "nothing was done");
 }
 
+/// Ctrl-C at the last question leaves the cursor and changes nothing.
 #[test]
-fn ctrl_c_at_the_last_question_leaves_the_cursor_and_changes_nothing() {
+fn ctrl_c_at_the_question_changes_nothing() {
     let world = world();
     let Some(mut screen) = picking(&world, 40) else {
         return;

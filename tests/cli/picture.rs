@@ -188,8 +188,9 @@ fn file(scheme: &Scheme) -> PathBuf {
     docs.join(format!("picture-{}.svg", scheme.name))
 }
 
+/// The picture of the first screen is what the program prints.
 #[test]
-fn the_picture_of_the_first_screen_is_what_the_program_prints() {
+fn picture_shows_what_the_program_prints() {
     let screen = played();
     #[expect(clippy::disallowed_methods, reason = "the one switch of this test")]
     let is_update = std::env::var_os("UPDATE_EXPECT").is_some();

@@ -30,9 +30,11 @@ fn send(server: &mut Child, events: &[Value]) {
     stdin.write_all(lines.as_bytes()).expect("the server reads");
 }
 
+/// Events of a client that leaves without an answer are recorded.
+///
 /// Invariant `truth/events-pipelined`.
 #[test]
-fn events_of_a_client_that_leaves_without_an_answer_are_recorded() {
+fn leaving_clients_events_are_recorded() {
     let world = Sandbox::new();
     let message =
         |number| json!({"event": "user_message", "message_id": number, "prompt": "leave"});
@@ -51,8 +53,9 @@ fn events_of_a_client_that_leaves_without_an_answer_are_recorded() {
     );
 }
 
+/// What a client asked for is done to its end though it was killed meanwhile.
 #[test]
-fn what_a_client_asked_for_is_done_to_its_end_though_it_was_killed_meanwhile() {
+fn killed_clients_request_is_finished() {
     let world = Sandbox::new();
     world.write("changed", "1\n");
     world.play("m1", "change many", |world| {
@@ -82,10 +85,12 @@ fn what_a_client_asked_for_is_done_to_its_end_though_it_was_killed_meanwhile() {
     assert_eq!(operation["outcome"], "restored", "{operation:#}");
 }
 
+/// Events that nobody waits for are recorded in their order.
+///
 /// Invariant `truth/events-pipelined`: Events that a front end sends without waiting for
 /// answers are recorded in their order, also if it goes away.
 #[test]
-fn events_that_nobody_waits_for_are_recorded_in_their_order() {
+fn unawaited_events_keep_their_order() {
     let world = Sandbox::new();
     for number in 0..100 {
         world.write(&format!("file-{number}"), "1\n");
@@ -128,8 +133,9 @@ fn events_that_nobody_waits_for_are_recorded_in_their_order() {
     );
 }
 
+/// The last of several subscriptions counts whichever thread answers it.
 #[test]
-fn the_last_of_several_subscriptions_counts_whichever_thread_answers_it() {
+fn last_subscription_counts() {
     let world = Sandbox::new();
     let mut server = serve(&world);
     let mut lines = String::new();
@@ -153,10 +159,12 @@ fn the_last_of_several_subscriptions_counts_whichever_thread_answers_it() {
     assert_eq!(ids, sent, "none overtook another");
 }
 
+/// A name that is not UTF-8 is taken as documents have it.
+///
 /// A test of its own, because `serve.rs` is full.
 #[cfg(unix)]
 #[test]
-fn a_name_that_is_not_utf_8_is_taken_as_documents_have_it() {
+fn name_beyond_utf_8_is_taken_from_documents() {
     use std::os::unix::ffi::OsStringExt;
 
     let world = Sandbox::new();
@@ -207,8 +215,9 @@ fn empty(database: &Path) {
     assert!(done.is_ok_and(|status| status.success()), "it is ours");
 }
 
+/// A subscriber lets go of a session store that was emptied.
 #[test]
-fn a_subscriber_lets_go_of_a_session_store_that_was_emptied() {
+fn subscriber_lets_go_of_an_emptied_store() {
     let world = Sandbox::new();
     world.play("m1", "make it", |world| world.write("made", "1\n"));
     let mut server = serve(&world);
@@ -236,8 +245,9 @@ fn a_subscriber_lets_go_of_a_session_store_that_was_emptied() {
     server.wait().expect("it ends");
 }
 
+/// A session store that was emptied while it is open is not called locked.
 #[test]
-fn a_session_store_that_was_emptied_while_it_is_open_is_not_called_locked() {
+fn emptied_open_store_is_not_called_locked() {
     let world = Sandbox::new();
     world.play("m1", "make it", |world| world.write("made", "1\n"));
     let database = world.store().join("sessions.db");

@@ -52,10 +52,12 @@ fn exposed(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
+/// A diff tool's sides are for their user alone.
+///
 /// Invariant `private/temporary`: What is written for its user is for nobody else, and is
 /// swept.
 #[test]
-fn a_diff_tools_sides_are_for_their_user_alone() {
+fn diff_tools_sides_are_private() {
     let (world, temporary) = world();
     let seen = world.path("seen");
     // The tool lists the modes of all that it is given.
@@ -95,9 +97,11 @@ fn waiting(world: &Sandbox, temporary: &Path) -> Child {
     child
 }
 
+/// A signal leaves no side of a diff behind.
+///
 /// Invariant `private/temporary`.
 #[test]
-fn a_signal_leaves_no_side_of_a_diff_behind() {
+fn signal_leaves_no_side_of_a_diff() {
     let (world, temporary) = world();
     for signal in [Signal::INT, Signal::TERM, Signal::HUP, Signal::QUIT] {
         let mut child = waiting(&world, &temporary);
@@ -136,9 +140,11 @@ fn what_a_killed_diff_left_is_swept() {
     assert_eq!(left(), 0);
 }
 
+/// No file that is written is open to others.
+///
 /// Invariant `private/temporary`.
 #[test]
-fn no_file_that_is_written_is_open_to_others() {
+fn no_written_file_is_open_to_others() {
     let (world, temporary) = world();
     let pages = world.path("pages");
     fs::create_dir(&pages).expect("writable");
@@ -227,9 +233,11 @@ fn a_page_replaces_a_link_in_a_clone() {
     assert!(run.stdout.contains("<html"), "a stream is a stream: {run}");
 }
 
+/// A folder that others may exchange is not used.
+///
 /// Invariant `private/temporary`.
 #[test]
-fn a_folder_that_others_may_exchange_is_not_used() {
+fn exchangeable_folder_is_not_used() {
     let (world, temporary) = world();
     fs::set_permissions(&temporary, fs::Permissions::from_mode(0o777)).expect("ours");
     let mut command = open_to_all(&world, &temporary, &["diff", "m1", "--tool"]);
@@ -242,8 +250,9 @@ fn a_folder_that_others_may_exchange_is_not_used() {
     assert!(run.stdout.starts_with(&there), "{run}");
 }
 
+/// The folder of the settings is its owners whatever the umask is.
 #[test]
-fn the_folder_of_the_settings_is_its_owners_whatever_the_umask_is() {
+fn settings_folder_is_its_owners() {
     let world = Sandbox::new();
     let program = world.command(&["x"]).get_program().to_owned();
     let mut shell = Command::new("/bin/sh");

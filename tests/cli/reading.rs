@@ -27,8 +27,9 @@ fn printed(world: &Sandbox, line: &str) -> String {
     world.run(&words, b"").exits(0).stdout
 }
 
+/// The names that other programs have for it are understood.
 #[test]
-fn the_names_that_other_programs_have_for_it_are_understood() {
+fn names_of_other_programs_are_understood() {
     let world = two_messages();
     for name in ["history", "ls"] {
         assert_eq!(printed(&world, name), printed(&world, "log"), "{name}");
@@ -40,8 +41,9 @@ fn the_names_that_other_programs_have_for_it_are_understood() {
     }
 }
 
+/// Each entry is a line of JSON where lines are asked for.
 #[test]
-fn each_entry_is_a_line_of_json_where_lines_are_asked_for() {
+fn entry_is_a_line_of_json() {
     let world = two_messages();
     world.run(&["revert", "m2"], b"").exits(0);
     for (list, key) in [
@@ -62,8 +64,9 @@ fn each_entry_is_a_line_of_json_where_lines_are_asked_for() {
     }
 }
 
+/// Messages are filtered by the options of git and by state.
 #[test]
-fn messages_are_filtered_by_the_options_of_git_and_by_state() {
+fn messages_are_filtered_like_gits() {
     let world = two_messages();
     world.run(&["revert", "m2"], b"").exits(0);
     for (options, expected) in [
@@ -87,8 +90,9 @@ fn messages_are_filtered_by_the_options_of_git_and_by_state() {
     }
 }
 
+/// A difference opens in the user's tool with both directories.
 #[test]
-fn a_difference_opens_in_the_users_tool_with_both_directories() {
+fn users_tool_opens_both_directories() {
     let world = two_messages();
     let script = "for side; do echo \"$(basename \"$side\"): $(cd \"$side\" && find . -type f | sort | tr '\\n' ' ')\"; done; echo \"in $1\"";
     let own = world.path("tool");
@@ -118,8 +122,9 @@ fn a_difference_opens_in_the_users_tool_with_both_directories() {
     assert_eq!(run.stdout, "Nothing differs.\n");
 }
 
+/// A patch without context is applied and white space is left out if asked.
 #[test]
-fn a_patch_without_context_is_applied_and_white_space_is_left_out_if_asked() {
+fn patch_without_context_applies() {
     let world = two_messages();
     let patch = printed(&world, "diff m1 m2 -U 0");
     assert!(!patch.contains("\n flour"), "no context: {patch}");
@@ -131,8 +136,9 @@ fn a_patch_without_context_is_applied_and_white_space_is_left_out_if_asked() {
     assert!(!patch.contains("-eggs"), "only indented: {patch}");
 }
 
+/// A patch goes to the pager of git and a list does not.
 #[test]
-fn a_patch_goes_to_the_pager_of_git_and_a_list_does_not() {
+fn patch_goes_to_the_pager_of_git() {
     let world = two_messages();
     world.run_git(&["config", "--global", "core.pager", "sed s/^/GIT:/"]);
     let shown = |line: &str| {
@@ -154,8 +160,9 @@ fn a_patch_goes_to_the_pager_of_git_and_a_list_does_not() {
     assert!(patch.contains("DIFF:diff --git"), "it goes first: {patch}");
 }
 
+/// Delta shows a patch as it shows those of git.
 #[test]
-fn delta_shows_a_patch_as_it_shows_those_of_git() {
+fn delta_shows_our_patches_like_gits() {
     if !has_program("delta") {
         return;
     }
@@ -190,9 +197,11 @@ fn delta_shows_a_patch_as_it_shows_those_of_git() {
     }
 }
 
+/// An empty answer says that the history was damaged and how to get it back.
+///
 /// Invariant `truth/rows-of-others`.
 #[test]
-fn an_empty_answer_says_that_the_history_was_damaged_and_how_to_get_it_back() {
+fn empty_answer_reports_a_damaged_history() {
     let world = two_messages();
     let database = world.store().join("sessions.db");
     fs::write(&database, vec![b'x'; 1 << 14]).expect("it is ours");
@@ -247,8 +256,9 @@ fn a_page_is_written_beside_a_document() {
     }
 }
 
+/// An empty answer says what is installed and what turns recording off.
 #[test]
-fn an_empty_answer_says_what_is_installed_and_what_turns_recording_off() {
+fn empty_answer_says_what_is_installed() {
     let world = Sandbox::new();
     fs::create_dir_all(world.home().join(".claude")).expect("writable");
     let told = |words: &str| {
@@ -298,8 +308,9 @@ fn what_no_pager_can_show_is_printed() {
     }
 }
 
+/// A snapshot names all messages that begin with it.
 #[test]
-fn a_snapshot_names_all_messages_that_begin_with_it() {
+fn snapshot_names_all_its_messages() {
     let world = Sandbox::new();
     for number in 1..=5 {
         let message = json!({"event": "user_message", "session_id": format!("s{number}"), "message_id": format!("m{number}"), "prompt": "look"});
@@ -325,8 +336,9 @@ fn a_snapshot_names_all_messages_that_begin_with_it() {
     assert!(run.stdout.contains(" … 2 more"), "{run}");
 }
 
+/// Show tells of each step by itself where that is asked for.
 #[test]
-fn show_tells_of_each_step_by_itself_where_that_is_asked_for() {
+fn show_tells_of_each_step() {
     let world = Sandbox::new();
     world.write("text", "1\n");
     world.play("m1", "in two steps", |world| world.write("text", "2\n"));

@@ -88,8 +88,9 @@ fn plain(line: &str, world: &Sandbox) -> String {
     plain.join(" ")
 }
 
+/// What the readme shows is what the program prints.
 #[test]
-fn what_the_readme_shows_is_what_the_program_prints() {
+fn readme_shows_what_the_program_prints() {
     let (_, part) = README.split_once("\n## Use it\n").expect("it is there");
     let (part, _) = part.split_once("\n## ").expect("something follows");
     let world = shop();

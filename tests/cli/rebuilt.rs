@@ -87,10 +87,12 @@ fn states(world: &Sandbox) -> Vec<(String, testing::tree::Tree)> {
     states
 }
 
+/// Snapshots are known again where the session store is gone.
+///
 /// Invariant `truth/rows-recovered`: If the session store is gone, its snapshots can be
 /// recovered, and nothing that only it knew is invented.
 #[test]
-fn snapshots_are_known_again_where_the_session_store_is_gone() {
+fn snapshots_are_known_without_their_store() {
     let world = played();
     let before = snapshots(&world);
     assert!(before.len() >= 3, "{before:?}");
@@ -137,9 +139,11 @@ fn snapshots_are_known_again_where_the_session_store_is_gone() {
     assert_eq!(world.read("dir/a"), b"1\n", "history goes on");
 }
 
+/// What gc packed anew is known again as well and what came since.
+///
 /// Invariant `truth/rows-recovered`.
 #[test]
-fn what_gc_packed_anew_is_known_again_as_well_and_what_came_since() {
+fn repacked_and_later_snapshots_are_known_again() {
     let world = played();
     world.run(&["gc"], b"").exits(0);
     world.play("m3", "third-prompt", |world| world.write("dir/b", "3\n"));
@@ -156,9 +160,11 @@ fn what_gc_packed_anew_is_known_again_as_well_and_what_came_since() {
     world.run(&["doctor", "--all"], b"").exits(0);
 }
 
+/// A history that goes on is not mixed with one that is known again.
+///
 /// Invariant `truth/rows-recovered`.
 #[test]
-fn a_history_that_goes_on_is_not_mixed_with_one_that_is_known_again() {
+fn recovered_history_is_not_mixed() {
     let world = played();
     let former = ids(&world);
     lose_the_session_store(&world);
@@ -208,9 +214,11 @@ fn grow_old(folder: &std::path::Path, days: u64) {
     opened.set_modified(then).expect("ours");
 }
 
+/// Gc leaves what can be known again for as long as what is unused.
+///
 /// Invariant `truth/rows-recovered`.
 #[test]
-fn gc_leaves_what_can_be_known_again_for_as_long_as_what_is_unused() {
+fn gc_spares_what_can_be_recovered() {
     let world = played();
     lose_the_session_store(&world);
     let folder = folder(&world);
@@ -222,8 +230,9 @@ fn gc_leaves_what_can_be_known_again_for_as_long_as_what_is_unused() {
     assert!(!folder.exists(), "no space is lost for good");
 }
 
+/// A workspace that was being removed is not taken up.
 #[test]
-fn a_workspace_that_was_being_removed_is_not_taken_up() {
+fn half_removed_workspace_is_not_taken_up() {
     let world = played();
     lose_the_session_store(&world);
     let folder = folder(&world);
@@ -235,9 +244,11 @@ fn a_workspace_that_was_being_removed_is_not_taken_up() {
     assert!(!folder.exists(), "the removal is ended");
 }
 
+/// Snapshots that are not whole are left out and counted.
+///
 /// Invariant `truth/rows-recovered`.
 #[test]
-fn snapshots_that_are_not_whole_are_left_out_and_counted() {
+fn incomplete_snapshots_are_left_out_and_counted() {
     let world = played();
     let all = ids(&world).len();
     let packs = folder(&world).join("repository.git/objects/pack");
@@ -268,8 +279,9 @@ fn snapshots_that_are_not_whole_are_left_out_and_counted() {
     assert!(ids(&world).len() < all, "they are left out: {run}");
 }
 
+/// Snapshots are known again where nothing of the session store can be read.
 #[test]
-fn snapshots_are_known_again_where_nothing_of_the_session_store_can_be_read() {
+fn snapshots_survive_an_unreadable_store() {
     let world = played();
     let before = ids(&world);
     lose_the_session_store(&world);
@@ -293,8 +305,9 @@ fn snapshots_are_known_again_where_nothing_of_the_session_store_can_be_read() {
     assert_eq!(ids(&world), before, "and nothing is worse than before");
 }
 
+/// Without a session store everything is forgotten and purged all the same.
 #[test]
-fn without_a_session_store_everything_is_forgotten_and_purged_all_the_same() {
+fn everything_can_be_forgotten_without_a_store() {
     let world = played();
     lose_the_session_store(&world);
     world.run(&["forget", "--all", "--yes"], b"").exits(0);
@@ -306,10 +319,12 @@ fn without_a_session_store_everything_is_forgotten_and_purged_all_the_same() {
     assert!(!world.store().exists(), "not a byte is left");
 }
 
+/// A session store that is gone or empty is told of.
+///
 /// Invariant `truth/rows-of-others`: A session store that is gone, or another program's, is
 /// reported, and the latter is left as it is.
 #[test]
-fn a_session_store_that_is_gone_or_empty_is_told_of() {
+fn missing_or_empty_session_store_is_reported() {
     for leave in [None, Some("")] {
         let world = played();
         lose_the_session_store(&world);
@@ -337,10 +352,12 @@ fn a_session_store_that_is_gone_or_empty_is_told_of() {
     );
 }
 
+/// A history whose session store is gone is not called empty and nothing of it counts as
+/// forgotten.
+///
 /// Invariant `truth/rows-of-others`.
 #[test]
-fn a_history_whose_session_store_is_gone_is_not_called_empty_and_nothing_of_it_counts_as_forgotten()
-{
+fn lost_history_is_not_called_empty() {
     let repair = "`ckpt-hook doctor --repair` builds a new one from them";
     for leave in [None, Some("")] {
         let world = played();
@@ -399,9 +416,11 @@ fn a_history_whose_session_store_is_gone_is_not_called_empty_and_nothing_of_it_c
     }
 }
 
+/// A database of another program is neither adopted nor changed.
+///
 /// Invariant `truth/rows-of-others`.
 #[test]
-fn a_database_of_another_program_is_neither_adopted_nor_changed() {
+fn another_programs_database_is_left_alone() {
     for made in ["PRAGMA application_id = 7", "CREATE TABLE theirs (x)"] {
         let world = played();
         lose_the_session_store(&world);
@@ -428,9 +447,11 @@ fn a_database_of_another_program_is_neither_adopted_nor_changed() {
     }
 }
 
+/// An older session store that was put back is told of before anything else happens.
+///
 /// Invariant `truth/lost-rows`.
 #[test]
-fn an_older_session_store_that_was_put_back_is_told_of_before_anything_else_happens() {
+fn older_store_put_back_is_reported_first() {
     for keeps_notes in [true, false] {
         let world = Sandbox::new();
         world.write("dir/a", "0\n");

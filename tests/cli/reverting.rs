@@ -21,8 +21,9 @@ fn committed() -> Sandbox {
     world
 }
 
+/// A revert names the commits that stay or moves the branch back.
 #[test]
-fn a_revert_names_the_commits_that_stay_or_moves_the_branch_back() {
+fn revert_names_or_moves_commits() {
     let world = committed();
     let run = world.run(&["revert", "--message", "m1"], b"").exits(0);
     expect![[r#"
@@ -106,8 +107,9 @@ fn what_git_keeps_is_named_with_its_reason() {
     );
 }
 
+/// A revert says what came back and how to undo it.
 #[test]
-fn a_revert_says_what_came_back_and_how_to_undo_it() {
+fn revert_says_what_came_back() {
     let world = two_messages();
     let after = world.tree();
     let run = world.run(&["revert", "--message", "m1"], b"").exits(0);
@@ -152,8 +154,9 @@ fn a_revert_says_what_came_back_and_how_to_undo_it() {
     assert_eq!(world.tree(), after, "byte for byte");
 }
 
+/// A point that moves over no file says that it moved.
 #[test]
-fn a_point_that_moves_over_no_file_says_that_it_moved() {
+fn point_that_moves_over_no_file_says_so() {
     let world = two_messages();
     world.play("m3", "only talk", |_| {});
     let revert = world.run(&["revert", "--message", "m3"], b"").exits(0);
@@ -183,8 +186,9 @@ fn a_point_that_moves_over_no_file_says_that_it_moved() {
     );
 }
 
+/// A part that is undone is called a part.
 #[test]
-fn a_part_that_is_undone_is_called_a_part() {
+fn part_undone_is_called_a_part() {
     let world = two_messages();
     let run = world
         .run(&["revert", "--message", "m1", "--only", "menu"], b"")
@@ -195,8 +199,9 @@ fn a_part_that_is_undone_is_called_a_part() {
     );
 }
 
+/// Status tells of a part that is undone until it is brought back.
 #[test]
-fn status_tells_of_a_part_that_is_undone_until_it_is_brought_back() {
+fn status_tells_of_an_undone_part() {
     let world = two_messages();
     world
         .run(&["revert", "--message", "m1", "--only", "menu"], b"")
@@ -216,8 +221,9 @@ fn status_tells_of_a_part_that_is_undone_until_it_is_brought_back() {
     assert!(status.stdout.contains("✓ Nothing is reverted"), "{status}");
 }
 
+/// The printed way back gives the former state whatever was done.
 #[test]
-fn the_printed_way_back_gives_the_former_state_whatever_was_done() {
+fn printed_way_back_gives_the_former_state() {
     let revert = ["revert", "--message", "m2"];
     let part = ["revert", "--message", "m1", "--only", "menu"];
     let cases: [(&[&[&str]], &[&str]); 8] = [
@@ -257,8 +263,9 @@ fn the_printed_way_back_gives_the_former_state_whatever_was_done() {
     }
 }
 
+/// A part of a reverted session is called a part.
 #[test]
-fn a_part_of_a_reverted_session_is_called_a_part() {
+fn part_of_a_reverted_session_is_called_one() {
     let world = two_messages();
     world.run(&["revert", "--message", "m2"], b"").exits(0);
     let run = world
@@ -270,8 +277,9 @@ fn a_part_of_a_reverted_session_is_called_a_part() {
     );
 }
 
+/// A path that the agent never changed is exit code 4 and says so.
 #[test]
-fn a_path_that_the_agent_never_changed_is_exit_code_4_and_says_so() {
+fn unchanged_path_exits_with_4() {
     let world = two_messages();
     let before = world.tree();
     let run = world
@@ -324,8 +332,9 @@ fn a_plan_changes_nothing() {
     assert_eq!(world.tree(), before, "and it is so");
 }
 
+/// What the user changed is kept and the exit code says so.
 #[test]
-fn what_the_user_changed_is_kept_and_the_exit_code_says_so() {
+fn kept_edits_exit_with_3() {
     let world = two_messages();
     world.write("recipes/cake", "flour and my own sugar\n");
     let run = world.run(&["revert", "--message", "m1"], b"").exits(3);
@@ -337,8 +346,9 @@ fn what_the_user_changed_is_kept_and_the_exit_code_says_so() {
     );
 }
 
+/// An agent at work is exit code 5 and force goes on.
 #[test]
-fn an_agent_at_work_is_exit_code_5_and_force_goes_on() {
+fn busy_agent_exits_with_5_unless_forced() {
     let world = two_messages();
     world
         .event(json!({"event": "user_message", "session_id": "s", "message_id": "m3"}))
@@ -353,11 +363,13 @@ fn an_agent_at_work_is_exit_code_5_and_force_goes_on() {
         .exits(0);
 }
 
+/// An undo is taken back by another and leaves what was changed since.
+///
 /// Invariant `work/undo-again`: A second `undo` takes back the first, also where the revert had
 /// overwritten what the user changed, and keeps what was changed since; a plan says what it
 /// will do.
 #[test]
-fn an_undo_is_taken_back_by_another_and_leaves_what_was_changed_since() {
+fn undo_of_an_undo_leaves_later_changes() {
     let world = two_messages();
     let former = world.tree();
     let nothing = world.run(&["undo"], b"").exits(4);
@@ -441,9 +453,11 @@ fn overwritten_and_back() -> Sandbox {
     world
 }
 
+/// A second undo takes back the first whatever else was changed since.
+///
 /// Invariant `work/undo-again`.
 #[test]
-fn a_second_undo_takes_back_the_first_whatever_else_was_changed_since() {
+fn second_undo_takes_back_the_first() {
     for is_changed in [false, true] {
         let world = overwritten_and_back();
         if is_changed {
@@ -459,9 +473,11 @@ fn a_second_undo_takes_back_the_first_whatever_else_was_changed_since() {
     }
 }
 
+/// A second undo keeps a file that was changed since the first.
+///
 /// Invariant `work/undo-again`.
 #[test]
-fn a_second_undo_keeps_a_file_that_was_changed_since_the_first() {
+fn second_undo_keeps_later_changes() {
     let world = overwritten_and_back();
     world.write("file", "mine, and more\n");
     let run = world.run(&["undo"], b"").exits(3);
@@ -473,9 +489,11 @@ fn a_second_undo_keeps_a_file_that_was_changed_since_the_first() {
     );
 }
 
+/// The plan of an undo of a revert that changed no file is what it does.
+///
 /// Invariant `work/undo-again`.
 #[test]
-fn the_plan_of_an_undo_of_a_revert_that_changed_no_file_is_what_it_does() {
+fn plan_of_an_empty_reverts_undo_is_right() {
     let world = Sandbox::new();
     world.write("file", "first\n");
     world.play("m1", "change it", |world| {
@@ -490,8 +508,9 @@ fn the_plan_of_an_undo_of_a_revert_that_changed_no_file_is_what_it_does() {
     assert_eq!(world.read("file"), b"mine\n", "{done}");
 }
 
+/// An undo after a newer message puts back what that message did not change.
 #[test]
-fn an_undo_after_a_newer_message_puts_back_what_that_message_did_not_change() {
+fn undo_after_a_message_spares_its_changes() {
     let world = two_messages();
     let before = world.tree();
     world.run(&["revert", "m2"], b"").exits(0);

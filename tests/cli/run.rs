@@ -9,8 +9,9 @@ fn sh(script: &str) -> [&str; 5] {
     ["run", "--", "/bin/sh", "-c", script]
 }
 
+/// A command is a message that can be reverted.
 #[test]
-fn a_command_is_a_message_that_can_be_reverted() {
+fn command_is_a_message() {
     let world = Sandbox::new();
     world.write("a", "1\n");
     let run = world
@@ -65,8 +66,9 @@ fn the_exit_code_is_the_commands() {
     assert_eq!(status["open_steps"], 0, "every step is finished: {status}");
 }
 
+/// It has a prompt an agent and the streams that are given.
 #[test]
-fn it_has_a_prompt_an_agent_and_the_streams_that_are_given() {
+fn run_has_the_given_prompt_and_streams() {
     let world = Sandbox::new();
     let arguments = [
         "run", "--prompt", "copy it", "--agent", "make", "--", "/bin/sh", "-c", "cat > b",
@@ -105,8 +107,9 @@ fn an_interrupted_command_leaves_a_finished_step() {
     );
 }
 
+/// Signals from outside reach the command and the step is finished.
 #[test]
-fn signals_from_outside_reach_the_command_and_the_step_is_finished() {
+fn signals_reach_the_command_and_finish_the_step() {
     for (signal, name, code) in [(Signal::TERM, "TERM", 43), (Signal::HUP, "HUP", 44)] {
         let world = Sandbox::new();
         let script = format!(
@@ -144,8 +147,9 @@ fn nothing_is_started_where_nothing_can_be_recorded() {
     );
 }
 
+/// Where recording is turned off the command is not started.
 #[test]
-fn where_recording_is_turned_off_the_command_is_not_started() {
+fn disabled_recording_starts_no_command() {
     for of_workspace in [false, true] {
         let world = Sandbox::new();
         world.configure(&match of_workspace {

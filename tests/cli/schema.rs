@@ -49,9 +49,11 @@ fn is_valid(schema: &Value, name: &str, document: &Value) {
     assert_eq!(errors, Vec::<String>::new(), "{name}: {document:#}");
 }
 
+/// Every document that a command prints is what its schema says.
+///
 /// Invariant `truth/contract`.
 #[test]
-fn every_document_that_a_command_prints_is_what_its_schema_says() {
+fn every_document_is_what_its_schema_says() {
     let world = Sandbox::new();
     valid(&world, "report-log", &["log"]);
     world.write("kept", "one\n");
@@ -129,8 +131,9 @@ fn a_failure_says_its_kind() {
     assert_eq!(kind(&["revert", "--message", "last~9"]), "unknown");
 }
 
+/// The schema of all documents defines a type once.
 #[test]
-fn the_schema_of_all_documents_defines_a_type_once() {
+fn schema_defines_each_type_once() {
     let world = Sandbox::new();
     let run = world.run(&["schema"], b"").exits(0);
     let all: Value = serde_json::from_str(&run.stdout).expect("a schema is JSON");

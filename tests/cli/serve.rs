@@ -130,7 +130,7 @@ pub fn played() -> Sandbox {
 }
 
 #[test]
-fn every_result_is_the_document_that_the_command_prints() {
+fn every_result_is_the_commands_document() {
     let world = played();
     let mut client = Client::start(&world);
     let hello = client.call("initialize", json!({"protocol": 1}));
@@ -193,7 +193,7 @@ fn one_message_is_planned_and_undone_alone() {
 }
 
 #[test]
-fn a_plan_is_applied_once_and_only_while_it_holds() {
+fn plan_is_applied_once_while_it_holds() {
     let world = played();
     let mut client = Client::start(&world);
     let planned = client.call("plan", json!({"message": "m1"}));
@@ -217,7 +217,7 @@ fn a_plan_is_applied_once_and_only_while_it_holds() {
 }
 
 #[test]
-fn of_two_clients_that_apply_at_once_one_wins_and_the_other_is_told() {
+fn one_of_two_applying_clients_wins() {
     let world = played();
     let (mut one, mut other) = (Client::start(&world), Client::start(&world));
     let plan = one.call("plan", json!({"message": "m1"}))["plan"].clone();
@@ -238,7 +238,7 @@ fn of_two_clients_that_apply_at_once_one_wins_and_the_other_is_told() {
 }
 
 #[test]
-fn undo_takes_back_the_last_operation_and_has_a_plan() {
+fn undo_has_a_plan() {
     let world = played();
     let mut client = Client::start(&world);
     client.call("revert", json!({"message": "m1"}));
@@ -264,7 +264,7 @@ fn undo_takes_back_the_last_operation_and_has_a_plan() {
 }
 
 #[test]
-fn an_exact_id_is_taken_in_full_by_the_server_as_well() {
+fn server_takes_exact_ids() {
     let world = played();
     let mut client = Client::start(&world);
     client.call("show", json!({"id": "m1", "exact": true}));
@@ -287,7 +287,7 @@ fn peak(process: u32) -> u64 {
 }
 
 #[test]
-fn fifty_clients_are_served_at_once_and_none_takes_more_than_200_mb() {
+fn fifty_clients_are_served_in_200_mb() {
     let world = played();
     let mut clients: Vec<Client> = (0..50).map(|_| Client::start(&world)).collect();
     for client in &mut clients {
@@ -315,7 +315,7 @@ fn fifty_clients_are_served_at_once_and_none_takes_more_than_200_mb() {
 }
 
 #[test]
-fn long_lines_and_large_blobs_take_no_more_than_200_mb() {
+fn large_requests_take_200_mb_at_most() {
     let world = Sandbox::new();
     let large: Vec<u8> = (0..60_u32 << 20)
         .map(|at| (at.wrapping_mul(2_654_435_761) >> 24) as u8)
@@ -341,7 +341,7 @@ fn long_lines_and_large_blobs_take_no_more_than_200_mb() {
 }
 
 #[test]
-fn what_is_no_request_is_answered_and_ends_nothing() {
+fn malformed_request_ends_nothing() {
     let world = played();
     let mut client = Client::start(&world);
     let mut long = vec![b'x'; 5 << 20];
@@ -411,8 +411,9 @@ fn what_is_no_request_is_answered_and_ends_nothing() {
     assert_eq!(world.read("changed"), b"2\n", "nothing moved");
 }
 
+/// What another process does is told and who was away goes on.
 #[test]
-fn what_another_process_does_is_told_and_who_was_away_goes_on() {
+fn other_processes_are_told_and_absence_resumes() {
     let world = played();
     let mut client = Client::start(&world);
     let since = client.call("subscribe", json!({}))["seq"].clone();
@@ -468,7 +469,7 @@ fn who_is_at_work_is_told() {
 }
 
 #[test]
-fn a_store_that_is_gone_or_damaged_costs_a_request_and_not_the_server() {
+fn broken_store_costs_a_request_not_the_server() {
     let world = Sandbox::new();
     let mut client = Client::start(&world);
     let log = client.call("messages", json!({}));
@@ -492,7 +493,7 @@ fn a_store_that_is_gone_or_damaged_costs_a_request_and_not_the_server() {
 }
 
 #[test]
-fn a_store_that_is_locked_damaged_or_another_one_is_told_of_and_ends_nothing() {
+fn unusable_store_is_reported_and_ends_nothing() {
     let world = played();
     let mut client = Client::start(&world);
     let prompts = |client: &mut Client| {
@@ -576,7 +577,7 @@ fn a_request_that_waits_can_be_cancelled() {
 }
 
 #[test]
-fn watch_prints_what_happens_and_goes_on_where_it_was_asked_to() {
+fn watch_prints_and_resumes() {
     let world = played();
     let mut child = world
         .command(&["watch", "--json-lines", "--since", "0"])

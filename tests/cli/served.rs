@@ -32,10 +32,12 @@ fn is_in_a_file(world: &Sandbox, text: &str) -> bool {
     })
 }
 
+/// A store on a file server has no log and does what any other does.
+///
 /// Invariant `work/network-file-system`: On a network file system, the session store shares no
 /// memory between processes, loses no row on the way there and back, and is said to be there.
 #[test]
-fn a_store_on_a_file_server_has_no_log_and_does_what_any_other_does() {
+fn store_on_a_file_server_has_no_log() {
     if !has_strace() {
         return;
     }
@@ -80,9 +82,11 @@ fn a_store_on_a_file_server_has_no_log_and_does_what_any_other_does() {
     assert!(!status.stdout.contains("went wrong"), "{status}");
 }
 
+/// A store that is moved to a file server and back keeps every row.
+///
 /// Invariant `work/network-file-system`.
 #[test]
-fn a_store_that_is_moved_to_a_file_server_and_back_keeps_every_row() {
+fn store_keeps_every_row_across_file_servers() {
     if !has_strace() {
         return;
     }
@@ -113,9 +117,11 @@ fn a_store_that_is_moved_to_a_file_server_and_back_keeps_every_row() {
     assert!(!world.workspace().join("a").exists());
 }
 
+/// A log that a process still uses stays for all until that ends.
+///
 /// Invariant `work/network-file-system`.
 #[test]
-fn a_log_that_a_process_still_uses_stays_for_all_until_that_ends() {
+fn used_log_stays_until_its_process_ends() {
     if !has_strace() {
         return;
     }
@@ -134,9 +140,11 @@ fn a_log_that_a_process_still_uses_stays_for_all_until_that_ends() {
     assert_eq!(world.json(&["status"])["diagnostics"], 1, "that it is so");
 }
 
+/// Many at once on a file server wait for each other and lose nothing.
+///
 /// Invariant `work/network-file-system`.
 #[test]
-fn many_at_once_on_a_file_server_wait_for_each_other_and_lose_nothing() {
+fn many_on_a_file_server_lose_nothing() {
     if !has_strace() {
         return;
     }

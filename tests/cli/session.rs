@@ -48,8 +48,9 @@ fn all_is_well_in_one_line() {
     .assert_eq(&world.redact(&world.run(&["status"], b"").exits(0).stdout));
 }
 
+/// An id that nothing has is exit code 4.
 #[test]
-fn an_id_that_nothing_has_is_exit_code_4() {
+fn unknown_id_exits_with_4() {
     let world = two_messages();
     for arguments in [
         ["revert", "--message", "../../x"],
@@ -172,8 +173,9 @@ fn git_apply_takes_a_diff() {
     );
 }
 
+/// No name or prompt acts on a terminal wherever it is shown.
 #[test]
-fn no_name_or_prompt_acts_on_a_terminal_wherever_it_is_shown() {
+fn no_name_or_prompt_acts_on_a_terminal() {
     let world = Sandbox::new();
     let evil = "\u{1b}]0;title\u{7}\u{9b}31m\u{202e}\n.txt";
     world.play("m\u{1b}[2J", "prompt \u{1b}[2J\u{7}", |world| {
@@ -207,8 +209,9 @@ fn no_name_or_prompt_acts_on_a_terminal_wherever_it_is_shown() {
     }
 }
 
+/// What went wrong in a hook is shown by status and doctor.
 #[test]
-fn what_went_wrong_in_a_hook_is_shown_by_status_and_doctor() {
+fn hooks_trouble_is_shown_by_status_and_doctor() {
     let world = two_messages();
     world.configure("max_file_size = \"much\"\ncolour = 1\n");
     world.run(&["event"], b"{").ends_silently();
@@ -232,8 +235,9 @@ fn what_went_wrong_in_a_hook_is_shown_by_status_and_doctor() {
     );
 }
 
+/// A workspace that is switched off is not recorded.
 #[test]
-fn a_workspace_that_is_switched_off_is_not_recorded() {
+fn switched_off_workspace_is_not_recorded() {
     let world = Sandbox::new();
     world.configure(&format!(
         "[workspaces.{:?}]\nenabled = false\n",
@@ -252,8 +256,9 @@ fn a_workspace_that_is_switched_off_is_not_recorded() {
     );
 }
 
+/// A revert for which no file had to change names its way back.
 #[test]
-fn a_revert_for_which_no_file_had_to_change_names_its_way_back() {
+fn revert_without_files_names_its_way_back() {
     let world = Sandbox::new();
     world.play("m1", "only ask", |_| ());
     let revert = world.run(&["revert", "last"], b"").exits(0);
@@ -269,8 +274,9 @@ fn a_revert_for_which_no_file_had_to_change_names_its_way_back() {
     );
 }
 
+/// The demo plays to its end and leaves nothing behind.
 #[test]
-fn the_demo_plays_to_its_end_and_leaves_nothing_behind() {
+fn demo_plays_and_leaves_nothing() {
     let world = Sandbox::new();
     let temporary = world.path("temporary");
     std::fs::create_dir(&temporary).expect("writable");

@@ -62,8 +62,9 @@ fn with_repository() -> Sandbox {
     world
 }
 
+/// What a hook borrows of the repository is given back in the background.
 #[test]
-fn what_a_hook_borrows_of_the_repository_is_given_back_in_the_background() {
+fn borrowed_objects_are_settled_in_the_background() {
     let world = with_repository();
     world
         .run(&["message", "--session", "s", "--message", "m1"], b"")
@@ -141,8 +142,9 @@ fn with_one_pack() -> Sandbox {
     world
 }
 
+/// Gc gives a borrowed pack that could not be read back after a day.
 #[test]
-fn gc_gives_a_borrowed_pack_that_could_not_be_read_back_after_a_day() {
+fn unreadable_borrowed_pack_goes_after_a_day() {
     let world = with_one_pack();
     let unread = set_aside(&world);
     // The user's repository has a name of its own for the file.
@@ -162,8 +164,9 @@ fn gc_gives_a_borrowed_pack_that_could_not_be_read_back_after_a_day() {
     );
 }
 
+/// Gc keeps a borrowed pack that could not be read while something is only there.
 #[test]
-fn gc_keeps_a_borrowed_pack_that_could_not_be_read_while_something_is_only_there() {
+fn unreadable_borrowed_pack_stays_while_needed() {
     let world = with_one_pack();
     let unread = set_aside(&world);
     let bytes = std::fs::read(&unread[1]).expect("ours");
@@ -194,8 +197,9 @@ fn traced_to_the_end(world: &Sandbox, event: &serde_json::Value) -> String {
     std::fs::read_to_string(trace).expect("the trace")
 }
 
+/// What goes on after a session has a low priority.
 #[test]
-fn what_goes_on_after_a_session_has_a_low_priority() {
+fn work_after_a_session_has_low_priority() {
     if !has_strace() {
         return;
     }
@@ -210,8 +214,9 @@ fn what_goes_on_after_a_session_has_a_low_priority() {
     );
 }
 
+/// What the next tool waits for has no low priority.
 #[test]
-fn what_the_next_tool_waits_for_has_no_low_priority() {
+fn work_before_the_next_tool_has_normal_priority() {
     if !has_strace() {
         return;
     }
@@ -226,8 +231,9 @@ fn what_the_next_tool_waits_for_has_no_low_priority() {
     );
 }
 
+/// Gc prunes by size where it can measure and leaves a workspace that it cannot.
 #[test]
-fn gc_prunes_by_size_where_it_can_measure_and_leaves_a_workspace_that_it_cannot() {
+fn gc_leaves_an_unmeasurable_workspace() {
     let world = Sandbox::new();
     let other = world.path("other");
     std::fs::create_dir(&other).expect("ours");
@@ -310,8 +316,9 @@ fn turn_in(world: &Sandbox, store: &str, message: &str, text: &str) {
     send("step_finish");
 }
 
+/// A store that moves to another place or disk goes on with all that it held.
 #[test]
-fn a_store_that_moves_to_another_place_or_disk_goes_on_with_all_that_it_held() {
+fn moved_store_goes_on() {
     let world = with_repository();
     let store = world.store().to_string_lossy().into_owned();
     turn_in(&world, &store, "m1", "1\n");

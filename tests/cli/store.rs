@@ -62,9 +62,11 @@ fn is_root(what: &str) -> bool {
     is_root
 }
 
+/// Only what records makes a store and what reads answers without one.
+///
 /// Invariant `private/foreign-store`.
 #[test]
-fn only_what_records_makes_a_store_and_what_reads_answers_without_one() {
+fn only_recording_makes_a_store() {
     let world = Sandbox::new();
     for (command, code, words) in READING {
         let run = world.run(command, b"").exits(code);
@@ -82,7 +84,7 @@ fn only_what_records_makes_a_store_and_what_reads_answers_without_one() {
 /// Invariant `private/foreign-store`: A directory that is not the user's own store is left as
 /// it is, and only recording creates a store.
 #[test]
-fn a_directory_that_is_no_store_is_neither_adopted_nor_changed() {
+fn directory_that_is_no_store_is_left_alone() {
     for mode in [0o1777, 0o777, 0o755, 0o700] {
         let world = Sandbox::new();
         std::fs::create_dir(world.store()).expect("writable");
@@ -105,7 +107,7 @@ fn a_directory_that_is_no_store_is_neither_adopted_nor_changed() {
 }
 
 #[test]
-fn an_empty_directory_is_taken_where_it_is_the_users_alone() {
+fn users_own_empty_directory_is_taken() {
     for (mode, is_taken) in [(0o700, true), (0o755, false), (0o1777, false)] {
         let world = Sandbox::new();
         std::fs::create_dir(world.store()).expect("writable");
@@ -121,8 +123,9 @@ fn an_empty_directory_is_taken_where_it_is_the_users_alone() {
     }
 }
 
+/// A store that others can write to is refused and one that they can read is made private.
 #[test]
-fn a_store_that_others_can_write_to_is_refused_and_one_that_they_can_read_is_made_private() {
+fn store_writable_by_others_is_refused() {
     let world = Sandbox::new();
     message(&world).ends_silently();
     let mode = || world.store().metadata().expect("it is there").mode() & 0o7777;
@@ -141,9 +144,11 @@ fn a_store_that_others_can_write_to_is_refused_and_one_that_they_can_read_is_mad
     assert_eq!(mode(), 0o700, "nobody can have changed it");
 }
 
+/// What another user put into a store is refused.
+///
 /// Invariant `private/store`.
 #[test]
-fn what_another_user_put_into_a_store_is_refused() {
+fn another_users_things_in_a_store_are_refused() {
     if !is_root("making files of another user") {
         return;
     }
@@ -181,8 +186,9 @@ fn what_another_user_put_into_a_store_is_refused() {
     }
 }
 
+/// Doctor names what in a store is not the user's alone at any depth.
 #[test]
-fn doctor_names_what_in_a_store_is_not_the_users_alone_at_any_depth() {
+fn doctor_names_foreign_things_in_a_store() {
     let world = Sandbox::new();
     world.write("a", "1\n");
     world.play("m", "prompt", |world| world.write("a", "2\n"));
@@ -292,9 +298,11 @@ fn a_link_in_a_store_is_refused() {
     }
 }
 
+/// Root leaves nothing in a store or a home of another user.
+///
 /// Invariant `private/foreign-store`.
 #[test]
-fn root_leaves_nothing_in_a_store_or_a_home_of_another_user() {
+fn root_leaves_nothing_in_anothers_store() {
     if !is_root("being another user's root") {
         return;
     }
@@ -332,7 +340,7 @@ fn root_leaves_nothing_in_a_store_or_a_home_of_another_user() {
 
 /// Invariant `private/store`.
 #[test]
-fn everything_in_a_store_is_private_whatever_the_umask_is() {
+fn store_is_private_under_any_umask() {
     let world = Sandbox::new();
     let program = world.command(&["x"]).get_program().to_owned();
     let run = |arguments: &str| {
@@ -421,8 +429,9 @@ fn a_pipe_in_the_store_keeps_nobody_waiting() {
     }
 }
 
+/// What killed hooks left is swept and what is being written is not.
 #[test]
-fn what_killed_hooks_left_is_swept_and_what_is_being_written_is_not() {
+fn killed_hooks_leftovers_are_swept() {
     let world = Sandbox::new();
     world.play("m", "prompt", |world| world.write("a", "1\n"));
     let snapshots = world.store().join("snapshots");
@@ -465,86 +474,84 @@ fn what_killed_hooks_left_is_swept_and_what_is_being_written_is_not() {
     }
 }
 
+/// A store that is only to be read answers and changes nothing.
 #[test]
-fn a_store_that_is_only_to_be_read_answers_and_changes_nothing() {
-    as_nobody(
-        "store::a_store_that_is_only_to_be_read_answers_and_changes_nothing",
-        || {
-            let world = Sandbox::new();
-            world.write("a", "0\n");
-            world.play("m1", "make it work", |world| world.write("a", "1\n"));
-            let modes = |directory: u32, file: u32| {
-                for entry in std::fs::read_dir(world.store()).expect("ours") {
-                    let path = entry.expect("ours").path();
-                    if path.is_file() {
-                        std::fs::set_permissions(&path, Permissions::from_mode(file))
-                            .expect("ours");
-                    }
+fn read_only_store_answers() {
+    as_nobody("store::read_only_store_answers", || {
+        let world = Sandbox::new();
+        world.write("a", "0\n");
+        world.play("m1", "make it work", |world| world.write("a", "1\n"));
+        let modes = |directory: u32, file: u32| {
+            for entry in std::fs::read_dir(world.store()).expect("ours") {
+                let path = entry.expect("ours").path();
+                if path.is_file() {
+                    std::fs::set_permissions(&path, Permissions::from_mode(file)).expect("ours");
                 }
-                std::fs::set_permissions(world.store(), Permissions::from_mode(directory))
-                    .expect("ours");
-            };
-            modes(0o500, 0o400);
-            for answers in [
-                &["log"][..],
-                &["status"],
-                &["show", "m1"],
-                &["diff", "m1"],
-                &["sessions"],
-                &["cat", "m1:a"],
-                &["blame", "a"],
-                &["log", "--snapshots"],
-                &["label", "--list"],
-                &["workspace", "list"],
-                &["recover"],
-                &["config"],
-                &["du"],
-            ] {
-                world.run(answers, b"").exits(0);
             }
-            let doctor = world.run(&["doctor"], b"").exits(1);
+            std::fs::set_permissions(world.store(), Permissions::from_mode(directory))
+                .expect("ours");
+        };
+        modes(0o500, 0o400);
+        for answers in [
+            &["log"][..],
+            &["status"],
+            &["show", "m1"],
+            &["diff", "m1"],
+            &["sessions"],
+            &["cat", "m1:a"],
+            &["blame", "a"],
+            &["log", "--snapshots"],
+            &["label", "--list"],
+            &["workspace", "list"],
+            &["recover"],
+            &["config"],
+            &["du"],
+        ] {
+            world.run(answers, b"").exits(0);
+        }
+        let doctor = world.run(&["doctor"], b"").exits(1);
+        assert!(
+            doctor
+                .stdout
+                .contains("cannot be written to, so nothing is recorded"),
+            "{doctor}"
+        );
+        world
+            .event(json!({"event": "user_message", "session_id": "s", "message_id": "m2"}))
+            .ends_silently();
+        for acts in [
+            &["revert", "m1"][..],
+            &["gc"],
+            &["label", "m1", "mine"],
+            &["forget", "--path", "a", "--yes"],
+            &["snapshot"],
+        ] {
+            let run = world.run(acts, b"").exits(1);
+            assert_eq!(run.stdout, "", "no half of an answer: {run}");
             assert!(
-                doctor
-                    .stdout
-                    .contains("cannot be written to, so nothing is recorded"),
-                "{doctor}"
+                !run.stderr.contains("is not known"),
+                "nothing was done: {run}"
             );
-            world
-                .event(json!({"event": "user_message", "session_id": "s", "message_id": "m2"}))
-                .ends_silently();
-            for acts in [
-                &["revert", "m1"][..],
-                &["gc"],
-                &["label", "m1", "mine"],
-                &["forget", "--path", "a", "--yes"],
-                &["snapshot"],
-            ] {
-                let run = world.run(acts, b"").exits(1);
-                assert_eq!(run.stdout, "", "no half of an answer: {run}");
-                assert!(
-                    !run.stderr.contains("is not known"),
-                    "nothing was done: {run}"
-                );
-            }
-            assert_eq!(world.read("a"), b"1\n", "nothing was changed");
-            modes(0o700, 0o600);
-            // A copy, or a killed process, may leave the log of the rows without its index.
-            std::fs::remove_file(world.store().join("sessions.db-shm")).expect("ours");
-            modes(0o500, 0o400);
-            let run = world.run(&["log"], b"").exits(1);
-            assert!(
-                run.stderr.contains("make the store's directory writable"),
-                "it says what to do: {run}"
-            );
-            modes(0o700, 0o600);
-            world.run(&["revert", "m1"], b"").exits(0);
-            assert_eq!(world.read("a"), b"0\n");
-        },
-    );
+        }
+        assert_eq!(world.read("a"), b"1\n", "nothing was changed");
+        modes(0o700, 0o600);
+        // A copy, or a killed process, may leave the log of the rows without its index.
+        std::fs::remove_file(world.store().join("sessions.db-shm")).expect("ours");
+        modes(0o500, 0o400);
+        let run = world.run(&["log"], b"").exits(1);
+        assert!(
+            run.stderr.contains("make the store's directory writable"),
+            "it says what to do: {run}"
+        );
+        modes(0o700, 0o600);
+        world.run(&["revert", "m1"], b"").exits(0);
+        assert_eq!(world.read("a"), b"0\n");
+    });
 }
 
+/// Du measures what it can read and names the workspace that it cannot.
 #[test]
-fn du_measures_what_it_can_read_and_names_the_workspace_that_it_cannot() {
+fn du_names_an_unreadable_workspace() {
     let damages: [fn(&Path); 4] = [
         |pack| std::fs::write(pack.with_extension("idx"), b"cut").expect("ours"),
         |pack| {

@@ -118,9 +118,11 @@ fn no_argument_of_the_opener_holds_the_address() {
     }
 }
 
+/// Another user is not answered even with the key.
+///
 /// Invariant `private/page`.
 #[test]
-fn another_user_is_not_answered_even_with_the_key() {
+fn another_user_with_the_key_is_not_answered() {
     let world = played();
     let page = Page::start(&world, &[]);
     let body = json!({"jsonrpc": "2.0", "id": 1, "method": "status"}).to_string();

@@ -4,8 +4,9 @@ use serde_json::json;
 
 use testing::binary::Sandbox;
 
+/// A strict event that is not known is a failure.
 #[test]
-fn a_strict_event_that_is_not_known_is_a_failure() {
+fn unknown_strict_event_is_a_failure() {
     let world = Sandbox::new();
     let here = world.workspace();
     for (agent, event) in [
@@ -33,8 +34,9 @@ fn a_strict_event_that_is_not_known_is_a_failure() {
     );
 }
 
+/// A strict event is also known by the name in its payload.
 #[test]
-fn a_strict_event_is_also_known_by_the_name_in_its_payload() {
+fn strict_event_may_be_named_by_its_payload() {
     let world = Sandbox::new();
     let event = |name: &str| {
         let payload = json!({"event": name, "session_id": "s", "cwd": world.workspace()});

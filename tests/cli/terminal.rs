@@ -44,8 +44,9 @@ fn two_messages() -> Sandbox {
     world
 }
 
+/// A message is chosen its plan is shown and yes is asked for.
 #[test]
-fn a_message_is_chosen_its_plan_is_shown_and_yes_is_asked_for() {
+fn message_is_chosen_planned_and_confirmed() {
     let world = two_messages();
     // The second line of the list, then yes.
     let Some(run) = on_a_terminal(&world, "revert --session s", "\u{1b}[B\ry") else {
@@ -76,8 +77,9 @@ fn no_is_an_answer() {
     assert_eq!(world.tree().len(), 2, "and it is so");
 }
 
+/// What is forgotten is shown first and asked for.
 #[test]
-fn what_is_forgotten_is_shown_first_and_asked_for() {
+fn forgetting_is_shown_first() {
     let world = two_messages();
     let Some(run) = on_a_terminal(&world, "forget --path one", "n") else {
         return;
@@ -107,8 +109,9 @@ fn a_terminal_has_colours_unless_somebody_minds() {
     assert!(!plain.stdout.contains("\u{1b}["), "plain: {plain:?}");
 }
 
+/// A revert that takes longer than a second tells how far it is.
 #[test]
-fn a_revert_that_takes_longer_than_a_second_tells_how_far_it_is() {
+fn long_revert_tells_its_progress() {
     if !has_strace() {
         return;
     }
@@ -130,8 +133,9 @@ fn a_revert_that_takes_longer_than_a_second_tells_how_far_it_is() {
     );
 }
 
+/// A person who names no command or none that there is gets help.
 #[test]
-fn a_person_who_names_no_command_or_none_that_there_is_gets_help() {
+fn missing_or_unknown_command_gets_help() {
     let world = Sandbox::new();
     let Some(run) = on_a_terminal(&world, "", "") else {
         return;
@@ -141,8 +145,9 @@ fn a_person_who_names_no_command_or_none_that_there_is_gets_help() {
     assert!(run.stdout.contains("unrecognized subcommand"), "why: {run}");
 }
 
+/// What is longer than the screen goes to the pager and nothing else does.
 #[test]
-fn what_is_longer_than_the_screen_goes_to_the_pager_and_nothing_else_does() {
+fn only_long_output_goes_to_the_pager() {
     let world = two_messages();
     let pager = "CKPT_HOOK_PAGER='sed s/^/PAGED:/'";
     let shown = |line: &str| {
@@ -184,8 +189,9 @@ fn what_is_longer_than_the_screen_goes_to_the_pager_and_nothing_else_does() {
     }
 }
 
+/// The pager is that of the hook else the user's else less with its usual options.
 #[test]
-fn the_pager_is_that_of_the_hook_else_the_users_else_less_with_its_usual_options() {
+fn pager_is_ours_the_users_or_less() {
     let world = two_messages();
     let programs = world.workspace().join("programs");
     std::fs::create_dir(&programs).expect("writable");

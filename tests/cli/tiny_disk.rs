@@ -44,8 +44,9 @@ fn noise(seed: u32) -> Vec<u8> {
         .collect()
 }
 
+/// A store without room disturbs nobody says so and works when there is room.
 #[test]
-fn a_store_without_room_disturbs_nobody_says_so_and_works_when_there_is_room() {
+fn store_without_room_recovers() {
     for options in ["size=64k", "size=1m", "nr_inodes=20"] {
         let world = Sandbox::new();
         fs::create_dir_all(world.store()).expect("writable");
@@ -104,10 +105,12 @@ fn limited(world: &Sandbox, blocks: u32, arguments: &[&str]) -> Run {
     Run::of(&mut limited)
 }
 
+/// A limit on the size of files ends no command and nothing is torn.
+///
 /// Invariant `truth/file-size-limit`: A limit on the size of files counts as a full disk, and
 /// ends no command by a signal; neither does one on the stack.
 #[test]
-fn a_limit_on_the_size_of_files_ends_no_command_and_nothing_is_torn() {
+fn file_size_limit_tears_nothing() {
     for blocks in [0, 8, 100, 1_000] {
         let world = Sandbox::new();
         world.write("a0", noise(0));
@@ -156,10 +159,12 @@ const BESIDE: u64 = 400 << 10;
 /// What is left free on the disk whatever is rewritten, in bytes.
 const SPARE: u64 = 16 << 20;
 
+/// Gc and forget take at most the space of what they rewrite and without it they say so.
+///
 /// Invariant `work/upkeep-space`: `gc` and `forget` take at most the space of what they
 /// rewrite, and without it they say so and leave nothing behind.
 #[test]
-fn gc_and_forget_take_at_most_the_space_of_what_they_rewrite_and_without_it_they_say_so() {
+fn upkeep_without_room_leaves_nothing_behind() {
     let forget = ["forget", "--path", "a3", "--yes"];
     for command in [&["gc"][..], &forget] {
         let world = Sandbox::new();
@@ -214,9 +219,11 @@ fn harm(database: &[u8], is_first: bool) -> Vec<u8> {
     bytes
 }
 
+/// A damaged session store stays as it is while there is no room for another one.
+///
 /// Invariant `work/rows-first-page`.
 #[test]
-fn a_damaged_session_store_stays_as_it_is_while_there_is_no_room_for_another_one() {
+fn damaged_store_waits_for_room() {
     for is_first in [true, false] {
         let world = Sandbox::new();
         fs::create_dir_all(world.store()).expect("writable");

@@ -93,8 +93,9 @@ impl Drop for Tmux<'_> {
     }
 }
 
+/// The browser works in tmux at any size and gives the pane back.
 #[test]
-fn the_browser_works_in_tmux_at_any_size_and_gives_the_pane_back() {
+fn browser_gives_the_tmux_pane_back() {
     let world = Sandbox::new();
     world.play("m1", "first", |world| world.write("one", "eins\n"));
     world.play("m2", "second", |world| world.write("two", "zwei\n"));
@@ -133,8 +134,9 @@ fn the_browser_works_in_tmux_at_any_size_and_gives_the_pane_back() {
     }
 }
 
+/// A pane that grew while the browser had it is given back without its rows.
 #[test]
-fn a_pane_that_grew_while_the_browser_had_it_is_given_back_without_its_rows() {
+fn grown_pane_is_given_back() {
     let world = Sandbox::new();
     for number in 0..8 {
         let id = format!("m{number}");
@@ -207,8 +209,9 @@ impl Ssh {
     }
 }
 
+/// The browser works over ssh and ends with the connection.
 #[test]
-fn the_browser_works_over_ssh_and_ends_with_the_connection() {
+fn browser_works_over_ssh() {
     let world = Sandbox::new();
     world.play("m1", "first", |world| world.write("one", "eins\n"));
     world.play("m2", "second", |world| world.write("two", "zwei\n"));

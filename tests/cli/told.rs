@@ -71,8 +71,9 @@ fn reverted(agent: &str) -> Sandbox {
     world
 }
 
+/// Each agent is told in its own way and once.
 #[test]
-fn each_agent_is_told_in_its_own_way_and_once() {
+fn each_agent_is_told_once_in_its_way() {
     for agent in [
         "claude-code",
         "codex",
@@ -117,8 +118,9 @@ fn each_agent_is_told_in_its_own_way_and_once() {
     }
 }
 
+/// An agent without a documented way is told nothing.
 #[test]
-fn an_agent_without_a_documented_way_is_told_nothing() {
+fn agent_without_a_documented_way_is_not_told() {
     let world = reverted("copilot-cli");
     message(&world, "copilot-cli", 2).ends_silently();
 }
@@ -136,8 +138,9 @@ fn nobody_is_told_where_the_setting_says_so() {
     message(&world, "claude-code", 2).ends_silently();
 }
 
+/// What is told after a revert names what became of each file.
 #[test]
-fn what_is_told_after_a_revert_names_what_became_of_each_file() {
+fn words_after_a_revert_name_each_files_fate() {
     let world = Sandbox::new();
     world.write("menu", "soup\n");
     let tell = |name: &str, payload: Value| {
@@ -165,8 +168,9 @@ fn what_is_told_after_a_revert_names_what_became_of_each_file() {
     );
 }
 
+/// Our own commands are no messages and make no revert permanent.
 #[test]
-fn our_own_commands_are_no_messages_and_make_no_revert_permanent() {
+fn our_commands_make_no_revert_permanent() {
     let world = Sandbox::new();
     let tell = |name: &str, extra: Value| {
         let mut payload = json!({"session_id": "s", "cwd": world.workspace(), "turn_id": "t"});
@@ -224,8 +228,9 @@ fn our_own_commands_are_no_messages_and_make_no_revert_permanent() {
     assert_eq!(world.read("menu"), b"salad\n", "byte for byte");
 }
 
+/// A conversation that begins with our skill has no message.
 #[test]
-fn a_conversation_that_begins_with_our_skill_has_no_message() {
+fn conversation_beginning_with_our_skill_has_no_message() {
     let world = Sandbox::new();
     let tell = |name: &str, extra: Value| {
         let mut payload = json!({"session_id": "new", "cwd": world.workspace(), "turn_id": "t"});

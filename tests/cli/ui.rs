@@ -59,8 +59,9 @@ fn is_whole(screen: &mut Screen, code: u8) {
     );
 }
 
+/// A revert and its way back take a few keys.
 #[test]
-fn a_revert_and_its_way_back_take_a_few_keys() {
+fn revert_and_way_back_take_few_keys() {
     let world = two_messages();
     let Some(mut screen) = browse(&world, 30, 110, "") else {
         return;
@@ -89,8 +90,9 @@ fn a_revert_and_its_way_back_take_a_few_keys() {
     is_whole(&mut screen, 0);
 }
 
+/// No key is lost however many come at once.
 #[test]
-fn no_key_is_lost_however_many_come_at_once() {
+fn no_key_of_many_is_lost() {
     let world = two_messages();
     let Some(mut screen) = browse(&world, 30, 110, "") else {
         return;
@@ -160,8 +162,9 @@ fn only_the_marked_files_are_reverted() {
     is_whole(&mut screen, 0);
 }
 
+/// The id is copied as a terminal over ssh takes it.
 #[test]
-fn the_id_is_copied_as_a_terminal_over_ssh_takes_it() {
+fn id_is_copied_over_ssh() {
     let world = two_messages();
     let Some(mut screen) = browse(&world, 30, 110, "") else {
         return;
@@ -216,8 +219,9 @@ fn what_a_hook_records_meanwhile_comes_by_itself() {
     is_whole(&mut screen, 0);
 }
 
+/// Nothing is reverted while an agent is at work.
 #[test]
-fn nothing_is_reverted_while_an_agent_is_at_work() {
+fn nothing_is_reverted_beside_a_working_agent() {
     let world = two_messages();
     for command in ["message", "step-start"] {
         let words = [command, "--strict", "--session", "s"];
@@ -236,8 +240,9 @@ fn nothing_is_reverted_while_an_agent_is_at_work() {
     assert_eq!(world.tree().len(), 3, "nothing was done");
 }
 
+/// One pane at a time fits into a small terminal.
 #[test]
-fn one_pane_at_a_time_fits_into_a_small_terminal() {
+fn one_pane_fits_a_small_terminal() {
     let world = two_messages();
     let Some(mut screen) = browse(&world, 12, 40, "NO_COLOR=1") else {
         return;
@@ -257,8 +262,9 @@ fn one_pane_at_a_time_fits_into_a_small_terminal() {
     is_whole(&mut screen, 0);
 }
 
+/// A signal gives the terminal back and ends it.
 #[test]
-fn a_signal_gives_the_terminal_back_and_ends_it() {
+fn signal_gives_the_terminal_back() {
     let world = two_messages();
     for (signal, code) in [("TERM", 143), ("HUP", 129), ("INT", 130)] {
         let Some(mut screen) = browse(&world, 30, 110, "") else {
@@ -273,9 +279,10 @@ fn a_signal_gives_the_terminal_back_and_ends_it() {
     }
 }
 
+/// It ends with its terminal whether or not a signal tells of that.
 #[test]
 #[cfg(target_os = "linux")]
-fn it_ends_with_its_terminal_whether_or_not_a_signal_tells_of_that() {
+fn browser_ends_with_its_terminal() {
     let world = two_messages();
     for session in ["", "setsid --wait"] {
         let Some(screen) = browse(&world, 30, 110, session) else {
@@ -294,8 +301,9 @@ fn it_ends_with_its_terminal_whether_or_not_a_signal_tells_of_that() {
     }
 }
 
+/// A bug gives the terminal back and is told of.
 #[test]
-fn a_bug_gives_the_terminal_back_and_is_told_of() {
+fn bug_gives_the_terminal_back() {
     let world = two_messages();
     let line = "echo before; CKPT_HOOK_TEST_FAULT=panic ckpt-hook ui; echo after $?; \
                 stty -a | tr ' ;' '\\n\\n' | grep -x -e icanon -e echo";
@@ -310,8 +318,9 @@ fn a_bug_gives_the_terminal_back_and_is_told_of() {
     );
 }
 
+/// Without a terminal it says what prints the same.
 #[test]
-fn without_a_terminal_it_says_what_prints_the_same() {
+fn without_a_terminal_it_names_other_commands() {
     let world = two_messages();
     let run = world.run(&["ui"], b"").exits(2);
     assert!(run.stderr.contains("log --graph"), "a way on: {run}");

@@ -18,8 +18,9 @@ fn undoing(world: &Sandbox) -> Vec<(String, Option<String>)> {
     operations.iter().rev().map(one).collect()
 }
 
+/// Every kind of operation that is undone is named by its undo and that by the next.
 #[test]
-fn every_kind_of_operation_that_is_undone_is_named_by_its_undo_and_that_by_the_next() {
+fn undo_names_the_operation_it_undoes() {
     let operations: [&[&str]; 6] = [
         &["revert", "m2"],
         &["revert", "m1", "--alone"],
@@ -69,8 +70,9 @@ fn every_kind_of_operation_that_is_undone_is_named_by_its_undo_and_that_by_the_n
     }
 }
 
+/// A redo by hand and a part of an undo are told apart.
 #[test]
-fn a_redo_by_hand_and_a_part_of_an_undo_are_told_apart() {
+fn redo_by_hand_is_no_undo() {
     let world = two_messages();
     world.run(&["revert", "m2"], b"").exits(0);
     world.run(&["unrevert"], b"").exits(0);
@@ -86,8 +88,9 @@ fn a_redo_by_hand_and_a_part_of_an_undo_are_told_apart() {
     );
 }
 
+/// Lists say of an undo what it took back.
 #[test]
-fn lists_say_of_an_undo_what_it_took_back() {
+fn lists_say_what_an_undo_took_back() {
     let world = two_messages();
     world.run(&["restore", "m1"], b"").exits(0);
     world.run(&["undo"], b"").exits(0);

@@ -42,11 +42,13 @@ fn assert_in_our_words(run: &Run) {
     }
 }
 
+/// A lost event is told with the next command once.
+///
 /// Invariant `truth/lost-event`: An event that fails for a reason of the store's own is told to
 /// a person with the next command, once; what the agent changed meanwhile is not called the
 /// user's, and no text of SQLite's reaches anybody.
 #[test]
-fn a_lost_event_is_told_with_the_next_command_once() {
+fn lost_event_is_told_once() {
     let commands: [&[&str]; 7] = [
         &["log"],
         &["status"],
@@ -73,9 +75,11 @@ fn a_lost_event_is_told_with_the_next_command_once() {
     }
 }
 
+/// What the agent did meanwhile is not called the user's.
+///
 /// Invariant `truth/lost-event`.
 #[test]
-fn what_the_agent_did_meanwhile_is_not_called_the_users() {
+fn agents_meanwhile_changes_are_not_the_users() {
     let world = refused();
     let run = world.run(&["revert", "--message", "m1"], b"");
     assert!(
@@ -84,9 +88,11 @@ fn what_the_agent_did_meanwhile_is_not_called_the_users() {
     );
 }
 
+/// Programs and places that are not captured are told nothing.
+///
 /// Invariant `truth/lost-event`.
 #[test]
-fn programs_and_places_that_are_not_captured_are_told_nothing() {
+fn uncaptured_programs_are_told_nothing() {
     let world = refused();
     for arguments in [&["--json", "log"][..], &["candidates", "messages"]] {
         let run = world.run(arguments, b"");
@@ -104,8 +110,9 @@ fn programs_and_places_that_are_not_captured_are_told_nothing() {
     );
 }
 
+/// An event that a damaged table refuses is told.
 #[test]
-fn an_event_that_a_damaged_table_refuses_is_told() {
+fn event_refused_by_a_damaged_table_is_reported() {
     let world = Sandbox::new();
     world.play("m1", "first", |world| world.write("file", "1\n"));
     let database = world.store().join("sessions.db");

@@ -156,8 +156,9 @@ fn assert_untouched(world: &Sandbox, before: &BTreeMap<PathBuf, State>, what: &s
     );
 }
 
+/// No command writes to the user's repository or runs what it names.
 #[test]
-fn no_command_writes_to_the_users_repository_or_runs_what_it_names() {
+fn no_command_writes_to_the_users_repository() {
     let world = armed();
     let before = repositories(&world);
     for event in ["session_start", "user_message", "step_start"] {

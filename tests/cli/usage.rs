@@ -12,8 +12,9 @@ fn by_a_script(world: &Sandbox, arguments: &[&str]) -> Run {
     Run::from(command.stdin(Stdio::null()).output().expect("it starts"))
 }
 
+/// Arguments that make no sense are exit code 2 for people.
 #[test]
-fn arguments_that_make_no_sense_are_exit_code_2_for_people() {
+fn senseless_arguments_exit_with_2() {
     let world = Sandbox::new();
     for arguments in [
         &["revert", "--bogus"][..],
@@ -27,8 +28,9 @@ fn arguments_that_make_no_sense_are_exit_code_2_for_people() {
     }
 }
 
+/// Options of which one would be ignored are refused together.
 #[test]
-fn options_of_which_one_would_be_ignored_are_refused_together() {
+fn options_that_ignore_each_other_are_refused() {
     let world = Sandbox::new();
     world.run(&["run", "--", "touch", "made"], b"").exits(0);
     for arguments in [
@@ -64,8 +66,9 @@ fn options_of_which_one_would_be_ignored_are_refused_together() {
     );
 }
 
+/// A command without a document refuses to print one.
 #[test]
-fn a_command_without_a_document_refuses_to_print_one() {
+fn command_without_a_document_refuses_json() {
     let world = Sandbox::new();
     world.run(&["run", "--", "touch", "made"], b"").exits(0);
     for command in [
@@ -89,8 +92,9 @@ fn a_command_without_a_document_refuses_to_print_one() {
     }
 }
 
+/// A time before nothing is refused in the words of times.
 #[test]
-fn a_time_before_nothing_is_refused_in_the_words_of_times() {
+fn time_before_nothing_is_refused_as_a_time() {
     let world = Sandbox::new();
     for (option, time) in [
         ("--since", "-3"),
@@ -193,8 +197,9 @@ fn help_goes_to_stdout_and_reads_like_this() {
         .assert_eq(&world.run(&["revert", "--help"], b"").exits(0).stdout);
 }
 
+/// A hook's command has help for people and makes no store for it.
 #[test]
-fn a_hook_s_command_has_help_for_people_and_makes_no_store_for_it() {
+fn hooks_command_has_help_for_people() {
     let world = Sandbox::new();
     for arguments in [["event", "--help"], ["message", "-h"]] {
         let run = world.run(&arguments, b"").exits(0);
@@ -244,8 +249,9 @@ fn a_reader_who_went_away_is_no_failure() {
     );
 }
 
+/// A full disk is a failure with a cause.
 #[test]
-fn a_full_disk_is_a_failure_with_a_cause() {
+fn full_disk_has_a_cause() {
     let world = Sandbox::new();
     let full = std::fs::OpenOptions::new()
         .write(true)
@@ -275,8 +281,9 @@ fn colours_are_for_those_who_ask() {
     );
 }
 
+/// The help of every command about the history has examples of it.
 #[test]
-fn the_help_of_every_command_about_the_history_has_examples_of_it() {
+fn every_history_command_has_examples() {
     let world = Sandbox::new();
     for command in [
         "revert", "undo", "redo", "unrevert", "restore", "log", "show", "diff", "blame", "cat",
@@ -290,8 +297,9 @@ fn the_help_of_every_command_about_the_history_has_examples_of_it() {
     }
 }
 
+/// What follows a double hyphen is no option of a refusal.
 #[test]
-fn what_follows_a_double_hyphen_is_no_option_of_a_refusal() {
+fn words_after_a_double_hyphen_are_no_option() {
     let world = Sandbox::new();
     for arguments in [
         &["show", "--bogus", "--", "--json"][..],

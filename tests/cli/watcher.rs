@@ -128,8 +128,9 @@ fn silent(command: &mut Command) -> Child {
     command.spawn().expect("it starts")
 }
 
+/// A watcher that is stopped behind or killed hides no change.
 #[test]
-fn a_watcher_that_is_stopped_behind_or_killed_hides_no_change() {
+fn stopped_watcher_hides_no_change() {
     let mut watched = Watched::new();
     let edit = |text: &'static str| move |world: &Sandbox| world.write("d7/file", text);
     assert_eq!(watched.step(edit("watched\n")), 1, "while it works");
@@ -231,9 +232,11 @@ fn lie(world: &Sandbox, truth: impl Fn(usize) -> bool + Send + 'static) {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 12, ..ProptestConfig::default() })]
 
+    /// What a watcher that lies at random hid goes back with its message.
+    ///
     /// Invariant `agent/watcher`.
     #[test]
-    fn what_a_watcher_that_lies_at_random_hid_goes_back_with_its_message(
+    fn lying_watchers_changes_go_with_their_message(
         messages in prop::collection::vec(prop::collection::vec((0..8_usize, any::<bool>()), 1..4), 1..5),
         to in any::<prop::sample::Index>(),
         truths in any::<u32>(),
@@ -276,8 +279,9 @@ proptest! {
     }
 }
 
+/// A pipe in the place of the lock is no other watcher.
 #[test]
-fn a_pipe_in_the_place_of_the_lock_is_no_other_watcher() {
+fn pipe_for_the_lock_is_no_watcher() {
     let world = Sandbox::new();
     world.play("m1", "first", |world| world.write("file", "1\n"));
     let lock = world.store().join("watch.lock");

@@ -28,8 +28,9 @@ fn world() -> Sandbox {
     world
 }
 
+/// No row of a listing is wrapped at any width.
 #[test]
-fn no_row_of_a_listing_is_wrapped_at_any_width() {
+fn no_row_wraps_at_any_width() {
     let world = world();
     let commands = [
         "log",
@@ -84,8 +85,9 @@ fn no_row_of_a_listing_is_wrapped_at_any_width() {
     }
 }
 
+/// A message above its files has one line and two on a narrow terminal.
 #[test]
-fn a_message_above_its_files_has_one_line_and_two_on_a_narrow_terminal() {
+fn message_above_files_has_one_or_two_lines() {
     let world = world();
     for (columns, lines) in [(40, 2), (80, 1), (200, 1)] {
         let command = "ckpt-hook log --agent generic --state live --grep parser -n 2 --stat";
@@ -105,8 +107,9 @@ fn a_message_above_its_files_has_one_line_and_two_on_a_narrow_terminal() {
     }
 }
 
+/// A prompt has half the width at least and a line of its own below 60 columns.
 #[test]
-fn a_prompt_has_half_the_width_at_least_and_a_line_of_its_own_below_60_columns() {
+fn prompt_has_half_the_width_or_its_line() {
     let world = Sandbox::new();
     // A letter for each column.
     let prompt = "x".repeat(300);
@@ -131,15 +134,17 @@ fn a_prompt_has_half_the_width_at_least_and_a_line_of_its_own_below_60_columns()
     }
 }
 
+/// What does not go to a terminal is whole.
 #[test]
-fn what_does_not_go_to_a_terminal_is_whole() {
+fn output_off_a_terminal_is_whole() {
     let world = world();
     let run = world.run(&["log"], b"").exits(0);
     assert!(run.stdout.contains(LONG), "nothing is cut: {run}");
 }
 
+/// Names are whole where that is asked for and on a pipe.
 #[test]
-fn names_are_whole_where_that_is_asked_for_and_on_a_pipe() {
+fn names_are_whole_on_request_and_pipe() {
     let world = world();
     let name = "some/deep/directory/with-a-rather/long-name-of-a-file-in-it.rs";
     for command in ["show m2 --name-only -v", "show m2 --name-only | cat"] {
@@ -152,8 +157,9 @@ fn names_are_whole_where_that_is_asked_for_and_on_a_pipe() {
     }
 }
 
+/// A row of several workspaces says of which it is at any width.
 #[test]
-fn a_row_of_several_workspaces_says_of_which_it_is_at_any_width() {
+fn row_of_several_workspaces_names_its_own() {
     let world = world();
     let other = world.home().join("another-project");
     std::fs::create_dir(&other).expect("writable");
@@ -173,8 +179,9 @@ fn a_row_of_several_workspaces_says_of_which_it_is_at_any_width() {
     }
 }
 
+/// The lines that came are never shown without those that went.
 #[test]
-fn the_lines_that_came_are_never_shown_without_those_that_went() {
+fn added_lines_are_shown_with_removed_ones() {
     let world = world();
     for columns in [64, 76, 88, 92, 96, 100, 120] {
         let Some(mut screen) = Screen::open(&world, columns, "ckpt-hook log") else {

@@ -105,8 +105,9 @@ fn asked(world: &Sandbox, arguments: &[&str], lines: &[Value]) -> Vec<Value> {
     answers
 }
 
+/// A front end is told of parameters and methods.
 #[test]
-fn a_front_end_is_told_of_parameters_and_methods() {
+fn front_end_hears_of_parameters_and_methods() {
     let world = world();
     let mut questions = questions();
     questions.push(("show", json!({"id": "nobody"}), "`messages` lists"));

@@ -16,8 +16,9 @@ pub fn replaced() -> Sandbox {
     world
 }
 
+/// A history of another directory is offered and taken over by the command that is named.
 #[test]
-fn a_history_of_another_directory_is_offered_and_taken_over_by_the_command_that_is_named() {
+fn another_directorys_history_is_offered_and_adopted() {
     let world = replaced();
     let status = world.run(&["status"], b"").exits(0);
     assert!(
@@ -50,8 +51,9 @@ fn a_history_of_another_directory_is_offered_and_taken_over_by_the_command_that_
     world.run(&["workspace", "adopt"], b"").exits(4);
 }
 
+/// Help of adopt has examples and a list of nothing makes no store.
 #[test]
-fn help_of_adopt_has_examples_and_a_list_of_nothing_makes_no_store() {
+fn adopt_has_examples_and_makes_no_store() {
     let world = Sandbox::new();
     let help = world.run(&["workspace", "adopt", "--help"], b"").exits(0);
     assert!(help.stdout.contains("Examples:"), "{help}");
@@ -60,8 +62,9 @@ fn help_of_adopt_has_examples_and_a_list_of_nothing_makes_no_store() {
     assert!(!world.store().exists(), "it only asks");
 }
 
+/// A list finds a directory that was moved before anything is recorded there.
 #[test]
-fn a_list_finds_a_directory_that_was_moved_before_anything_is_recorded_there() {
+fn list_finds_an_unrecorded_moved_directory() {
     let world = Sandbox::new();
     world.write("a", "1\n");
     world.play("m1", "first", |world| world.write("a", "2\n"));
@@ -97,8 +100,9 @@ fn a_list_finds_a_directory_that_was_moved_before_anything_is_recorded_there() {
     );
 }
 
+/// A copy beside its original is told where histories are.
 #[test]
-fn a_copy_beside_its_original_is_told_where_histories_are() {
+fn copy_beside_its_original_is_told_of_histories() {
     let world = Sandbox::new();
     let copy = world.path("copy");
     std::fs::create_dir(&copy).expect("writable");
@@ -116,8 +120,9 @@ fn a_copy_beside_its_original_is_told_where_histories_are() {
     assert_eq!(listed["workspaces"][0]["path"], *root.to_string_lossy());
 }
 
+/// A copy elsewhere is offered the history of what is gone by the command that is named.
 #[test]
-fn a_copy_elsewhere_is_offered_the_history_of_what_is_gone_by_the_command_that_is_named() {
+fn copy_elsewhere_is_offered_the_missing_history() {
     let world = Sandbox::new();
     world.write("a", "1\n");
     world.play("m1", "first", |world| world.write("a", "2\n"));

@@ -96,9 +96,11 @@ fn links_lead_to_files_and_headings() {
     }
 }
 
+/// Every page is in the book and links to no page outside.
+///
 /// `packaging/book.py` puts the pages of the repository's root into the book, and names whatever is no page.
 #[test]
-fn every_page_is_in_the_book_and_links_to_no_page_outside() {
+fn every_page_is_in_the_book() {
     let docs = repository().join("docs");
     let summary = docs.join("SUMMARY.md");
     let real = |path: PathBuf| path.canonicalize().expect("the page is there");
@@ -127,8 +129,9 @@ fn every_page_is_in_the_book_and_links_to_no_page_outside() {
     }
 }
 
+/// A test that does not run is listed and not only printed.
 #[test]
-fn a_test_that_does_not_run_is_listed_and_not_only_printed() {
+fn tests_that_do_not_run_are_listed() {
     let mut sources = Vec::new();
     for folder in ["hook", "schema", "store", "tests"] {
         files(&repository().join(folder), "rs", &mut sources);
@@ -273,8 +276,9 @@ fn stories() -> BTreeMap<String, BTreeSet<String>> {
         .collect()
 }
 
+/// The table of stories says what runs with which agent.
 #[test]
-fn the_table_of_stories_says_what_runs_with_which_agent() {
+fn table_of_stories_says_what_runs() {
     let page = fs::read_to_string(repository().join("docs/agents/README.md")).expect("it is there");
     let (_, page) = page.split_once("## What was run").expect("it says so");
     let cells = |line: &str| -> Vec<String> {
@@ -391,8 +395,9 @@ fn lines_for_others() -> Vec<(PathBuf, String)> {
     found.into_iter().flat_map(lines).collect()
 }
 
+/// Actions are named by the hash of a commit.
 #[test]
-fn actions_are_named_by_the_hash_of_a_commit() {
+fn actions_are_named_by_hash() {
     let mut number = 0;
     for (path, line) in lines_for_others() {
         let item = line.trim_start().trim_start_matches("- ");

@@ -186,9 +186,11 @@ fn every_table_is_strict() {
     }
 }
 
+/// Every view has the columns that users build on.
+///
 /// Invariant `truth/contract`.
 #[test]
-fn every_view_has_the_columns_that_users_build_on() {
+fn every_view_has_its_promised_columns() {
     let connection = store();
     let objects = objects(&connection);
     for (view, promised) in VIEWS {
@@ -207,8 +209,9 @@ fn every_view_has_the_columns_that_users_build_on() {
     }
 }
 
+/// The page on the session store names every column of every view.
 #[test]
-fn the_page_on_the_session_store_names_every_column_of_every_view() {
+fn page_names_every_column_of_every_view() {
     let page = include_str!("../../docs/database.md");
     let connection = store();
     for (view, _) in VIEWS {
@@ -234,8 +237,9 @@ fn is_scan_of_a_table(line: &str) -> bool {
     line.starts_with("SCAN") && !line.starts_with("SCAN (subquery") && line != "SCAN workspaces"
 }
 
+/// A view answers for one row without reading a table as a whole.
 #[test]
-fn a_view_answers_for_one_row_without_reading_a_table_as_a_whole() {
+fn view_of_one_row_reads_no_whole_table() {
     let connection = store();
     for (view, key) in [
         ("message_overview", "message"),
@@ -262,8 +266,9 @@ fn a_view_answers_for_one_row_without_reading_a_table_as_a_whole() {
     }
 }
 
+/// A query of the documentation reads no change of another workspace.
 #[test]
-fn a_query_of_the_documentation_reads_no_change_of_another_workspace() {
+fn documented_query_reads_only_its_workspace() {
     let connection = store();
     for query in documented_queries() {
         let mut statement = connection
@@ -280,8 +285,9 @@ fn a_query_of_the_documentation_reads_no_change_of_another_workspace() {
     }
 }
 
+/// A title is the first line of a prompt that says something.
 #[test]
-fn a_title_is_the_first_line_of_a_prompt_that_says_something() {
+fn title_is_the_first_telling_line() {
     let connection = filled();
     for (prompt, title) in [
         ("please", "please"),
@@ -301,8 +307,9 @@ fn a_title_is_the_first_line_of_a_prompt_that_says_something() {
     }
 }
 
+/// A rename is told by the path that it was.
 #[test]
-fn a_rename_is_told_by_the_path_that_it_was() {
+fn rename_is_told_by_its_former_path() {
     let connection = filled();
     connection
         .execute_batch(
@@ -323,8 +330,9 @@ fn a_rename_is_told_by_the_path_that_it_was() {
     );
 }
 
+/// A view shows utc text and counts what the agent changed.
 #[test]
-fn a_view_shows_utc_text_and_counts_what_the_agent_changed() {
+fn view_shows_utc_and_counts_agents_changes() {
     let sql = "SELECT time, files || ' ' || additions FROM message_overview";
     let expected = vec![("2023-11-14 22:13:20".to_owned(), "1 3".to_owned())];
     assert_eq!(
@@ -334,8 +342,9 @@ fn a_view_shows_utc_text_and_counts_what_the_agent_changed() {
     );
 }
 
+/// The history of files keeps what came from outside.
 #[test]
-fn the_history_of_files_keeps_what_came_from_outside() {
+fn history_of_files_keeps_outside_changes() {
     let sql = "SELECT path, attribution FROM file_history WHERE step IS NULL";
     let expected = vec![("b.txt".to_owned(), "outside".to_owned())];
     assert_eq!(
@@ -359,8 +368,9 @@ fn a_session_that_goes_takes_its_rows_along() {
     );
 }
 
+/// An undo names only an operation that is there.
 #[test]
-fn an_undo_names_only_an_operation_that_is_there() {
+fn undo_names_an_existing_operation() {
     let connection = filled();
     connection
         .execute_batch(

@@ -38,8 +38,9 @@ fn the_oldest_content_after_the_message_wins() {
     );
 }
 
+/// A file deleted and made anew gets its content from before.
 #[test]
-fn a_file_deleted_and_made_anew_gets_its_content_from_before() {
+fn deleted_and_remade_file_gets_its_first_content() {
     let mut world = Story::default();
     let states = [world.blobs.file("a"), None, world.blobs.file("b")];
     through(&mut world, &states);
@@ -50,8 +51,9 @@ fn a_file_deleted_and_made_anew_gets_its_content_from_before() {
     );
 }
 
+/// A file created and deleted leaves nothing but a strangers file.
 #[test]
-fn a_file_created_and_deleted_leaves_nothing_but_a_strangers_file() {
+fn created_and_deleted_file_leaves_nothing() {
     let mut world = Story::default();
     let (agents, users) = (world.blobs.file("agent"), world.blobs.file("user"));
     through(&mut world, &[None, agents, None]);
@@ -75,8 +77,9 @@ fn a_file_created_and_deleted_leaves_nothing_but_a_strangers_file() {
     );
 }
 
+/// What the user took back over several changes is no conflict.
 #[test]
-fn what_the_user_took_back_over_several_changes_is_no_conflict() {
+fn users_own_undoing_is_no_conflict() {
     let mut world = Story::default();
     let states = ["a\n", "b\n", "c\n"].map(|text| world.blobs.file(text));
     through(&mut world, &states);
@@ -116,8 +119,9 @@ fn agent_and_user_taking_turns_are_told_apart() {
     );
 }
 
+/// A change that stays holds back the older ones only.
 #[test]
-fn a_change_that_stays_holds_back_the_older_ones_only() {
+fn kept_change_holds_back_older_ones_only() {
     let mut world = Story::default();
     let [v0, v1, v2, now] = [
         "1\n2\n3\n4\n5\n",
@@ -151,8 +155,9 @@ fn a_change_that_stays_holds_back_the_older_ones_only() {
     assert!(!again.has_work(), "and nothing more can be done");
 }
 
+/// A gap between two stored states is passed over.
 #[test]
-fn a_gap_between_two_stored_states_is_passed_over() {
+fn gap_between_stored_states_is_passed_over() {
     let mut world = Story::default();
     let (old, new) = (world.blobs.file("small"), world.blobs.file("small again"));
     through(&mut world, &[old, gap(), new]);
@@ -169,10 +174,12 @@ fn a_gap_between_two_stored_states_is_passed_over() {
     assert_eq!(item.reason.as_deref(), Some(reason), "and no further");
 }
 
+/// Unrevert gives back the state of before the first revert.
+///
 /// Invariant `work/unrevert`: Unrevert gives back the bytes from before the first revert, and
 /// edits made while reverted survive.
 #[test]
-fn unrevert_gives_back_the_state_of_before_the_first_revert() {
+fn unrevert_gives_back_the_first_state() {
     let mut world = Story::default();
     let (a, b) = (world.blobs.file("a"), world.blobs.file_of_mode("b", 0o755));
     for (at, old, new) in [
@@ -209,9 +216,11 @@ fn unrevert_gives_back_the_state_of_before_the_first_revert() {
     assert_eq!(plan.items.len(), 5, "all five kinds of change come back");
 }
 
+/// An edit made while reverted survives the way back.
+///
 /// Invariant `work/unrevert`.
 #[test]
-fn an_edit_made_while_reverted_survives_the_way_back() {
+fn edit_made_while_reverted_survives() {
     let mut world = Story::default();
     let (a, b) = (
         world.blobs.file("1\n2\n3\n"),
@@ -243,8 +252,9 @@ fn an_edit_made_while_reverted_survives_the_way_back() {
     assert_eq!(item.goal, a, "the next move starts from where it is");
 }
 
+/// An edit of a path that is not moved stays.
 #[test]
-fn an_edit_of_a_path_that_is_not_moved_stays() {
+fn edit_of_an_unmoved_path_stays() {
     let mut world = Story::default();
     let (a, b) = (world.blobs.file("a"), world.blobs.file("b"));
     world.agent("f", a, b);
@@ -267,8 +277,9 @@ fn a_move_without_changes_does_nothing() {
     );
 }
 
+/// A restore puts exactly that state over whatever is there.
 #[test]
-fn a_restore_puts_exactly_that_state_over_whatever_is_there() {
+fn restore_puts_exactly_that_state() {
     let world = Story::default();
     let (a, b) = (world.blobs.file("a"), world.blobs.file("b"));
     let mut current = States::from([

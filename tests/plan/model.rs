@@ -379,8 +379,9 @@ proptest! {
         prop_assert_eq!(model.disk, before, "as before the first revert");
     }
 
+    /// A revert point means the same by whatever way one comes there.
     #[test]
-    fn a_revert_point_means_the_same_by_whatever_way_one_comes_there(
+    fn revert_point_means_the_same_by_any_way(
         events in prop::collection::vec(event(), 1..8),
         way in prop::collection::vec(0..5usize, 1..5),
         point in 0..5usize,
@@ -409,8 +410,9 @@ proptest! {
         model.move_to(usize::MAX);
     }
 
+    /// Paths reverted one by one come to the same as all at once.
     #[test]
-    fn paths_reverted_one_by_one_come_to_the_same_as_all_at_once(
+    fn paths_one_by_one_equal_all_at_once(
         events in prop::collection::vec(event(), 1..8),
         named in prop::collection::btree_set(0..PATHS.len(), 0..4),
         point in 0..3usize,
@@ -427,8 +429,9 @@ proptest! {
         prop_assert_eq!(model.disk, before, "and back");
     }
 
+    /// A message after a revert begins a new chain.
     #[test]
-    fn a_message_after_a_revert_begins_a_new_chain(
+    fn message_after_a_revert_begins_a_chain(
         chains in prop::collection::vec((prop::collection::vec(event(), 1..4), 0..5usize), 1..5),
         on_conflict in on_conflict(),
     ) {

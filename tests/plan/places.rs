@@ -21,8 +21,9 @@ fn a_file_that_became_a_directory_comes_back() {
     );
 }
 
+/// A directory that became a file comes back with all files.
 #[test]
-fn a_directory_that_became_a_file_comes_back_with_all_files() {
+fn directory_that_became_a_file_comes_back() {
     let mut world = Story::default();
     let file = world.blobs.file("a");
     world.agent("foo/bar", file, None);
@@ -38,8 +39,9 @@ fn a_directory_that_became_a_file_comes_back_with_all_files() {
     );
 }
 
+/// A user's file below leaves no place for a file.
 #[test]
-fn a_users_file_below_leaves_no_place_for_a_file() {
+fn users_file_below_leaves_no_place() {
     let mut world = Story::default();
     let (file, users) = (world.blobs.file("a"), world.blobs.file("user"));
     world.agent("foo", file, None);
@@ -65,8 +67,9 @@ fn a_users_file_below_leaves_no_place_for_a_file() {
     assert_eq!(bar.action, FileAction::Delete, "the agent's own goes");
 }
 
+/// An edited file below leaves no place for a file.
 #[test]
-fn an_edited_file_below_leaves_no_place_for_a_file() {
+fn edited_file_below_leaves_no_place() {
     let mut world = Story::default();
     let file = world.blobs.file("a");
     world.agent("foo", file, None);
@@ -80,8 +83,9 @@ fn an_edited_file_below_leaves_no_place_for_a_file() {
     );
 }
 
+/// A user's file leaves no place for a directory.
 #[test]
-fn a_users_file_leaves_no_place_for_a_directory() {
+fn users_file_leaves_no_place_for_directories() {
     let mut world = Story::default();
     let file = world.blobs.file("a");
     world.agent("foo/bar", file, None);
@@ -106,8 +110,9 @@ fn a_users_file_leaves_no_place_for_a_directory() {
     );
 }
 
+/// A file with a name that sorts between is not in the way.
 #[test]
-fn a_file_with_a_name_that_sorts_between_is_not_in_the_way() {
+fn file_that_sorts_between_is_no_obstacle() {
     let mut world = Story::default();
     let file = world.blobs.file("a");
     world.agent("foo", file, None);
@@ -133,8 +138,9 @@ fn an_empty_directory_goes_and_comes_back() {
     );
 }
 
+/// A directory that holds something is neither removed nor made.
 #[test]
-fn a_directory_that_holds_something_is_neither_removed_nor_made() {
+fn filled_directory_is_neither_removed_nor_made() {
     let mut world = Story::default();
     let file = world.blobs.file("a");
     world.agent("emptied", None, directory());
@@ -163,8 +169,9 @@ fn a_directory_that_holds_something_is_neither_removed_nor_made() {
     assert_eq!(items[1].action, FileAction::Delete, "the agent's goes");
 }
 
+/// A directory that the agent filled is empty again.
 #[test]
-fn a_directory_that_the_agent_filled_is_empty_again() {
+fn directory_filled_by_the_agent_is_emptied() {
     let mut world = Story::default();
     let file = world.blobs.file("a");
     world.agent("filled", directory(), None);

@@ -56,8 +56,9 @@ fn an_untouched_change_is_undone_whatever_the_kinds() {
     }
 }
 
+/// A change that the user undid by hand is left alone.
 #[test]
-fn a_change_that_the_user_undid_by_hand_is_left_alone() {
+fn change_undone_by_hand_is_left_alone() {
     let blobs = Blobs::default();
     let states = [
         None,
@@ -202,9 +203,11 @@ fn edits_that_do_not_overlap_are_merged() {
     );
 }
 
+/// Edits that overlap are kept and reported or overwritten.
+///
 /// Invariant `work/edits-kept`.
 #[test]
-fn edits_that_overlap_are_kept_and_reported_or_overwritten() {
+fn overlapping_edits_are_kept_or_overwritten() {
     let row = |on_conflict| {
         let world = Story {
             on_conflict,
@@ -270,8 +273,9 @@ fn overwrite_still_merges_what_does_not_overlap() {
     );
 }
 
+/// Permissions and content are undone each on its own.
 #[test]
-fn permissions_and_content_are_undone_each_on_its_own() {
+fn permissions_and_content_are_undone_separately() {
     let world = Story::default();
     let of = |text: &str, permissions| world.blobs.file_of_mode(text, permissions);
     let (old, now) = (of("a\n", 0o644), of("b\n", 0o755));
@@ -319,8 +323,9 @@ fn permissions_and_content_are_undone_each_on_its_own() {
     );
 }
 
+/// What cannot be told apart is kept with its reason.
 #[test]
-fn what_cannot_be_told_apart_is_kept_with_its_reason() {
+fn indistinguishable_change_is_kept_with_its_reason() {
     let blobs = Blobs::default();
     let (a, b, c) = (blobs.file("a\n"), blobs.file("b\n"), blobs.file("c\n"));
     for (old, new, now, reason) in [
@@ -395,8 +400,9 @@ fn what_cannot_be_told_apart_is_kept_with_its_reason() {
     }
 }
 
+/// A file that the agent created and the user deleted needs nothing.
 #[test]
-fn a_file_that_the_agent_created_and_the_user_deleted_needs_nothing() {
+fn created_then_deleted_file_needs_nothing() {
     let file = Blobs::default().file("a");
     let expected = (FileAction::None, FileResult::Done, None, None);
     assert_eq!(
@@ -406,9 +412,11 @@ fn a_file_that_the_agent_created_and_the_user_deleted_needs_nothing() {
     );
 }
 
+/// What is not stored is never replaced or removed.
+///
 /// Invariant `work/not-stored`: What no snapshot holds is never replaced or removed.
 #[test]
-fn what_is_not_stored_is_never_replaced_or_removed() {
+fn unstored_is_never_replaced_or_removed() {
     let file = Blobs::default().file("a");
     for on_conflict in [OnConflict::Merge, OnConflict::Keep, OnConflict::Overwrite] {
         for (old, new) in [
@@ -453,8 +461,9 @@ fn what_was_not_stored_cannot_come_back() {
     }
 }
 
+/// A new file above the cap is named and not deleted.
 #[test]
-fn a_new_file_above_the_cap_is_named_and_not_deleted() {
+fn new_file_above_the_cap_is_named() {
     let file = Blobs::default().file("read for the revert, whatever its size");
     let (action, result, target, _) = revert(None, gap(), file, Story::default());
     assert_eq!(

@@ -329,8 +329,9 @@ impl<'a> Model<'a> {
     }
 }
 
+/// A revert gives the state from just before the message.
 #[test]
-fn a_revert_gives_the_state_from_just_before_the_message() {
+fn revert_gives_the_state_before_the_message() {
     hold(100, history(), |(git, actions), script| {
         let mut model = Model::new(*git, script);
         actions.iter().for_each(|action| model.act(action));

@@ -569,7 +569,7 @@ fn name(file: usize) -> String {
 
 #[expect(clippy::print_stderr, reason = "the figure is what it is run for")]
 #[test]
-fn in_a_day_no_edit_of_the_persons_is_lost_and_nothing_of_an_agents_stays_untold() {
+fn days_lose_no_edit_and_hide_nothing() {
     let config = Config {
         failure_persistence: None,
         ..Config::default()

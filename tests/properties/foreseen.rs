@@ -109,9 +109,11 @@ fn assert_foreseen(planned: &OperationReport, done: &OperationReport, actions: &
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(64) })]
 
+    /// A dry run has the receipt of what then happens whatever ignore files it changes.
+    ///
     /// Invariant `truth/dry-run`.
     #[test]
-    fn a_dry_run_has_the_receipt_of_what_then_happens_whatever_ignore_files_it_changes(
+    fn dry_run_foresees_the_receipt(
         actions in actions(), is_git in any::<bool>(),
     ) {
         let mut world = if is_git { World::git(&[("a", "0\n")]) } else { World::new() };

@@ -358,7 +358,8 @@ fn play(day: &Day, script: &Script) {
     at.check(&end, &report, day.git);
 }
 
+/// Days in repositories end there or say where not.
 #[test]
-fn days_in_repositories_end_there_or_say_where_not() {
+fn days_in_repositories_end_well() {
     hold_same(8, days(), play);
 }

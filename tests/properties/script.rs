@@ -100,8 +100,9 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig { cases: 20, failure_persistence: None, ..ProptestConfig::default() })]
 
+        /// A script does to files what the history did.
         #[test]
-        fn a_script_does_to_files_what_the_history_did(edits in prop::collection::vec(edit::edits(), 1..6), is_git in any::<bool>()) {
+        fn script_does_what_the_history_did(edits in prop::collection::vec(edit::edits(), 1..6), is_git in any::<bool>()) {
             let (mut world, script) = (World::new(), Script::default());
             edit::begin(&mut world, is_git, &script);
             edit::apply_all(&edits.concat(), &world, &script);

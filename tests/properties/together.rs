@@ -455,9 +455,11 @@ fn pick(names: &[String], number: usize) -> Option<String> {
     names.get(number.checked_rem(names.len())?).cloned()
 }
 
+/// A command touches what it names loses nothing and has a way back.
+///
 /// Invariant `truth/counts-kept`.
 #[test]
-fn a_command_touches_what_it_names_loses_nothing_and_has_a_way_back() {
+fn command_touches_only_what_it_names() {
     hold(
         150,
         (prop::bool::weighted(0.3), actions()),

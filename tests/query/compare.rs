@@ -42,8 +42,9 @@ fn files(world: &mut RowStore) -> BTreeMap<String, ChangeReport> {
         .collect()
 }
 
+/// A change says whether it is text and whether more than white space differs.
 #[test]
-fn a_change_says_whether_it_is_text_and_whether_more_than_white_space_differs() {
+fn change_says_whether_it_is_text() {
     let mut world = world();
     modified(&world, "text", b"a\nb\n", b"a\nc\nd\n");
     modified(&world, "indented", b"if x {\ny\n}\n", b"if x {\n    y\n}\n");
@@ -71,8 +72,9 @@ fn a_change_says_whether_it_is_text_and_whether_more_than_white_space_differs() 
     );
 }
 
+/// A file whose bytes are gone is still named.
 #[test]
-fn a_file_whose_bytes_are_gone_is_still_named() {
+fn file_without_bytes_is_still_named() {
     let mut world = world();
     world.rows(
         "INSERT INTO changes (workspace_id, step_id, attribution, path, kind, old_mode, old_blob, new_mode, additions,

@@ -114,8 +114,9 @@ fn equal_states_do_not_differ() {
     }
 }
 
+/// A diff is limited to paths below the current directory.
 #[test]
-fn a_diff_is_limited_to_paths_below_the_current_directory() {
+fn diff_is_limited_below_the_current_directory() {
     let mut world = world();
     assert_eq!(
         lines(diff(&mut world, None, None, &["src"])),
@@ -151,8 +152,9 @@ fn comparing_with_the_current_state_writes_no_row() {
     );
 }
 
+/// A file that an ignore rule hides is not deleted.
 #[test]
-fn a_file_that_an_ignore_rule_hides_is_not_deleted() {
+fn file_hidden_by_a_rule_is_not_deleted() {
     let mut world = world();
     fs::write(world.cwd().join(".gitignore"), "same\n").expect("writable");
     let paths: Vec<_> = lines(diff(&mut world, Some("after"), None, &[]))

@@ -49,8 +49,9 @@ fn what_happens_is_told_once_in_its_order() {
     assert!(all.len() >= 6, "and is told of everything: {all:?}");
 }
 
+/// A notification has the document as it is now.
 #[test]
-fn a_notification_has_the_document_as_it_is_now() {
+fn notification_has_the_present_document() {
     let mut world = World::new();
     let (_, start) = told(&mut world, 0);
     world.turn("m1", |world| world.write("made", "1\n"));
@@ -74,8 +75,9 @@ fn a_notification_has_the_document_as_it_is_now() {
     assert_eq!((step.files, &step.message), (1, &message.id));
 }
 
+/// A gap is told with the step that first had it.
 #[test]
-fn a_gap_is_told_with_the_step_that_first_had_it() {
+fn gap_is_told_with_its_first_step() {
     let mut world = World::new();
     world.message("m1");
     let (_, before) = told(&mut world, 0);
@@ -108,8 +110,9 @@ fn a_gap_is_told_with_the_step_that_first_had_it() {
     );
 }
 
+/// A place of another store is answered with a reset.
 #[test]
-fn a_place_of_another_store_is_answered_with_a_reset() {
+fn place_of_another_store_is_a_reset() {
     let mut world = World::new();
     world.message("m1");
     let (_, end) = told(&mut world, 0);
@@ -118,8 +121,9 @@ fn a_place_of_another_store_is_answered_with_a_reset() {
     assert_eq!(feed.seq, end, "from here on it is in step again");
 }
 
+/// What happens in another workspace is not told of this one.
 #[test]
-fn what_happens_in_another_workspace_is_not_told_of_this_one() {
+fn another_workspaces_events_are_not_told() {
     let mut world = World::new();
     world.turn("m1", |world| world.write("made", "1\n"));
     let elsewhere = tempfile::tempdir().unwrap();
@@ -134,8 +138,9 @@ fn what_happens_in_another_workspace_is_not_told_of_this_one() {
     assert!(!feed.notifications.is_empty(), "but here");
 }
 
+/// What is added while a client asks is told once.
 #[test]
-fn what_is_added_while_a_client_asks_is_told_once() {
+fn additions_during_a_question_are_told_once() {
     let mut world = World::new();
     let (_, start) = told(&mut world, 0);
     let mut store = try_open(&world.base(), Settings::default()).unwrap();

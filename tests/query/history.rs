@@ -77,8 +77,9 @@ fn where_nothing_was_recorded_the_lists_are_empty() {
     );
 }
 
+/// Another directory at the same path has no history.
 #[test]
-fn another_directory_at_the_same_path_has_no_history() {
+fn another_directory_at_the_path_has_no_history() {
     let mut world = two_sessions();
     world.rows("UPDATE workspaces SET inode = inode + 1");
     assert!(
@@ -135,8 +136,9 @@ fn the_log_lists_messages_newest_first() {
     );
 }
 
+/// The log of a session takes any id of it.
 #[test]
-fn the_log_of_a_session_takes_any_id_of_it() {
+fn sessions_log_takes_any_of_its_ids() {
     let mut world = two_sessions();
     for id in ["one", "agent-one", "sub"] {
         let filter = LogFilter {
@@ -269,8 +271,9 @@ fn the_operations_of_every_workspace_are_asked_for() {
     }
 }
 
+/// A message counts what its steps and its sub-agents did.
 #[test]
-fn a_message_counts_what_its_steps_and_its_sub_agents_did() {
+fn message_counts_its_steps_and_sub_agents() {
     let mut world = two_sessions();
     world.step("s1", "one", "m1", "closed");
     world.step("s2", "sub", "m1", "closed");
@@ -318,8 +321,9 @@ fn a_message_counts_what_its_steps_and_its_sub_agents_did() {
     );
 }
 
+/// Two names that look the same are two files.
 #[test]
-fn two_names_that_look_the_same_are_two_files() {
+fn two_names_that_look_alike_are_two_files() {
     let mut world = two_sessions();
     world.step("s1", "one", "m1", "closed");
     for raw in [&b"\xff"[..], b"\xfe"] {
@@ -337,8 +341,9 @@ fn two_names_that_look_the_same_are_two_files() {
     );
 }
 
+/// Sessions are listed by when they were heard of last.
 #[test]
-fn sessions_are_listed_by_when_they_were_heard_of_last() {
+fn sessions_are_listed_by_last_sign() {
     let mut world = two_sessions();
     world.step("s1", "sub", "m1", "closed");
     world.change("s1", "agent", "a.txt", Some((1, 0)));
@@ -434,8 +439,9 @@ fn searched() -> RowStore {
     world
 }
 
+/// Messages are found by what is known of them.
 #[test]
-fn messages_are_found_by_what_is_known_of_them() {
+fn messages_are_found_by_what_is_known() {
     let mut world = searched();
     let cwd = world.cwd();
     let filter = |change: fn(&mut LogFilter)| {
@@ -535,8 +541,9 @@ fn messages_are_found_by_what_is_known_of_them() {
     );
 }
 
+/// A timeline has messages operations and changes from outside.
 #[test]
-fn a_timeline_has_messages_operations_and_changes_from_outside() {
+fn timeline_has_messages_operations_and_outside_changes() {
     let mut world = searched();
     world.rows(
         "INSERT INTO changes (workspace_id, attribution, path, kind, additions, deletions, happened_at)

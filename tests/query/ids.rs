@@ -19,8 +19,9 @@ fn hostile_id() -> impl Strategy<Value = String> {
     ]
 }
 
+/// Any text as an id is found unknown or ambiguous and changes nothing.
 #[test]
-fn any_text_as_an_id_is_found_unknown_or_ambiguous_and_changes_nothing() {
+fn any_text_as_id_changes_nothing() {
     let world = RowStore::new();
     world.session("one", None, 10);
     world.session("other", None, 20);

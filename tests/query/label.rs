@@ -25,8 +25,9 @@ fn listed(report: &LabelsReport) -> Vec<(&str, LabelledKind, &str)> {
         .collect()
 }
 
+/// A label is on a message or a snapshot and is listed.
 #[test]
-fn a_label_is_on_a_message_or_a_snapshot_and_is_listed() {
+fn label_is_on_a_message_or_snapshot() {
     let mut world = world();
     let cwd = world.cwd();
     let added = world.store.label(&cwd, "m1", "tests pass").unwrap();
@@ -54,8 +55,9 @@ fn a_label_is_on_a_message_or_a_snapshot_and_is_listed() {
     }
 }
 
+/// A label is unique in its workspace and free once deleted.
 #[test]
-fn a_label_is_unique_in_its_workspace_and_free_once_deleted() {
+fn label_is_unique_in_its_workspace() {
     let mut world = world();
     let cwd = world.cwd();
     world.store.label(&cwd, "m1", "here").unwrap();
@@ -84,8 +86,9 @@ fn a_label_is_unique_in_its_workspace_and_free_once_deleted() {
     );
 }
 
+/// What is or looks like an id is refused as a label.
 #[test]
-fn what_is_or_looks_like_an_id_is_refused_as_a_label() {
+fn label_that_looks_like_an_id_is_refused() {
     let mut world = world();
     let cwd = world.cwd();
     for text in [
@@ -116,8 +119,9 @@ fn only_messages_and_snapshots_are_labelled() {
     assert_eq!(error.kind, ErrorKind::Unknown, "{error}");
 }
 
+/// A snapshot by hand takes its label from an older one and says so.
 #[test]
-fn a_snapshot_by_hand_takes_its_label_from_an_older_one_and_says_so() {
+fn snapshot_takes_its_label_from_an_older_one() {
     let mut world = RowStore::blank();
     let cwd = world.cwd();
     std::fs::write(cwd.join("a"), "1\n").unwrap();
@@ -140,8 +144,9 @@ fn a_snapshot_by_hand_takes_its_label_from_an_older_one_and_says_so() {
     assert_eq!(error.kind, ErrorKind::Failed, "{error}");
 }
 
+/// A label of a forgotten message goes with it.
 #[test]
-fn a_label_of_a_forgotten_message_goes_with_it() {
+fn forgotten_messages_label_goes_with_it() {
     let mut world = world();
     let cwd = world.cwd();
     world.store.label(&cwd, "m2", "here").unwrap();

@@ -37,8 +37,9 @@ fn show(id: &str) -> ShowReport {
     world.store.show(&cwd, id).expect(id)
 }
 
+/// A message is shown with its steps and those of its sub-agents.
 #[test]
-fn a_message_is_shown_with_its_steps_and_those_of_its_sub_agents() {
+fn message_is_shown_with_all_its_steps() {
     let ShowReport::Message {
         message,
         snapshot,
@@ -65,8 +66,9 @@ fn a_message_is_shown_with_its_steps_and_those_of_its_sub_agents() {
     );
 }
 
+/// A step is shown with its tools and files.
 #[test]
-fn a_step_is_shown_with_its_tools_and_files() {
+fn step_is_shown_with_tools_and_files() {
     let ShowReport::Step { step, .. } = show("s1") else {
         panic!("a step")
     };
@@ -129,8 +131,9 @@ fn a_session_is_shown_with_its_messages() {
     );
 }
 
+/// An operation is shown with its files and notes.
 #[test]
-fn an_operation_is_shown_with_its_files_and_notes() {
+fn operation_is_shown_with_files_and_notes() {
     let ShowReport::Operation {
         operation,
         files,
@@ -202,8 +205,9 @@ fn refusal(from: Option<&str>, to: Option<&str>, path: Option<&str>) -> (ErrorKi
     (error.kind, error.to_string())
 }
 
+/// A state that was not captured is unavailable with its reason.
 #[test]
-fn a_state_that_was_not_captured_is_unavailable_with_its_reason() {
+fn uncaptured_state_is_unavailable_with_its_reason() {
     let (kind, text) = refusal(None, None, None);
     assert_eq!(
         kind,

@@ -66,8 +66,9 @@ fn files(world: &mut RowStore) -> Vec<(String, FileAction, FileResult)> {
         .collect()
 }
 
+/// Where nothing was recorded status says nothing of a session.
 #[test]
-fn where_nothing_was_recorded_status_says_nothing_of_a_session() {
+fn status_without_records_names_no_session() {
     let mut world = RowStore::blank();
     let report = status(&mut world);
     assert_eq!(
@@ -89,8 +90,9 @@ fn where_nothing_was_recorded_status_says_nothing_of_a_session() {
     );
 }
 
+/// Status speaks of the newest session or of the one asked for.
 #[test]
-fn status_speaks_of_the_newest_session_or_of_the_one_asked_for() {
+fn status_is_of_the_newest_or_named_session() {
     let mut world = RowStore::new();
     world.session("old", None, 10);
     world.session("new", None, 20);
@@ -105,8 +107,9 @@ fn status_speaks_of_the_newest_session_or_of_the_one_asked_for() {
     assert_eq!(report.session.as_deref(), Some("old"), "by the agent's id");
 }
 
+/// Status speaks of the session that redo would move.
 #[test]
-fn status_speaks_of_the_session_that_redo_would_move() {
+fn status_is_of_the_session_redo_moves() {
     let mut world = reverted();
     world.session("newer", None, 99);
     assert_eq!(
@@ -116,8 +119,9 @@ fn status_speaks_of_the_session_that_redo_would_move() {
     );
 }
 
+/// The banner names the revert point and what is hidden.
 #[test]
-fn the_banner_names_the_revert_point_and_what_is_hidden() {
+fn banner_names_the_revert_point() {
     let mut world = reverted();
     let report = status(&mut world);
     assert_eq!(
@@ -129,8 +133,9 @@ fn the_banner_names_the_revert_point_and_what_is_hidden() {
     assert!(report.redo, "there is a way back");
 }
 
+/// The banner shows each file by its newest operation.
 #[test]
-fn the_banner_shows_each_file_by_its_newest_operation() {
+fn banner_shows_files_by_their_newest_operation() {
     let mut world = reverted();
     operation(&world, "op1", "revert", "done", 1, Some("m3"));
     file(&world, "op1", "twice", "write", "done", "3", "2");
@@ -182,7 +187,7 @@ fn the_banner_forgets_earlier_chains() {
 }
 
 #[test]
-fn an_agent_is_at_work_while_its_tool_runs() {
+fn agent_is_at_work_while_its_tool_runs() {
     let mut world = RowStore::new();
     world.session("0123456789abcdef", None, 0);
     world.message("m1", "0123456789abcdef", "live");
@@ -208,8 +213,9 @@ fn an_agent_is_at_work_while_its_tool_runs() {
     );
 }
 
+/// An agent without tool events is at work for a while after each event.
 #[test]
-fn an_agent_without_tool_events_is_at_work_for_a_while_after_each_event() {
+fn agent_without_tool_events_works_a_while() {
     let mut world = RowStore::new();
     world.session("one", None, NOW - 29_999);
     world.message("m1", "one", "live");
@@ -231,8 +237,9 @@ fn an_agent_without_tool_events_is_at_work_for_a_while_after_each_event() {
     );
 }
 
+/// Status names what is unprotected and what is missing.
 #[test]
-fn status_names_what_is_unprotected_and_what_is_missing() {
+fn status_names_unprotected_and_missing() {
     let mut world = reverted();
     world.step("s1", "one", "m1", "closed");
     world.rows(
@@ -298,8 +305,9 @@ fn status_shows_the_newest_diagnostics() {
     );
 }
 
+/// Damaged paths and codes of an operation are named.
 #[test]
-fn damaged_paths_and_codes_of_an_operation_are_named() {
+fn operations_damaged_paths_are_named() {
     let mut world = reverted();
     operation(&world, "o1", "revert", "done", 1, Some("m2"));
     file(&world, "o1", "a", "write", "done", "1", "2");
@@ -329,8 +337,9 @@ fn damaged_paths_and_codes_of_an_operation_are_named() {
     );
 }
 
+/// A damaged row is named and hides nothing else.
 #[test]
-fn a_damaged_row_is_named_and_hides_nothing_else() {
+fn damaged_row_hides_nothing_else() {
     let mut world = reverted();
     operation(&world, "o1", "revert", "done", 1, Some("m2"));
     file(&world, "o1", "a", "write", "done", "1", "2");

@@ -88,8 +88,9 @@ fn no_function_of_the_product_is_too_long() {
     );
 }
 
+/// A function is as long as from its name to its end.
 #[test]
-fn a_function_is_as_long_as_from_its_name_to_its_end() {
+fn function_ends_at_its_brace() {
     let text = "/// Like fn none {\nfn one() {\n    1;\n}\n\nimpl A {\n    pub(crate) const fn two(\n    ) {\n        2;\n    }\n\n    \
                 fn three();\n    fn four() {}\n}\n";
     assert_eq!(long_functions(text, 2), ["one", "two"]);

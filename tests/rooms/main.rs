@@ -386,8 +386,9 @@ fn the_name_of_a_type_means_one_thing() {
     assert!(owners.is_empty(), "defined more than once: {owners:#?}");
 }
 
+/// The types of a file are found however they are written.
 #[test]
-fn the_types_of_a_file_are_found_however_they_are_written() {
+fn types_are_found_however_written() {
     let text = "/// type Told = u8;\npub struct One<'a> {}\npub(in crate::a) enum Two {}\ntrait Three: Copy {}\n\
                 pub(crate) type Four<T> = T;\nfn f() {\n    struct Within;\n}\n\
                 #[cfg(not(unix))]\nstruct One;\nunion Five {}\n";
@@ -444,8 +445,9 @@ fn assert_breaches(files: &[(&str, &str)], expected: &[&str]) {
     );
 }
 
+/// Importing downwards or from the own room is fine.
 #[test]
-fn importing_downwards_or_from_the_own_room_is_fine() {
+fn importing_downwards_is_fine() {
     assert_breaches(
         &[
             (
@@ -505,8 +507,9 @@ fn comments_texts_and_tests_import_nothing() {
     }
 }
 
+/// A name that only the roof has is not for its rooms.
 #[test]
-fn a_name_that_only_the_roof_has_is_not_for_its_rooms() {
+fn roofs_names_are_not_for_rooms() {
     assert_breaches(
         &[
             ("lib.rs", "pub use top::Top; use crate::Top as Other;"),
@@ -519,8 +522,9 @@ fn a_name_that_only_the_roof_has_is_not_for_its_rooms() {
     );
 }
 
+/// A room without a place in the order is found.
 #[test]
-fn a_room_without_a_place_in_the_order_is_found() {
+fn room_without_a_place_is_found() {
     assert_breaches(
         &[("cellar/mod.rs", "use crate::ground;")],
         &["cellar/mod.rs: `cellar` has no place in the order"],

@@ -82,8 +82,9 @@ pub fn is_own_line(line: &str) -> bool {
 mod tests {
     use super::*;
 
+    /// A line of shell is ours where it runs nothing else.
     #[test]
-    fn a_line_of_shell_is_ours_where_it_runs_nothing_else() {
+    fn shell_line_is_ours_if_nothing_else_runs() {
         for line in [
             "ckpt-hook inside status",
             "'/home/u/bin/ckpt-hook' inside revert --force ${CODEX_THREAD_ID:+--session \"$CODEX_THREAD_ID\"}",
@@ -102,8 +103,9 @@ mod tests {
         }
     }
 
+    /// Our commands are known as typed and as sent.
     #[test]
-    fn our_commands_are_known_as_typed_and_as_sent() {
+    fn our_commands_are_known_typed_and_sent() {
         for prompt in [
             "/ckpt-revert",
             "/ckpt-revert --dry-run",

@@ -270,13 +270,15 @@ fn parsed(time: &str) -> Option<Milliseconds> {
 mod tests {
     use super::*;
 
+    /// A path is named as the agent's name it.
     #[test]
-    fn a_path_is_named_as_the_agents_name_it() {
+    fn path_is_named_as_the_agents_do() {
         assert_eq!(slug(Path::new("/home/u/my_app.v2")), "-home-u-my-app-v2");
     }
 
+    /// The texts of a key are found in lines of JSON.
     #[test]
-    fn the_texts_of_a_key_are_found_in_lines_of_json() {
+    fn texts_of_a_key_are_found_in_lines() {
         let text =
             "{\"a\": {\"cwd\" : \"/w/\\u0041\"}}\n{\"cwd\":7}\n{\"cwd\":\"/x\"}\n{\"cwd\":\"/cut";
         let found: Vec<String> = values(text, "cwd").collect();

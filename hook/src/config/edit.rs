@@ -260,8 +260,9 @@ scope = \"cwd\"   # it is huge
         );
     }
 
+    /// A new setting stands before the sections and a new section at the end.
     #[test]
-    fn a_new_setting_stands_before_the_sections_and_a_new_section_at_the_end() {
+    fn new_setting_stands_before_the_sections() {
         let with = set_to(FILE, "keep", None, "60 days");
         assert!(with.contains("]\nkeep = \"60 days\"\n"), "{with}");
         let parsed = crate::config::parse(&with, Some(Path::new("/home/u")));
@@ -294,8 +295,9 @@ scope = \"cwd\"   # it is huge
         assert_eq!(unset(FILE, "scope", Some("/elsewhere")), FILE, "nor there");
     }
 
+    /// A bare word is a text or a list of one.
     #[test]
-    fn a_bare_word_is_a_text_or_a_list_of_one() {
+    fn bare_word_is_a_text_or_list() {
         let read =
             |key, text| value(text, find(key).expect("a setting")).map(|value| value.to_string());
         assert_eq!(read("include", ".env").as_deref(), Some("[\".env\"]"));
@@ -314,8 +316,9 @@ scope = \"cwd\"   # it is huge
         assert_eq!(read("seed", "perhaps"), None, "no value of it");
     }
 
+    /// A broken file is left alone and not quoted.
     #[test]
-    fn a_broken_file_is_left_alone_and_not_quoted() {
+    fn broken_settings_file_is_left_alone() {
         let value = toml::Value::Boolean(true);
         let error =
             set("prompt = secret words", target("seed", None), &value).expect_err("no TOML");

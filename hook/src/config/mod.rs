@@ -253,8 +253,9 @@ mod tests {
         assert_eq!(config.settings, expected, "each key has its place");
     }
 
+    /// A key in a wrong shape costs that key and an unknown one is a warning.
     #[test]
-    fn a_key_in_a_wrong_shape_costs_that_key_and_an_unknown_one_is_a_warning() {
+    fn wrong_value_costs_only_its_key() {
         let config = parse("max_file_size = \"much\"\nseed = false\ncolour = 1\n", None);
         assert_eq!(
             config.settings,
@@ -277,8 +278,9 @@ mod tests {
         );
     }
 
+    /// A broken file gives the defaults and is not quoted.
     #[test]
-    fn a_broken_file_gives_the_defaults_and_is_not_quoted() {
+    fn broken_settings_file_gives_the_defaults() {
         let config = parse("prompt = secret words", None);
         assert_eq!(config.settings, Settings::default(), "a hook works on");
         assert_eq!(config.problems.len(), 1, "and says so");
@@ -289,8 +291,9 @@ mod tests {
         );
     }
 
+    /// A directory starts from the other settings wherever they stand.
     #[test]
-    fn a_directory_starts_from_the_other_settings_wherever_they_stand() {
+    fn directory_starts_from_the_other_settings() {
         let text = "[workspaces.\"~/big\"]\nscope = \"cwd\"\nallow = true\n[workspaces.relative]\nseed = true\n";
         let config = parse(&format!("seed = false\n{text}"), Some(Path::new("/home/u")));
         let here = config.settings.for_directory(Path::new("/home/u/big/sub"));

@@ -178,8 +178,9 @@ mod tests {
         .assert_eq(&shown(64));
     }
 
+    /// Where there is no room for two sides they stand below each other.
     #[test]
-    fn where_there_is_no_room_for_two_sides_they_stand_below_each_other() {
+    fn narrow_sides_stand_below_each_other() {
         assert!(
             shown(40).contains("\n-two 日本\n"),
             "as hunks: {}",

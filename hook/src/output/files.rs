@@ -205,8 +205,9 @@ mod tests {
     use ckpt_schema::report::PathText;
     use expect_test::expect;
 
+    /// Many that stay for one reason share a row and a few are named.
     #[test]
-    fn many_that_stay_for_one_reason_share_a_row_and_a_few_are_named() {
+    fn files_kept_for_one_reason_share_a_row() {
         let kept = |name: String, reason: &str| {
             let path = PathText {
                 path: name,
@@ -240,8 +241,9 @@ mod tests {
         assert_eq!(files(&all, &view(true)).lines().count(), 33, "all of them");
     }
 
+    /// Head is at a branch or a commit or nowhere.
     #[test]
-    fn head_is_at_a_branch_or_a_commit_or_nowhere() {
+    fn head_is_a_branch_a_commit_or_none() {
         assert_eq!(git_value(Some("ref: refs/heads/topic/a")), "topic/a");
         let commit = "0123456789abcdef0123456789abcdef01234567";
         assert_eq!(git_value(Some(commit)), short(commit));

@@ -197,8 +197,9 @@ mod tests {
             .collect()
     }
 
+    /// A short list and one that is wanted whole are not folded.
     #[test]
-    fn a_short_list_and_one_that_is_wanted_whole_are_not_folded() {
+    fn short_or_whole_list_is_not_folded() {
         let few = paths((0..20).map(|number| format!("a/{number}")));
         assert_eq!(
             fold(&lines(&few), false).len(),
@@ -209,8 +210,9 @@ mod tests {
         assert_eq!(fold(&lines(&many), true).len(), 30, "all were asked for");
     }
 
+    /// Many files are folded by directory and what matters is named.
     #[test]
-    fn many_files_are_folded_by_directory_and_what_matters_is_named() {
+    fn many_files_are_folded_by_directory() {
         let many = (0..30).map(|number| format!("a/b/{number:02}"));
         let others = ["a/kept", "top"].map(str::to_owned);
         let paths = paths(many.chain(others));
@@ -244,8 +246,9 @@ mod tests {
         assert_eq!(parts, [directory(0), directory(1)], "each says what it is");
     }
 
+    /// Many paths in one line are counted by directory.
     #[test]
-    fn many_paths_in_one_line_are_counted_by_directory() {
+    fn paths_in_one_line_are_counted_by_directory() {
         let named = |all: &[String]| {
             let paths = paths(all.iter().cloned());
             names(&paths.iter().collect::<Vec<_>>(), 3).join(", ")
@@ -273,8 +276,9 @@ mod tests {
         assert_eq!(named(&wide), "3 in a/, 3 in b/, 3 in c/, and 3 more");
     }
 
+    /// Directories are folded into those above them until the list is short.
     #[test]
-    fn directories_are_folded_into_those_above_them_until_the_list_is_short() {
+    fn directories_are_folded_until_the_list_is_short() {
         let many = (0..60).map(|number| format!("a/{}/{number}", number / 2));
         let paths = paths(many);
         let parts = fold(&lines(&paths), false);

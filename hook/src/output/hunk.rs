@@ -223,8 +223,9 @@ mod tests {
         String::from_utf8(hunk.render(old, &style)).expect("text")
     }
 
+    /// What is taken is in the file and what is left is not.
     #[test]
-    fn what_is_taken_is_in_the_file_and_what_is_left_is_not() {
+    fn taken_hunks_are_in_the_file() {
         let difference = difference(OLD.as_bytes(), NEW.as_bytes(), &DiffOptions::default());
         let hunks = hunks(&difference);
         assert_eq!(hunks.len(), 2, "they are far from each other");
@@ -261,8 +262,9 @@ mod tests {
         .assert_eq(&shown(&hunks[1], &difference.old));
     }
 
+    /// A hunk that somebody edited is taken where its old lines are the files.
     #[test]
-    fn a_hunk_that_somebody_edited_is_taken_where_its_old_lines_are_the_files() {
+    fn edited_hunk_needs_its_old_lines() {
         let difference = difference(OLD.as_bytes(), NEW.as_bytes(), &DiffOptions::default());
         let hunk = &hunks(&difference)[1];
         let old = &difference.old;
@@ -286,8 +288,9 @@ mod tests {
         );
     }
 
+    /// A text is found in the lines that change and around them.
     #[test]
-    fn a_text_is_found_in_the_lines_that_change_and_around_them() {
+    fn text_is_found_in_and_around_changes() {
         let difference = difference(OLD.as_bytes(), NEW.as_bytes(), &DiffOptions::default());
         let hunks = hunks(&difference);
         assert!(hunks[0].has(&difference.old, "C") && !hunks[1].has(&difference.old, "c"));

@@ -359,8 +359,9 @@ mod tests {
         .assert_eq(&shown("one\nthe quick fox\n", "one\nthe slow fox\n", look));
     }
 
+    /// White space is no difference where it is ignored.
     #[test]
-    fn white_space_is_no_difference_where_it_is_ignored() {
+    fn ignored_white_space_is_no_difference() {
         let look = DiffOptions {
             ignore_space: true,
             ..DiffOptions::default()
@@ -375,8 +376,9 @@ mod tests {
         .assert_eq(&shown("a\n  b\n", "a\n\tb\nc\n", look));
     }
 
+    /// As many lines around are shown as asked for.
     #[test]
-    fn as_many_lines_around_are_shown_as_asked_for() {
+    fn context_has_as_many_lines_as_asked() {
         let look = DiffOptions {
             context: 0,
             ..DiffOptions::default()
@@ -388,8 +390,9 @@ mod tests {
         );
     }
 
+    /// A line that went in one place and came in another has moved.
     #[test]
-    fn a_line_that_went_in_one_place_and_came_in_another_has_moved() {
+    fn moved_line_is_known() {
         let mut moved = MovedLines::default();
         let look = DiffOptions::default();
         let line = b"fn a_function_that_moves() {\n";
@@ -403,8 +406,9 @@ mod tests {
         assert!(!moved.has(b"}\n"), "a brace may stand anywhere");
     }
 
+    /// The words of a line that changed are known by their place.
     #[test]
-    fn the_words_of_a_line_that_changed_are_known_by_their_place() {
+    fn changed_words_are_known_by_place() {
         let [gone, come] = changed_words(b"let a = old(b);", b"let a = new(b);");
         assert_eq!(gone, std::slice::from_ref(&(8..11)), "one word of it");
         assert_eq!(come, std::slice::from_ref(&(8..11)), "for one other");

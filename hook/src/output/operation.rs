@@ -369,8 +369,9 @@ mod tests {
         )
     }
 
+    /// An outcome names every file with what became of it.
     #[test]
-    fn an_outcome_names_every_file_with_what_became_of_it() {
+    fn outcome_names_every_file_and_its_fate() {
         let files = vec![
             file("back", FileAction::Write, FileResult::Done, None),
             file("gone\u{1b}", FileAction::Delete, FileResult::Done, None),
@@ -397,8 +398,9 @@ mod tests {
         .assert_eq(&shown(&report));
     }
 
+    /// Many files are folded and what stayed is named.
     #[test]
-    fn many_files_are_folded_and_what_stayed_is_named() {
+    fn many_files_are_folded_but_kept_ones_named() {
         let done = |number| {
             file(
                 &format!("src/{number:03}"),
@@ -423,8 +425,9 @@ mod tests {
         );
     }
 
+    /// A database that is kept is no edit of anybody.
     #[test]
-    fn a_database_that_is_kept_is_no_edit_of_anybody() {
+    fn kept_database_is_no_edit() {
         let reason = "a program has the database open (app, process 7): `--force` takes it";
         let kept = FileReport {
             reason_code: Some(ReasonCode::Database),
@@ -455,8 +458,9 @@ mod tests {
         .assert_eq(&shown(&report));
     }
 
+    /// A branch that nobody knows who moved is said to stay with the way to move it.
     #[test]
-    fn a_branch_that_nobody_knows_who_moved_is_said_to_stay_with_the_way_to_move_it() {
+    fn unclear_branch_stays_with_its_way_out() {
         let branch = GitReport {
             part: GitPart::Branch,
             name: "refs/heads/main".to_owned(),
@@ -474,8 +478,9 @@ mod tests {
         assert!(text.contains(offer), "{text}");
     }
 
+    /// What differs from then is one line by reason without what has a line.
     #[test]
-    fn what_differs_from_then_is_one_line_by_reason_without_what_has_a_line() {
+    fn differences_are_one_line_by_reason() {
         let named = |name: &str| PathText {
             path: name.to_owned(),
             path_hex: None,

@@ -390,8 +390,9 @@ mod tests {
         String::from_utf8(styled(false, change, &sides)).expect("text in, text out")
     }
 
+    /// A change of lines is a hunk that other tools understand.
     #[test]
-    fn a_change_of_lines_is_a_hunk_that_other_tools_understand() {
+    fn changed_lines_are_a_hunk_for_other_tools() {
         let change = change(ChangeKind::Modified, Some("100644"), Some("100644"));
         expect![[r#"
             diff --git a/a b b/a b
@@ -425,8 +426,9 @@ mod tests {
         ));
     }
 
+    /// A link that took a file's place is named.
     #[test]
-    fn a_link_that_took_a_file_s_place_is_named() {
+    fn link_that_replaced_a_file_is_named() {
         let change = change(ChangeKind::Type, Some("100644"), Some("120000"));
         let text = text(&change, "x\n", "target");
         assert!(

@@ -126,8 +126,9 @@ mod tests {
         );
     }
 
+    /// Each part of a revert says how far it is.
     #[test]
-    fn each_part_of_a_revert_says_how_far_it_is() {
+    fn revert_reports_progress_of_each_part() {
         let capture = Capture {
             files: 12,
             bytes: 2048,

@@ -285,8 +285,9 @@ mod tests {
         );
     }
 
+    /// Columns are aligned and the last one is fitted.
     #[test]
-    fn columns_are_aligned_and_the_last_one_is_fitted() {
+    fn columns_are_aligned_and_the_last_fitted() {
         assert_eq!(
             table(Paint::PLAIN),
             "a      1  short\n日本  23  a longer …\n",
@@ -304,8 +305,9 @@ mod tests {
         );
     }
 
+    /// No row is wider than the terminal at any width.
     #[test]
-    fn no_row_is_wider_than_the_terminal_at_any_width() {
+    fn no_row_is_wider_than_the_terminal() {
         let mut table = Table::new(&[1])
             .indented(2)
             .dropping(&[1, 0])
@@ -332,8 +334,9 @@ mod tests {
         }
     }
 
+    /// Where there is no room what matters least is left out.
     #[test]
-    fn where_there_is_no_room_what_matters_least_is_left_out() {
+    fn least_important_column_goes_first() {
         let mut table = Table::new(&[]).dropping(&[1]);
         table.row(
             ["id", "a long agent's name", "a prompt that goes on"]
@@ -353,7 +356,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_cell_leaves_room_for_the_last_column() {
+    fn long_cell_leaves_room_for_the_last_column() {
         let mut table = Table::new(&[]);
         table.row(
             ["key", &"value ".repeat(9), "default"]
@@ -372,8 +375,9 @@ mod tests {
         );
     }
 
+    /// A column that is empty below its name is left out.
     #[test]
-    fn a_column_that_is_empty_below_its_name_is_left_out() {
+    fn empty_column_is_left_out() {
         let mut table = Table::new(&[1]).dropping(&[1]);
         table.heads(["id", "files", "label"].map(str::to_owned).to_vec());
         table.row(["7c1e", "", ""].map(str::to_owned).to_vec());
@@ -387,8 +391,9 @@ mod tests {
         );
     }
 
+    /// A note that does not fit goes on below its row.
     #[test]
-    fn a_note_that_does_not_fit_goes_on_below_its_row() {
+    fn long_note_goes_on_below_its_row() {
         let mut table = Table::new(&[]).indented(2);
         table.noted(
             vec!["kept".to_owned(), "a".to_owned()],

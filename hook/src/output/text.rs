@@ -376,9 +376,11 @@ mod tests {
         }
     }
 
+    /// A document says the same and acts on no terminal.
+    ///
     /// Invariant `private/terminal`.
     #[test]
-    fn a_document_says_the_same_and_acts_on_no_terminal() {
+    fn document_acts_on_no_terminal() {
         let all: String = (0..=char::MAX as u32).filter_map(char::from_u32).collect();
         let value =
             serde_json::json!({ "\u{202e}name": all, "list": ["\u{9b}31m", "plain é 日本 🦀"] });
@@ -417,8 +419,9 @@ mod tests {
         }
     }
 
+    /// Every byte of a name that is not text is shown.
     #[test]
-    fn every_byte_of_a_name_that_is_not_text_is_shown() {
+    fn every_byte_that_is_no_text_is_shown() {
         let name = PathText {
             path: "a\u{fffd}b".to_owned(),
             path_hex: Some("61ff62".to_owned()),
@@ -430,8 +433,9 @@ mod tests {
         );
     }
 
+    /// What does not fit is cut by columns not by bytes.
     #[test]
-    fn what_does_not_fit_is_cut_by_columns_not_by_bytes() {
+    fn text_is_cut_by_columns() {
         assert_eq!(
             fit("日本語", 6),
             "日本語",
@@ -446,8 +450,9 @@ mod tests {
         assert_eq!(fit("❤\u{fe0f}❤\u{fe0f}", 3), "❤\u{fe0f}…");
     }
 
+    /// A path keeps its end and a joined emoji is not cut open.
     #[test]
-    fn a_path_keeps_its_end_and_a_joined_emoji_is_not_cut_open() {
+    fn path_keeps_its_end_and_whole_emoji() {
         assert_eq!(
             fit_end("src/日本/main.rs", 10),
             "…/main.rs",
@@ -470,8 +475,9 @@ mod tests {
         );
     }
 
+    /// Long lines are broken between words and not within commands.
     #[test]
-    fn long_lines_are_broken_between_words_and_not_within_commands() {
+    fn lines_break_between_words_not_in_commands() {
         assert_eq!(
             wrap("  note: one two three\nshort\n", 12, 2),
             "  note: one\n    two\n    three\nshort\n",
@@ -494,8 +500,9 @@ mod tests {
         );
     }
 
+    /// No line is wider than the terminal and nothing is lost.
     #[test]
-    fn no_line_is_wider_than_the_terminal_and_nothing_is_lost() {
+    fn no_line_is_too_wide_and_nothing_lost() {
         let text = "The revert `0123456789abcdef` of 日本語 👨\u{200d}👩\u{200d}👧 was interrupted: `ckpt-hook snapshot --workspace /a/b` ends it";
         let letters = |text: &str| {
             text.chars()

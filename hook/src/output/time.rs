@@ -91,8 +91,9 @@ fn date(time: Milliseconds) -> OffsetDateTime {
 mod tests {
     use super::*;
 
+    /// A duration is as exact as somebody wants to know it.
     #[test]
-    fn a_duration_is_as_exact_as_somebody_wants_to_know_it() {
+    fn duration_is_as_exact_as_useful() {
         let cases = [
             (0, "0.1 s"),
             (12, "0.1 s"),
@@ -111,8 +112,9 @@ mod tests {
         }
     }
 
+    /// What was just now is counted and what was long ago is dated.
     #[test]
-    fn what_was_just_now_is_counted_and_what_was_long_ago_is_dated() {
+    fn recent_is_counted_and_old_is_dated() {
         let times = TimeContext {
             now: 1_000_000_000_000,
             offset: UtcOffset::from_hms(2, 0, 0).expect("a zone"),

@@ -148,8 +148,9 @@ mod tests {
         }
     }
 
+    /// A path that does not fit keeps its end and the list its number.
     #[test]
-    fn a_path_that_does_not_fit_keeps_its_end_and_the_list_its_number() {
+    fn long_path_keeps_its_end() {
         let path = "/srv/code/a/long/way/down/project";
         let report = WorkspacesReport {
             version: 1,
@@ -176,8 +177,9 @@ mod tests {
         paths.iter().map(|path| names.name(path)).collect()
     }
 
+    /// A workspace is called by as much of its path as there is room for.
     #[test]
-    fn a_workspace_is_called_by_as_much_of_its_path_as_there_is_room_for() {
+    fn workspace_is_called_by_its_paths_end() {
         let paths = [
             "/srv/code/work/parser",
             "/srv/code/play/parser",

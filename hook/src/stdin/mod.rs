@@ -183,8 +183,9 @@ pub fn listen() {
 mod tests {
     use super::*;
 
+    /// A payload is read to its end however long it is.
     #[test]
-    fn a_payload_is_read_to_its_end_however_long_it_is() {
+    fn payload_is_read_to_its_end() {
         let begin = br#"{"session_id":"s","prompt":""#;
         let text = io::repeat(b'x').take(100 << 20);
         let mut stdin = begin
@@ -207,8 +208,9 @@ mod tests {
         );
     }
 
+    /// A writer without an end is not listened to for ever.
     #[test]
-    fn a_writer_without_an_end_is_not_listened_to_for_ever() {
+    fn endless_writer_is_not_read_for_ever() {
         let mut stdin = io::repeat(b'x');
         assert!(
             read_payload(&mut stdin, || true).expect("readable").is_cut,

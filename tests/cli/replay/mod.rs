@@ -144,24 +144,24 @@ macro_rules! recordings {
 }
 
 recordings! {
-    claude_code_with_three_messages_and_a_background_sub_agent: "claude-code", "claude-code-2.1.329";
+    claude_code_three_messages_and_background_agent: "claude-code", "claude-code-2.1.329";
     claude_code_with_a_turn_that_was_interrupted: "claude-code", "claude-code-2.1.329-interactive";
-    claude_code_with_a_message_that_was_typed_while_a_tool_ran: "claude-code", "claude-code-2.1.329-queued-message";
+    claude_code_message_typed_during_a_tool: "claude-code", "claude-code-2.1.329-queued-message";
     claude_code_with_calls_that_it_refused: "claude-code", "claude-code-2.1.329-refused";
-    codex_with_two_messages_and_tools_beside_each_other: "codex", "codex-0.169.0";
+    codex_two_messages_and_parallel_tools: "codex", "codex-0.169.0";
     codex_with_a_turn_that_was_interrupted: "codex", "codex-0.169.0-interactive-interrupt";
     codex_that_was_stopped: "codex", "codex-0.169.0-interrupt";
     codex_with_a_sub_agent: "codex", "codex-0.169.0-subagent";
-    gemini_cli_with_three_messages_and_a_sub_agent: "gemini-cli", "gemini-cli-0.61.0";
+    gemini_cli_three_messages_and_sub_agent: "gemini-cli", "gemini-cli-0.61.0";
     gemini_cli_with_a_turn_that_was_interrupted: "gemini-cli", "gemini-cli-0.61.0-interactive-interrupt";
-    qwen_code_with_three_messages_and_a_background_sub_agent: "qwen-code", "qwen-code-0.24.4";
+    qwen_code_three_messages_and_background_agent: "qwen-code", "qwen-code-0.24.4";
     qwen_code_with_a_turn_that_was_interrupted: "qwen-code", "qwen-code-0.24.4-interactive-interrupt";
-    copilot_cli_with_three_messages_and_a_sub_agent: "copilot-cli", "copilot-cli-1.0.102";
-    copilot_cli_with_a_message_that_is_not_told_of: "copilot-cli", "copilot-cli-1.0.102-interactive-steer";
+    copilot_cli_three_messages_and_sub_agent: "copilot-cli", "copilot-cli-1.0.102";
+    copilot_cli_message_without_a_hook: "copilot-cli", "copilot-cli-1.0.102-interactive-steer";
     opencode_with_three_messages_and_a_sub_agent: "opencode", "opencode-1.18.33";
     kilo_with_three_messages_and_a_sub_agent: "kilo", "kilo-7.7.7";
     cline_with_three_messages_and_a_sub_agent: "cline", "cline-cli-3.0.65";
-    cline_with_a_message_that_was_sent_while_a_tool_ran: "cline", "cline-cli-3.0.65-interactive-steer";
+    cline_message_sent_during_a_tool: "cline", "cline-cli-3.0.65-interactive-steer";
     pi_with_messages_and_tools_beside_each_other: "pi", "pi-0.73.1";
 }
 
@@ -182,8 +182,9 @@ fn every_recording_is_played() {
     }
 }
 
+/// Events without any id that come twice make no second message and no second change.
 #[test]
-fn events_without_any_id_that_come_twice_make_no_second_message_and_no_second_change() {
+fn doubled_events_without_ids_are_one() {
     let world = Sandbox::new();
     world.write("menu", "soup\n");
     let twice = |event: &str, extra: Value| {

@@ -84,8 +84,9 @@ fn checked(world: &Sandbox, shown: &Shown) -> Result<String, String> {
     Ok((*name).to_owned())
 }
 
+/// Every command line prints a document that is what its schema says.
 #[test]
-fn every_command_line_prints_a_document_that_is_what_its_schema_says() {
+fn every_command_line_prints_its_document() {
     let (mut printed, mut wrong) = (BTreeSet::new(), Vec::new());
     let looking = [LOOKING, &["page --no-open --port 0 --idle 1s"]].concat();
     let all: [(_, fn() -> Sandbox); 4] = [

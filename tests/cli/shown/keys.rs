@@ -205,8 +205,9 @@ fn screens(page: &str) -> BTreeMap<String, String> {
     screens
 }
 
+/// What keys lead to is what is written down.
 #[test]
-fn what_keys_lead_to_is_what_is_written_down() {
+fn keys_lead_where_it_is_written() {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/cli/shown/keys.txt");
     let known = screens(&std::fs::read_to_string(&file).unwrap_or_default());
     let mut page = String::new();

@@ -194,8 +194,9 @@ mod tests {
 
     use super::*;
 
+    /// The answer about the nearest folder says whether a project is trusted.
     #[test]
-    fn the_answer_about_the_nearest_folder_says_whether_a_project_is_trusted() {
+    fn nearest_folder_decides_whether_a_project_is_trusted() {
         let trusts = |answers, project: &str| trusts(&answers, Path::new(project));
         let answers = json!({
             "/none/a": "TRUST_FOLDER",

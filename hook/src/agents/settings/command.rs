@@ -108,8 +108,9 @@ fn unquoted(line: &str) -> String {
 mod tests {
     use super::*;
 
+    /// A line that we write is known again whatever the path holds.
     #[test]
-    fn a_line_that_we_write_is_known_again_whatever_the_path_holds() {
+    fn our_line_is_known_again_for_any_path() {
         for path in [
             "/usr/bin/ckpt-hook",
             "/my tools/ckpt-hook",

@@ -244,8 +244,9 @@ fn cannot(what: &str, path: &Path) -> Error {
 mod tests {
     use super::*;
 
+    /// What a killed process left beside a settings file goes with the next change.
     #[test]
-    fn what_a_killed_process_left_beside_a_settings_file_goes_with_the_next_change() {
+    fn killed_writers_leftovers_go_with_the_next_change() {
         let folder = tempfile::tempdir().expect("a scratch directory");
         let hour = Duration::from_secs(3600);
         let names = [

@@ -272,8 +272,9 @@ mod tests {
         }
     }
 
+    /// The name on the path is written where it leads here.
     #[test]
-    fn the_name_on_the_path_is_written_where_it_leads_here() {
+    fn name_on_the_path_is_written_if_right() {
         let world = World::new();
         let own = world.program("brew/Cellar/ckpt-hook/1.2.0/bin/ckpt-hook", "");
         world.link(

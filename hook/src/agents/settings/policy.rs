@@ -144,8 +144,9 @@ mod tests {
 
     use super::*;
 
+    /// A sandbox is a container where it names one.
     #[test]
-    fn a_sandbox_is_a_container_where_it_names_one() {
+    fn sandbox_is_a_container_if_it_names_one() {
         for sandbox in [
             json!("docker"),
             json!("podman"),
@@ -168,8 +169,9 @@ mod tests {
         }
     }
 
+    /// A call of ours is found however deep it is.
     #[test]
-    fn a_call_of_ours_is_found_however_deep_it_is() {
+    fn our_call_is_found_at_any_depth() {
         let hooks = json!({"Stop": [{"hooks": [{"command": "/usr/bin/ckpt-hook event --agent claude-code --event Stop"}]}]});
         assert!(calls_us(&hooks), "in a table of hooks");
         assert!(

@@ -190,8 +190,9 @@ mod tests {
         path
     }
 
+    /// A package says its version and no program is run.
     #[test]
-    fn a_package_says_its_version_and_no_program_is_run() {
+    fn package_tells_its_version_without_running() {
         let scratch = tempfile::tempdir().expect("a scratch folder");
         let folder = scratch.path().join("node_modules/@maker/agent");
         let real = program(&folder, "bin/agent.js", "9.9.9");
@@ -206,8 +207,9 @@ mod tests {
         );
     }
 
+    /// Another program is known by its name or asked.
     #[test]
-    fn another_program_is_known_by_its_name_or_asked() {
+    fn another_program_is_known_by_name_or_asked() {
         let scratch = tempfile::tempdir().expect("a scratch folder");
         let named = program(scratch.path(), "versions/2.1.7", "9.9.9");
         assert_eq!(
@@ -268,8 +270,9 @@ mod tests {
         assert_eq!(VERSIONS.of(&gone), None, "and none of what is not there");
     }
 
+    /// A program that stands for many is asked by the agent's name.
     #[test]
-    fn a_program_that_stands_for_many_is_asked_by_the_agents_name() {
+    fn program_for_many_is_asked_by_agents_name() {
         let scratch = tempfile::tempdir().expect("a scratch folder");
         let manager = scratch.path().join("manager");
         let text = "#!/bin/sh\ncase $0 in */agent) echo 2.1.90 ;; *) echo 2026.11.5 ;; esac\n";
@@ -284,8 +287,9 @@ mod tests {
         );
     }
 
+    /// What a version does not record is said with the one that does.
     #[test]
-    fn what_a_version_does_not_record_is_said_with_the_one_that_does() {
+    fn unrecorded_version_is_reported_with_the_recorded_one() {
         let messages = |version: AgentVersion| {
             let advice = VERSIONS.advice(version).into_iter();
             advice.map(|advice| advice.message).collect::<Vec<_>>()

@@ -53,8 +53,9 @@ fn what_an_ignored_field_holds_does_not_matter() {
     }
 }
 
+/// What is not JSON but easily read is read.
 #[test]
-fn what_is_not_json_but_easily_read_is_read() {
+fn almost_json_is_read() {
     assert_is_the_prompt(&with_ignored("NaN"), "Python's NaN");
     assert_is_the_prompt(&with_ignored("-Infinity"), "Python's infinity");
     assert_is_the_prompt(
@@ -124,8 +125,9 @@ fn a_long_prompt_is_cut_at_a_character() {
     assert_eq!(prompt.len(), 1 << 20, "a mebibyte is kept");
 }
 
+/// The last of two fields of one name counts.
 #[test]
-fn the_last_of_two_fields_of_one_name_counts() {
+fn last_field_of_one_name_counts() {
     let payload = br#"{"session_id":"first","hook_event_name":"Stop","session_id":"second"}"#;
     let parsed = parse_alone("claude-code", None, payload);
     assert_eq!(
@@ -160,7 +162,7 @@ fn an_id_is_data_whatever_it_looks_like() {
 }
 
 #[test]
-fn a_known_event_without_a_session_is_a_problem() {
+fn known_event_without_session_is_a_problem() {
     let huge = "x".repeat(1 << 20);
     for id in [
         json!(null),
@@ -222,8 +224,9 @@ fn a_wrong_type_costs_only_its_own_field() {
     }
 }
 
+/// An event that we do not know is skipped.
 #[test]
-fn an_event_that_we_do_not_know_is_skipped() {
+fn unknown_event_is_skipped() {
     for event in [
         "MessageDisplay",
         "Setup",
@@ -242,8 +245,9 @@ fn an_event_that_we_do_not_know_is_skipped() {
     }
 }
 
+/// What is no object is a problem and no event.
 #[test]
-fn what_is_no_object_is_a_problem_and_no_event() {
+fn payload_without_an_object_is_a_problem() {
     let deep = "[".repeat(1_000_000);
     for payload in [
         "", "null", "[]", "\"text\"", "7", "{", "nonsense", "\u{feff}", &deep,
@@ -321,8 +325,9 @@ fn a_payload_of_no_end_is_read() {
     );
 }
 
+/// The command line names the event where the payload does not.
 #[test]
-fn the_command_line_names_the_event_where_the_payload_does_not() {
+fn command_line_names_the_event_payloads_lack() {
     let parsed = parse_alone("claude-code", Some("Stop"), br#"{"session_id":"s"}"#);
     assert_eq!(
         parsed.events[0].event,
@@ -354,8 +359,9 @@ fn both_styles_of_names_are_read() {
     );
 }
 
+/// An agent that we do not know is a problem.
 #[test]
-fn an_agent_that_we_do_not_know_is_a_problem() {
+fn unknown_agent_is_a_problem() {
     let parsed = parse_alone("\u{1b}nobody", None, b"{}");
     assert_eq!(
         parsed.problems,

@@ -166,9 +166,11 @@ fn copilot_speaks_in_claude_codes_names_too() {
     );
 }
 
+/// Copilot that starts a session with a message tells of it once.
+///
 /// As 1.0.86 sends them: the start comes after the message, and must not end the step that is open since.
 #[test]
-fn copilot_that_starts_a_session_with_a_message_tells_of_it_once() {
+fn copilots_first_message_is_told_once() {
     let message = json!({"sessionId": "s", "timestamp": 1, "cwd": "/w", "prompt": "do it"});
     let start = json!({"sessionId": "s", "timestamp": 2, "cwd": "/w", "source": "new", "initialPrompt": "do it"});
     let alone = json!({"sessionId": "s", "timestamp": 2, "cwd": "/w", "source": "new"});
@@ -185,8 +187,9 @@ fn copilot_that_starts_a_session_with_a_message_tells_of_it_once() {
     );
 }
 
+/// Copilot that runs Claude Code's hooks is known for Copilot.
 #[test]
-fn copilot_that_runs_claude_codes_hooks_is_known_for_copilot() {
+fn copilot_is_known_behind_claude_codes_hooks() {
     let environment = |name: &str| (name == "COPILOT_CLI").then(|| OsString::from("1"));
     let context = PayloadContext {
         cwd: Path::new("/w"),
@@ -209,8 +212,9 @@ fn copilot_that_runs_claude_codes_hooks_is_known_for_copilot() {
     assert_eq!(parsed.events.len(), 2, "and read as Copilot's");
 }
 
+/// Every edit tool that a page names tells its file and a tool that reads tells none.
 #[test]
-fn every_edit_tool_that_a_page_names_tells_its_file_and_a_tool_that_reads_tells_none() {
+fn documented_edit_tools_tell_their_files() {
     for (agent, event, tool, field) in [
         ("claude-code", "PreToolUse", "Write", "file_path"),
         ("claude-code", "PreToolUse", "Edit", "file_path"),
@@ -309,8 +313,9 @@ fn clines_sub_agent_is_no_message() {
     );
 }
 
+/// A context that is made shorter is no new start.
 #[test]
-fn a_context_that_is_made_shorter_is_no_new_start() {
+fn compacted_context_is_no_new_start() {
     let payload =
         json!({"hook_event_name": "SessionStart", "session_id": "s", "source": "compact"});
     for agent in ["claude-code", "codex", "qwen-code"] {

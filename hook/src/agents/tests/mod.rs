@@ -32,8 +32,9 @@ fn parse_alone(agent: &str, event: Option<&str>, payload: &[u8]) -> Parsed {
     )
 }
 
+/// An agent that was seen to tell of tools says so from its first event on.
 #[test]
-fn an_agent_that_was_seen_to_tell_of_tools_says_so_from_its_first_event_on() {
+fn agent_seen_to_report_tools_says_so_first() {
     let start = |agent: &str, more: &str| {
         let name = if agent == GENERIC {
             "session_start"
@@ -75,8 +76,9 @@ fn an_agent_that_was_seen_to_tell_of_tools_says_so_from_its_first_event_on() {
     }
 }
 
+/// The end of a step names its tools and what each can have changed.
 #[test]
-fn the_end_of_a_step_names_its_tools_and_what_each_can_have_changed() {
+fn steps_end_names_its_tools_and_their_reach() {
     let payload = br#"{"session_id":"s","hook_event_name":"PostToolBatch","tool_calls":[
         {"tool_name":"Write","tool_input":{"file_path":"/w/a","content":"x"},"tool_use_id":"t1","tool_response":"done"},
         {"tool_name":"Bash","tool_input":{"command":"make"},"tool_use_id":"t2","tool_response":"done"},
@@ -125,8 +127,9 @@ fn the_end_of_a_step_names_its_tools_and_what_each_can_have_changed() {
     );
 }
 
+/// The end of a turn says whether every tool of it has ended where only ends are told.
 #[test]
-fn the_end_of_a_turn_says_whether_every_tool_of_it_has_ended_where_only_ends_are_told() {
+fn turns_end_says_whether_all_tools_ended() {
     let says = |agent: &str, event: &str, payload: &str| {
         let parsed = parse_alone(agent, Some(event), payload.as_bytes());
         parsed.events.iter().any(|event| event.has_told_of_ends)
@@ -147,8 +150,9 @@ fn the_end_of_a_turn_says_whether_every_tool_of_it_has_ended_where_only_ends_are
     );
 }
 
+/// The start of a task of Cline begins anew and its first tool does not.
 #[test]
-fn the_start_of_a_task_of_cline_begins_anew_and_its_first_tool_does_not() {
+fn clines_task_begins_anew_not_its_tool() {
     let meaning = |event: &str, more: &str| {
         let payload = format!(r#"{{"taskId":"t","sessionContext":{{"rootSessionId":"s"}}{more}}}"#);
         let parsed = parse_alone("cline", Some(event), payload.as_bytes());

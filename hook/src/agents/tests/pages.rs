@@ -69,8 +69,9 @@ fn anything() -> Value {
     })
 }
 
+/// Every event that a page lists is understood as it says.
 #[test]
-fn every_event_that_a_page_lists_is_understood_as_it_says() {
+fn every_listed_event_is_understood() {
     assert_eq!(
         untried(),
         ["cursor", "windsurf", "droid", "goose", "vscode"],
@@ -92,8 +93,9 @@ fn every_event_that_a_page_lists_is_understood_as_it_says() {
     }
 }
 
+/// The settings that a page shows call the program and never disturb.
 #[test]
-fn the_settings_that_a_page_shows_call_the_program_and_never_disturb() {
+fn settings_on_a_page_call_the_program_quietly() {
     for agent in untried() {
         let page = page(agent);
         let (_, block) = page.split_once("```json\n").expect("it shows settings");
@@ -134,8 +136,9 @@ fn expect_called_and_quiet(agent: &str, event: &str, line: &str) {
     assert_eq!(called, expected, "{agent}: with what it needs to know");
 }
 
+/// A page says whether the model learns what went back.
 #[test]
-fn a_page_says_whether_the_model_learns_what_went_back() {
+fn page_says_whether_the_model_learns_of_reverts() {
     for agent in untried() {
         let adapter = find(agent).expect("it is known");
         let page = page(agent);

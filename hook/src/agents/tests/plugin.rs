@@ -60,8 +60,9 @@ fn payloads(set: &str) -> Vec<(String, Value)> {
     .collect()
 }
 
+/// Each agent is told by what it sends and means the same as by its own hook.
 #[test]
-fn each_agent_is_told_by_what_it_sends_and_means_the_same_as_by_its_own_hook() {
+fn plugins_events_equal_those_of_agents_own_hooks() {
     for (agent, set, session, others) in [
         (
             "claude-code",
@@ -107,8 +108,9 @@ fn each_agent_is_told_by_what_it_sends_and_means_the_same_as_by_its_own_hook() {
     }
 }
 
+/// An agent inside another one's shell is known for itself.
 #[test]
-fn an_agent_inside_another_ones_shell_is_known_for_itself() {
+fn agent_in_another_ones_shell_is_itself() {
     let claude = json!({"session_id": "s", "cwd": "/w", "prompt": "hello"});
     let copilot = json!({"session_id": "s", "cwd": "/w", "prompt": "hello", "timestamp": "2026-11-20T15:19:43.664Z"});
     let agent = |payload: &Value, variables: &[(&str, &str)]| {

@@ -435,8 +435,9 @@ mod tests {
         files.into_iter().map(read).collect()
     }
 
+    /// Every command that a sentence names is one that there is.
     #[test]
-    fn every_command_that_a_sentence_names_is_one_that_there_is() {
+    fn every_command_in_a_sentence_exists() {
         use clap::error::ErrorKind;
         // What stands for a word of a certain kind.
         let stand_ins = [

@@ -85,8 +85,9 @@ mod tests {
         format!("{:?}", arguments.expect("clap reads it, too"))
     }
 
+    /// What is read without clap is what clap reads.
     #[test]
-    fn what_is_read_without_clap_is_what_clap_reads() {
+    fn arguments_without_clap_are_those_of_clap() {
         let mut lines = vec![vec!["ckpt-hook".into(), "event".into()]];
         let mut read = 0;
         for _ in 0..4 {

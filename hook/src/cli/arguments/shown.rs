@@ -84,8 +84,9 @@ fn missing(command: &Command, path: &[&str], lines: &[Vec<String>], found: &mut 
     }
 }
 
+/// What every command and option prints is written down.
 #[test]
-fn what_every_command_and_option_prints_is_written_down() {
+fn every_command_and_option_is_shown() {
     let mut command = Arguments::command();
     command.build();
     let mut found = Vec::new();

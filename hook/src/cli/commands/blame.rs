@@ -85,8 +85,9 @@ mod tests {
 
     use super::*;
 
+    /// A hunk is cut to the lines that are asked for.
     #[test]
-    fn a_hunk_is_cut_to_the_lines_that_are_asked_for() {
+    fn hunk_is_cut_to_the_lines_asked_for() {
         let hunk = BlameHunk {
             start: 5,
             lines: 3,
@@ -106,8 +107,9 @@ mod tests {
         assert_eq!(cut(8..=9), None, "behind it");
     }
 
+    /// A range is first and last or first and how many.
     #[test]
-    fn a_range_is_first_and_last_or_first_and_how_many() {
+    fn range_is_first_and_last_or_a_count() {
         for (text, expected) in [
             ("10,20", Some(10..=20)),
             ("10,+5", Some(10..=14)),

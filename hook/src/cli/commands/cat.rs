@@ -107,8 +107,9 @@ fn shown(bytes: &[u8]) -> String {
 mod tests {
     use super::*;
 
+    /// On a terminal lines and tabs stay and the rest is escaped.
     #[test]
-    fn on_a_terminal_lines_and_tabs_stay_and_the_rest_is_escaped() {
+    fn terminal_text_keeps_lines_and_tabs() {
         assert_eq!(
             shown(b"a\tb\n\x1b[2J\xff\n\nlast"),
             "a\tb\n\\u{1b}[2J\\xff\n\nlast"

@@ -238,8 +238,9 @@ mod tests {
         InsideTarget::Message(id.to_owned())
     }
 
+    /// A number is one of the list and anything else is an id.
     #[test]
-    fn a_number_is_one_of_the_list_and_anything_else_is_an_id() {
+    fn number_is_in_the_list_or_an_id() {
         let messages = ["c", "b", "a"].map(|id| message(id, MessageState::Live));
         for (typed, expected) in [
             (None, named("last")),
@@ -261,8 +262,9 @@ mod tests {
         ));
     }
 
+    /// A second time takes nothing more unless it is said what.
     #[test]
-    fn a_second_time_takes_nothing_more_unless_it_is_said_what() {
+    fn second_time_takes_nothing_more_unasked() {
         let messages = [
             message("c", MessageState::Hidden),
             message("b", MessageState::Live),

@@ -107,8 +107,9 @@ mod tests {
     use super::*;
     use expect_test::expect;
 
+    /// Every example has a line and what follows has a section.
     #[test]
-    fn every_example_has_a_line_and_what_follows_has_a_section() {
+    fn examples_have_lines_and_the_rest_a_section() {
         let page = ".SH OPTIONS\nnone\n.SH EXTRA\nExamples:\n  one      first\n  two      second\n\nA note.\n\nAnother.\n.SH VERSION\nv1\n";
         expect![[r#"
             .SH OPTIONS

@@ -352,8 +352,9 @@ mod tests {
         serde_json::from_slice(&kept).expect("what is kept is whole")
     }
 
+    /// What is short comes out as it came in whatever the pieces.
     #[test]
-    fn what_is_short_comes_out_as_it_came_in_whatever_the_pieces() {
+    fn short_payload_comes_out_unchanged() {
         for payload in [
             r#"{"a":"b\"c\\","d":[1,{"e":null},[]],"f":{},"g":"ä\u00e4"}"#,
             "[1, 2, {\"a\": \"x\"}]\n",
@@ -374,8 +375,9 @@ mod tests {
         }
     }
 
+    /// What counts is read before and after what is huge.
     #[test]
-    fn what_counts_is_read_before_and_after_what_is_huge() {
+    fn important_fields_survive_around_huge_ones() {
         let text = "x".repeat(HUGE);
         let lines = "ä line of \"output\"\n\u{1b}".repeat(HUGE / 22);
         let list: Vec<usize> = (0..HUGE / 8).collect();
@@ -409,8 +411,9 @@ mod tests {
         );
     }
 
+    /// Whole blocks are what their bytes are one by one.
     #[test]
-    fn whole_blocks_are_what_their_bytes_are_one_by_one() {
+    fn whole_blocks_equal_their_bytes() {
         let inner =
             r#"{"a\\\"[":[1,-2.5e3,{}],"b":"\\\\","c":[[["]"]],null],"d":"line\n\"said\" }"},"#;
         let list = inner.repeat((64 << 10) / inner.len());
@@ -459,8 +462,9 @@ mod tests {
         }
     }
 
+    /// A payload of nothing but fields is kept in part and called cut.
     #[test]
-    fn a_payload_of_nothing_but_fields_is_kept_in_part_and_called_cut() {
+    fn payload_of_many_fields_is_cut() {
         let fields: String = (0..HUGE / 16)
             .map(|number| format!("\"k{number}\":\"value\","))
             .collect();

@@ -150,8 +150,9 @@ mod tests {
         }
     }
 
+    /// A block is what its bytes are one by one.
     #[test]
-    fn a_block_is_what_its_bytes_are_one_by_one() {
+    fn block_equals_its_bytes() {
         for text in texts() {
             for begin in [
                 StringState::Between,
@@ -182,8 +183,9 @@ mod tests {
         }
     }
 
+    /// A string ends where its bytes say one by one.
     #[test]
-    fn a_string_ends_where_its_bytes_say_one_by_one() {
+    fn string_ends_where_its_bytes_say() {
         for text in texts() {
             for begin in [StringState::InString, StringState::AfterBackslash] {
                 let (mut place, mut escaped, mut at) =

@@ -4,8 +4,9 @@ use expect_test::expect;
 
 use super::*;
 
+/// Every agent gets its files where it looks for them.
 #[test]
-fn every_agent_gets_its_files_where_it_looks_for_them() {
+fn every_agent_gets_its_files_in_place() {
     let world = World::new();
     TARGETS
         .iter()
@@ -92,8 +93,9 @@ fn every_agent_gets_its_files_where_it_looks_for_them() {
     .assert_eq(&files_below(&world.path("project")).join("\n"));
 }
 
+/// Every agent is installed once and leaves nothing behind.
 #[test]
-fn every_agent_is_installed_once_and_leaves_nothing_behind() {
+fn every_agent_is_installed_once_without_leftovers() {
     for target in TARGETS {
         let world = World::new();
         let agent = target.agent;
@@ -143,8 +145,9 @@ fn every_agent_that_can_be_installed_is_understood() {
     }
 }
 
+/// A shell line of every agent reaches the binary and says nothing.
 #[test]
-fn a_shell_line_of_every_agent_reaches_the_binary_and_says_nothing() {
+fn shell_lines_reach_the_binary_in_silence() {
     for agent in ["codex", "gemini-cli", "qwen-code"] {
         let world = World::new();
         let log = world.path("log");
@@ -197,8 +200,9 @@ fn shell_lines(world: &World) -> Vec<String> {
         .collect()
 }
 
+/// Nothing that could refuse a tool is put before Copilot's tools.
 #[test]
-fn nothing_that_could_refuse_a_tool_is_put_before_copilots_tools() {
+fn nothing_before_copilots_tools_could_refuse_them() {
     let world = World::new();
     world.install("copilot-cli");
     let text = world.read("home/.copilot/hooks/ckpt-hook.json");
@@ -208,8 +212,9 @@ fn nothing_that_could_refuse_a_tool_is_put_before_copilots_tools() {
     );
 }
 
+/// A file of somebody else is not replaced and not removed.
 #[test]
-fn a_file_of_somebody_else_is_not_replaced_and_not_removed() {
+fn foreign_file_is_neither_replaced_nor_removed() {
     let world = World::new();
     let theirs = "#!/bin/sh\necho mine\n";
     world.write("home/Documents/Cline/Hooks/PostToolUse", theirs);
@@ -260,8 +265,9 @@ fn a_plugin_calls_the_binary_by_its_path() {
     );
 }
 
+/// A script that is missing makes the installation outdated.
 #[test]
-fn a_script_that_is_missing_makes_the_installation_outdated() {
+fn missing_script_makes_the_installation_outdated() {
     let world = World::new();
     world.install("cline");
     fs::remove_file(world.path("home/Documents/Cline/Hooks/PostToolUse")).expect("ours");
@@ -272,8 +278,9 @@ fn a_script_that_is_missing_makes_the_installation_outdated() {
     );
 }
 
+/// A command of the user's own stays and the hook works without ours.
 #[test]
-fn a_command_of_the_users_own_stays_and_the_hook_works_without_ours() {
+fn users_own_command_stays() {
     let world = World::new();
     world.write("home/.claude/commands/ckpt-revert.md", "mine\n");
     let changes = world.install("claude-code");
@@ -305,8 +312,9 @@ fn a_command_of_the_users_own_stays_and_the_hook_works_without_ours() {
     );
 }
 
+/// Gemini CLI is given a name to show instead of each shell line.
 #[test]
-fn gemini_cli_is_given_a_name_to_show_instead_of_each_shell_line() {
+fn gemini_cli_shows_a_name_for_each_line() {
     let world = World::new();
     world.install("gemini-cli");
     let settings: serde_json::Value =
@@ -401,9 +409,11 @@ fn commands_read_like_this() {
     );
 }
 
+/// Qwen Code waits for the hook in either of its units.
+///
 /// Up to 0.23 it counts in milliseconds, later in seconds below 1,000.
 #[test]
-fn qwen_code_waits_for_the_hook_in_either_of_its_units() {
+fn qwen_code_waits_in_either_unit() {
     let world = World::new();
     world.install("qwen-code");
     let text = fs::read_to_string(world.path("home/.qwen/settings.json")).expect("written");
@@ -413,9 +423,11 @@ fn qwen_code_waits_for_the_hook_in_either_of_its_units() {
     }
 }
 
+/// Each agent waits for the hook as long as its page says.
+///
 /// Codex clamps what stands at two events, and asks its user again whenever an entry changes.
 #[test]
-fn each_agent_waits_for_the_hook_as_long_as_its_page_says() {
+fn agents_wait_as_long_as_their_pages_say() {
     let world = World::new();
     for (agent, file, name, time) in [
         ("claude-code", "home/.claude/settings.json", "timeout", 30),
@@ -446,8 +458,9 @@ fn each_agent_waits_for_the_hook_as_long_as_its_page_says() {
     }
 }
 
+/// The documents name the oldest version that records something.
 #[test]
-fn the_documents_name_the_oldest_version_that_records_something() {
+fn documents_name_the_oldest_version_that_records() {
     for target in TARGETS {
         let page = Path::new(env!("CARGO_MANIFEST_DIR"))
             .join("../docs/agents")
@@ -479,8 +492,9 @@ fn rows(list: &'static str) -> Vec<Vec<&'static str>> {
         .collect()
 }
 
+/// The recipe tries each agent from the oldest version that records to the proven one.
 #[test]
-fn the_recipe_tries_each_agent_from_the_oldest_version_that_records_to_the_proven_one() {
+fn recipe_tries_agents_from_oldest_to_proven_version() {
     let packages = rows(include_str!("../../../../../tests/agents/packages"));
     let tried = rows(include_str!("../../../../../tests/agents/versions"));
     for target in TARGETS {

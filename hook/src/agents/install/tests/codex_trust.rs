@@ -8,8 +8,9 @@ use crate::agents::settings::hook_table;
 
 const CODEX: &str = "# mine\nmodel = 'gpt' # the good one\n\n[hooks.state.\"/other/hooks.json:stop:0:0\"]\ntrusted_hash = \"sha256:00\"\n\n[projects.\"/w\"]\ntrust_level   =  \"trusted\"\n";
 
+/// Codex is told to trust the hook only where that is asked for.
 #[test]
-fn codex_is_told_to_trust_the_hook_only_where_that_is_asked_for() {
+fn codex_trusts_the_hook_only_on_request() {
     let world = World::new();
     world.write("home/.codex/config.toml", CODEX);
     let changes = world.install("codex");
@@ -46,8 +47,9 @@ fn codex_is_told_to_trust_the_hook_only_where_that_is_asked_for() {
     );
 }
 
+/// Only a trust that is there is called one.
 #[test]
-fn only_a_trust_that_is_there_is_called_one() {
+fn only_a_present_trust_is_called_one() {
     let world = World::new();
     world.write("home/.codex/config.toml", CODEX);
     world.install("codex");
@@ -82,8 +84,9 @@ fn only_a_trust_that_is_there_is_called_one() {
     );
 }
 
+/// Codex's settings keep every byte when the trust goes.
 #[test]
-fn codexs_settings_keep_every_byte_when_the_trust_goes() {
+fn codexs_settings_keep_every_byte_without_the_trust() {
     for text in [
         CODEX,
         &CODEX.replace('\n', "\r\n"),
@@ -113,8 +116,9 @@ fn codexs_settings_keep_every_byte_when_the_trust_goes() {
     }
 }
 
+/// Settings of Codex that cannot be kept as they are are left alone.
 #[test]
-fn settings_of_codex_that_cannot_be_kept_as_they_are_are_left_alone() {
+fn unkeepable_settings_of_codex_are_left_alone() {
     for text in [
         "a = 1\r\nb = 2\n",
         "a = ",
@@ -175,8 +179,9 @@ fn the_hash_is_the_one_that_codex_makes() {
     );
 }
 
+/// A project that Codex does not trust is told.
 #[test]
-fn a_project_that_codex_does_not_trust_is_told() {
+fn untrusted_project_of_codex_is_reported() {
     let world = World::new();
     let trusting = |place: &SettingsPlace<'_>| {
         install(
@@ -210,8 +215,9 @@ fn a_project_that_codex_does_not_trust_is_told() {
     assert_eq!(messages().count(), 0, "now they are not");
 }
 
+/// Hooks that are switched off in Codex's settings are told and stay so.
 #[test]
-fn hooks_that_are_switched_off_in_codexs_settings_are_told_and_stay_so() {
+fn switched_off_hooks_of_codex_are_reported() {
     let config = "home/.codex/config.toml";
     let messages = |world: &World| -> Vec<String> {
         let advice = world.installed("codex", SettingsScope::User).advice;
@@ -239,8 +245,9 @@ fn hooks_that_are_switched_off_in_codexs_settings_are_told_and_stay_so() {
     assert_eq!(messages(&world), told, "and is told");
 }
 
+/// A trust that is there is not written again.
 #[test]
-fn a_trust_that_is_there_is_not_written_again() {
+fn present_trust_is_not_written_again() {
     for text in [
         "hooks = { state = { } }\n",
         "[hooks]\nstate = {}\n",

@@ -96,8 +96,9 @@ fn run(world: &World, script: &str) -> Option<Output> {
     run_plugin(world, &extension, &format!("{PI}{script}"))
 }
 
+/// What the extension hands on is the conversation in its order.
 #[test]
-fn what_the_extension_hands_on_is_the_conversation_in_its_order() {
+fn extension_hands_on_the_conversation_in_order() {
     let world = World::new();
     recorder(&world);
     let Some(output) = run(&world, CONVERSATION) else {
@@ -137,8 +138,9 @@ fn what_the_extension_hands_on_is_the_conversation_in_its_order() {
     );
 }
 
+/// Message during the run of an extension is handed on.
 #[test]
-fn message_during_the_run_of_an_extension_is_handed_on() {
+fn message_during_an_extensions_run_is_handed_on() {
     let world = World::new();
     recorder(&world);
     let Some(output) = run(&world, EXTENSIONS_RUN) else {
@@ -159,8 +161,9 @@ fn message_during_the_run_of_an_extension_is_handed_on() {
     assert_eq!(told, expected);
 }
 
+/// The extension hands on the command lines of shells before and after them.
 #[test]
-fn the_extension_hands_on_the_command_lines_of_shells_before_and_after_them() {
+fn extension_hands_on_shell_command_lines() {
     let world = World::new();
     recorder(&world);
     let Some(output) = run(&world, SHELLS) else {
@@ -180,8 +183,9 @@ fn the_extension_hands_on_the_command_lines_of_shells_before_and_after_them() {
     assert_eq!(command_lines(&calls(&world, "pi")), expected);
 }
 
+/// The extension disturbs nobody when the binary is gone.
 #[test]
-fn the_extension_disturbs_nobody_when_the_binary_is_gone() {
+fn extension_is_silent_without_the_binary() {
     let world = World::new();
     fs::remove_file(world.path("bin/ckpt-hook")).expect("ours");
     let Some(output) = run(&world, CONVERSATION) else {
@@ -198,8 +202,9 @@ fn the_extension_disturbs_nobody_when_the_binary_is_gone() {
     );
 }
 
+/// The extension waits fifteen seconds for a hook that hangs and ends it.
 #[test]
-fn the_extension_waits_fifteen_seconds_for_a_hook_that_hangs_and_ends_it() {
+fn extension_ends_a_hanging_hook_after_fifteen_seconds() {
     let world = World::new();
     executable::write(&world.path("bin/ckpt-hook"), "#!/bin/sh\nexec sleep 1000\n");
     let Some(output) = run(&world, HANGING) else {
@@ -212,9 +217,11 @@ fn the_extension_waits_fifteen_seconds_for_a_hook_that_hangs_and_ends_it() {
     assert_eq!(String::from_utf8_lossy(&output.stdout), "15000\n");
 }
 
+/// The agent goes on once the hook has ended.
+///
 /// What is looked at after an agent has ended would be taken for its work.
 #[test]
-fn the_agent_goes_on_once_the_hook_has_ended() {
+fn agent_goes_on_once_the_hook_ended() {
     let world = World::new();
     recorder(&world);
     let Some(output) = run(&world, WAITING) else {
@@ -237,8 +244,9 @@ fn the_extension_survives_what_it_does_not_understand() {
     );
 }
 
+/// A command of the user is run and shown to the user alone.
 #[test]
-fn a_command_of_the_user_is_run_and_shown_to_the_user_alone() {
+fn users_command_is_shown_to_the_user_alone() {
     let world = World::new();
     recorder(&world);
     let Some(output) = run(&world, COMMANDS) else {
@@ -257,8 +265,9 @@ fn a_command_of_the_user_is_run_and_shown_to_the_user_alone() {
     );
 }
 
+/// A command says so when the binary is gone.
 #[test]
-fn a_command_says_so_when_the_binary_is_gone() {
+fn command_reports_a_missing_binary() {
     let world = World::new();
     fs::remove_file(world.path("bin/ckpt-hook")).expect("ours");
     let Some(output) = run(&world, COMMANDS) else {

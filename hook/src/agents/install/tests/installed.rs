@@ -2,8 +2,9 @@
 
 use super::*;
 
+/// An agent is on this machine by its program or by its directory.
 #[test]
-fn an_agent_is_on_this_machine_by_its_program_or_by_its_directory() {
+fn agent_is_found_by_program_or_directory() {
     let world = World::new();
     let presence = |agent: &str| world.agent(agent).presence.expect("its settings are known");
     assert!(!presence("qwen-code").found, "there is nothing of it");
@@ -33,8 +34,9 @@ fn an_agent_is_on_this_machine_by_its_program_or_by_its_directory() {
     );
 }
 
+/// Every agent is listed and those of documentation alone are marked.
 #[test]
-fn every_agent_is_listed_and_those_of_documentation_alone_are_marked() {
+fn every_agent_is_listed_and_unproven_ones_marked() {
     let world = World::new();
     let rows = world.with_place(list);
     let names = |proven: bool| -> Vec<&str> {
@@ -85,8 +87,9 @@ fn settings_that_turn_hooks_off_are_told() {
     }
 }
 
+/// A switch counts in whichever settings file of an agent it is and the last one wins.
 #[test]
-fn a_switch_counts_in_whichever_settings_file_of_an_agent_it_is_and_the_last_one_wins() {
+fn last_switch_of_an_agents_settings_wins() {
     let (off, on) = (
         "{\"disableAllHooks\": true}\n",
         "{\"disableAllHooks\": false}\n",
@@ -148,9 +151,11 @@ fn a_switch_counts_in_whichever_settings_file_of_an_agent_it_is_and_the_last_one
     }
 }
 
+/// Settings that their agent does not read are told.
+///
 /// What the real programs do with each: those that do not read a file pass over all of it, or do not start.
 #[test]
-fn settings_that_their_agent_does_not_read_are_told() {
+fn settings_unread_by_their_agent_are_reported() {
     let (plain, comments) = ("{\"a\": 1}\n", "{\n  // mine\n  \"a\": 1\n}\n");
     let (comma, mark) = ("{\n  \"a\": 1,\n}\n", "\u{feff}{\"a\": 1}\n");
     let read: [(&str, &str, &[&str]); 4] = [
@@ -191,8 +196,9 @@ fn settings_that_their_agent_does_not_read_are_told() {
     }
 }
 
+/// A time that is too short and another binary are told.
 #[test]
-fn a_time_that_is_too_short_and_another_binary_are_told() {
+fn short_timeout_and_another_binary_are_reported() {
     let world = World::new();
     for (agent, file) in [
         ("claude-code", "home/.claude/settings.json"),
@@ -237,8 +243,9 @@ fn a_time_that_is_too_short_and_another_binary_are_told() {
     }
 }
 
+/// A plugin or script that calls what is not there is told.
 #[test]
-fn a_plugin_or_script_that_calls_what_is_not_there_is_told() {
+fn plugin_that_calls_a_missing_program_is_reported() {
     for agent in ["opencode", "kilo", "copilot-cli", "cline", "pi"] {
         let world = World::new();
         world.install(agent);
@@ -263,8 +270,9 @@ fn a_plugin_or_script_that_calls_what_is_not_there_is_told() {
     }
 }
 
+/// Copilot is told to run Claude Code's hooks too.
 #[test]
-fn copilot_is_told_to_run_claude_codes_hooks_too() {
+fn copilot_that_runs_claude_codes_hooks_is_reported() {
     let world = World::new();
     world.install("copilot-cli");
     assert_eq!(
@@ -285,8 +293,9 @@ fn copilot_is_told_to_run_claude_codes_hooks_too() {
     );
 }
 
+/// A project that an agent does not trust is told and one that it trusts is not.
 #[test]
-fn a_project_that_an_agent_does_not_trust_is_told_and_one_that_it_trusts_is_not() {
+fn only_an_untrusted_project_is_reported() {
     let world = World::new();
     let project = fs::canonicalize(world.path("project")).expect("it is there");
     let (project, above) = (
@@ -368,8 +377,9 @@ fn a_project_that_an_agent_does_not_trust_is_told_and_one_that_it_trusts_is_not(
     }
 }
 
+/// The documentation has every agent with the versions that it was proven on.
 #[test]
-fn the_documentation_has_every_agent_with_the_versions_that_it_was_proven_on() {
+fn documentation_has_every_agents_proven_versions() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/agents");
     let table = fs::read_to_string(folder.join("README.md")).expect("the table of all");
     for agent in World::new().with_place(list) {
@@ -396,8 +406,9 @@ fn the_documentation_has_every_agent_with_the_versions_that_it_was_proven_on() {
     }
 }
 
+/// Entries that were moved into the local settings of a project are kept there and found.
 #[test]
-fn entries_that_were_moved_into_the_local_settings_of_a_project_are_kept_there_and_found() {
+fn entries_moved_into_local_settings_stay_there() {
     type Act = fn(&str, SettingsScope, &SettingsPlace<'_>, DryRun) -> Result<Vec<SettingsChange>>;
     let world = World::new();
     world.has_claude_code();
@@ -436,8 +447,9 @@ fn entries_that_were_moved_into_the_local_settings_of_a_project_are_kept_there_a
     assert!(!shared.exists() && !local.exists(), "both are taken out");
 }
 
+/// What may keep the hook from working is said by an install that changes nothing.
 #[test]
-fn what_may_keep_the_hook_from_working_is_said_by_an_install_that_changes_nothing() {
+fn install_that_changes_nothing_reports_obstacles() {
     let world = World::new();
     world.has_claude_code();
     let installed = || {

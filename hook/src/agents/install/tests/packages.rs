@@ -210,8 +210,9 @@ fn update() -> bool {
     std::env::var_os("UPDATE_PACKAGES").is_some_and(|value| value == "1")
 }
 
+/// The packages are made of the same tables as the settings and of nothing else.
 #[test]
-fn the_packages_are_made_of_the_same_tables_as_the_settings_and_of_nothing_else() {
+fn packages_come_from_the_settings_tables_alone() {
     for (path, text) in packages() {
         let file = packages_folder().join(path);
         if update() {
@@ -237,8 +238,9 @@ fn the_packages_are_made_of_the_same_tables_as_the_settings_and_of_nothing_else(
     );
 }
 
+/// The repository is a marketplace of the same plugins.
 #[test]
-fn the_repository_is_a_marketplace_of_the_same_plugins() {
+fn repository_is_a_marketplace_of_the_plugins() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let file = root.join(".claude-plugin/marketplace.json");
     let text = format!("{:#}\n", marketplace("./hook/packages/plugin"));
@@ -253,8 +255,9 @@ fn the_repository_is_a_marketplace_of_the_same_plugins() {
     );
 }
 
+/// A package is found in the agent that installed it.
 #[test]
-fn a_package_is_found_in_the_agent_that_installed_it() {
+fn package_is_found_in_its_agent() {
     for (agent, file, text) in [
         (
             "claude-code",
@@ -337,8 +340,9 @@ fn a_package_is_found_in_the_agent_that_installed_it() {
     }
 }
 
+/// No package that other agents install too offers a command.
 #[test]
-fn no_package_that_other_agents_install_too_offers_a_command() {
+fn shared_package_offers_no_command() {
     let commands: Vec<String> = packages()
         .into_keys()
         .filter(|path| path.contains("/commands/"))
@@ -381,8 +385,9 @@ fn lines() -> Vec<(&'static str, String, String)> {
     found
 }
 
+/// A package without the program says so once at the first message and else nothing.
 #[test]
-fn a_package_without_the_program_says_so_once_at_the_first_message_and_else_nothing() {
+fn package_without_the_program_reports_it_once() {
     for folder in ["plugin/ckpt-hook", "gemini-extension"] {
         let home = tempfile::tempdir().expect("a folder");
         let mut said = Vec::new();
@@ -415,8 +420,9 @@ fn a_package_without_the_program_says_so_once_at_the_first_message_and_else_noth
     }
 }
 
+/// A package calls the program that came along unless one is on the path.
 #[test]
-fn a_package_calls_the_program_that_came_along_unless_one_is_on_the_path() {
+fn package_prefers_the_program_on_the_path() {
     let platform = match (std::env::consts::OS, std::env::consts::ARCH) {
         ("macos", "aarch64") => "darwin-arm64",
         ("macos", _) => "darwin-x64",
@@ -450,8 +456,9 @@ fn a_package_calls_the_program_that_came_along_unless_one_is_on_the_path() {
     }
 }
 
+/// A package without a single program on the path does nothing and says nothing.
 #[test]
-fn a_package_without_a_single_program_on_the_path_does_nothing_and_says_nothing() {
+fn package_with_two_programs_does_nothing() {
     for (folder, event, line) in lines() {
         let output = std::process::Command::new("/bin/sh")
             .args(["-c", &line.replace(EXTENSION_ROOT, "")])

@@ -210,8 +210,9 @@ pub fn calls(world: &World, agent: &str) -> Vec<Event> {
     events.collect()
 }
 
+/// What the plugin hands on is the conversation in its order.
 #[test]
-fn what_the_plugin_hands_on_is_the_conversation_in_its_order() {
+fn plugin_hands_on_the_conversation_in_order() {
     let world = World::new();
     recorder(&world);
     let Some(output) = run(&world, CONVERSATION) else {
@@ -244,8 +245,9 @@ fn what_the_plugin_hands_on_is_the_conversation_in_its_order() {
     );
 }
 
+/// The plugin hands on the command lines of shells before and after them.
 #[test]
-fn the_plugin_hands_on_the_command_lines_of_shells_before_and_after_them() {
+fn plugin_hands_on_shell_command_lines() {
     let world = World::new();
     recorder(&world);
     let Some(output) = run(&world, SHELLS) else {
@@ -267,8 +269,9 @@ fn the_plugin_hands_on_the_command_lines_of_shells_before_and_after_them() {
     assert_eq!(told, expected, "what starts a sub-agent is no shell");
 }
 
+/// The plugin disturbs nobody when the binary is gone.
 #[test]
-fn the_plugin_disturbs_nobody_when_the_binary_is_gone() {
+fn plugin_is_silent_without_the_binary() {
     let world = World::new();
     fs::remove_file(world.path("bin/ckpt-hook")).expect("ours");
     let Some(output) = run(&world, CONVERSATION) else {
@@ -280,8 +283,9 @@ fn the_plugin_disturbs_nobody_when_the_binary_is_gone() {
     );
 }
 
+/// The package says once that nothing is recorded where no program came along.
 #[test]
-fn the_package_says_once_that_nothing_is_recorded_where_no_program_came_along() {
+fn package_reports_once_that_nothing_is_recorded() {
     let world = World::new();
     let Some(output) = run_package(&world, MISSING) else {
         return;
@@ -326,8 +330,9 @@ fn the_package_calls_the_program_that_came_along() {
     assert_eq!(recorded(&world).len(), 9, "all of the conversation");
 }
 
+/// The plugin waits fifteen seconds for a hook that hangs and ends it.
 #[test]
-fn the_plugin_waits_fifteen_seconds_for_a_hook_that_hangs_and_ends_it() {
+fn plugin_ends_a_hanging_hook_after_fifteen_seconds() {
     let world = World::new();
     executable::write(&world.path("bin/ckpt-hook"), "#!/bin/sh\nexec sleep 1000\n");
     let Some(output) = run(&world, HANGING) else {
@@ -340,9 +345,11 @@ fn the_plugin_waits_fifteen_seconds_for_a_hook_that_hangs_and_ends_it() {
     assert_eq!(String::from_utf8_lossy(&output.stdout), "15000\n");
 }
 
+/// The agent goes on once the hook has ended.
+///
 /// What is looked at after an agent has ended would be taken for its work.
 #[test]
-fn the_agent_goes_on_once_the_hook_has_ended() {
+fn agent_goes_on_once_the_hook_ended() {
     let world = World::new();
     recorder(&world);
     let Some(output) = run(&world, WAITING) else {
@@ -365,8 +372,9 @@ fn the_plugin_survives_what_it_does_not_understand() {
     );
 }
 
+/// What the hook has to say becomes a part of the message that the user does not see.
 #[test]
-fn what_the_hook_has_to_say_becomes_a_part_of_the_message_that_the_user_does_not_see() {
+fn hooks_words_become_a_hidden_message_part() {
     let world = World::new();
     let Some(output) = run(&world, MESSAGE) else {
         return;
@@ -388,8 +396,9 @@ fn what_the_hook_has_to_say_becomes_a_part_of_the_message_that_the_user_does_not
     );
 }
 
+/// A command of the user is run for the session that it is typed in.
 #[test]
-fn a_command_of_the_user_is_run_for_the_session_that_it_is_typed_in() {
+fn users_command_runs_for_its_session() {
     let world = World::new();
     recorder(&world);
     let Some(output) = run(&world, COMMANDS) else {
@@ -411,8 +420,9 @@ fn a_command_of_the_user_is_run_for_the_session_that_it_is_typed_in() {
     );
 }
 
+/// A command says so when the binary is gone.
 #[test]
-fn a_command_says_so_when_the_binary_is_gone() {
+fn command_reports_a_missing_binary() {
     let world = World::new();
     fs::remove_file(world.path("bin/ckpt-hook")).expect("ours");
     let Some(output) = run(&world, COMMANDS) else {

@@ -20,7 +20,7 @@ impl World {
 
 /// Invariant `agent/installed`.
 #[test]
-fn an_administrators_rule_or_a_sandbox_blocks_the_hook() {
+fn administrators_rule_or_sandbox_blocks_the_hook() {
     let cases = [
         (
             "claude-code",
@@ -136,8 +136,9 @@ fn an_administrators_rule_or_a_sandbox_blocks_the_hook() {
     }
 }
 
+/// A rule that is not in force blocks nothing.
 #[test]
-fn a_rule_that_is_not_in_force_blocks_nothing() {
+fn rule_out_of_force_blocks_nothing() {
     let cases = [
         (
             "claude-code",
@@ -318,8 +319,9 @@ fn a_package_is_blocked_as_the_settings_are() {
     assert!(!world.agent("claude-code").works(), "the user's switch");
 }
 
+/// A project's settings work only where the agent reads them.
 #[test]
-fn a_projects_settings_work_only_where_the_agent_reads_them() {
+fn project_settings_work_only_where_they_are_read() {
     let world = World::new();
     let below = world.path("project/src");
     fs::create_dir(&below).expect("new");
@@ -356,8 +358,9 @@ fn a_projects_settings_work_only_where_the_agent_reads_them() {
     }
 }
 
+/// Another profile is found and the one in use is none.
 #[test]
-fn another_profile_is_found_and_the_one_in_use_is_none() {
+fn another_profile_is_found() {
     let world = World::new();
     world.install("claude-code");
     let profiles = || world.with_place(profiles);

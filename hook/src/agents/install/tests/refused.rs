@@ -41,8 +41,9 @@ fn broken_settings_are_refused_and_left_alone() {
     }
 }
 
+/// What is no text is refused and left alone.
 #[test]
-fn what_is_no_text_is_refused_and_left_alone() {
+fn settings_that_are_no_text_are_left_alone() {
     let world = World::new();
     let path = world.write(CLAUDE, "");
     fs::write(&path, b"{\"a\": \"\xff\"}").expect("ours");
@@ -73,8 +74,9 @@ fn a_symlink_to_nothing_is_refused() {
     assert!(world.path(CLAUDE).is_symlink(), "and it stays");
 }
 
+/// An agent that we do not know is an error that names those that we know.
 #[test]
-fn an_agent_that_we_do_not_know_is_an_error_that_names_those_that_we_know() {
+fn unknown_agent_is_an_error_with_a_list() {
     let world = World::new();
     let error = world
         .with_place(|place| install("\u{1b}[31mx", SettingsScope::User, place, DryRun::No))
@@ -148,8 +150,9 @@ fn where_one_file_cannot_be_written_none_is() {
     );
 }
 
+/// A project cannot lead the installer out of itself.
 #[test]
-fn a_project_cannot_lead_the_installer_out_of_itself() {
+fn project_cannot_lead_the_installer_outside() {
     for link in ["project/.claude", "project/.claude/settings.json"] {
         let world = World::new();
         let outside = world.write("outside/settings.json", "{}\n");

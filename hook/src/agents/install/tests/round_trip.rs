@@ -73,9 +73,11 @@ const SETTINGS: [(&str, &str); 20] = [
     ),
 ];
 
+/// What was installed and taken out again left no byte changed.
+///
 /// Invariant `agent/settings`.
 #[test]
-fn what_was_installed_and_taken_out_again_left_no_byte_changed() {
+fn installing_and_uninstalling_leaves_every_byte() {
     for (layout, text) in SETTINGS {
         let world = World::new();
         world.write(CLAUDE, text);
@@ -93,9 +95,11 @@ fn what_was_installed_and_taken_out_again_left_no_byte_changed() {
     }
 }
 
+/// Of members with one name the one that agents read gets the hook.
+///
 /// Agents read JSON as JavaScript does: the last member of a name counts.
 #[test]
-fn of_members_with_one_name_the_one_that_agents_read_gets_the_hook() {
+fn hook_goes_into_the_member_that_agents_read() {
     let world = World::new();
     let text = "{\"hooks\":{},\"hooks\":{\"Stop\":[],\"Stop\":[{\"hooks\":[]}]}}\n";
     world.write(CLAUDE, text);
@@ -123,9 +127,11 @@ fn a_second_install_changes_nothing() {
     }
 }
 
+/// Every byte that was there is still there in its order.
+///
 /// Invariant `agent/settings`: Settings of an agent keep every byte that is not ours.
 #[test]
-fn every_byte_that_was_there_is_still_there_in_its_order() {
+fn every_byte_is_still_there_in_order() {
     for (layout, text) in SETTINGS {
         let world = World::new();
         world.write(CLAUDE, text);
@@ -193,8 +199,9 @@ fn expect_as_before(world: &World, agent: &str, scope: SettingsScope, what: &str
     assert_eq!(all(world), before, "{agent}: {what}");
 }
 
+/// Whatever little was there is there again byte for byte for every agent.
 #[test]
-fn whatever_little_was_there_is_there_again_byte_for_byte_for_every_agent() {
+fn smallest_settings_come_back_byte_for_byte() {
     for target in TARGETS {
         for scope in [SettingsScope::User, SettingsScope::Project] {
             let paths = World::new().with_place(|place| {
@@ -229,8 +236,9 @@ fn whatever_little_was_there_is_there_again_byte_for_byte_for_every_agent() {
     }
 }
 
+/// Codex's configuration is as it was whatever it lacked.
 #[test]
-fn codexs_configuration_is_as_it_was_whatever_it_lacked() {
+fn codexs_configuration_comes_back_whatever_it_lacked() {
     for text in [
         "",
         "\n",
@@ -245,8 +253,9 @@ fn codexs_configuration_is_as_it_was_whatever_it_lacked() {
     }
 }
 
+/// What was edited since keeps the edit and an empty table of before.
 #[test]
-fn what_was_edited_since_keeps_the_edit_and_an_empty_table_of_before() {
+fn edits_since_the_installation_stay() {
     let world = World::new();
     world.write(CLAUDE, "{}");
     world.install("claude-code");

@@ -7,8 +7,9 @@ use expect_test::expect;
 
 use super::*;
 
+/// A user without settings gets the table and nothing stays of it.
 #[test]
-fn a_user_without_settings_gets_the_table_and_nothing_stays_of_it() {
+fn settings_that_we_made_go_with_us() {
     let world = World::new();
     let changes = world.install("claude-code");
     assert_eq!(changes[0].action, "created", "there was no file");
@@ -63,8 +64,9 @@ fn a_user_without_settings_gets_the_table_and_nothing_stays_of_it() {
     );
 }
 
+/// An older handler is brought up to date where it stands.
 #[test]
-fn an_older_handler_is_brought_up_to_date_where_it_stands() {
+fn older_handler_is_updated_in_place() {
     let world = World::new();
     let old = world.executable("old/ckpt-hook").display().to_string();
     let text = r#"{
@@ -120,8 +122,9 @@ fn an_older_handler_is_brought_up_to_date_where_it_stands() {
     );
 }
 
+/// A handler that stands twice is found and the second one goes.
 #[test]
-fn a_handler_that_stands_twice_is_found_and_the_second_one_goes() {
+fn second_copy_of_a_handler_goes() {
     let world = World::new();
     world.install("claude-code");
     let once = world.read(CLAUDE);
@@ -209,8 +212,9 @@ fn the_mode_of_the_file_is_kept() {
     );
 }
 
+/// A dry run shows the change and makes none.
 #[test]
-fn a_dry_run_shows_the_change_and_makes_none() {
+fn dry_run_of_install_changes_nothing() {
     let world = World::new();
     let text = "{\n  \"model\": \"opus\"\n}\n";
     world.write(CLAUDE, text);

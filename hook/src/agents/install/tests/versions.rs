@@ -5,7 +5,7 @@ use std::fs;
 use super::*;
 
 #[test]
-fn without_tool_events_the_single_tools_are_left_out() {
+fn without_tool_events_single_tools_are_left_out() {
     let world = World::new();
     world
         .with_place(|place| {
@@ -36,8 +36,9 @@ fn events(world: &World) -> Vec<String> {
     hooks.into_iter().map(|(event, _)| event).collect()
 }
 
+/// Only events that the installed version knows are written.
 #[test]
-fn only_events_that_the_installed_version_knows_are_written() {
+fn only_events_of_the_installed_version_are_written() {
     let old = [
         "PostToolUse",
         "PreToolUse",
@@ -80,8 +81,9 @@ fn only_events_that_the_installed_version_knows_are_written() {
     }
 }
 
+/// The oldest of several installations can read what is written.
 #[test]
-fn the_oldest_of_several_installations_can_read_what_is_written() {
+fn oldest_installation_can_read_what_is_written() {
     let world = World::new();
     world.has("claude", "@anthropic-ai/claude-code", "2.1.90");
     fs::rename(world.path("programs"), world.path("old")).expect("writable");
@@ -115,8 +117,9 @@ fn the_oldest_of_several_installations_can_read_what_is_written() {
     );
 }
 
+/// That the version is unknown is told where that leaves steps out.
 #[test]
-fn that_the_version_is_unknown_is_told_where_that_leaves_steps_out() {
+fn unknown_version_is_reported_if_steps_are_missed() {
     let world = World::new();
     let is_told = |world: &World| {
         let advice = world.installed("claude-code", SettingsScope::User).advice;
@@ -142,8 +145,9 @@ fn that_the_version_is_unknown_is_told_where_that_leaves_steps_out() {
     assert!(!is_told(&world), "steps are still recorded");
 }
 
+/// No line of ours needs what an older version passes over.
 #[test]
-fn no_line_of_ours_needs_what_an_older_version_passes_over() {
+fn no_line_needs_what_older_versions_ignore() {
     let world = World::new();
     world.has_claude_code();
     world.install("claude-code");
@@ -151,8 +155,10 @@ fn no_line_of_ours_needs_what_an_older_version_passes_over() {
     assert!(!text.contains("\"args\""), "the line holds all: {text}");
 }
 
+/// An older version that comes later is written for anew and an unknown one keeps what is
+/// there.
 #[test]
-fn an_older_version_that_comes_later_is_written_for_anew_and_an_unknown_one_keeps_what_is_there() {
+fn older_version_that_comes_later_is_written_for() {
     let world = World::new();
     world.has_claude_code();
     world.install("claude-code");
@@ -178,8 +184,9 @@ fn an_older_version_that_comes_later_is_written_for_anew_and_an_unknown_one_keep
     );
 }
 
+/// A package that a version does not run is told.
 #[test]
-fn a_package_that_a_version_does_not_run_is_told() {
+fn package_that_a_version_ignores_is_reported() {
     let world = World::new();
     let told = || {
         let rows = world.with_place(list);

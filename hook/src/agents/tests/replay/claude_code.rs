@@ -5,9 +5,11 @@ use expect_test::expect;
 
 use super::{check, parse_alone, recording};
 
+/// Claude Code with a resume a failure and a background sub-agent.
+///
 /// Invariant `truth/prompts`: A prompt made by a program is not a user message.
 #[test]
-fn claude_code_with_a_resume_a_failure_and_a_background_sub_agent() {
+fn claude_code_with_resume_failure_and_background_agent() {
     check(
         "claude-code",
         "claude-code-2.1.329",
@@ -54,8 +56,9 @@ fn claude_code_with_a_resume_a_failure_and_a_background_sub_agent() {
     );
 }
 
+/// Claude Code at a terminal with an interrupted turn.
 #[test]
-fn claude_code_at_a_terminal_with_an_interrupted_turn() {
+fn claude_code_terminal_turn_interrupted() {
     check(
         "claude-code",
         "claude-code-2.1.329-interactive",
@@ -89,8 +92,9 @@ fn claude_code_at_a_terminal_with_an_interrupted_turn() {
     );
 }
 
+/// Claude Code with a message sent while a tool runs.
 #[test]
-fn claude_code_with_a_message_sent_while_a_tool_runs() {
+fn claude_code_message_while_a_tool_runs() {
     check(
         "claude-code",
         "claude-code-2.1.329-queued-message",
@@ -110,8 +114,9 @@ fn claude_code_with_a_message_sent_while_a_tool_runs() {
 /// An edit of a text that is not there beside a shell, an input that does not fit, and a tool that does not exist.
 const REFUSED: &str = "claude-code-2.1.329-refused";
 
+/// Claude Code with calls that it refused before a tool ran.
 #[test]
-fn claude_code_with_calls_that_it_refused_before_a_tool_ran() {
+fn claude_code_calls_refused_before_a_tool() {
     check(
         "claude-code",
         REFUSED,
@@ -129,8 +134,9 @@ fn claude_code_with_calls_that_it_refused_before_a_tool_ran() {
     );
 }
 
+/// A call that Claude Code refused is known to have changed nothing.
 #[test]
-fn a_call_that_claude_code_refused_is_known_to_have_changed_nothing() {
+fn call_refused_by_claude_code_changed_nothing() {
     let batches = recording(REFUSED).into_iter();
     let batches = batches.filter(|(_, event, _)| event == "PostToolBatch");
     let parsed =

@@ -49,8 +49,9 @@ fn cline_with_three_prompts_and_a_sub_agent() {
     );
 }
 
+/// Cline with a message that was sent while a tool ran.
 #[test]
-fn cline_with_a_message_that_was_sent_while_a_tool_ran() {
+fn cline_message_sent_during_a_tool() {
     check(
         "cline",
         "cline-cli-3.0.65-interactive-steer",

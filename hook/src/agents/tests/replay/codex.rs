@@ -41,8 +41,9 @@ fn codex_with_a_resume_and_parallel_tools() {
     );
 }
 
+/// Codex at a terminal with an interrupt and a steered message.
 #[test]
-fn codex_at_a_terminal_with_an_interrupt_and_a_steered_message() {
+fn codex_terminal_interrupt_and_steered_message() {
     check(
         "codex",
         "codex-0.169.0-interactive-interrupt",

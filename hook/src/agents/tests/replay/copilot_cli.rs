@@ -53,8 +53,9 @@ fn copilot_cli_with_a_sub_agent() {
     );
 }
 
+/// Copilot CLI at a terminal with a background shell.
 #[test]
-fn copilot_cli_at_a_terminal_with_a_background_shell() {
+fn copilot_cli_terminal_with_background_shell() {
     check(
         "copilot-cli",
         "copilot-cli-1.0.102-interactive-steer",
@@ -77,9 +78,11 @@ fn copilot_cli_at_a_terminal_with_a_background_shell() {
     );
 }
 
+/// A sub-agent that is not called one is known by the folders of sessions.
+///
 /// What 1.0.92 sent, in short.
 #[test]
-fn a_sub_agent_that_is_not_called_one_is_known_by_the_folders_of_sessions() {
+fn unnamed_sub_agent_is_known_by_session_folders() {
     let meaning = |version: &'static str, event: &str, session: &str, agent_id: Option<&str>| {
         let environment = |name: &str| match name {
             "HOME" => Some(OsString::from("/home/ada")),
@@ -155,9 +158,11 @@ fn a_sub_agent_that_is_not_called_one_is_known_by_the_folders_of_sessions() {
     );
 }
 
+/// A message that no hook is told of is found in the record of the session.
+///
 /// What 1.0.102 writes, in short.
 #[test]
-fn a_message_that_no_hook_is_told_of_is_found_in_the_record_of_the_session() {
+fn message_without_hook_is_found_in_the_record() {
     const FIRST: &str = r#"{"type":"user.message","data":{"content":"TURN-ONE","delivery":"idle"},"id":"i1","timestamp":"2026-11-25T10:59:42.648Z"}"#;
     const STEERED: &str = r#"{"type":"user.message","data":{"content":"TURN-TWO","delivery":"steering"},"id":"i2","timestamp":"2026-11-25T10:59:45.776Z"}"#;
     let meaning = |event: &str, session: &str, record: &'static [&'static str]| {

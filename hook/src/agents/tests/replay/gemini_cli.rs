@@ -4,8 +4,9 @@ use expect_test::expect;
 
 use super::check;
 
+/// Gemini CLI with parallel tools and a sub-agent.
 #[test]
-fn gemini_cli_with_parallel_tools_and_a_sub_agent() {
+fn gemini_cli_parallel_tools_and_sub_agent() {
     check(
         "gemini-cli",
         "gemini-cli-0.61.0",
@@ -55,8 +56,9 @@ fn gemini_cli_with_parallel_tools_and_a_sub_agent() {
     );
 }
 
+/// Gemini CLI at a terminal with an interrupted turn.
 #[test]
-fn gemini_cli_at_a_terminal_with_an_interrupted_turn() {
+fn gemini_cli_terminal_turn_interrupted() {
     check(
         "gemini-cli",
         "gemini-cli-0.61.0-interactive-interrupt",

@@ -59,8 +59,9 @@ fn qwen_code_with_a_background_sub_agent() {
     );
 }
 
+/// Qwen Code at a terminal with an interrupted turn.
 #[test]
-fn qwen_code_at_a_terminal_with_an_interrupted_turn() {
+fn qwen_code_terminal_turn_interrupted() {
     check(
         "qwen-code",
         "qwen-code-0.24.4-interactive-interrupt",
@@ -90,9 +91,11 @@ fn qwen_code_at_a_terminal_with_an_interrupted_turn() {
     );
 }
 
+/// Qwen Code's list of background tasks does not end a shell that goes on.
+///
 /// As 0.24.4 sends them while the shell goes on.
 #[test]
-fn qwen_codes_list_of_background_tasks_does_not_end_a_shell_that_goes_on() {
+fn qwen_codes_task_list_ends_no_shell() {
     let background = |event: &str, more: &str| {
         let payload =
             format!(r#"{{"session_id":"s","cwd":"/w","hook_event_name":"{event}",{more}}}"#);

@@ -102,8 +102,9 @@ fn without_names(text: &str) -> String {
 mod tests {
     use super::without_names;
 
+    /// Names and paths are left out and words stay.
     #[test]
-    fn names_and_paths_are_left_out_and_words_stay() {
+    fn names_and_paths_are_left_out() {
         for (text, expected) in [
             ("all is well", "all is well"),
             (

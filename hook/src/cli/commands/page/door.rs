@@ -131,8 +131,9 @@ fn secret() -> String {
 mod tests {
     use super::*;
 
+    /// A host is the loopback under each of its names.
     #[test]
-    fn a_host_is_the_loopback_under_each_of_its_names() {
+    fn host_is_the_loopback_under_any_name() {
         for host in [
             "127.0.0.1:4000",
             "localhost:8080",

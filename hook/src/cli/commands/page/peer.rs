@@ -106,8 +106,9 @@ fn owner(told: &[u8], server: SocketAddrV4) -> Option<u32> {
 mod tests {
     use super::*;
 
+    /// Only an open socket of the connection has an owner.
     #[test]
-    fn only_an_open_socket_of_the_connection_has_an_owner() {
+    fn only_an_open_socket_has_an_owner() {
         let server: SocketAddrV4 = "127.0.0.1:8123".parse().expect("an address");
         let answer = |kind: u16, port: u16, user: u32, inode: u32| {
             let mut text = vec![0; 88];
@@ -132,9 +133,10 @@ mod tests {
         }
     }
 
+    /// The kernel knows a connection of ours and no other.
     #[cfg(target_os = "linux")]
     #[test]
-    fn the_kernel_knows_a_connection_of_ours_and_no_other() {
+    fn kernel_knows_only_our_connection() {
         let listener = TcpListener::bind("127.0.0.1:0").expect("loopback");
         let server = listener.local_addr().expect("bound");
         let peers = Peers::of(server);

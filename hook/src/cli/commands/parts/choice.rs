@@ -315,8 +315,9 @@ mod tests {
         }
     }
 
+    /// Only the keys that do something here are offered.
     #[test]
-    fn only_the_keys_that_do_something_here_are_offered() {
+    fn only_useful_keys_are_offered() {
         let (_, mut choice) = world();
         assert_eq!(choice.keys(), "y,n,q,a,d,j,J,g,/,p,?", "the mode");
         choice.decide(UnitVerdict::Take);
@@ -327,8 +328,9 @@ mod tests {
         assert_eq!(choice.place(), (3, 4), "the next one");
     }
 
+    /// What was said yes to is taken and the rest is asked about in turn.
     #[test]
-    fn what_was_said_yes_to_is_taken_and_the_rest_is_asked_about_in_turn() {
+    fn yes_is_taken_and_the_rest_asked() {
         let (old, mut choice) = world();
         choice
             .step(Direction::Forward, true)

@@ -74,8 +74,9 @@ mod tests {
         }
     }
 
+    /// An error names the parameter and no type of ours.
     #[test]
-    fn an_error_names_the_parameter_and_no_type_of_ours() {
+    fn error_names_the_parameter_not_our_type() {
         assert_eq!(
             wrong::<MessagesParameters>(json!({"session": "s", "limit": -1})),
             "`limit`: invalid value: integer `-1`, expected a whole number that is not negative"

@@ -252,8 +252,9 @@ mod tests {
             .expect("a code")
     }
 
+    /// What is no request has the code of the specification.
     #[test]
-    fn what_is_no_request_has_the_code_of_the_specification() {
+    fn malformed_request_has_the_specified_code() {
         assert_eq!(code("{"), -32700);
         assert_eq!(code("\u{0}"), -32700);
         for line in [
@@ -269,8 +270,9 @@ mod tests {
         }
     }
 
+    /// A request is answered with its own id or refused.
     #[test]
-    fn a_request_is_answered_with_its_own_id_or_refused() {
+    fn request_is_answered_with_its_id_or_refused() {
         for id in ["7", "-1", "1.5", "18446744073709551615", r#""a""#] {
             let line = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"status"}}"#);
             let Ok(Incoming::Request(job)) = Incoming::parse(line.as_bytes()) else {
@@ -284,9 +286,11 @@ mod tests {
         }
     }
 
+    /// A cancellation that asks for an answer is refused.
+    ///
     /// A client that sent it as a request would wait for ever.
     #[test]
-    fn a_cancellation_that_asks_for_an_answer_is_refused() {
+    fn cancellation_that_wants_an_answer_is_refused() {
         let line = r#"{"jsonrpc":"2.0","id":8,"method":"cancel","params":{"id":7}}"#;
         assert_eq!(code(line), -32600);
         let line = r#"{"jsonrpc":"2.0","method":"cancel","params":{"id":7}}"#;
@@ -294,8 +298,9 @@ mod tests {
         assert!(matches!(parsed, Ok(Incoming::Cancel(id)) if id == json!(7)));
     }
 
+    /// A line that is too long is refused with its id.
     #[test]
-    fn a_line_that_is_too_long_is_refused_with_its_id() {
+    fn overlong_line_is_refused_with_its_id() {
         for (id, found) in [
             ("7", json!(7)),
             (r#""a""#, json!("a")),
@@ -309,8 +314,9 @@ mod tests {
         }
     }
 
+    /// An id that is cut off is not that of another request.
     #[test]
-    fn an_id_that_is_cut_off_is_not_that_of_another_request() {
+    fn truncated_id_is_not_another_requests() {
         for shown in 0..=5 {
             let around = r#"{"method":"","id":"#.len();
             let method = "m".repeat(NEAR - around - shown);
@@ -320,8 +326,9 @@ mod tests {
         }
     }
 
+    /// A line that is too long is passed over and the next is read.
     #[test]
-    fn a_line_that_is_too_long_is_passed_over_and_the_next_is_read() {
+    fn overlong_line_is_skipped() {
         let mut text = vec![b'x'; LONGEST_LINE + 10];
         text.extend(b"\nnext\nhalf");
         let mut input = text.as_slice();

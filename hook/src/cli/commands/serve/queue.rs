@@ -207,9 +207,11 @@ mod tests {
         queue
     }
 
+    /// What changes something waits for what did so before and reads wait for nobody.
+    ///
     /// Invariant `truth/events-pipelined`.
     #[test]
-    fn what_changes_something_waits_for_what_did_so_before_and_reads_wait_for_nobody() {
+    fn changes_wait_for_changes_and_reads_for_nothing() {
         let queue = queue(&["record", "record", "show", "apply", "status"]);
         let taken = || queue.take().expect("there is one");
         let first = taken();
@@ -227,9 +229,11 @@ mod tests {
         assert!(queue.take().is_none(), "that was the last one");
     }
 
+    /// Where nobody reads the answers only events are recorded.
+    ///
     /// Invariant `truth/events-pipelined`.
     #[test]
-    fn where_nobody_reads_the_answers_only_events_are_recorded() {
+    fn without_a_reader_only_events_are_recorded() {
         let queue = queue(&["status", "apply", "record"]);
         let asked = queue.take().expect("there is one");
         queue.abandon();
@@ -240,8 +244,9 @@ mod tests {
         assert!(queue.take().is_none(), "that was all");
     }
 
+    /// A subscription waits for the one before it and for no change.
     #[test]
-    fn a_subscription_waits_for_the_one_before_it_and_for_no_change() {
+    fn subscription_waits_for_the_one_before() {
         let queue = queue(&["apply", "subscribe", "unsubscribe", "subscribe"]);
         let taken = || queue.take().expect("there is one");
         let change = taken();
@@ -257,8 +262,9 @@ mod tests {
         });
     }
 
+    /// A request that waits and is cancelled never begins.
     #[test]
-    fn a_request_that_waits_and_is_cancelled_never_begins() {
+    fn cancelled_waiting_request_never_begins() {
         let queue = queue(&["apply", "undo", "record"]);
         let running = queue.take().expect("there is one");
         let turn = queue.turn(&running);

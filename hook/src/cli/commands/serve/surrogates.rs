@@ -47,8 +47,9 @@ mod tests {
         Some(value.as_str().expect("a string").to_owned())
     }
 
+    /// Half a character is replaced and every other stays.
     #[test]
-    fn half_a_character_is_replaced_and_every_other_stays() {
+    fn half_a_character_is_replaced() {
         let replaced = |line| text(line).expect("there is half a character");
         assert_eq!(replaced(r#""cut \ud83d""#), "cut \u{fffd}");
         assert_eq!(replaced(r#""\uDE00 back""#), "\u{fffd} back");

@@ -225,8 +225,9 @@ mod tests {
 
     const ALL: [Asker; 3] = [Asker::FrontEnd, Asker::Page, Asker::Model];
 
+    /// An option is the parameter that means the same.
     #[test]
-    fn an_option_is_the_parameter_that_means_the_same() {
+    fn option_is_the_parameter_of_the_same_meaning() {
         for (sentence, front_end, page) in [
             (
                 "wait until it is done, or use --force",
@@ -255,8 +256,9 @@ mod tests {
         }
     }
 
+    /// A command that lists is the method or the tool that does.
     #[test]
-    fn a_command_that_lists_is_the_method_or_the_tool_that_does() {
+    fn listing_command_is_the_listing_method() {
         let sentence = "`ckpt-hook log` lists the messages, `ckpt-hook sessions` the sessions";
         assert_eq!(
             Asker::FrontEnd.words(sentence),
@@ -274,8 +276,9 @@ mod tests {
         );
     }
 
+    /// Where the workspace is fixed nobody is told to name another.
     #[test]
-    fn where_the_workspace_is_fixed_nobody_is_told_to_name_another() {
+    fn fixed_workspace_suggests_no_other() {
         for sentence in [
             "it was recorded in `/a`: go there, or use --workspace",
             "change to another directory, or use --workspace",
@@ -349,8 +352,9 @@ mod tests {
         })
     }
 
+    /// No sentence of the library names an option that its askers do not have.
     #[test]
-    fn no_sentence_of_the_library_names_an_option_that_its_askers_do_not_have() {
+    fn library_sentences_name_no_foreign_option() {
         let lines = lines_with_options();
         assert!(lines.len() > 20, "there are such sentences: {lines:#?}");
         for line in lines {

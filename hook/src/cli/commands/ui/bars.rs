@@ -145,8 +145,9 @@ mod tests {
         text.split_whitespace().collect::<Vec<_>>().join(" ")
     }
 
+    /// A reason that is longer than a line is shown whole.
     #[test]
-    fn a_reason_that_is_longer_than_a_line_is_shown_whole() {
+    fn long_reason_is_shown_whole() {
         let why =
             "it was reverted before the next message was sent; `restore` brings back its files";
         let mut model = model(vec![message('a', "first", Some(why))]);
@@ -162,8 +163,9 @@ mod tests {
         assert!(shown.contains("aaaaaaaa first"), "the rows stay: {shown}");
     }
 
+    /// A text over the panes says how to see the rest of it.
     #[test]
-    fn a_text_over_the_panes_says_how_to_see_the_rest_of_it() {
+    fn overlay_says_how_to_see_the_rest() {
         let mut model = model(vec![message('a', "first", None)]);
         for (lines, hint) in [(2, "(↑ ↓ scroll)"), (200, " ↑ ↓ scroll")] {
             model.lay(Popup::Text {

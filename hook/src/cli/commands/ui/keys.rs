@@ -111,8 +111,9 @@ pub fn of(event: KeyEvent) -> Option<UiKey> {
 mod tests {
     use super::*;
 
+    /// A letter with a modifier is not that letter.
     #[test]
-    fn a_letter_with_a_modifier_is_not_that_letter() {
+    fn letter_with_modifier_is_another_key() {
         let event = |code, modifiers| of(KeyEvent::new(code, modifiers));
         let r = KeyCode::Char('r');
         assert_eq!(event(r, KeyModifiers::NONE), Some(UiKey::Char('r')));

@@ -47,8 +47,9 @@ fn the_files_follow_the_cursor() {
     assert_eq!(model.file, 1);
 }
 
+/// What cannot be done says why and does nothing.
 #[test]
-fn what_cannot_be_done_says_why_and_does_nothing() {
+fn impossible_action_says_why() {
     let mut model = three();
     model.no_undo = Some("there is nothing to undo".to_owned());
     model.update(UiKey::End);
@@ -79,7 +80,7 @@ fn what_cannot_be_done_says_why_and_does_nothing() {
 }
 
 #[test]
-fn a_revert_takes_one_key_more_than_its_plan() {
+fn revert_takes_one_key_more_than_its_plan() {
     let mut model = three();
     let plan = |later| UiAction::Plan {
         unclear: None,
@@ -112,8 +113,9 @@ fn a_revert_takes_one_key_more_than_its_plan() {
     assert_eq!(model.overlay, None, "and once");
 }
 
+/// A plan that cannot be carried out stays one.
 #[test]
-fn a_plan_that_cannot_be_carried_out_stays_one() {
+fn unusable_plan_stays_a_plan() {
     let mut model = three();
     model.lay(Popup::Plan {
         text: "Would go back".to_owned(),
@@ -135,8 +137,9 @@ fn a_plan_that_cannot_be_carried_out_stays_one() {
     assert_eq!(model.overlay, None, "no is an answer");
 }
 
+/// A filter takes every letter and escape takes it away.
 #[test]
-fn a_filter_takes_every_letter_and_escape_takes_it_away() {
+fn filter_takes_letters_and_escape_removes_it() {
     let mut model = three();
     assert_eq!(
         press(&mut model, "/ru"),
@@ -166,8 +169,9 @@ fn what_is_pasted_presses_no_key() {
     assert_eq!(model.filter, "cart", "the first line of it");
 }
 
+/// Back goes from pane to pane and then leaves.
 #[test]
-fn back_goes_from_pane_to_pane_and_then_leaves() {
+fn back_leaves_panes_one_by_one() {
     let mut model = three();
     model.update(UiKey::Enter);
     model.update(UiKey::Enter);
@@ -204,8 +208,9 @@ fn marks_are_of_one_message() {
     assert!(model.marked.is_empty(), "of another entry");
 }
 
+/// The cursor stays at its message when a hook records another.
 #[test]
-fn the_cursor_stays_at_its_message_when_a_hook_records_another() {
+fn cursor_stays_when_a_hook_records() {
     let mut model = three();
     model.update(UiKey::End);
     let mut entries = model.entries.clone();
@@ -217,8 +222,9 @@ fn the_cursor_stays_at_its_message_when_a_hook_records_another() {
     assert_eq!((model.chosen, model.id()), (0, None), "nothing is left");
 }
 
+/// More is read when the cursor comes to the last row.
 #[test]
-fn more_is_read_when_the_cursor_comes_to_the_last_row() {
+fn last_row_reads_more() {
     let entries = (0..PORTION).map(|_| message('a', "x", None)).collect();
     let mut model = model(entries);
     assert_eq!(model.update(UiKey::End), UiAction::List);
@@ -230,8 +236,9 @@ fn more_is_read_when_the_cursor_comes_to_the_last_row() {
     );
 }
 
+/// Files keep their cursor and marks when they are read again.
 #[test]
-fn files_keep_their_cursor_and_marks_when_they_are_read_again() {
+fn files_keep_cursor_and_marks() {
     let mut model = three();
     model.update(UiKey::Right);
     press(&mut model, "j ");
@@ -242,8 +249,9 @@ fn files_keep_their_cursor_and_marks_when_they_are_read_again() {
     assert!(model.marked.is_empty() && model.chosen_file().is_none());
 }
 
+/// In a patch hunks are marked one by one.
 #[test]
-fn in_a_patch_hunks_are_marked_one_by_one() {
+fn hunks_of_a_patch_are_marked_singly() {
     let mut model = three();
     model.update(UiKey::Enter);
     model.update(UiKey::Enter);

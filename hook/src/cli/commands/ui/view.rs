@@ -333,8 +333,9 @@ mod tests {
         ])
     }
 
+    /// A small terminal shows one pane at a time.
     #[test]
-    fn a_small_terminal_shows_one_pane_at_a_time() {
+    fn small_terminal_shows_one_pane() {
         let mut model = history();
         expect![[r#"
             ▸ Timeline
@@ -385,8 +386,9 @@ mod tests {
         .assert_eq(&screen(&model, 40, 12));
     }
 
+    /// A usual terminal shows the timeline beside files and patch.
     #[test]
-    fn a_usual_terminal_shows_the_timeline_beside_files_and_patch() {
+    fn usual_terminal_shows_timeline_files_and_patch() {
         let mut model = history();
         model.update(UiKey::End);
         expect![[r#"
@@ -432,8 +434,9 @@ mod tests {
         );
     }
 
+    /// Every key is listed with why it does nothing here.
     #[test]
-    fn every_key_is_listed_with_why_it_does_nothing_here() {
+    fn every_key_is_listed_with_its_reason() {
         let mut model = history();
         model.no_undo = Some("there is nothing to undo".to_owned());
         model.update(UiKey::End);
@@ -491,8 +494,9 @@ mod tests {
         assert_ne!(cells[0].style(), Style::default(), "a title is bold");
     }
 
+    /// What is scrolled too far ends at the last line.
     #[test]
-    fn what_is_scrolled_too_far_ends_at_the_last_line() {
+    fn scrolling_ends_at_the_last_line() {
         let mut model = history();
         let lines = (0..100).map(|line| format!("line {line}\n"));
         model.lay(Popup::Text {
