@@ -1,5 +1,5 @@
-//! Every command that shows something, under every condition, of a store whose names, prompts and contents are hostile: no row is wrapped,
-//! and nothing acts on a terminal.
+//! Every command that shows something, at many widths and under every condition, of a store whose names, prompts and contents are
+//! hostile: no row is wrapped, no column broken, nothing lost, and nothing acts on a terminal.
 
 use std::ffi::OsStr;
 use std::num::NonZero;
@@ -9,7 +9,7 @@ use testing::binary::Sandbox;
 
 use crate::shown::forms::{CHANGING, FITTING, HELP, LOOKING, WHOLE};
 use crate::shown::world::given;
-use crate::shown::{Shown, on_a_pipe, on_a_terminal};
+use crate::shown::{Shown, on_a_pipe, on_a_terminal, without_sizes};
 
 /// What is in names, prompts, labels and files.
 const HOSTILE: [&str; 8] = [
@@ -22,6 +22,9 @@ const HOSTILE: [&str; 8] = [
     "می\u{200c}خواهم این را بخوانم",
     "a-name-without-any-place-to-break-it-that-is-longer-than-the-narrowest-terminal-of-all",
 ];
+
+/// The widths of terminals, in columns.
+const WIDTHS: [u16; 8] = [20, 27, 40, 60, 80, 100, 133, 200];
 
 /// What stands whole in every output that has room for it.
 const SHOWN_WHOLE: [&str; 2] = ["👨\u{200d}👩\u{200d}👧", "می\u{200c}خواهم"];
@@ -104,18 +107,122 @@ fn wrapped(bytes: &[u8], columns: u16) -> Option<String> {
         .find_map(|(text, row)| screen.row_wrapped(row).then_some(text))
 }
 
+fn squeezed(text: &str) -> String {
+    text.split_whitespace().collect()
+}
+
+/// A text without colours.
+fn plain(bytes: &[u8]) -> String {
+    let text = String::from_utf8_lossy(bytes).into_owned();
+    let mut parts = text.split("\u{1b}[");
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |plain, part| {
+        plain + part.split_once('m').map_or("", |(_, after)| after)
+    })
+}
+
+/// The first sentence, or beginning of a row, of a whole output that one that fits does not have. What was cut ends or begins with
+/// a mark.
+fn lost(whole: &str, fitted: &str) -> Option<String> {
+    let fitted = without_sizes(fitted);
+    let all = squeezed(&fitted);
+    let cut: Vec<String> = fitted
+        .lines()
+        .filter(|line| line.contains('…'))
+        .map(squeezed)
+        .collect();
+    let is_cut = |piece: &str| {
+        cut.iter().any(|line| {
+            let mut parts = line.split('…').filter(|part| !part.is_empty());
+            parts.any(|part| {
+                piece.starts_with(part) || piece.ends_with(part) || part.starts_with(piece)
+            })
+        })
+    };
+    let is_heading = |line: &str| {
+        let cells = line.split("  ").filter(|cell| !cell.is_empty());
+        let mut names = cells.map(str::trim);
+        names.clone().count() > 1
+            && names.all(|name| {
+                name.bytes()
+                    .all(|byte| byte.is_ascii_lowercase() || b"+- ".contains(&byte))
+            })
+    };
+    let lines = whole.lines().filter(|line| !is_heading(line));
+    let mut pieces = lines.map(|line| line.trim().split("  ").next().unwrap_or_default());
+    // A full id is shown where there is room for it.
+    let shortened =
+        |word: &str| match word.len() >= 32 && word.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+            true => word[..4].to_owned(),
+            false => word.to_owned(),
+        };
+    let is_lost = |piece: &&str| {
+        let piece: String = without_sizes(piece)
+            .split_whitespace()
+            .map(shortened)
+            .collect();
+        !all.contains(&piece) && !is_cut(&piece)
+    };
+    pieces.find(is_lost).map(str::to_owned)
+}
+
+/// The first row that has something where the heading above it has a gap between two columns.
+fn broken_column(bytes: &[u8], columns: u16) -> Option<String> {
+    let rows = NonZero::new(3000_u16)?;
+    let mut parser = vt100::Parser::new(rows, NonZero::new(columns)?, 0);
+    parser.process(bytes);
+    let screen = parser.screen();
+    let is_blank = |row: u16, column: u16| {
+        let cell = screen.cell(row, column);
+        cell.is_none_or(|cell| !cell.is_wide_continuation() && cell.contents().trim().is_empty())
+    };
+    let texts: Vec<String> = screen.rows(0, columns).collect();
+    let is_heading = |text: &str| {
+        ["message  ", "operation  ", "snapshot  ", "session  "]
+            .iter()
+            .any(|name| text.starts_with(name))
+    };
+    for (heading, _) in (0_u16..).zip(&texts).filter(|(_, text)| is_heading(text)) {
+        let below = (heading + 1..).zip(&texts[usize::from(heading) + 1..]);
+        let below =
+            below.take_while(|(_, text)| text.starts_with(|first: char| first.is_ascii_hexdigit()));
+        let below: Vec<_> = below.filter(|(_, text)| text.contains("  ")).collect();
+        let ends = (1..columns - 1).filter(|at| {
+            !is_blank(heading, at - 1) && is_blank(heading, *at) && is_blank(heading, at + 1)
+        });
+        for end in ends {
+            let Some(begin) = (end..columns).find(|at| !is_blank(heading, *at)) else {
+                continue;
+            };
+            let is_free = |at: u16| below.iter().all(|(row, _)| is_blank(*row, at));
+            if !(end..begin).any(is_free) {
+                return Some(texts[usize::from(heading)].clone());
+            }
+        }
+    }
+    None
+}
+
 fn check_on_a_terminal(
     world: &Sandbox,
     forms: &[&'static str],
-    columns: u16,
-    variables: &str,
-    has_colours: bool,
+    whole: &[Shown],
+    (columns, variables): (u16, &str),
 ) {
+    let has_colours = !["NO_COLOR=1", "TERM=dumb"].contains(&variables);
     let Some(outputs) = on_a_terminal(world, forms, columns, variables) else {
         return;
     };
+    let mut wholes = whole.iter();
     let mut broken = Vec::new();
     for Shown { form, bytes, .. } in outputs {
+        let whole = wholes.next().filter(|_| LOOKING.contains(&form));
+        if let Some(piece) = whole.and_then(|whole| lost(&plain(&whole.bytes), &plain(&bytes))) {
+            broken.push(format!("`{form}` loses: {piece}"));
+        }
+        if let Some(heading) = broken_column(&bytes, columns) {
+            broken.push(format!("`{form}` breaks a column: {heading}"));
+        }
         let text = String::from_utf8_lossy(&bytes).into_owned();
         let is_whole = WHOLE.contains(&form) || form.contains(" -p ");
         // A tab is what a file has in it, or git's format.
@@ -154,26 +261,27 @@ fn check_on_a_terminal(
     );
 }
 
-/// Nothing is wrapped and nothing acts on a terminal.
+/// At any width, nothing is wrapped or lost, no column is broken, and nothing acts on the terminal.
 #[test]
-fn nothing_wraps_or_acts_on_a_terminal() {
+fn every_width_shows_everything() {
     let world = world();
     let forms = [LOOKING, FITTING, WHOLE, HELP].concat();
-    for columns in [40, 80, 200] {
-        check_on_a_terminal(&world, &forms, columns, "", true);
+    let Some(whole) = on_a_terminal(&world, &forms, 1000, "") else {
+        return;
+    };
+    for columns in WIDTHS {
+        check_on_a_terminal(&world, &forms, &whole, (columns, ""));
     }
     for variables in ["NO_COLOR=1", "TERM=dumb", "LC_ALL=C"] {
-        let has_colours = variables == "LC_ALL=C";
-        check_on_a_terminal(&world, &forms, 80, variables, has_colours);
+        check_on_a_terminal(&world, &forms, &whole, (80, variables));
     }
 }
 
 /// What is done is told without a row that is wrapped or acts on a terminal.
 #[test]
 fn operations_wrap_no_row() {
-    for (columns, variables) in [(40, ""), (80, "TERM=dumb"), (200, "LC_ALL=C")] {
-        let has_colours = variables != "TERM=dumb";
-        check_on_a_terminal(&world(), CHANGING, columns, variables, has_colours);
+    for place in [(20, ""), (40, ""), (80, "TERM=dumb"), (200, "LC_ALL=C")] {
+        check_on_a_terminal(&world(), CHANGING, &[], place);
     }
 }
 

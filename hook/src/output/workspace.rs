@@ -71,7 +71,7 @@ pub fn list(report: &WorkspacesReport, view: &View) -> String {
         return "Nothing has been recorded yet.\n".to_owned();
     }
     let paint = view.paint;
-    let mut table = Table::new(&[3]).dropping(&[3, 1]).ending_with_path();
+    let mut table = Table::new(&[3]).dropping(&[3, 1, 2]).ending_with_path();
     let heads = ["workspace", "used", "directory", "messages"].map(|name| paint.faint(name));
     table.row(heads.into_iter().chain(["path".to_owned()]).collect());
     for workspace in &report.workspaces {

@@ -1,5 +1,5 @@
-//! What every command prints, on a pipe and at several widths, for people to read: `*.txt` beside this file. `forms` lists the command
-//! lines; that no command and no option is missing there, a test of the binary itself looks after, beside its arguments.
+//! What every command prints on a terminal of 80 columns, for people to read: `*.txt` beside this file. `matrix` has the rules for all
+//! other widths. `forms` lists the command lines; a test of the binary, beside its arguments, finds a command or option that is missing.
 
 mod documents;
 pub mod forms;
@@ -23,23 +23,10 @@ pub struct Shown {
     pub code: String,
 }
 
-/// Where something is printed.
-#[derive(Clone, Copy)]
-enum Place {
-    Pipe,
-    /// A terminal of so many columns, with these variables.
-    Terminal(u16, &'static str),
-}
+/// How wide the terminal is.
+const COLUMNS: u16 = 80;
 
-/// Where it may look different each time.
-const WIDTHS: [(&str, Place); 4] = [
-    ("on a pipe", Place::Pipe),
-    ("40 columns", Place::Terminal(40, "")),
-    ("80 columns", Place::Terminal(80, "")),
-    ("200 columns", Place::Terminal(200, "")),
-];
-
-/// Where it looks as on a terminal of 80 columns, but for colours.
+/// Where it looks the same, but for colours.
 const ALIKE: [&str; 3] = ["NO_COLOR=1", "TERM=dumb", "LC_ALL=C"];
 
 /// Returns a script that runs command lines with these variables and options, each between marks.
@@ -246,7 +233,7 @@ fn without_cut_ids(text: &str) -> String {
 }
 
 /// Replaces each size by one that is always the same: packs and databases are not as large each time.
-fn without_sizes(text: &str) -> String {
+pub fn without_sizes(text: &str) -> String {
     let mut pieces: Vec<&str> = text.split_inclusive(char::is_whitespace).collect();
     for at in 1..pieces.len() {
         let unit = pieces[at].trim_end_matches(|last: char| !last.is_ascii_alphabetic());
@@ -304,7 +291,7 @@ struct Pages {
 }
 
 impl Pages {
-    fn add(&mut self, form: &str, texts: &[(&str, String)]) {
+    fn add(&mut self, form: &str, text: &str) {
         let page = self.texts.entry(file_of(form).to_owned()).or_default();
         let line = match form.contains("ckpt-hook") {
             true => form.to_owned(),
@@ -313,21 +300,7 @@ impl Pages {
         if !page.is_empty() {
             page.push('\n');
         }
-        page.push_str(&format!("$ {line}\n"));
-        let mut told: Vec<(Vec<&str>, &str)> = Vec::new();
-        for (place, text) in texts {
-            match told.iter_mut().find(|(_, known)| *known == text.as_str()) {
-                Some((places, _)) => places.push(*place),
-                None => told.push((vec![*place], text)),
-            }
-        }
-        let is_same = told.len() == 1;
-        for (places, text) in told {
-            if !is_same {
-                page.push_str(&format!("[{}]\n", places.join(", ")));
-            }
-            page.push_str(text);
-        }
+        page.push_str(&format!("$ {line}\n{text}"));
     }
 
     /// Compares all with the files.
@@ -350,33 +323,21 @@ impl Pages {
     }
 }
 
-/// Adds command lines as they are printed everywhere, each place with a world of its own where they change it.
-fn add_everywhere(pages: &mut Pages, forms: &[&'static str], has_own: bool) -> bool {
+/// Adds command lines as they are printed on a terminal, each kind of it with a world of its own where they change it.
+fn add_shown(pages: &mut Pages, forms: &[&'static str], has_own: bool) -> bool {
     let shared = (!has_own).then(world::world);
-    let show = |place: Place| {
+    let show = |variables: &str| -> Option<Vec<String>> {
         let own = has_own.then(world::world);
         let world = own.as_ref().or(shared.as_ref()).expect("one of them");
-        let shown = match place {
-            Place::Pipe => on_a_pipe(world, forms, ""),
-            Place::Terminal(columns, variables) => on_a_terminal(world, forms, columns, variables)?,
-        };
-        Some(
-            shown
-                .iter()
-                .map(|shown| written(world, shown))
-                .collect::<Vec<String>>(),
-        )
+        let shown = on_a_terminal(world, forms, COLUMNS, variables)?;
+        Some(shown.iter().map(|shown| written(world, shown)).collect())
     };
-    let mut shown = Vec::new();
-    for (name, place) in WIDTHS {
-        let Some(texts) = show(place) else {
-            return false;
-        };
-        shown.push((name, texts));
-    }
+    let Some(usual) = show("") else {
+        return false;
+    };
     for variables in ALIKE {
-        let texts = show(Place::Terminal(80, variables)).expect("as before");
-        for ((form, text), usual) in forms.iter().zip(&texts).zip(&shown[2].1) {
+        let texts = show(variables).expect("as before");
+        for ((form, text), usual) in forms.iter().zip(&texts).zip(&usual) {
             // A command that is bold is not broken between its words. Without colours nothing shows where it begins.
             let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
             if words(text) != words(usual) {
@@ -385,12 +346,8 @@ fn add_everywhere(pages: &mut Pages, forms: &[&'static str], has_own: bool) -> b
             }
         }
     }
-    for (number, form) in forms.iter().enumerate() {
-        let texts: Vec<(&str, String)> = shown
-            .iter()
-            .map(|(name, texts)| (*name, texts[number].clone()))
-            .collect();
-        pages.add(form, &texts);
+    for (form, text) in forms.iter().zip(&usual) {
+        pages.add(form, text);
     }
     true
 }
@@ -399,15 +356,15 @@ fn add_everywhere(pages: &mut Pages, forms: &[&'static str], has_own: bool) -> b
 fn every_command_prints_what_is_written_down() {
     let mut pages = Pages::default();
     let looking = [LOOKING, WHOLE].concat();
-    if !add_everywhere(&mut pages, &looking, false) {
+    if !add_shown(&mut pages, &looking, false) {
         return;
     }
     let world = world::world();
     for shown in on_a_pipe(&world, &[FOR_PROGRAMS, HELP].concat(), "") {
         let text = written(&world, &shown);
-        pages.add(shown.form, &[("on a pipe", text)]);
+        pages.add(shown.form, &text);
     }
-    if add_everywhere(&mut pages, CHANGING, true) {
+    if add_shown(&mut pages, CHANGING, true) {
         pages.compare();
     }
 }
