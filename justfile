@@ -53,6 +53,11 @@ schemas:
 clients *options:
     .ci/clients {{options}}
 
+# The extension for VS Code and its relatives: types, tests against the real binary, and the package, into a folder if one is named;
+# `--theia` clicks through it in Theia, in a real Chromium; exit code 77: no npm, and for `--theia` no Chromium or Theia, nothing was checked
+vscode *options:
+    .ci/vscode {{options}}
+
 # The page of `ckpt-hook page` in a real Chromium, by Playwright; `--shots` takes the pictures of the documentation anew; exit code
 # 77: no npm or no Chromium, nothing was checked
 page *options:

@@ -1,0 +1,174 @@
+// The sentences that people read. Nothing here knows the editor.
+
+import type { FailureKind, MessageReport, OperationEntry, OperationReport, StatusReport } from "ckpt-hook";
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+
+/** The most of a prompt in one line, in characters. */
+const TITLE = 72;
+
+export function count(number: number, noun: string): string {
+  return `${number.toLocaleString("en")} ${noun}${number === 1 ? "" : "s"}`;
+}
+
+/** How long ago something was, at the time `now`. */
+export function ago(time: number, now: number): string {
+  const passed = now - time;
+  if (passed < MINUTE) return "just now";
+  if (passed < HOUR) return `${Math.floor(passed / MINUTE)} min ago`;
+  if (passed < DAY) return `${Math.floor(passed / HOUR)} h ago`;
+  if (passed < 30 * DAY) return `${count(Math.floor(passed / DAY), "day")} ago`;
+  return new Date(time).toISOString().slice(0, 10);
+}
+
+/** One line without control characters and characters that reorder text, which a prompt or a name may have. */
+export function clean(text: string): string {
+  const unsafe = /[\u0000-\u0008\u000e-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
+  return text.replace(/\s+/gu, " ").replace(unsafe, "\ufffd").trim();
+}
+
+export function titleOf(prompt: string | null, most = TITLE): string {
+  const text = clean(prompt ?? "");
+  if (text === "") return "(no prompt)";
+  const characters = [...text];
+  return characters.length <= most
+    ? text
+    : `${characters
+        .slice(0, most - 1)
+        .join("")
+        .trimEnd()}…`;
+}
+
+export function quoted(prompt: string | null, most = 40): string {
+  return prompt === null ? "a message without a prompt" : `“${titleOf(prompt, most)}”`;
+}
+
+/** `+3 −1`; empty if no line is counted. */
+export function lines(additions: number | null, deletions: number | null): string {
+  const parts = [additions ? `+${additions}` : "", deletions ? `−${deletions}` : ""];
+  return parts.filter(Boolean).join(" ");
+}
+
+/** Whether a step of a message goes on. */
+export function isAtWork(message: MessageReport): boolean {
+  return message.steps > 0 && message.finished === null;
+}
+
+/** The states of a message that are not the ordinary one. A word that this version does not know stands for itself. */
+export function stateOf(message: MessageReport): string {
+  if (isAtWork(message)) return "at work";
+  if (message.state === "live") return message.undone_alone ? "undone alone" : "live";
+  return message.state;
+}
+
+const VERBS = { revert: "Reverted", redo: "Redone", unrevert: "Brought back", restore: "Restored" };
+
+/** What an operation did; of an undo, what it took back. */
+export function operationTitle(
+  operation: OperationEntry,
+  prompts: ReadonlyMap<string, string | null>,
+  operations: ReadonlyMap<string, OperationEntry>,
+): string {
+  if (operation.undoes !== null) {
+    const undone = operations.get(operation.undoes);
+    return undone ? `Undone: ${operationTitle(undone, prompts, operations)}` : "Undone: an operation";
+  }
+  const verb = VERBS[operation.kind] ?? operation.kind;
+  const message = operation.alone ?? operation.message;
+  if (message === null) return verb;
+  const title = quoted(prompts.get(message) ?? null);
+  return operation.alone !== null ? `${verb} ${title} alone` : `${verb} to before ${title}`;
+}
+
+/** Where a conversation stands, for the status bar and the view's title. */
+export interface Banner {
+  text: string;
+  detail: string;
+  canRedo: boolean;
+  isBusy: boolean;
+}
+
+export function banner(status: StatusReport | null): Banner {
+  if (status === null) return { text: "", detail: "", canRedo: false, isBusy: false };
+  const hidden = status.messages_hidden.length;
+  const alone = status.undone_alone.length;
+  const others = status.also_reverted.reduce((sum, session) => sum + session.messages_hidden, 0);
+  const unclear = status.unclear.length;
+  const isBusy = status.agents_at_work.length > 0;
+  const parts = [
+    hidden > 0 ? `${count(hidden, "message")} hidden` : "",
+    alone > 0 ? `${count(alone, "message")} undone alone` : "",
+    others > 0
+      ? `${count(others, "message")} hidden in ${hidden > 0 ? "other" : "another"} conversation${status.also_reverted.length > 1 ? "s" : ""}`
+      : "",
+    status.interrupted.length > 0 ? `${count(status.interrupted.length, "operation")} interrupted` : "",
+    isBusy ? "agent at work" : "",
+    unclear > 0 && hidden + alone === 0 ? `${count(unclear, "file")} unclear` : "",
+  ];
+  const detail = [
+    hidden + alone > 0 ? "Your next message to the agent makes this permanent." : "",
+    isBusy ? `At work: ${status.agents_at_work.map(clean).join(", ")}. Wait until it is done before you go back.` : "",
+    unclear > 0 ? "Nobody knows who changed some files, the agent or you: a plan keeps them unless you take them." : "",
+    status.first_snapshot_goes_on
+      ? "The first snapshot is being taken. Nothing can be reverted before it is done."
+      : "",
+    ...status.interrupted.map(clean),
+    ...status.unprotected.map(clean),
+  ];
+  return {
+    text: parts.filter(Boolean).join(" · "),
+    detail: detail.filter(Boolean).join("\n"),
+    canRedo: status.redo,
+    isBusy,
+  };
+}
+
+export interface Verdict {
+  level: "information" | "warning" | "error";
+  text: string;
+}
+
+/** What an operation did, in a sentence; `title` says what was done, as `Went back to before “add VAT”`. */
+export function verdict(title: string, report: OperationReport): Verdict {
+  const done = report.files.filter((file) => file.result === "done").length;
+  const kept = report.files.filter((file) => file.result !== "done" && file.action !== "none" && file.reason !== null);
+  const named = kept.slice(0, 3).map((file) => `${clean(file.path)} (${clean(file.reason ?? "")})`);
+  if (kept.length > named.length) named.push(`${kept.length - named.length} more`);
+  const stays =
+    kept.length > 0
+      ? ` ${count(kept.length, "file")} ${kept.length === 1 ? "stays" : "stay"} as ${kept.length === 1 ? "it is" : "they are"}: ${named.join(", ")}.`
+      : "";
+  const git = report.git.filter((part) => part.result !== "done" && part.reason !== null);
+  const notes = [...report.notes, ...git.map((part) => `${part.name}: ${part.reason}`)].map(
+    (note) => ` ${clean(note)}`,
+  );
+  const rest = stays + notes.join("");
+  switch (report.outcome) {
+    case "restored":
+      return { level: "information", text: `${title}: ${count(done, "file")} changed.${rest}` };
+    case "partial":
+      return { level: "warning", text: `${title}: done in part, ${count(done, "file")} changed.${rest}` };
+    case "nothing":
+      return { level: "information", text: `${title}: everything is already as it was.${rest}` };
+    case "unavailable":
+      return { level: "error", text: `${title}: this cannot be put back, and nothing was changed.${rest}` };
+    default:
+      return { level: "warning", text: `${title}: ${report.outcome}.${rest}` };
+  }
+}
+
+const KINDS: Partial<Record<FailureKind, string>> = {
+  unavailable: "It cannot be put back",
+  unfinished: "It failed after something was changed",
+  cancelled: "Cancelled: nothing was changed",
+};
+
+/** An error in a sentence, with what helps. */
+export function failure(error: unknown): string {
+  if (!(error instanceof Error)) return clean(String(error));
+  const { kind, hint } = error as { kind?: FailureKind; hint?: string | null };
+  const what = kind === undefined ? undefined : KINDS[kind];
+  return [what ? `${what}: ${error.message}` : error.message, hint ?? ""].filter(Boolean).map(clean).join(". ");
+}

@@ -1,0 +1,89 @@
+// Who wrote the lines of the file in the editor: on request.
+
+import * as vscode from "vscode";
+import { type Annotation, annotations } from "../decide/authors.js";
+import { failure } from "../decide/words.js";
+import type { Workspace } from "./workspace.js";
+
+const COMMANDS = ["ckpt-hook.showMessage", "ckpt-hook.revertHunk"];
+
+export class Annotations implements vscode.Disposable {
+  readonly #workspace: Workspace;
+  readonly #note = vscode.window.createTextEditorDecorationType({
+    after: { margin: "0 0 0 3em", color: new vscode.ThemeColor("ckptHook.annotationForeground"), fontStyle: "italic" },
+    rangeBehavior: vscode.DecorationRangeBehavior.ClosedOpen,
+  });
+  readonly #hover = vscode.window.createTextEditorDecorationType({ isWholeLine: true });
+  /** The documents that are annotated, by their addresses. */
+  readonly #wanted = new Set<string>();
+
+  constructor(workspace: Workspace) {
+    this.#workspace = workspace;
+  }
+
+  async toggle(): Promise<void> {
+    const editor = vscode.window.activeTextEditor;
+    if (!editor || this.#workspace.path(editor.document.uri) === undefined) {
+      return void vscode.window.showInformationMessage("Open a file of the workspace to see who wrote it.");
+    }
+    const address = editor.document.uri.toString();
+    if (!this.#wanted.delete(address)) this.#wanted.add(address);
+    await this.draw(editor);
+  }
+
+  /** Draws what is wanted in the editors that show one of these documents. */
+  async refresh(document?: vscode.TextDocument): Promise<void> {
+    const editors = vscode.window.visibleTextEditors.filter((editor) => !document || editor.document === document);
+    await Promise.all(editors.map((editor) => this.draw(editor)));
+  }
+
+  async draw(editor: vscode.TextEditor): Promise<void> {
+    const { document } = editor;
+    const path = this.#workspace.path(document.uri);
+    // The lines are those on disk: while the text is another, none of them is named.
+    const isWanted = this.#wanted.has(document.uri.toString()) && path !== undefined && !document.isDirty;
+    try {
+      const version = document.version;
+      const all = isWanted ? annotations(await this.#workspace.client.request("blame", { path }), Date.now()) : [];
+      if (document.version !== version) return;
+      editor.setDecorations(
+        this.#note,
+        all.filter((one) => one.text !== "").map((one) => noteOf(document, one)),
+      );
+      editor.setDecorations(
+        this.#hover,
+        all.map((one) => ({ range: rangeOf(document, one), hoverMessage: this.#hoverOf(path ?? "", one) })),
+      );
+    } catch (error) {
+      this.#wanted.delete(document.uri.toString());
+      void vscode.window.showErrorMessage(failure(error));
+    }
+  }
+
+  #hoverOf(path: string, { sentence, message, line }: Annotation): vscode.MarkdownString {
+    // A prompt is appended as text: what looks like a link in it is none.
+    const hover = new vscode.MarkdownString().appendText(sentence);
+    if (message === null) return hover;
+    hover.isTrusted = { enabledCommands: COMMANDS };
+    const link = (command: string, given: unknown) =>
+      `command:${command}?${encodeURIComponent(JSON.stringify([given]))}`;
+    hover.appendMarkdown(
+      `\n\n[Show message](${link("ckpt-hook.showMessage", message)}) · [Revert this hunk](${link("ckpt-hook.revertHunk", { message, path, line })})`,
+    );
+    return hover;
+  }
+
+  dispose(): void {
+    this.#note.dispose();
+    this.#hover.dispose();
+  }
+}
+
+function noteOf(document: vscode.TextDocument, { line, text }: Annotation): vscode.DecorationOptions {
+  const end = document.lineAt(Math.min(line, document.lineCount - 1)).range.end;
+  return { range: new vscode.Range(end, end), renderOptions: { after: { contentText: text } } };
+}
+
+function rangeOf(document: vscode.TextDocument, { line, lines }: Annotation): vscode.Range {
+  return document.validateRange(new vscode.Range(line, 0, line + lines - 1, Number.MAX_SAFE_INTEGER));
+}

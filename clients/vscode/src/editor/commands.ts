@@ -1,0 +1,298 @@
+// The commands. Each works from the palette, too: what a row would say is then asked.
+
+import type { MessageReport, PathText, PlanParameters } from "ckpt-hook";
+import * as vscode from "vscode";
+import { type FileChange, nameOf, type Origin, parseQuery, pathsOf } from "../decide/changes.js";
+import type { Node } from "../decide/tree.js";
+import { NO_FILTER } from "../decide/tree.js";
+import { ago, clean, failure, quoted, stateOf, titleOf } from "../decide/words.js";
+import type { Annotations } from "./annotations.js";
+import { changesOf, openDiffs, sidesOf, sinceSides } from "./diffs.js";
+import { type Documents, SCHEME } from "./documents.js";
+import { originOfDiff, placeOf, revertHunk } from "./hunk.js";
+import type { Messages } from "./messages.js";
+import type { PlanNode, Proposal } from "./proposal.js";
+import type { SinceLastMessage } from "./quickdiff.js";
+import type { Setup } from "./setup.js";
+import type { Workspace } from "./workspace.js";
+
+/** The parts of the extension. */
+export interface Parts {
+  workspace: Workspace;
+  documents: Documents;
+  messages: Messages;
+  proposal: Proposal;
+  annotations: Annotations;
+  since: SinceLastMessage;
+  setup: Setup;
+}
+
+type Command = (...given: unknown[]) => unknown;
+
+export function commands(parts: Parts): Record<string, Command> {
+  return { ...lookingCommands(parts), ...revertingCommands(parts), ...planCommands(parts), ...setupCommands(parts) };
+}
+
+/** A command that fails says why. */
+export function register(all: Record<string, Command>): vscode.Disposable[] {
+  return Object.entries(all).map(([name, command]) =>
+    vscode.commands.registerCommand(`ckpt-hook.${name}`, async (...given: unknown[]) => {
+      try {
+        await command(...given);
+      } catch (error) {
+        void vscode.window.showErrorMessage(failure(error));
+      }
+    }),
+  );
+}
+
+function lookingCommands({ workspace, documents, messages, annotations }: Parts): Record<string, Command> {
+  const ask = async (question: { search?: string; text?: string }) => {
+    if (!workspace.follower) return;
+    workspace.follower.question = question;
+    await workspace.follower.read();
+  };
+  const input = (title: string, value: string | undefined) =>
+    vscode.window.showInputBox({ title, value: value ?? "", placeHolder: "Empty shows everything" });
+  return {
+    refresh: () => workspace.follower?.read(),
+    search: async () => {
+      const search = await input("Search prompts and paths", workspace.follower?.question.search);
+      if (search !== undefined) await ask(search === "" ? {} : { search });
+    },
+    searchText: async () => {
+      const text = await input("Search for text that was added or removed", workspace.follower?.question.text);
+      if (text !== undefined) await ask(text === "" ? {} : { text });
+    },
+    filter: () => pickFilter(workspace, messages),
+    showAll: async () => {
+      messages.filter = NO_FILTER;
+      await ask({});
+    },
+    showChanges: async (given) => {
+      const node = asNode(given) ?? (await pickMessage(workspace, messages, "Show changes of"));
+      if (!node) return;
+      const { title, files, origin } = await changesOf(workspace, node);
+      await openDiffs(
+        title,
+        files.map((file) => sidesOf(documents, file, origin)),
+      );
+    },
+    changesSince: async (given) => {
+      const message = await messageOf(workspace, messages, given, "Compare with just before");
+      if (!message) return;
+      const { files } = await workspace.client.request("patch", { from: message.id });
+      await openDiffs(`since before ${quoted(message.prompt)}`, sinceSides(workspace, documents, message.id, files));
+    },
+    copyPrompt: async (given) => {
+      const message = await messageOf(workspace, messages, given, "Copy the prompt of");
+      if (message?.prompt) await vscode.env.clipboard.writeText(message.prompt);
+      else if (message) void vscode.window.showInformationMessage("The prompt was not stored.");
+    },
+    openFile: async (given) => {
+      const node = asNode(given);
+      const path = node?.type === "file" ? node.file.path : pathOfEditor(workspace);
+      const uri = path && workspace.file(path);
+      if (uri) await vscode.window.showTextDocument(uri);
+    },
+    showMessage: async (given) => {
+      const id = typeof given === "string" ? given : (await messageOf(workspace, messages, given, "Show"))?.id;
+      if (id === undefined) return;
+      if (!workspace.history.entries.some((entry) => entry.type === "message" && entry.id === id)) await ask({});
+      await messages.reveal(id);
+    },
+    annotate: () => annotations.toggle(),
+  };
+}
+
+function revertingCommands({ workspace, messages, proposal, since }: Parts): Record<string, Command> {
+  const revert = async (given: unknown, alone: boolean) => {
+    const message = await messageOf(
+      workspace,
+      messages,
+      given,
+      alone ? "Take back only" : "Go back to before",
+      (one) => one.revertable,
+    );
+    if (!message) return;
+    if (!message.revertable)
+      return void vscode.window.showInformationMessage(
+        `This message cannot be reverted: ${clean(message.not_revertable ?? "")}`,
+      );
+    const what = alone ? `back only ${quoted(message.prompt)}` : `back to before ${quoted(message.prompt)}`;
+    await proposal.propose(`${alone ? "Take" : "Go"} ${what}`, `${alone ? "Took" : "Went"} ${what}`, {
+      operation: "revert",
+      message: message.id,
+      session: message.session,
+      ...(alone && { alone }),
+    });
+  };
+  return {
+    revertTo: (given) => revert(given, false),
+    revertAlone: (given) => revert(given, true),
+    revertStep: async (given) => {
+      const node = asNode(given);
+      const message = await messageOf(workspace, messages, given, "Take back a step of", (one) => one.steps > 0);
+      const step = node?.type === "step" ? node.step.id : message && (await pickStep(workspace, message));
+      if (!message || !step) return;
+      const what = `back a step of ${quoted(message.prompt)}`;
+      await proposal.propose(`Take ${what}`, `Took ${what}`, { operation: "revert", step });
+    },
+    revertFile: async (given) => {
+      const target = fileOf(workspace, given);
+      if (!target)
+        return void vscode.window.showInformationMessage(
+          "Open a file of the workspace, or choose one below a message.",
+        );
+      const { paths, origin } = target;
+      const name = nameOf(paths[0]?.path ?? "");
+      if (origin.step !== undefined)
+        return proposal.propose(`Revert ${name}`, `Reverted ${name}`, {
+          operation: "revert",
+          step: origin.step,
+          only: paths,
+        });
+      const message =
+        origin.message ??
+        (await messageOf(workspace, messages, undefined, `Revert ${name} to before`, (one) => one.revertable))?.id;
+      if (message === undefined) return;
+      const asked: PlanParameters = { operation: "revert", message, only: paths, ...(origin.alone && { alone: true }) };
+      await proposal.propose(`Revert ${name}`, `Reverted ${name}`, asked);
+    },
+    revertHunk: async (...given) => {
+      if (!vscode.workspace.isTrusted)
+        return void vscode.window.showWarningMessage("This folder is not trusted: ckpt-hook only looks here.");
+      const place = placeOf(workspace, given, since.last?.id);
+      if (place) await revertHunk(workspace, place);
+      else void vscode.window.showInformationMessage("Put the cursor into a line of a file of the workspace.");
+    },
+    redo: () => proposal.propose("Redo", "Redone", { operation: "redo" }),
+    redoAll: () => proposal.propose("Redo all", "Redone all", { operation: "unrevert" }),
+    undo: () => proposal.propose("Undo the last operation", "Undone", { operation: "undo" }),
+  };
+}
+
+function planCommands({ proposal }: Parts): Record<string, Command> {
+  const rowOf = (given: unknown) =>
+    (given as PlanNode | undefined)?.type === "row" ? (given as PlanNode & { type: "row" }).row : undefined;
+  return {
+    apply: () => (proposal.isOpen ? proposal.apply() : void vscode.window.showInformationMessage("There is no plan.")),
+    cancelPlan: () => proposal.cancel(),
+    planAgain: () => proposal.again(),
+    showPlanned: (given) => proposal.showPlanned(rowOf(given)),
+    take: (given) => proposal.choose("take", rowOf(given)),
+    overwrite: (given) => proposal.choose("overwrite", rowOf(given)),
+    keep: (given) => proposal.choose("keep", rowOf(given)),
+    alone: (given) => proposal.choose("alone", rowOf(given)),
+  };
+}
+
+function setupCommands({ workspace, setup }: Parts): Record<string, Command> {
+  return {
+    install: () => setup.install(),
+    doctor: () => setup.doctor(),
+    restart: () => workspace.start(),
+    setPath: () => vscode.commands.executeCommand("workbench.action.openSettings", "ckpt-hook.path"),
+    walkthrough: () =>
+      vscode.commands.executeCommand("workbench.action.openWalkthrough", "ckpt-hook.ckpt-hook#start", false),
+    chooseFolder: async () => {
+      const picks = workspace.folders.map((folder) => ({ label: folder.name, description: folder.uri.fsPath, folder }));
+      const picked = await vscode.window.showQuickPick(picks, { title: "The folder whose messages are shown" });
+      if (picked) await workspace.start(picked.folder);
+    },
+  };
+}
+
+function asNode(given: unknown): Node | undefined {
+  const type = (given as Node | undefined)?.type;
+  return type !== undefined && typeof (given as Node).id === "string" ? (given as Node) : undefined;
+}
+
+/** The message of a row, or of the row that is selected, or one that is picked from a list. */
+async function messageOf(
+  workspace: Workspace,
+  messages: Messages,
+  given: unknown,
+  title: string,
+  may?: (message: MessageReport) => boolean,
+): Promise<MessageReport | undefined> {
+  const node = asNode(given) ?? (await pickMessage(workspace, messages, title, may));
+  return node && "message" in node ? (node.message ?? undefined) : undefined;
+}
+
+async function pickMessage(
+  workspace: Workspace,
+  messages: Messages,
+  title: string,
+  may: (message: MessageReport) => boolean = () => true,
+): Promise<Node | undefined> {
+  const [selected] = messages.view.visible ? messages.view.selection : [];
+  const all = workspace.history.entries.filter((entry) => entry.type === "message");
+  const now = Date.now();
+  const picks = all.filter(may).map((message) => ({
+    label: titleOf(message.prompt),
+    description: [message.agent, ago(message.time, now), stateOf(message)].join(" · "),
+    picked: selected?.id === message.id,
+    node: { type: "message" as const, id: message.id, message },
+  }));
+  // The selected row comes first: Enter takes it.
+  picks.sort((one, other) => Number(other.picked) - Number(one.picked));
+  if (picks.length === 0) return void vscode.window.showInformationMessage("No message here can be chosen for this.");
+  return (await vscode.window.showQuickPick(picks, { title: `${title} …`, matchOnDescription: true }))?.node;
+}
+
+async function pickStep(workspace: Workspace, message: MessageReport): Promise<string | undefined> {
+  const shown = await workspace.client.request("show", { id: message.id });
+  const steps = shown.type === "message" ? shown.steps : [];
+  const picks = steps.map((step) => ({
+    label: step.tools.map(clean).join(", ") || "step",
+    description: step.files.map((file) => clean(file.path)).join(", "),
+    id: step.id,
+  }));
+  return (await vscode.window.showQuickPick(picks, { title: "The step to take back" }))?.id;
+}
+
+function pathOfEditor(workspace: Workspace, uri = vscode.window.activeTextEditor?.document.uri): PathText | undefined {
+  if (!uri) return undefined;
+  if (uri.scheme === SCHEME) return { path: uri.path.slice(1), path_hex: parseQuery(uri.query)?.hex ?? null };
+  const path = workspace.path(uri);
+  return path === undefined ? undefined : { path, path_hex: null };
+}
+
+/** The file of a row, of an editor's title, or of the editor in front, and of what it is a side. */
+function fileOf(workspace: Workspace, given: unknown): { paths: PathText[]; origin: Origin } | undefined {
+  const node = asNode(given);
+  if (node?.type === "file") {
+    const file: FileChange = node.file;
+    const origin = node.step ? { step: node.step.id } : node.message ? { message: node.message.id, alone: true } : {};
+    return { paths: pathsOf(file), origin };
+  }
+  const uri = given instanceof vscode.Uri ? given : vscode.window.activeTextEditor?.document.uri;
+  const path = pathOfEditor(workspace, uri);
+  if (!uri || !path) return undefined;
+  return { paths: [path], origin: uri.scheme === SCHEME ? (parseQuery(uri.query) ?? {}) : originOfDiff(uri) };
+}
+
+async function pickFilter(workspace: Workspace, messages: Messages): Promise<void> {
+  const all = workspace.history.entries.filter((entry) => entry.type === "message");
+  const { states, agents } = messages.filter;
+  const choices = (words: string[], chosen: ReadonlySet<string>, description: "state" | "agent") =>
+    [...new Set([...words, ...chosen])].map((label) => ({ label, description, picked: chosen.has(label) }));
+  const items = [
+    ...choices(all.map(stateOf), states, "state"),
+    ...choices(
+      all.map((message) => message.agent),
+      agents,
+      "agent",
+    ),
+  ];
+  const picked = await vscode.window.showQuickPick(items, {
+    title: "Show only",
+    canPickMany: true,
+    placeHolder: "Nothing chosen shows everything",
+  });
+  if (!picked) return;
+  const chosen = (description: string) =>
+    new Set(picked.filter((one) => one.description === description).map((one) => one.label));
+  messages.filter = { states: chosen("state"), agents: chosen("agent") };
+}

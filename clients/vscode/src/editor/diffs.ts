@@ -1,0 +1,107 @@
+// The editor's own diffs.
+
+import type { ChangeReport, PathText } from "ckpt-hook";
+import * as vscode from "vscode";
+import { type FileChange, joinRenames, nameOf, type Origin, sourceOf } from "../decide/changes.js";
+import type { Node } from "../decide/tree.js";
+import { quoted } from "../decide/words.js";
+import type { Documents } from "./documents.js";
+import type { Workspace } from "./workspace.js";
+
+/** Two sides of a file. */
+export interface Sides {
+  path: PathText;
+  left: vscode.Uri;
+  right: vscode.Uri;
+}
+
+/** Opens a file's diff, or those of several files: in one editor where there is such a one, else each from a list. */
+export async function openDiffs(title: string, sides: readonly Sides[]): Promise<void> {
+  const [first] = sides;
+  if (!first) return void vscode.window.showInformationMessage(`${title}: no file changed.`);
+  if (sides.length === 1) return openDiff(title, first);
+  try {
+    const list = sides.map(({ left, right }) => [right, left, right]);
+    await vscode.commands.executeCommand("vscode.changes", title, list);
+  } catch {
+    const picks = sides.map((one) => ({ label: nameOf(one.path.path), description: one.path.path, one }));
+    const picked = await vscode.window.showQuickPick(picks, {
+      title,
+      placeHolder: "A file to compare",
+      matchOnDescription: true,
+    });
+    if (picked) await openDiff(title, picked.one);
+  }
+}
+
+export async function openDiff(title: string, { path, left, right }: Sides): Promise<void> {
+  await vscode.commands.executeCommand("vscode.diff", left, right, `${nameOf(path.path)} (${title})`, {
+    preview: true,
+  });
+}
+
+export function sidesOf(documents: Documents, file: FileChange, origin: Origin): Sides {
+  return {
+    path: file.path,
+    left: documents.uri(file.former ?? file.path, sourceOf(file.oldBlob), origin),
+    right: documents.uri(file.path, sourceOf(file.newBlob), origin),
+  };
+}
+
+/** What a row of the tree changed, and how its diff is called. */
+export async function changesOf(
+  workspace: Workspace,
+  node: Node,
+): Promise<{ title: string; files: FileChange[]; origin: Origin }> {
+  const { client } = workspace;
+  const shown = async (id: string) => {
+    const report = await client.request("show", { id });
+    return "changes" in report ? joinRenames(report.changes) : [];
+  };
+  switch (node.type) {
+    case "message":
+      return {
+        title: quoted(node.message.prompt),
+        files: await shown(node.message.id),
+        origin: { message: node.message.id, alone: true },
+      };
+    case "step":
+      return {
+        title: `a step of ${quoted(node.message.prompt)}`,
+        files: joinRenames(node.step.files),
+        origin: { step: node.step.id },
+      };
+    case "operation":
+      return { title: "an operation", files: await shown(node.operation.id), origin: {} };
+    case "outside": {
+      const { from, to } = node.entry;
+      const { files } = from === null || to === null ? { files: [] } : await client.request("patch", { from, to });
+      return { title: "changed outside", files: joinRenames(files), origin: {} };
+    }
+    case "file": {
+      const title = node.message ? quoted(node.message.prompt) : "an operation";
+      return { title, files: [node.file], origin: originOf(node) };
+    }
+    default:
+      return { title: "", files: [], origin: {} };
+  }
+}
+
+function originOf(node: Node & { type: "file" }): Origin {
+  if (node.step) return { step: node.step.id };
+  return node.message ? { message: node.message.id, alone: true } : {};
+}
+
+/** The sides from just before a message to what is there now, which can be edited. */
+export function sinceSides(
+  workspace: Workspace,
+  documents: Documents,
+  message: string,
+  changes: readonly ChangeReport[],
+): Sides[] {
+  return joinRenames(changes).map((file) => {
+    const onDisk = file.newBlob === null ? undefined : workspace.file(file.path);
+    const { left, right } = sidesOf(documents, file, { message });
+    return { path: file.path, left, right: onDisk ?? right };
+  });
+}

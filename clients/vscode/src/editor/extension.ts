@@ -1,0 +1,92 @@
+// Puts the parts together.
+
+import * as vscode from "vscode";
+import { failure } from "../decide/words.js";
+import { Annotations } from "./annotations.js";
+import { StatusBar } from "./banner.js";
+import { commands, type Parts, register } from "./commands.js";
+import { Documents, SCHEME } from "./documents.js";
+import { Messages } from "./messages.js";
+import { Proposal } from "./proposal.js";
+import { SinceLastMessage } from "./quickdiff.js";
+import { Setup } from "./setup.js";
+import { Workspace } from "./workspace.js";
+
+export async function activate(context: vscode.ExtensionContext): Promise<void> {
+  const workspace = new Workspace(context.extensionPath);
+  const documents = new Documents(workspace);
+  const parts: Parts = {
+    workspace,
+    documents,
+    messages: new Messages(workspace),
+    proposal: new Proposal(workspace, documents),
+    annotations: new Annotations(workspace),
+    since: new SinceLastMessage(workspace, documents),
+    setup: new Setup(workspace, documents),
+  };
+  const statusBar = new StatusBar(workspace);
+  context.subscriptions.push(
+    vscode.workspace.registerFileSystemProvider(SCHEME, documents, { isCaseSensitive: true, isReadonly: true }),
+    ...register(commands(parts)),
+    ...follow(parts, statusBar),
+    workspace,
+    parts.messages,
+    parts.proposal,
+    parts.annotations,
+    parts.since,
+    statusBar,
+  );
+  await workspace.start();
+}
+
+/** What the parts do when something happens. */
+function follow(
+  { workspace, messages, proposal, annotations, since, setup }: Parts,
+  statusBar: StatusBar,
+): vscode.Disposable[] {
+  let planned = "";
+  const draw = () => {
+    messages.refresh();
+    statusBar.refresh();
+    since.refresh();
+    void annotations.refresh();
+    // A plan rests on the history: when that goes on, it is made again.
+    const now = JSON.stringify(workspace.history.entries);
+    if (proposal.isOpen && now !== planned) void proposal.again();
+    planned = now;
+  };
+  return [
+    workspace.onDidChange(draw),
+    workspace.onDidChange(() => diagnose(workspace, setup, messages)),
+    vscode.workspace.onDidChangeTextDocument(({ document }) => {
+      if (workspace.path(document.uri) === undefined) return;
+      void annotations.refresh(document);
+      proposal.draw();
+    }),
+    vscode.workspace.onDidSaveTextDocument((document) => {
+      if (workspace.path(document.uri) === undefined) return;
+      void annotations.refresh(document);
+      if (proposal.isOpen) void proposal.again();
+    }),
+    vscode.window.onDidChangeVisibleTextEditors(() => void annotations.refresh()),
+    vscode.workspace.onDidChangeWorkspaceFolders(() => void workspace.start()),
+    vscode.workspace.onDidGrantWorkspaceTrust(() => void workspace.start()),
+    vscode.workspace.onDidChangeConfiguration((event) => {
+      if (event.affectsConfiguration("ckpt-hook.path")) void workspace.start();
+      else if (event.affectsConfiguration("ckpt-hook")) draw();
+    }),
+  ];
+}
+
+/** Where nothing is recorded, says once what `doctor` would say. */
+let diagnosed = "";
+async function diagnose(workspace: Workspace, setup: Setup, messages: Messages): Promise<void> {
+  const isEmpty =
+    workspace.state === "empty" && !workspace.follower?.question.search && !workspace.follower?.question.text;
+  const about = isEmpty ? `${workspace.folder?.uri} ${workspace.binary}` : "";
+  if (about === diagnosed) return;
+  diagnosed = about;
+  if (!isEmpty) return;
+  messages.findings = await setup.diagnose().catch((error: unknown) => [failure(error)]);
+  messages.refresh();
+}

@@ -1,0 +1,144 @@
+// The tree view of messages.
+
+import * as vscode from "vscode";
+import { children, type Filter, isFiltered, NO_FILTER, type Node, roots, row, surroundings } from "../decide/tree.js";
+import { emptiness } from "../decide/trouble.js";
+import { banner, failure } from "../decide/words.js";
+import { changesOf } from "./diffs.js";
+import type { Workspace } from "./workspace.js";
+
+const MINUTE = 60_000;
+
+export class Messages implements vscode.TreeDataProvider<Node>, vscode.Disposable {
+  readonly #changed = new vscode.EventEmitter<void>();
+  readonly onDidChangeTreeData = this.#changed.event;
+  readonly view: vscode.TreeView<Node>;
+  readonly #workspace: Workspace;
+  readonly #parents = new Map<string, Node>();
+  readonly #clock: NodeJS.Timeout;
+  #roots: Node[] = [];
+  #around = surroundings([], 0);
+  #filter = NO_FILTER;
+  #drawn = "";
+  /** What `doctor` says where nothing is recorded. */
+  findings: readonly string[] = [];
+
+  constructor(workspace: Workspace) {
+    this.#workspace = workspace;
+    this.view = vscode.window.createTreeView("ckpt-hook.messages", { treeDataProvider: this, showCollapseAll: true });
+    // "3 min ago" grows old, also while the view is hidden.
+    this.view.onDidChangeVisibility(({ visible }) => visible && this.#changed.fire());
+    this.#clock = setInterval(() => this.view.visible && this.#changed.fire(), MINUTE);
+  }
+
+  get filter(): Filter {
+    return this.#filter;
+  }
+
+  set filter(filter: Filter) {
+    this.#filter = filter;
+    this.refresh();
+  }
+
+  /** Draws again, if there is something new. */
+  refresh(): void {
+    const { history, follower, state } = this.#workspace;
+    const { search, text } = follower?.question ?? {};
+    void vscode.commands.executeCommand(
+      "setContext",
+      "ckpt-hook.narrowed",
+      isFiltered(this.#filter) || Boolean(search ?? text),
+    );
+    const narrowed = [
+      search ? `Search: ${search}` : "",
+      text ? `Added or removed: ${text}` : "",
+      isFiltered(this.#filter) ? `Filter: ${[...this.#filter.states, ...this.#filter.agents].join(", ")}` : "",
+    ];
+    const about = banner(history.status);
+    const isEmpty = state === "empty" && !search && !text;
+    const troubles = [
+      ...(history.entries.length === 0 ? emptiness(history.emptiness, history.status) : []),
+      ...(isEmpty ? this.findings : []),
+    ];
+    const trouble = state === "ended" ? `${follower?.trouble}. Trying again…` : "";
+    const message = [trouble, about.text, ...narrowed, ...troubles].filter(Boolean).join("\n");
+    if (this.view.message !== message) this.view.message = message;
+    this.view.description = about.canRedo ? about.text : "";
+    const hidden = (history.status?.messages_hidden.length ?? 0) + (history.status?.undone_alone.length ?? 0);
+    this.view.badge = hidden > 0 ? { value: hidden, tooltip: about.text } : undefined;
+    const drawn = JSON.stringify([history.entries, [...this.#filter.states], [...this.#filter.agents]]);
+    if (drawn === this.#drawn) return;
+    this.#drawn = drawn;
+    this.#changed.fire();
+  }
+
+  async getChildren(node?: Node): Promise<Node[]> {
+    if (!node) {
+      const { entries } = this.#workspace.history;
+      this.#roots = roots(entries, this.#filter);
+      this.#around = surroundings(entries, 0);
+      this.#parents.clear();
+      return this.#roots;
+    }
+    try {
+      const below = await this.#below(node);
+      for (const child of below) this.#parents.set(child.id, node);
+      return below;
+    } catch (error) {
+      void vscode.window.showErrorMessage(failure(error));
+      return [];
+    }
+  }
+
+  async #below(node: Node): Promise<Node[]> {
+    if (node.type === "outside") {
+      const { files } = await changesOf(this.#workspace, node);
+      return files.map((file) => ({
+        type: "file",
+        id: `${node.id} ${file.path.path}`,
+        file,
+        message: null,
+        step: null,
+      }));
+    }
+    const isShown = node.type === "message" || node.type === "operation";
+    return children(node, isShown ? await this.#workspace.client.request("show", { id: node.id }) : null);
+  }
+
+  getParent(node: Node): Node | undefined {
+    return this.#parents.get(node.id);
+  }
+
+  getTreeItem(node: Node): vscode.TreeItem {
+    const shown = row(node, { ...this.#around, now: Date.now() });
+    const { Collapsed, None } = vscode.TreeItemCollapsibleState;
+    const item = new vscode.TreeItem(shown.label, shown.hasChildren ? Collapsed : None);
+    item.id = node.id;
+    item.description = shown.description;
+    item.tooltip = shown.tooltip;
+    item.iconPath = new vscode.ThemeIcon(
+      shown.icon,
+      shown.colour === null ? undefined : new vscode.ThemeColor(shown.colour),
+    );
+    item.contextValue = shown.context;
+    item.accessibilityInformation = { label: shown.spoken, role: "treeitem" };
+    if (node.type === "file")
+      item.command = { command: "ckpt-hook.showChanges", title: "Show Changes", arguments: [node] };
+    return item;
+  }
+
+  /** Shows a message in the tree. */
+  async reveal(message: string): Promise<void> {
+    if (isFiltered(this.#filter)) this.filter = NO_FILTER;
+    await vscode.commands.executeCommand("ckpt-hook.messages.focus");
+    if (this.#roots.length === 0) await this.getChildren();
+    const node = this.#roots.find((one) => one.id === message);
+    if (node) await this.view.reveal(node, { select: true, focus: true, expand: true });
+  }
+
+  dispose(): void {
+    clearInterval(this.#clock);
+    this.view.dispose();
+    this.#changed.dispose();
+  }
+}

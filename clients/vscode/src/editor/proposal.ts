@@ -1,0 +1,312 @@
+// The view of a plan: nothing is changed before it was seen.
+
+import {
+  BusyError,
+  type Client,
+  type FileReport,
+  type OperationReport,
+  type PathText,
+  type Plan,
+  type PlanParameters,
+  StaleError,
+} from "ckpt-hook";
+import * as vscode from "vscode";
+import { nameOf, sourceOf } from "../decide/changes.js";
+import {
+  choose,
+  descriptionOf,
+  type Kept,
+  type PlanRow,
+  type PlanView,
+  remember,
+  view,
+  type Way,
+} from "../decide/plan.js";
+import { clean, failure, verdict } from "../decide/words.js";
+import { openDiff, openDiffs, type Sides } from "./diffs.js";
+import { bytesOf, type Documents } from "./documents.js";
+import type { Workspace } from "./workspace.js";
+
+export type PlanNode =
+  | { type: "button" | "cancel" | "note"; text: string }
+  | { type: "group"; text: string; rows: PlanRow[] }
+  | { type: "row"; row: PlanRow };
+
+/** What a plan says after the workspace changed under it. */
+const STALE = "Something has changed since the plan was made, and nothing was done. This is the new plan.";
+
+export class Proposal implements vscode.TreeDataProvider<PlanNode>, vscode.Disposable {
+  readonly #changed = new vscode.EventEmitter<void>();
+  readonly onDidChangeTreeData = this.#changed.event;
+  readonly #view: vscode.TreeView<PlanNode>;
+  readonly #workspace: Workspace;
+  readonly #documents: Documents;
+  #title = "";
+  #done = "";
+  #asked: PlanParameters | null = null;
+  #plan: Plan | null = null;
+  #shown: PlanView | null = null;
+  #kept: Kept = new Map();
+  #remark = "";
+  #isApplying = false;
+  /** Counts plans, so that the answer to an older question is not shown over that to a newer one. */
+  #number = 0;
+
+  constructor(workspace: Workspace, documents: Documents) {
+    this.#workspace = workspace;
+    this.#documents = documents;
+    this.#view = vscode.window.createTreeView("ckpt-hook.plan", { treeDataProvider: this });
+  }
+
+  /** Whether a plan is shown and waits for its button. */
+  get isOpen(): boolean {
+    return this.#asked !== null && !this.#isApplying;
+  }
+
+  /** Plans an operation and shows the plan. `title` says what is asked for: "Go back to before “add VAT”", and `done` what was done. */
+  async propose(title: string, done: string, asked: PlanParameters): Promise<void> {
+    this.#title = title;
+    this.#done = done;
+    this.#kept = new Map();
+    this.#asked = asked;
+    this.#remark = "";
+    if (!(await this.again())) return this.cancel();
+    await vscode.commands.executeCommand("setContext", "ckpt-hook.planning", true);
+    await vscode.commands.executeCommand("ckpt-hook.plan.focus");
+  }
+
+  /** Plans once more. Returns whether there is a plan now. */
+  async again(remark = this.#remark, asked = this.#asked): Promise<boolean> {
+    if (asked === null) return false;
+    const number = (this.#number += 1);
+    try {
+      const plan = await this.#planned(this.#workspace.client, asked);
+      if (number !== this.#number) return true;
+      this.#asked = asked;
+      this.#plan = plan;
+      this.#remark = remark;
+      remember(this.#kept, plan.report);
+      this.draw();
+      return true;
+    } catch (error) {
+      void vscode.window.showErrorMessage(`${this.#title}: ${failure(error)}`);
+      return false;
+    }
+  }
+
+  #planned(client: Client, asked: PlanParameters): Promise<Plan> {
+    return this.#progress("Planning", (options) => client.plan({ ...asked, contents: true }, options));
+  }
+
+  /** Shows the plan as it is, with the files that have unsaved text by now. */
+  draw(): void {
+    if (!this.#plan || !this.#asked) return;
+    const { report, token } = this.#plan;
+    const unsaved = new Set(this.#workspace.unsaved.keys());
+    this.#shown = view(report, token, this.#asked, this.#kept, unsaved);
+    this.#view.title = this.#title;
+    this.#changed.fire();
+  }
+
+  async choose(way: Way, row: PlanRow | undefined): Promise<void> {
+    const shown = this.#shown;
+    const asked = this.#asked;
+    const chosen = row ?? shown?.rows.find((one) => one.ways.includes(way));
+    if (!asked || !chosen) return void vscode.window.showInformationMessage("No file of the plan has this way out.");
+    await this.again("", choose(asked, way, chosen.file));
+  }
+
+  /** Carries the plan out, if it still holds and no editor has unsaved text of its files. */
+  async apply(): Promise<void> {
+    const plan = this.#plan;
+    if (!plan || plan.token === null || this.#isApplying) return;
+    if (!vscode.workspace.isTrusted)
+      return void vscode.window.showWarningMessage("This folder is not trusted: ckpt-hook only looks here.");
+    this.draw();
+    if (await this.#hasUnsaved()) return;
+    const force = plan.report.busy;
+    if (
+      force &&
+      !(await confirmed(
+        "An agent is at work here. What it changes while you go back may be lost or come back.",
+        "Go Ahead Anyway",
+      ))
+    )
+      return;
+    this.#isApplying = true;
+    try {
+      await this.#carryOut(plan, force);
+    } finally {
+      this.#isApplying = false;
+    }
+  }
+
+  async #carryOut(plan: Plan, force: boolean): Promise<void> {
+    try {
+      const report = await this.#progress(this.#title, (options) => plan.apply({ ...options, force }));
+      const done = this.#done;
+      this.cancel();
+      this.#tell(done, report);
+    } catch (error) {
+      if (error instanceof StaleError) return void (await this.again(STALE));
+      if (error instanceof BusyError) return void (await this.again(clean(error.message)));
+      void vscode.window.showErrorMessage(`${this.#title}: ${failure(error)}`);
+      await this.again();
+    } finally {
+      await this.#workspace.follower?.read().catch(() => {});
+    }
+  }
+
+  #tell(done: string, report: OperationReport): void {
+    const { level, text } = verdict(done, report);
+    const show = {
+      information: vscode.window.showInformationMessage,
+      warning: vscode.window.showWarningMessage,
+      error: vscode.window.showErrorMessage,
+    }[level];
+    const buttons = report.operation === null ? [] : ["Undo"];
+    // Not awaited: the notification stays for as long as the user leaves it there.
+    void show(text, ...buttons).then((pressed) => pressed && vscode.commands.executeCommand("ckpt-hook.undo"));
+  }
+
+  /** Names unsaved text of the plan's files, and offers to save it and plan again. Returns whether there was some. */
+  async #hasUnsaved(): Promise<boolean> {
+    const dirty = this.#workspace.unsaved;
+    const rows = (this.#shown?.rows ?? []).filter((row) => dirty.has(row.file.path) && row.group === "changes");
+    if (rows.length === 0) return false;
+    const names = rows.map((row) => clean(row.file.path)).join(", ");
+    if (
+      await confirmed(
+        `Unsaved text would not go back with the files, and saving it later would undo a part of this: ${names}.`,
+        "Save and Plan Again",
+      )
+    ) {
+      await Promise.all(rows.map((row) => dirty.get(row.file.path)?.save()));
+      await this.again("What you saved counts as yours in this plan.");
+    }
+    return true;
+  }
+
+  cancel(): void {
+    this.#number += 1;
+    this.#asked = this.#plan = this.#shown = null;
+    this.#documents.forget();
+    void vscode.commands.executeCommand("setContext", "ckpt-hook.planning", false);
+    this.#changed.fire();
+  }
+
+  #progress<T>(
+    title: string,
+    work: (options: {
+      signal: AbortSignal;
+      onProgress: (progress: { phase: string; done?: number; of?: number; files?: number }) => void;
+    }) => Promise<T>,
+  ): Promise<T> {
+    const options = { location: vscode.ProgressLocation.Notification, title, cancellable: true };
+    return Promise.resolve(
+      vscode.window.withProgress(options, (progress, cancelled) => {
+        const abort = new AbortController();
+        cancelled.onCancellationRequested(() => abort.abort());
+        return work({
+          signal: abort.signal,
+          onProgress: ({ phase, done, of, files }) =>
+            progress.report({ message: phase === "applying" ? `${done} of ${of} files` : `${files} files looked at` }),
+        });
+      }),
+    );
+  }
+
+  getChildren(node?: PlanNode): PlanNode[] {
+    const shown = this.#shown;
+    if (!shown) return [];
+    if (node) return node.type === "group" ? node.rows.map((row) => ({ type: "row", row })) : [];
+    const group = (name: PlanRow["group"], text: string): PlanNode[] => {
+      const rows = shown.rows.filter((row) => row.group === name);
+      return rows.length > 0 ? [{ type: "group", text, rows }] : [];
+    };
+    const button: PlanNode =
+      shown.button === null
+        ? { type: "note", text: "Nothing to carry out" }
+        : { type: "button", text: shown.isBusy ? `${shown.button} Anyway` : shown.button };
+    const notes = [this.#remark, ...shown.notes].filter(Boolean).map((text): PlanNode => ({ type: "note", text }));
+    return [
+      button,
+      { type: "cancel", text: "Cancel" },
+      ...notes,
+      ...group("changes", "Changes"),
+      ...group("stays", "Stays"),
+    ];
+  }
+
+  getTreeItem(node: PlanNode): vscode.TreeItem {
+    const { Expanded, None } = vscode.TreeItemCollapsibleState;
+    if (node.type === "group") {
+      const item = new vscode.TreeItem(node.text, Expanded);
+      item.description = String(node.rows.length);
+      return item;
+    }
+    if (node.type === "row") return this.#rowItem(node.row);
+    const item = new vscode.TreeItem(node.text, None);
+    item.accessibilityInformation = {
+      label: node.type === "note" ? node.text : `${node.text}: ${this.#title}`,
+      role: node.type === "note" ? "note" : "button",
+    };
+    item.tooltip = node.text;
+    item.iconPath = new vscode.ThemeIcon({ button: "check", cancel: "close", note: "info" }[node.type]);
+    if (node.type === "button") item.command = { command: "ckpt-hook.apply", title: node.text };
+    if (node.type === "cancel") item.command = { command: "ckpt-hook.cancelPlan", title: node.text };
+    return item;
+  }
+
+  #rowItem(row: PlanRow): vscode.TreeItem {
+    const { file } = row;
+    const item = new vscode.TreeItem(nameOf(file.path));
+    item.description = descriptionOf(row);
+    item.tooltip = [clean(file.path), row.verb, row.reason === null ? "" : clean(row.reason)]
+      .filter(Boolean)
+      .join("\n");
+    const icon =
+      row.group === "stays"
+        ? "circle-slash"
+        : { write: "diff-modified", delete: "diff-removed", merge: "git-merge", keep: "circle-slash", none: "check" }[
+            file.action
+          ];
+    const colour = row.isUnsaved || row.ways.length > 0 ? new vscode.ThemeColor("list.warningForeground") : undefined;
+    item.iconPath = new vscode.ThemeIcon(icon, colour);
+    item.contextValue = ["row", ...row.ways].join(" ");
+    item.accessibilityInformation = { label: [file.path, item.description].join(", "), role: "treeitem" };
+    item.command = { command: "ckpt-hook.showPlanned", title: "Show", arguments: [{ type: "row", row }] };
+    return item;
+  }
+
+  async showPlanned(row?: PlanRow): Promise<void> {
+    if (row) return openDiff(this.#title, this.#sides(row.file));
+    const rows = this.#shown?.rows.filter((one) => one.group === "changes") ?? [];
+    await openDiffs(
+      this.#title,
+      rows.map((one) => this.#sides(one.file)),
+    );
+  }
+
+  /** What is on disk, and what the plan would leave; for a conflict, the earlier version. */
+  #sides(file: FileReport): Sides {
+    const { before = null, after = null, earlier = null } = file.contents ?? {};
+    const isThere = file.old_mode !== null || before !== null;
+    const onDisk = isThere ? this.#workspace.file(file) : undefined;
+    const side = (content: typeof before, blob: string | null, path: PathText) => {
+      const bytes = content === null ? undefined : bytesOf(content);
+      return bytes ? this.#documents.text(path, bytes) : this.#documents.uri(path, sourceOf(blob));
+    };
+    const right = earlier === null ? side(after, file.new_blob, file) : side(earlier.content, earlier.blob, file);
+    return { path: file, left: onDisk ?? side(before, file.old_blob, file), right };
+  }
+
+  dispose(): void {
+    this.#view.dispose();
+    this.#changed.dispose();
+  }
+}
+
+async function confirmed(text: string, button: string): Promise<boolean> {
+  return (await vscode.window.showWarningMessage(text, { modal: true }, button)) === button;
+}

@@ -1,0 +1,54 @@
+// The changes since the last message, beside those since the last commit.
+
+import type { MessageReport } from "ckpt-hook";
+import * as vscode from "vscode";
+import { titleOf } from "../decide/words.js";
+import type { Documents } from "./documents.js";
+import type { Workspace } from "./workspace.js";
+
+export class SinceLastMessage implements vscode.Disposable {
+  readonly #workspace: Workspace;
+  readonly #documents: Documents;
+  #control: vscode.SourceControl | null = null;
+  #shown = "";
+
+  constructor(workspace: Workspace, documents: Documents) {
+    this.#workspace = workspace;
+    this.#documents = documents;
+  }
+
+  /** The newest message that is not taken back. */
+  get last(): MessageReport | undefined {
+    const { entries } = this.#workspace.history;
+    return entries.find(
+      (entry) => entry.type === "message" && entry.state === "live" && !entry.undone_alone && entry.steps > 0,
+    ) as MessageReport | undefined;
+  }
+
+  /** Follows the last message: the editor asks for the originals once for each source control. */
+  refresh(): void {
+    const { folder, follower } = this.#workspace;
+    const isWanted = vscode.workspace.getConfiguration("ckpt-hook").get("quickDiff", true);
+    const last = isWanted && follower?.can("patch") ? this.last : undefined;
+    const shown = last && folder ? `${folder.uri} ${last.id}` : "";
+    if (shown === this.#shown) return;
+    this.#shown = shown;
+    this.#control?.dispose();
+    this.#control = null;
+    if (!last || !folder) return;
+    this.#control = vscode.scm.createSourceControl("ckpt-hook", `Since “${titleOf(last.prompt, 30)}”`, folder.uri);
+    this.#control.inputBox.visible = false;
+    this.#control.quickDiffProvider = {
+      provideOriginalResource: (uri) => {
+        const path = this.#workspace.path(uri);
+        return path === undefined
+          ? undefined
+          : this.#documents.uri({ path, path_hex: null }, { before: last.id }, { message: last.id });
+      },
+    };
+  }
+
+  dispose(): void {
+    this.#control?.dispose();
+  }
+}

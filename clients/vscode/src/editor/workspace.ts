@@ -1,0 +1,164 @@
+// The folder of a window that is followed: its program, its server, and its files.
+
+import { accessSync, constants, realpathSync, statSync } from "node:fs";
+import { homedir } from "node:os";
+import { delimiter, join, relative } from "node:path";
+import { Client, type PathText } from "ckpt-hook";
+import * as vscode from "vscode";
+import { candidates, environment, inWorkspace, isInside } from "../decide/places.js";
+import { Follower, type History } from "../follower.js";
+
+export type State = "none" | "missing" | "starting" | "ended" | "empty" | "ready";
+
+const METHODS = ["blame", "patch", "plan", "apply", "undo", "timeline"];
+
+export class Workspace implements vscode.Disposable {
+  readonly #changed = new vscode.EventEmitter<void>();
+  readonly onDidChange = this.#changed.event;
+  readonly #extension: string;
+  folder: vscode.WorkspaceFolder | undefined;
+  follower: Follower | null = null;
+  binary: string | null = null;
+  #realFolder = "";
+  #started = Promise.resolve();
+  #isOver = false;
+
+  constructor(extension: string) {
+    this.#extension = extension;
+  }
+
+  get state(): State {
+    if (!this.folder) return "none";
+    if (this.binary === null) return "missing";
+    if (this.follower?.trouble) return "ended";
+    if (!this.follower?.client) return "starting";
+    if (this.history.entries.length > 0) return "ready";
+    return this.history.status === null && this.follower.can("status") ? "starting" : "empty";
+  }
+
+  get history(): History {
+    return (
+      this.follower?.history ?? { entries: [], status: null, emptiness: { set_aside: null, unknown_workspaces: 0 } }
+    );
+  }
+
+  /** The server; an error in words if there is none. */
+  get client(): Client {
+    const client = this.follower?.client;
+    if (client) return client;
+    throw new Error(this.follower?.trouble ?? (this.folder ? "ckpt-hook is not running here" : "open a folder first"));
+  }
+
+  get folders(): vscode.WorkspaceFolder[] {
+    return (vscode.workspace.workspaceFolders ?? []).filter((folder) => folder.uri.scheme === "file");
+  }
+
+  /** Starts the server of a folder; of the one that was followed, or the first, if none is given. One start follows the other. */
+  start(folder?: vscode.WorkspaceFolder): Promise<void> {
+    this.#started = this.#started.then(() => this.#start(folder));
+    return this.#started;
+  }
+
+  async #start(folder?: vscode.WorkspaceFolder): Promise<void> {
+    await this.#stop();
+    if (this.#isOver) return;
+    const known = this.folders.find((one) => one.uri.toString() === (folder ?? this.folder)?.uri.toString());
+    this.folder = known ?? this.folders[0];
+    this.binary = this.find();
+    if (this.folder && this.binary !== null) {
+      const directory = this.folder.uri.fsPath;
+      this.#realFolder = realPath(directory);
+      const binary = this.binary;
+      const env = environment(process.env) as NodeJS.ProcessEnv;
+      this.follower = new Follower(
+        () => Client.start({ binary, workspace: directory, env }),
+        () => this.#tell(),
+      );
+      this.#tell();
+      await this.follower.begin();
+    }
+    this.#tell();
+  }
+
+  find(): string | null {
+    const search = {
+      setting: vscode.workspace.getConfiguration("ckpt-hook").get<string>("path", ""),
+      path: process.env["PATH"] ?? "",
+      delimiter,
+      home: homedir(),
+      extension: this.#extension,
+      folders: this.folders.map((folder) => folder.uri.fsPath),
+      isTrusted: vscode.workspace.isTrusted,
+    };
+    return candidates(search).find(isProgram) ?? null;
+  }
+
+  #tell(): void {
+    const set = (key: string, value: unknown) =>
+      void vscode.commands.executeCommand("setContext", `ckpt-hook.${key}`, value);
+    set("state", this.state);
+    set("canRedo", this.history.status?.redo ?? false);
+    for (const method of METHODS) set(`can.${method}`, this.follower?.can(method) ?? false);
+    this.#changed.fire();
+  }
+
+  /** The directory that paths of documents are relative to. */
+  get root(): string {
+    return this.history.status?.workspace ?? this.#realFolder;
+  }
+
+  /** Returns a file on disk, as the window names it. */
+  file({ path, path_hex }: PathText): vscode.Uri | undefined {
+    if (!this.folder || path_hex !== null) return undefined;
+    const real = join(this.root, path);
+    if (!isInside(this.#realFolder, real)) return vscode.Uri.file(real);
+    return vscode.Uri.joinPath(this.folder.uri, relative(this.#realFolder, real));
+  }
+
+  /** Returns the path of a file of the window in the workspace. */
+  path(uri: vscode.Uri): string | undefined {
+    if (!this.folder || uri.scheme !== "file") return undefined;
+    const directory = this.folder.uri.fsPath;
+    const real = isInside(directory, uri.fsPath) ? join(this.#realFolder, relative(directory, uri.fsPath)) : uri.fsPath;
+    return inWorkspace(this.root, real);
+  }
+
+  /** The documents with unsaved text, by their paths in the workspace. */
+  get unsaved(): Map<string, vscode.TextDocument> {
+    const dirty = new Map<string, vscode.TextDocument>();
+    for (const document of vscode.workspace.textDocuments) {
+      const path = document.isDirty ? this.path(document.uri) : undefined;
+      if (path !== undefined) dirty.set(path, document);
+    }
+    return dirty;
+  }
+
+  async #stop(): Promise<void> {
+    const follower = this.follower;
+    this.follower = null;
+    await follower?.end();
+  }
+
+  dispose(): void {
+    this.#isOver = true;
+    this.#started = this.#started.then(() => this.#stop());
+    this.#changed.dispose();
+  }
+}
+
+function realPath(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    return path;
+  }
+}
+
+function isProgram(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return statSync(path).isFile();
+  } catch {
+    return false;
+  }
+}

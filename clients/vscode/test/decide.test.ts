@@ -1,0 +1,390 @@
+// What decides, without an editor and without a server.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { annotationAt, annotations } from "../src/decide/authors.js";
+import { descriptionOf, joinRenames, parseQuery, pathsOf, queryText } from "../src/decide/changes.js";
+import { editAt, edits, editWith } from "../src/decide/hunks.js";
+import { candidates, environment, inWorkspace, isInside } from "../src/decide/places.js";
+import { choose, type Kept, remember, view } from "../src/decide/plan.js";
+import { children, NO_FILTER, roots, row, surroundings } from "../src/decide/tree.js";
+import { emptiness, findings, installation, installs } from "../src/decide/trouble.js";
+import { ago, banner, clean, failure, stateOf, titleOf, verdict } from "../src/decide/words.js";
+import { blamed, change, file, message, operation, report, status } from "./reports.js";
+
+const HOUR = 3_600_000;
+const NONE: Kept = new Map();
+
+test("a time is told by how long ago it was", () => {
+  const now = 100 * 24 * HOUR;
+  const told = [0, 59_000, 60_000, HOUR, 25 * HOUR, 49 * HOUR, now].map((passed) => ago(now - passed, now));
+  assert.deepEqual(told, ["just now", "just now", "1 min ago", "1 h ago", "1 day ago", "2 days ago", "1970-01-01"]);
+  assert.equal(ago(now + HOUR, now), "just now", "another clock is ahead");
+});
+
+test("a prompt is one line without what reorders text", () => {
+  assert.equal(clean("a\n  b\tc"), "a b c");
+  assert.equal(clean("pay \u202egnp.exe\u0007"), "pay \ufffdgnp.exe\ufffd");
+  assert.equal(titleOf(null), "(no prompt)");
+  assert.equal(titleOf(" \n "), "(no prompt)");
+  assert.equal(titleOf("😀".repeat(100), 5), "😀😀😀😀…", "no half of a character");
+});
+
+test("a rename is one file with both paths", () => {
+  const gone = change("a.txt", { kind: "deleted", new_blob: null, renamed_to: { path: "d/a.txt", path_hex: null } });
+  const came = change("d/a.txt", {
+    kind: "added",
+    old_blob: null,
+    additions: 9,
+    renamed_from: { path: "a.txt", path_hex: null, additions: 2, deletions: 1, similarity: 80 },
+  });
+  const [renamed, ...more] = joinRenames([gone, came]);
+  assert.ok(renamed && more.length === 0);
+  assert.deepEqual([renamed.kind, renamed.oldBlob, renamed.newBlob], ["renamed", "old a.txt", "new d/a.txt"]);
+  assert.equal(descriptionOf(renamed), "d · renamed from a.txt · +2 −1");
+  assert.deepEqual(
+    pathsOf(renamed).map((path) => path.path),
+    ["d/a.txt", "a.txt"],
+  );
+});
+
+test("half of a rename is a file of its own", () => {
+  const came = change("b", {
+    kind: "added",
+    old_blob: null,
+    renamed_from: { path: "a", path_hex: null, additions: 0, deletions: 0, similarity: 100 },
+  });
+  assert.deepEqual(
+    joinRenames([came]).map(({ kind, former }) => [kind, former]),
+    [["added", null]],
+  );
+  const gone = change("a", { kind: "deleted", new_blob: null, renamed_to: { path: "b", path_hex: null } });
+  assert.deepEqual(
+    joinRenames([gone]).map(({ kind }) => kind),
+    ["deleted"],
+  );
+});
+
+test("a document's address holds what it shows", () => {
+  const query = { blob: "12", message: "a1", alone: true, hex: "ff" };
+  assert.deepEqual(parseQuery(queryText(query)), query);
+  for (const text of ["", "blob=12", "{}", "[]", "null", '{"blob":1}', '{"nothing":false}'])
+    assert.equal(parseQuery(text), undefined, text);
+});
+
+test("operations in a row are folded into one", () => {
+  const outside = { type: "outside" as const, time: 1, files: 1, additions: 0, deletions: 0, from: null, to: "t" };
+  const entries = [operation("3"), operation("2"), message(), operation("1"), outside];
+  assert.deepEqual(
+    roots(entries, NO_FILTER).map((node) => node.id),
+    ["operations 2", "a1", "1", "outside 1 t"],
+  );
+  const grown = roots([operation("4"), ...entries], NO_FILTER);
+  assert.equal(grown[0]?.id, "operations 2", "the row stays the same while operations are added");
+  assert.deepEqual(grown[0] && children(grown[0], null).map((node) => node.id), ["4", "3", "2"]);
+});
+
+test("a filter leaves the messages of its states and agents", () => {
+  const entries = [
+    operation("1"),
+    message({ id: "x", state: "hidden" }),
+    message({ id: "y", agent: "codex" }),
+    message({ id: "z" }),
+  ];
+  const ids = (states: string[], agents: string[]) =>
+    roots(entries, { states: new Set(states), agents: new Set(agents) }).map((node) => node.id);
+  assert.deepEqual(ids(["hidden"], []), ["x"]);
+  assert.deepEqual(ids(["live"], ["codex"]), ["y"]);
+  assert.deepEqual(ids(["discarded"], []), []);
+});
+
+test("each state of a message has its own word and icon", () => {
+  const states = [
+    message(),
+    message({ finished: null }),
+    message({ state: "hidden" }),
+    message({ state: "discarded" }),
+    message({ undone_alone: true }),
+  ];
+  assert.deepEqual(states.map(stateOf), ["live", "at work", "hidden", "discarded", "undone alone"]);
+  const around = surroundings(states, 1000);
+  const icons = states.map((one) => row({ type: "message", id: one.id, message: one }, around).icon);
+  assert.equal(new Set(icons).size, states.length);
+  // A server that is newer than this extension.
+  const left = message({ state: "left" as never });
+  assert.match(row({ type: "message", id: "a1", message: left }, around).description, / · left$/);
+});
+
+test("a message's row says who, when and how much", () => {
+  const shown = row({ type: "message", id: "a1", message: message() }, surroundings([], 1000 + 3 * HOUR));
+  assert.equal(shown.label, "charge VAT");
+  assert.equal(shown.description, "claude-code · 3 h ago · 2 files · +3 −1");
+  assert.equal(shown.context, "message live revertable changed");
+  assert.match(shown.spoken, /^Message: charge VAT, claude-code/);
+  const refused = row(
+    { type: "message", id: "a1", message: message({ revertable: false, not_revertable: "its files were pruned" }) },
+    surroundings([], 0),
+  );
+  assert.doesNotMatch(refused.context, /revertable/);
+  assert.match(refused.tooltip, /its files were pruned/);
+});
+
+test("an operation names the message, and an undo what it took back", () => {
+  const entries = [operation("2", { undoes: "1" }), operation("1"), message()];
+  const labels = roots(entries.slice(0, 1), NO_FILTER).map((node) => row(node, surroundings(entries, 0)).label);
+  assert.deepEqual(labels, ["Undone: Reverted to before “charge VAT”"]);
+});
+
+test("the banner says what is hidden, and that an agent works", () => {
+  assert.deepEqual(banner(null), { text: "", detail: "", canRedo: false, isBusy: false });
+  assert.equal(banner(status()).text, "");
+  const hidden = banner(status({ messages_hidden: ["a1", "a2"], redo: true }));
+  assert.deepEqual([hidden.text, hidden.canRedo], ["2 messages hidden", true]);
+  assert.equal(
+    banner(status({ undone_alone: ["a1"], agents_at_work: ["codex s2"] })).text,
+    "1 message undone alone · agent at work",
+  );
+  const unclear = { message: "a1", path: "a", path_hex: null, reason: "?" };
+  assert.equal(banner(status({ unclear: [unclear] })).text, "1 file unclear");
+  const other = { agent: "codex", messages_hidden: 3, revert_point: null, session: "s2" };
+  assert.equal(banner(status({ also_reverted: [other] })).text, "3 messages hidden in another conversation");
+});
+
+test("each outcome has its own sentence", () => {
+  const done = file("a", { result: "done" });
+  const kept = file("b", { result: "conflict", action: "keep", reason: "edited" });
+  assert.deepEqual(verdict("Went back", report([done])), { level: "information", text: "Went back: 1 file changed." });
+  const partial = verdict("Went back", report([done, kept], { outcome: "partial", notes: ["Tags stay."] }));
+  assert.deepEqual(partial, {
+    level: "warning",
+    text: "Went back: done in part, 1 file changed. 1 file stays as it is: b (edited). Tags stay.",
+  });
+  assert.equal(verdict("Undone", report([], { outcome: "nothing" })).text, "Undone: everything is already as it was.");
+  assert.equal(verdict("Undone", report([kept], { outcome: "unavailable" })).level, "error");
+  assert.equal(verdict("Undone", report([], { outcome: "new" as never })).level, "warning");
+});
+
+test("a failure is its sentence and what helps", () => {
+  assert.equal(
+    failure(Object.assign(new Error("no such message"), { kind: "unknown", hint: "see `messages`" })),
+    "no such message. see `messages`",
+  );
+  assert.equal(failure("odd"), "odd");
+});
+
+test("a plan names what stays and the ways out", () => {
+  const earlier = { blob: "b", content: null };
+  const conflict = file("a", {
+    action: "keep",
+    result: "conflict",
+    reason: "edited",
+    contents: { after: null, before: null, earlier, hunks: null },
+  });
+  const stuck = file("b", {
+    action: "keep",
+    result: "conflict",
+    reason: "edited",
+    contents: { after: null, before: null, earlier: null, hunks: null },
+  });
+  const unclear = file("c", { action: "keep", unclear: true, reason: "unclear" });
+  const plan = view(report([conflict, stuck, unclear, file("d")]), "t", { message: "a1" }, NONE, new Set());
+  assert.deepEqual(
+    plan.rows.map(({ file, group, ways }) => [file.path, group, ways.join(" ")]),
+    [
+      ["d", "changes", ""],
+      ["a", "stays", "overwrite alone"],
+      ["b", "stays", ""],
+      ["c", "stays", "take alone"],
+    ],
+  );
+  assert.equal(plan.button, "Change 1 file");
+});
+
+test("only operations that take a choice offer one", () => {
+  const contents = { after: null, before: null, earlier: { blob: "b", content: null }, hunks: null };
+  const files = [
+    file("a", { action: "keep", result: "conflict", reason: "edited", contents }),
+    file("c", { action: "keep", unclear: true, reason: "?" }),
+  ];
+  const ways = (operation: "undo" | "redo") =>
+    view(report(files), "t", { operation }, NONE, new Set()).rows.map((row) => row.ways.join(" "));
+  assert.deepEqual(ways("undo"), ["", ""]);
+  assert.deepEqual(ways("redo"), ["overwrite", ""]);
+});
+
+test("what is overwritten still says why, and can be kept", () => {
+  const kept: Kept = new Map();
+  const asked = { operation: "revert" as const, message: "a1" };
+  const conflict = file("a", { action: "keep", result: "conflict", reason: "edited by you" });
+  remember(kept, report([conflict]));
+  const again = choose(asked, "overwrite", conflict);
+  assert.deepEqual(again, { ...asked, on_conflict: "overwrite" });
+  const [row] = view(report([file("a")]), "t", again, kept, new Set()).rows;
+  assert.deepEqual([row?.verb, row?.ways], ["put back, though edited by you", ["keep"]]);
+  assert.deepEqual(choose(again, "keep", conflict), { ...asked, on_conflict: "keep", unclear: "keep" });
+  assert.deepEqual(choose(asked, "take", conflict), { ...asked, unclear: "take" });
+  assert.deepEqual(choose(asked, "alone", conflict), {
+    ...asked,
+    only: [{ path: "a", path_hex: null }],
+    on_conflict: "overwrite",
+  });
+});
+
+test("unsaved text is named for the files that would change", () => {
+  const plan = view(
+    report([file("a"), file("b", { action: "keep", reason: "edited" })]),
+    "t",
+    { message: "a1" },
+    NONE,
+    new Set(["a", "b", "c"]),
+  );
+  assert.deepEqual(
+    plan.rows.map((row) => row.isUnsaved),
+    [true, false],
+  );
+  assert.match(plan.notes.join("\n"), /1 file with unsaved text in the editor: a\./);
+});
+
+test("a plan with nothing to carry out has no button", () => {
+  assert.equal(view(report([]), null, { operation: "undo" }, NONE, new Set()).button, null);
+  assert.equal(view(report([], { busy: true }), "t", { operation: "undo" }, NONE, new Set()).isBusy, true);
+});
+
+test("a line names the prompt that wrote it", () => {
+  const hunks = [
+    blamed(),
+    blamed({ start: 3, by: "uncaptured", steps: [], time: null }),
+    blamed({ start: 5, by: "unrecorded", steps: [], time: null }),
+    blamed({ start: 7, by: "unclear", reason: "Two tools ran." }),
+    blamed({ start: 9, by: "new" as never, steps: [] }),
+  ];
+  const all = annotations({ contents: null, hunks, lines: 10, path: "a", path_hex: null, version: 1 }, 1000 + 3 * HOUR);
+  assert.deepEqual(
+    all.map(({ line, text }) => [line, text]),
+    [
+      [0, "“charge VAT”, claude-code, 3 h ago"],
+      [2, "you, just now"],
+      [4, ""],
+      [6, "“charge VAT”, claude-code, or you, 3 h ago"],
+      [8, ""],
+    ],
+  );
+  assert.equal(annotationAt(all, 1)?.message, "a1");
+  assert.equal(annotationAt(all, 3)?.message, null);
+  assert.equal(annotationAt(all, 99), undefined);
+});
+
+const HUNK = {
+  old_start: 2,
+  old_lines: 4,
+  new_start: 2,
+  new_lines: 4,
+  lines: [" b\n", "-C\n", "-D\n", "+c\n", " e\n", "+f\n"],
+};
+
+test("a hunk is the edits of its lines without the context", () => {
+  assert.deepEqual(edits(HUNK), [
+    { start: 2, end: 4, text: "c\n" },
+    { start: 5, end: 5, text: "f\n" },
+  ]);
+  const whole = { old_start: 0, old_lines: 0, new_start: 1, new_lines: 1, lines: ["+a\n"] };
+  assert.deepEqual(edits(whole), [{ start: 0, end: 0, text: "a\n" }], "an empty file gets its lines");
+});
+
+test("an edit is found by its line, or by the text of an older state", () => {
+  assert.equal(editAt([HUNK], 3)?.start, 2);
+  assert.equal(editAt([HUNK], 4)?.start, 5, "lines that come back have no line of their own");
+  assert.equal(editAt([HUNK], 1), undefined);
+  assert.equal(editWith([HUNK], "D")?.start, 2);
+  assert.equal(editWith([HUNK], "b"), undefined, "context is no change");
+  assert.equal(editWith([HUNK, HUNK], "D"), undefined, "two places have this text");
+});
+
+const SEARCH = {
+  setting: "",
+  path: "/usr/bin:bin::/shop/node_modules/.bin",
+  delimiter: ":",
+  home: "/home/ada",
+  extension: "/ext",
+  folders: ["/shop"],
+  isTrusted: true,
+};
+
+test("the program is the setting, or on the PATH, or in the package", () => {
+  assert.deepEqual(candidates({ ...SEARCH, setting: "~/bin/ckpt-hook" }), ["/home/ada/bin/ckpt-hook"]);
+  const found = candidates(SEARCH);
+  assert.deepEqual(
+    found,
+    ["/usr/bin/ckpt-hook", "/shop/node_modules/.bin/ckpt-hook", "/ext/bin/ckpt-hook"],
+    "no relative entry of the PATH",
+  );
+  assert.deepEqual(candidates({ ...SEARCH, setting: "ckpt-hook" }), []);
+});
+
+test("nothing of an untrusted folder is started", () => {
+  const untrusted = { ...SEARCH, isTrusted: false };
+  assert.deepEqual(candidates(untrusted), ["/usr/bin/ckpt-hook", "/ext/bin/ckpt-hook"]);
+  assert.deepEqual(candidates({ ...untrusted, setting: "/shop/evil" }), []);
+});
+
+test("the server is about the window's folder, whatever an agent has set", () => {
+  assert.deepEqual(environment({ CLAUDE_PROJECT_DIR: "/other", PATH: "/bin" }), { PATH: "/bin" });
+});
+
+test("only files below the workspace have a path in it", () => {
+  assert.equal(inWorkspace("/shop", "/shop/src/a.ts"), "src/a.ts");
+  assert.equal(inWorkspace("/shop", "/shop/..a"), "..a");
+  for (const outside of ["/shop", "/shopping/a", "/"]) assert.equal(inWorkspace("/shop", outside), undefined);
+  assert.equal(isInside("/", "/anything"), true);
+});
+
+test("doctor's words come worst first, with what helps", () => {
+  const finding = (level: string, message: string, hint: string | null = null) => ({
+    level,
+    subject: "hook",
+    message,
+    hint,
+    repaired: false,
+  });
+  const told = findings({
+    version: 1,
+    findings: [
+      finding("ok", "fine"),
+      finding("warning", "odd"),
+      finding("error", "not installed", "`install`"),
+      finding("note", "by the way"),
+    ],
+  });
+  assert.deepEqual(told, ["hook: not installed. `install`", "hook: odd"]);
+});
+
+test("an empty list says where the history went", () => {
+  const unrecorded = { agent: "codex", called: "Codex", session: "x", time: 1 };
+  const told = emptiness({ set_aside: "/store/aside", unknown_workspaces: 2 }, status({ unrecorded: [unrecorded] }));
+  assert.deepEqual(
+    told.map((text) => text.split(" ")[0]),
+    ["A", "There", "Codex"],
+  );
+  assert.deepEqual(emptiness({ set_aside: null, unknown_workspaces: 0 }, null), []);
+});
+
+test("a dry run of install shows each change and each refusal", () => {
+  const changed = {
+    action: "installed",
+    agent: "codex",
+    diff: "+hook",
+    dry_run: true,
+    file: "/home/ada/.codex/config.toml",
+    notes: [],
+  };
+  const plan = {
+    version: 1 as const,
+    changes: [changed],
+    skipped: [{ agent: "pi", failed: false, reason: "no program `pi`", hint: null }],
+  };
+  const page = installation(plan);
+  for (const part of ["## codex: installed", "/home/ada/.codex/config.toml", "+hook", "- pi: no program `pi`"])
+    assert.ok(page.includes(part), part);
+  assert.equal(installs(plan), true);
+  assert.equal(installs({ ...plan, changes: [{ ...changed, diff: null }] }), false);
+});

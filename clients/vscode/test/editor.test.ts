@@ -1,0 +1,392 @@
+// The extension with a made-up editor and the real program: what is pressed, and what becomes of the files.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { World } from "../../typescript/test/world.js";
+import { activate } from "../src/editor/extension.js";
+import type { Node } from "../src/decide/tree.js";
+import {
+  editor,
+  type Provider,
+  TabInputTextDiff,
+  type TextDocument,
+  type TreeItem,
+  Uri,
+  window,
+  workspace,
+} from "./vscode.js";
+
+const CHAIN = ["1", "2", "3", "4", "5", "6", "7", "8", "9", "10", "11", "12"].map((line) => `${line}\n`);
+
+class Desk {
+  readonly world: World;
+  readonly #context = { extensionPath: "/nowhere", subscriptions: [] as { dispose(): void }[] };
+
+  constructor(world: World) {
+    this.world = world;
+  }
+
+  async open(): Promise<void> {
+    editor.settings.set("path", this.world.env.CKPT_HOOK_BINARY);
+    workspace.workspaceFolders = [{ uri: Uri.file(this.world.workspace), name: "workspace" }];
+    await activate(this.#context as never);
+  }
+
+  run(command: string, ...given: unknown[]): Promise<unknown> {
+    return Promise.resolve(editor.commands.get(`ckpt-hook.${command}`)?.(...given));
+  }
+
+  async document(name: string): Promise<TextDocument> {
+    const document = await workspace.openTextDocument(Uri.file(`${this.world.workspace}/${name}`));
+    assert.ok(document);
+    return document;
+  }
+
+  async items(view: "messages" | "plan", node?: unknown): Promise<{ node: unknown; item: TreeItem }[]> {
+    const provider = editor.views.get(`ckpt-hook.${view}`) as Provider;
+    const nodes = await provider.getChildren(node);
+    return nodes.map((one) => ({ node: one, item: provider.getTreeItem(one) }));
+  }
+
+  async message(prompt: string): Promise<Node> {
+    const found = (await this.items("messages")).find(({ item }) => item.label === prompt);
+    assert.ok(found, `there is a row “${prompt}”`);
+    return found.node as Node;
+  }
+
+  /** The rows of the files in the plan, by their names. */
+  async planned(): Promise<Map<string, { node: unknown; item: TreeItem }>> {
+    const groups = (await this.items("plan")).filter(({ item }) => item.collapsibleState === 2);
+    const rows = await Promise.all(groups.map(({ node }) => this.items("plan", node)));
+    return new Map(rows.flat().map((row) => [row.item.label, row]));
+  }
+
+  async labels(): Promise<string[]> {
+    return (await this.items("plan")).map(({ item }) => item.label);
+  }
+
+  /** Resolves once a condition holds: the server tells within moments. */
+  async until(holds: () => boolean | Promise<boolean>): Promise<void> {
+    while (!(await holds())) await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+
+  close(): void {
+    for (const one of this.#context.subscriptions) one.dispose?.();
+  }
+}
+
+async function atDesk(rule: (desk: Desk, world: World) => Promise<void>): Promise<void> {
+  const world = new World();
+  const env = { ...process.env };
+  Object.assign(process.env, world.env);
+  for (const kept of [editor.views, editor.view, editor.contexts, editor.commands, editor.settings]) kept.clear();
+  Object.assign(editor, {
+    executed: [],
+    said: [],
+    presses: [],
+    statusBar: [],
+    decorations: [],
+    originals: null,
+    clipboard: "",
+  });
+  Object.assign(workspace, { isTrusted: true, textDocuments: [] });
+  Object.assign(window, { activeTextEditor: undefined, visibleTextEditors: [] });
+  window.tabGroups.activeTabGroup.activeTab = undefined;
+  const desk = new Desk(world);
+  try {
+    await rule(desk, world);
+  } finally {
+    desk.close();
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    process.env = env;
+    await world[Symbol.asyncDispose]();
+  }
+}
+
+/** An agent's message changed the first and the last line of a file, and the user one in between. */
+function play(world: World): void {
+  world.write("a.txt", CHAIN.join(""));
+  world.play("m1", "spell it out", "a.txt", CHAIN.join("").replace("2\n", "two\n").replace("11\n", "eleven\n"));
+  world.write("a.txt", world.read("a.txt").replace("6\n", "six\n"));
+}
+
+test("a message is reverted after its plan was seen, and undone", () =>
+  atDesk(async (desk, world) => {
+    play(world);
+    await desk.open();
+    await desk.run("revertTo", await desk.message("spell it out"));
+    assert.equal(editor.contexts.get("ckpt-hook.planning"), true);
+    assert.match(world.read("a.txt"), /two/, "nothing was changed yet");
+    assert.equal((await desk.planned()).get("a.txt")?.item.description, "merged: only the agent's lines go · +2 −2");
+    editor.presses.push({ at: /^Went back/, press: "Undo" });
+    await desk.run("apply");
+    assert.equal(world.read("a.txt"), CHAIN.join("").replace("6\n", "six\n"));
+    assert.match(editor.said.join("\n"), /Went back to before “spell it out”: 1 file changed\./);
+    assert.deepEqual(
+      editor.statusBar.map((item) => item.isShown),
+      [true, true, true],
+    );
+    assert.match(editor.statusBar[0]?.text ?? "", /1 message hidden/);
+    // The button of the notification plans the undo.
+    await desk.until(async () => (await desk.labels())[0] === "Change 1 file");
+    await desk.run("apply");
+    assert.match(world.read("a.txt"), /two/);
+    assert.equal(editor.contexts.get("ckpt-hook.planning"), false);
+  }));
+
+test("unsaved text is named and never overwritten", () =>
+  atDesk(async (desk, world) => {
+    play(world);
+    await desk.open();
+    const document = await desk.document("a.txt");
+    await desk.run("revertTo", await desk.message("spell it out"));
+    document.type(document.getText().replace("9\n", "nine\n"));
+    assert.match((await desk.labels()).join("\n"), /1 file with unsaved text in the editor: a\.txt/);
+    const before = world.read("a.txt");
+    await desk.run("apply");
+    assert.equal(world.read("a.txt"), before, "without an answer, nothing happens");
+    assert.equal(document.isDirty, true);
+    assert.match(editor.said.join("\n"), /Unsaved text .*a\.txt/);
+    editor.presses.push({ at: /^Unsaved/, press: "Save and Plan Again" });
+    await desk.run("apply");
+    assert.match((await desk.labels()).join("\n"), /What you saved counts as yours/);
+    await desk.run("apply");
+    assert.equal(world.read("a.txt"), CHAIN.join("").replace("6\n", "six\n").replace("9\n", "nine\n"));
+  }));
+
+test("a stale plan is planned again, and nothing is done", () =>
+  atDesk(async (desk, world) => {
+    play(world);
+    await desk.open();
+    await desk.run("revertTo", await desk.message("spell it out"));
+    const mine = world.read("a.txt").replace("two\n", "zwei\n");
+    world.write("a.txt", mine);
+    await desk.run("apply");
+    assert.equal(world.read("a.txt"), mine);
+    assert.match((await desk.labels()).join("\n"), /Something has changed since the plan was made/);
+    assert.match((await desk.planned()).get("a.txt")?.item.description ?? "", /stays/);
+    await desk.run("overwrite", (await desk.planned()).get("a.txt")?.node);
+    const row = (await desk.planned()).get("a.txt")?.item;
+    assert.match(row?.description ?? "", /though changed/);
+    assert.match(row?.contextValue ?? "", /keep/);
+    await desk.run("apply");
+    assert.equal(world.read("a.txt"), CHAIN.join(""), "the earlier version was chosen");
+  }));
+
+test("while an agent works, going back needs a second word", () =>
+  atDesk(async (desk, world) => {
+    play(world);
+    world.event("user_message", "m2", { prompt: "at work" });
+    world.begin("m2");
+    await desk.open();
+    assert.match(editor.statusBar[0]?.text ?? "", /agent at work/);
+    await desk.run("revertTo", await desk.message("spell it out"));
+    assert.equal((await desk.labels())[0], "Change 1 file Anyway");
+    await desk.run("apply");
+    assert.match(world.read("a.txt"), /two/);
+    editor.presses.push({ at: /^An agent is at work/, press: "Go Ahead Anyway" });
+    await desk.run("apply");
+    assert.doesNotMatch(world.read("a.txt"), /two/);
+  }));
+
+test("an untrusted folder is looked at, and nothing is changed", () =>
+  atDesk(async (desk, world) => {
+    play(world);
+    workspace.isTrusted = false;
+    await desk.open();
+    const before = world.read("a.txt");
+    await desk.run("revertTo", await desk.message("spell it out"));
+    await desk.run("apply");
+    await desk.run("revertHunk");
+    assert.equal(world.read("a.txt"), before);
+    assert.equal(editor.said.filter((text) => /not trusted/.test(text)).length, 2);
+    editor.trust();
+    await desk.until(() => editor.contexts.get("ckpt-hook.state") === "ready");
+  }));
+
+test("the diff of a message is what the server has", () =>
+  atDesk(async (desk, world) => {
+    play(world);
+    await desk.open();
+    const [file] = await desk.items("messages", await desk.message("spell it out"));
+    assert.equal(file?.item.label, "a.txt");
+    await desk.run("showChanges", file?.node);
+    const diff = editor.executed.find(({ command }) => command === "vscode.diff");
+    const [left, right] = diff?.given as [Uri, Uri];
+    const texts = await Promise.all(
+      [left, right].map(async (uri) => Buffer.from((await editor.files?.readFile(uri)) ?? []).toString()),
+    );
+    assert.deepEqual(texts, [CHAIN.join(""), CHAIN.join("").replace("2\n", "two\n").replace("11\n", "eleven\n")]);
+    assert.throws(() => (editor.files as unknown as { writeFile(uri: Uri): void }).writeFile(left), /no permission/);
+  }));
+
+test("one hunk is reverted from the diff of the message", () =>
+  atDesk(async (desk, world) => {
+    play(world);
+    await desk.open();
+    const [file] = await desk.items("messages", await desk.message("spell it out"));
+    await desk.run("showChanges", file?.node);
+    const [, right] = editor.executed.find(({ command }) => command === "vscode.diff")?.given as [Uri, Uri];
+    const text = Buffer.from((await editor.files?.readFile(right)) ?? [])
+      .toString()
+      .split("\n");
+    workspace.textDocuments.push({
+      uri: right,
+      lineCount: text.length,
+      lineAt: (line: number) => ({ text: text[line] }),
+    } as unknown as TextDocument);
+    await desk.run("revertHunk", { lineNumber: 2, uri: right });
+    const expected = CHAIN.join("").replace("6\n", "six\n").replace("11\n", "eleven\n");
+    assert.equal(world.read("a.txt"), expected, editor.said.join("\n"));
+  }));
+
+test("one hunk is reverted by the link of the line's author", () =>
+  atDesk(async (desk, world) => {
+    play(world);
+    await desk.open();
+    const document = await desk.document("a.txt");
+    const drawn: {
+      range: object;
+      renderOptions?: { after: { contentText: string } };
+      hoverMessage?: { value: string };
+    }[][] = [];
+    const shown = { document, setDecorations: (_: unknown, all: never[]) => drawn.push(all) };
+    Object.assign(window, { activeTextEditor: shown, visibleTextEditors: [shown] });
+    await desk.run("annotate");
+    assert.deepEqual(
+      drawn[0]?.map((one) => one.renderOptions?.after.contentText),
+      ["“spell it out”, generic, just now", "you, just now", "“spell it out”, generic, just now"],
+    );
+    const hovers = drawn[1]?.map((one) => one.hoverMessage?.value ?? "") ?? [];
+    const link = hovers
+      .map((text) => /command:ckpt-hook\.revertHunk\?([^)]*)/.exec(text)?.[1])
+      .filter(Boolean)
+      .at(-1);
+    await desk.run("revertHunk", ...JSON.parse(decodeURIComponent(link ?? "")));
+    assert.equal(
+      world.read("a.txt"),
+      CHAIN.join("").replace("2\n", "two\n").replace("6\n", "six\n"),
+      editor.said.join("\n"),
+    );
+    // A line of the user's own is none of the agent's.
+    await desk.run("revertHunk", { lineNumber: 6, uri: document.uri });
+    assert.match(editor.said.at(-1) ?? "", /no agent wrote this line/);
+  }));
+
+test("a prompt in a hover is text, whatever it looks like", () =>
+  atDesk(async (desk, world) => {
+    world.play("m1", "[x](command:evil)", "a.txt", "1\n");
+    await desk.open();
+    const document = await desk.document("a.txt");
+    const hovers: string[] = [];
+    const shown = {
+      document,
+      setDecorations: (_: unknown, all: { hoverMessage?: { value: string } }[]) =>
+        hovers.push(...all.map((one) => one.hoverMessage?.value ?? "")),
+    };
+    Object.assign(window, { activeTextEditor: shown, visibleTextEditors: [shown] });
+    await desk.run("annotate");
+    assert.doesNotMatch(hovers.join(""), /\]\(command:evil/);
+  }));
+
+test("the quick diff compares with just before the last message", () =>
+  atDesk(async (desk, world) => {
+    play(world);
+    world.write("b.txt", "same\n");
+    world.play("m2", "last", "c.txt", "new\n");
+    await desk.open();
+    const before = async (name: string) => {
+      const uri = editor.originals?.provideOriginalResource(Uri.file(`${world.workspace}/${name}`));
+      assert.ok(uri);
+      return Buffer.from((await editor.files?.readFile(uri)) ?? []).toString();
+    };
+    assert.equal(await before("b.txt"), "same\n");
+    assert.equal(await before("c.txt"), "");
+    assert.equal(editor.originals?.provideOriginalResource(Uri.file("/elsewhere/x")), undefined);
+  }));
+
+test("the diff from a message to now has the files themselves on the right", () =>
+  atDesk(async (desk, world) => {
+    play(world);
+    await desk.open();
+    await desk.run("changesSince", await desk.message("spell it out"));
+    const [left, right] = editor.executed.find(({ command }) => command === "vscode.diff")?.given as [Uri, Uri];
+    assert.equal(right.toString(), Uri.file(`${world.workspace}/a.txt`).toString());
+    // The file is reverted from the diff's title, as the left side says: to before the message.
+    window.tabGroups.activeTabGroup.activeTab = { input: new TabInputTextDiff(left, right) };
+    await desk.run("revertFile", right);
+    await desk.run("apply");
+    assert.equal(world.read("a.txt"), CHAIN.join("").replace("6\n", "six\n"));
+    assert.match(editor.said.join("\n"), /Reverted a\.txt/);
+  }));
+
+test("only a message, and redo", () =>
+  atDesk(async (desk, world) => {
+    play(world);
+    world.play("m2", "and more", "b.txt", "new\n");
+    await desk.open();
+    await desk.run("revertAlone", await desk.message("spell it out"));
+    await desk.run("apply");
+    assert.doesNotMatch(world.read("a.txt"), /two/);
+    assert.equal(world.read("b.txt"), "new\n");
+    await desk.until(() => /1 message undone alone/.test(editor.statusBar[0]?.text ?? ""));
+    await desk.run("redoAll");
+    await desk.run("apply");
+    assert.match(world.read("a.txt"), /two/);
+  }));
+
+test("where nothing is recorded, doctor's words are shown", () =>
+  atDesk(async (desk) => {
+    await desk.open();
+    assert.equal(editor.contexts.get("ckpt-hook.state"), "empty");
+    await desk.until(() => /not installed in any agent/.test(editor.view.get("ckpt-hook.messages")?.message ?? ""));
+    await desk.run("install");
+    assert.match(editor.said.at(-1) ?? "", /No agent's settings would change/);
+  }));
+
+test("without the program, the view says so", () =>
+  atDesk(async (desk) => {
+    const open = desk.open();
+    editor.settings.set("path", "/nowhere/ckpt-hook");
+    await open;
+    await desk.run("restart");
+    assert.equal(editor.contexts.get("ckpt-hook.state"), "missing");
+    await desk.run("doctor");
+    assert.match(editor.said.at(-1) ?? "", /ckpt-hook was not found/);
+  }));
+
+test("every command of the manifest is there, and none is missing in it", () =>
+  atDesk(async (desk) => {
+    await desk.open();
+    const { contributes } = JSON.parse(await import("node:fs").then((fs) => fs.readFileSync("package.json", "utf-8")));
+    const named = contributes.commands.map(({ command }: { command: string }) => command).sort();
+    assert.deepEqual([...editor.commands.keys()].sort(), named);
+    const texts = await import("node:fs").then((fs) => JSON.parse(fs.readFileSync("package.nls.json", "utf-8")));
+    const asked = [...JSON.stringify(contributes).matchAll(/"%([^%"]+)%"/g)].map(([, key]) => key ?? "");
+    for (const key of asked) assert.ok(key in texts, key);
+  }));
+
+test("a thousand messages are drawn, and five hundred files planned", () =>
+  atDesk(async (desk, world) => {
+    const client = await world.client();
+    const record = (event: "user_message" | "tool_start" | "tool_finish", id: string) =>
+      client.record({
+        event,
+        session_id: "chat",
+        message_id: id,
+        cwd: world.workspace,
+        prompt: id,
+        tool_use_id: id,
+        tool_name: "shell",
+      });
+    for (let number = 0; number < 1000; number += 1) await record("user_message", `m${number}`);
+    await record("tool_start", "m999");
+    for (let number = 0; number < 500; number += 1) world.write(`f${number}.txt`, `${number}\n`);
+    await record("tool_finish", "m999");
+    world.event("turn_end", "m999");
+    await desk.open();
+    const rows = await desk.items("messages");
+    assert.equal(rows.length, 1000);
+    await desk.run("revertTo", rows[0]?.node);
+    assert.equal((await desk.planned()).size, 500);
+  }));
