@@ -58,6 +58,7 @@ CREATE INDEX git_states_by_workspace ON git_states (workspace_id);
 
 --   attributes_blob  modes beyond git's, empty directories
 --   rules_blob       the ignore rules that are not in the tree
+--   seen_blob        what was seen and is not stored
 --   pruned_at        its objects were removed; its row, and what others tell of it, stay readable
 --   stored_bytes     the bytes in packs that it was the first to need, as `gc` or `du` found them last
 CREATE TABLE snapshots (
@@ -66,6 +67,7 @@ CREATE TABLE snapshots (
   tree            TEXT NOT NULL CHECK (length(tree) = 40),
   attributes_blob TEXT CHECK (length(attributes_blob) = 40),
   rules_blob      TEXT CHECK (length(rules_blob) = 40),
+  seen_blob       TEXT CHECK (length(seen_blob) = 40),
   git_state_id    INTEGER REFERENCES git_states (id),
   taken_at        INTEGER NOT NULL,
   pruned_at       INTEGER,

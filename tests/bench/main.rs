@@ -30,7 +30,7 @@ fn compare(size: Size) {
                 "{}, the {round}, seed {seed}: as git has it",
                 size.name()
             );
-            assert_eq!(taken.gaps, [], "and nothing is left out");
+            assert_eq!(taken.gaps(), [], "and nothing is left out");
         }
     }
 }

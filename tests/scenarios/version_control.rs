@@ -393,7 +393,7 @@ fn a_repository_without_a_name_is_named_when_it_comes_changes_or_goes() {
         "{report:#?}"
     );
     assert_eq!(
-        about(&report, NoteCode::NotCaptured),
+        about(&report, NoteCode::RepositoryRemoved),
         ["gone.git"],
         "{report:#?}"
     );
@@ -583,7 +583,7 @@ fn a_repository_that_a_step_broke_keeps_its_folders() {
     assert_eq!(world.read("x.git/mine.txt"), "0\n");
     assert!(world.exists("x.git/objects/info") && world.exists("x.git/objects/pack"));
     assert_eq!(
-        about(&report, NoteCode::NotCaptured),
+        about(&report, NoteCode::RepositoryRemoved),
         ["x.git"],
         "{report:#?}"
     );

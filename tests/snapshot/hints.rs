@@ -281,8 +281,8 @@ fn what_is_mounted_over_a_watched_directory_is_not_missed() {
                 let hinted = look(&world, true);
                 let all = look(&world, false);
                 assert_eq!(
-                    (all.snapshot, all.gaps),
-                    (hinted.snapshot, hinted.gaps),
+                    (all.snapshot, all.gaps()),
+                    (hinted.snapshot, hinted.gaps()),
                     "{what}"
                 );
                 assert!(!all.missed, "{what}: the watcher is still believed");

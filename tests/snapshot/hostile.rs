@@ -61,7 +61,7 @@ fn links_to_devices_and_secrets_are_their_text() {
         world.git_tree(),
         "as git stores links"
     );
-    assert!(taken.gaps.is_empty(), "a link can always be read");
+    assert!(taken.gaps().is_empty(), "a link can always be read");
 }
 
 #[test]
@@ -140,11 +140,11 @@ fn a_directory_that_can_be_listed_but_not_entered_is_no_deletion() {
                     &world.root,
                     ckpt_store::snapshot::PatchSide {
                         snapshot: before.snapshot,
-                        gaps: &before.gaps,
+                        gaps: &before.gaps(),
                     },
                     ckpt_store::snapshot::PatchSide {
                         snapshot: taken.snapshot,
-                        gaps: &taken.gaps,
+                        gaps: &taken.gaps(),
                     },
                 );
                 let deleted = patch
@@ -199,7 +199,7 @@ fn names_that_mean_something_elsewhere_are_names() {
         "byte for byte"
     );
     assert!(
-        taken.gaps.is_empty(),
+        taken.gaps().is_empty(),
         "none of them is left out: {:?}",
         world.gaps(&taken)
     );
@@ -229,7 +229,7 @@ fn paths_longer_than_the_kernel_takes_are_captured() {
     for _ in 0..2 {
         let taken = world.take();
         assert_eq!(
-            (world.names(&taken).len(), taken.gaps.len()),
+            (world.names(&taken).len(), taken.gaps().len()),
             (30, 0),
             "opened piece by piece"
         );
@@ -284,7 +284,7 @@ fn submodules_are_plain_files_and_nothing_of_them_is_fetched_or_made() {
         !ran.exists() && !world.root.join("gone").exists(),
         "nothing was run or made"
     );
-    assert!(taken.gaps.is_empty(), "nothing is missing");
+    assert!(taken.gaps().is_empty(), "nothing is missing");
 }
 
 #[test]
@@ -447,7 +447,7 @@ fn directories_named_like_dot_git_are_gaps_at_every_depth() {
     );
     assert!(
         taken
-            .gaps
+            .gaps()
             .iter()
             .all(|gap| gap.reason == GapReason::ReservedName),
         "by why: {gaps:?}"

@@ -153,11 +153,13 @@ fn refuses(world: &SnapshotFolder, tree: ObjectId, why: &str) {
         tree,
         attributes: None,
         rules: None,
+        seen: None,
     };
     let empty = Snapshot {
         tree: ObjectId::EMPTY_TREE,
         attributes: None,
         rules: None,
+        seen: None,
     };
     let snapshots = world.again();
     assert!(snapshots.entries(&hostile).is_err(), "entries: {why}");
@@ -245,6 +247,7 @@ fn a_tree_that_unfolds_without_end_is_refused() {
         tree,
         attributes: None,
         rules: None,
+        seen: None,
     };
     assert_eq!(
         world

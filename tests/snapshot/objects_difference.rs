@@ -243,6 +243,7 @@ fn an_empty_snapshot_has_nothing() {
         tree: ObjectId::EMPTY_TREE,
         attributes: None,
         rules: None,
+        seen: None,
     };
     assert!(
         listing(&world.snapshots, &empty).is_empty(),

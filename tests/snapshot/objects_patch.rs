@@ -33,18 +33,24 @@ fn without_gaps_and_with_the_same_rules_it_is_the_difference() {
 fn a_file_that_comes_into_view_is_not_created() {
     let world = SnapshotFolder::new();
     let old = world.snapshot(&[(".gitignore", "*.log\nout/\n"), ("a", "1")]);
+    let old = world.with_ignored(old, &["out/", "x.log"]);
     let new = world.snapshot(&[
         (".gitignore", ""),
         ("a", "1"),
         ("x.log", "2"),
         ("out/y", "3"),
         ("made", "4"),
+        ("made.log", "5"),
     ]);
-    let expected = [".gitignore 100644 -> 100644", "made - -> 100644"];
+    let expected = [
+        ".gitignore 100644 -> 100644",
+        "made - -> 100644",
+        "made.log - -> 100644",
+    ];
     assert_eq!(
         world.patch((&old, &[]), (&new, &[])),
         expected,
-        "it was there, ignored, for all we know"
+        "what was there, ignored, is not new"
     );
 }
 
@@ -54,6 +60,7 @@ fn a_file_that_goes_out_of_view_is_not_deleted() {
     fs::write(world.root.path().join("x.log"), "2").expect("a file of the workspace");
     let old = world.snapshot(&[("a", "1"), ("x.log", "2"), ("y.log", "3")]);
     let new = world.snapshot(&[(".gitignore", "*.log\n"), ("a", "1")]);
+    let new = world.with_ignored(new, &["x.log"]);
     let expected = [".gitignore - -> 100644", "y.log 100644 -> -"];
     assert_eq!(
         world.patch((&old, &[]), (&new, &[])),
@@ -87,6 +94,7 @@ fn nested_ignore_files_and_outer_rules_count() {
     let world = SnapshotFolder::new();
     let files = [("d/.gitignore", "secret\n"), ("d/e/plain", "1")];
     let old = with_rules(&world, world.snapshot(&files), "info", "*.tmp\n");
+    let old = world.with_ignored(old, &["d/e/secret", "q.tmp"]);
     let new = world.snapshot(&[
         ("d/e/plain", "1"),
         ("d/e/secret", "2"),
@@ -230,6 +238,7 @@ fn a_file_replaced_by_a_pipe_is_deleted() {
 fn a_large_file_that_was_ignored_is_not_created() {
     let world = SnapshotFolder::new();
     let old = world.snapshot(&[(".gitignore", "*.iso\n")]);
+    let old = world.with_ignored(old, &["x.iso"]);
     let new = world.snapshot(&[(".gitignore", "")]);
     let gaps = [gap("x.iso", GapReason::TooLarge, Some(9))];
     assert_eq!(

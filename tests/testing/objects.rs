@@ -130,6 +130,23 @@ impl SnapshotFolder {
             tree: object_id(&tree.1),
             attributes,
             rules: None,
+            seen: None,
+        }
+    }
+
+    /// Adds ignored paths, sorted, to what a snapshot has seen; one that ends with a slash is a directory.
+    pub fn with_ignored(&self, snapshot: Snapshot, paths: &[&str]) -> Snapshot {
+        // The code of ignored paths, no byte of the path before, the path, and no size.
+        let entry = |path: &&str| {
+            let name = path.trim_end_matches('/');
+            let length = u8::try_from(name.len()).expect("a short path");
+            let code = if name == *path { 24 } else { 24 | 0x80 };
+            [&[code, 0, length][..], name.as_bytes(), &[0]].concat()
+        };
+        let entries: Vec<u8> = paths.iter().flat_map(entry).collect();
+        Snapshot {
+            seen: Some(self.blob(&[b"ckpt-hook seen 1\n", &entries[..]].concat())),
+            ..snapshot
         }
     }
 
@@ -227,6 +244,7 @@ pub fn gap(path: &str, reason: GapReason, size: Option<u64>) -> Gap {
         path: path.as_bytes().to_vec(),
         reason,
         size,
+        is_directory: false,
     }
 }
 

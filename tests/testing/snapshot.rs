@@ -189,7 +189,7 @@ impl CapturedWorkspace {
 
     pub fn gaps(&self, taken: &Taken) -> Vec<String> {
         taken
-            .gaps
+            .gaps()
             .iter()
             .map(|gap| format!("{} {:?}", String::from_utf8_lossy(&gap.path), gap.reason))
             .collect()

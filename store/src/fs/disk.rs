@@ -91,13 +91,6 @@ pub fn now() -> FileTime {
     nanoseconds(i128::from(time.tv_sec), i128::from(time.tv_nsec))
 }
 
-/// Returns the present time by a finer clock than file times are taken from, in the same unit, to be compared with the
-/// times of rows, which are in milliseconds.
-pub fn fine_now() -> FileTime {
-    let time = rustix::time::clock_gettime(rustix::time::ClockId::Realtime);
-    nanoseconds(i128::from(time.tv_sec), i128::from(time.tv_nsec))
-}
-
 /// Returns how many bytes are free for the user on the file system of a directory.
 pub(crate) fn free(directory: &Path) -> Outcome<u64> {
     let room = rustix::fs::statvfs(directory)

@@ -2,6 +2,7 @@
 
 use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
+use std::path::Path;
 use std::time::UNIX_EPOCH;
 
 use crate::model::Milliseconds;
@@ -14,6 +15,11 @@ pub(crate) fn written(found: &Metadata) -> Milliseconds {
 /// Returns when anything about a file last changed: its contents, its permissions or its names. No program can set it.
 pub(crate) fn changed(found: &Metadata) -> Milliseconds {
     found.ctime() * 1000 + found.ctime_nsec() / 1_000_000
+}
+
+/// Returns when something was created, in milliseconds, if the file system knows.
+pub(crate) fn created_at(path: &Path) -> Option<Milliseconds> {
+    created(&path.symlink_metadata().ok()?)
 }
 
 /// Returns when a file was created, if the file system knows.

@@ -1,13 +1,10 @@
-//! Gaps: the paths that a snapshot could not hold, and why; and ignored files that went, of which only the name is
-//! known.
+//! Gaps: the paths that a look saw and the snapshot does not store, and why.
 
 use std::collections::HashSet;
 use std::fmt;
 
-use super::FileTime;
 use super::metadata;
-use super::path::{WorkspacePath, is_below, is_plain_dot_git, is_version_control, join};
-use crate::model::path::PathKind;
+use super::path::{WorkspacePath, is_below};
 
 /// Why a snapshot could not hold a path.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -34,76 +31,15 @@ pub enum GapReason {
     Forgotten,
     /// A directory that the user told the store to forget, with everything below it.
     ForgottenDirectory,
+    /// Ignore rules hide it. Of an ignored directory, nothing else is known.
+    Ignored,
+    /// The metadata of version control, such as `.git` in a directory below the root.
+    Metadata,
+    /// A directory with more ignored names than are kept. Which others are in it is not known.
+    MoreIgnored,
+    /// A directory on the way to the captured one. What else is in it was not looked at.
+    OutOfScope,
 }
-
-/// Something that a look sees and no snapshot holds.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Uncaptured {
-    /// An ignored path.
-    Ignored(WorkspacePath),
-    /// The metadata of a repository below the workspace's root.
-    Repository {
-        /// The directory that it is in.
-        folder: WorkspacePath,
-        /// Its name, such as `.git`.
-        name: Vec<u8>,
-    },
-}
-
-impl Uncaptured {
-    /// Returns what is at a path, given as bytes.
-    pub fn at(path: &[u8]) -> Option<Self> {
-        let (folder, name) = match path.iter().rposition(|byte| *byte == b'/') {
-            Some(slash) => (&path[..slash], &path[slash + 1..]),
-            None => (&path[..0], path),
-        };
-        if !is_plain_dot_git(name) && !is_version_control(name, PathKind::Directory) {
-            return WorkspacePath::new(path).ok().map(Self::Ignored);
-        }
-        let folder = WorkspacePath::new(folder).ok()?;
-        let name = name.to_vec();
-        Some(Self::Repository { folder, name })
-    }
-
-    /// Returns the ignored path, or the directory of the repository.
-    pub fn path(&self) -> &WorkspacePath {
-        match self {
-            Self::Ignored(path) | Self::Repository { folder: path, .. } => path,
-        }
-    }
-
-    /// Returns the path as bytes, with the name of the metadata.
-    pub fn to_bytes(&self) -> Vec<u8> {
-        match self {
-            Self::Ignored(path) => path.as_bytes().to_vec(),
-            Self::Repository { folder, name } => join(folder.as_bytes(), name),
-        }
-    }
-}
-
-/// An ignored file, or a repository's metadata, that went. No snapshot holds it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct IgnoredRemoval {
-    /// What it was.
-    pub what: Uncaptured,
-    /// When a look first saw it.
-    pub known_at: FileTime,
-    /// When a look missed it.
-    pub gone_at: FileTime,
-}
-
-/// Several ignored files that went.
-#[derive(Clone, Debug, Default)]
-pub struct IgnoredRemovals(pub Vec<IgnoredRemoval>);
-
-/// All values are equal: what was captured is the same, whatever else was there before.
-impl PartialEq for IgnoredRemovals {
-    fn eq(&self, _: &Self) -> bool {
-        true
-    }
-}
-
-impl Eq for IgnoredRemovals {}
 
 /// Neither a file, a link nor a directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -134,11 +70,19 @@ impl GapReason {
     /// Returns whether a path with this gap may exist with bytes that nobody stored, so that its absence from the tree
     /// means nothing.
     pub fn hides_content(&self) -> bool {
-        !matches!(self, Self::Special(_))
+        self.is_reported() && !matches!(self, Self::Special(_))
+    }
+
+    /// Returns whether reports list it among the gaps of a snapshot. What the user's own rules leave out is none.
+    pub fn is_reported(&self) -> bool {
+        !matches!(
+            self,
+            Self::Ignored | Self::Metadata | Self::MoreIgnored | Self::OutOfScope
+        )
     }
 
     /// Every reason without a detail. A new one has to be added here, too.
-    pub(crate) const PLAIN: [Self; 13] = [
+    pub(crate) const PLAIN: [Self; 17] = [
         Self::TooLarge,
         Self::KeptTooLarge,
         Self::Changing,
@@ -148,6 +92,10 @@ impl GapReason {
         Self::Mount,
         Self::Forgotten,
         Self::ForgottenDirectory,
+        Self::Ignored,
+        Self::Metadata,
+        Self::MoreIgnored,
+        Self::OutOfScope,
         Self::Special(SpecialFile::Pipe),
         Self::Special(SpecialFile::Socket),
         Self::Special(SpecialFile::BlockDevice),
@@ -193,6 +141,10 @@ impl fmt::Display for GapReason {
             Self::Mount => formatter.write_str("another file system is mounted there"),
             Self::Forgotten => formatter.write_str(Self::FORGOTTEN),
             Self::ForgottenDirectory => write!(formatter, "{}, with all below it", Self::FORGOTTEN),
+            Self::Ignored => formatter.write_str("ignored"),
+            Self::Metadata => formatter.write_str("the metadata of version control"),
+            Self::MoreIgnored => formatter.write_str("more ignored names than are kept"),
+            Self::OutOfScope => formatter.write_str("out of the scope"),
         }
     }
 }
@@ -206,6 +158,8 @@ pub struct Gap {
     pub reason: GapReason,
     /// Its size in bytes, if known.
     pub size: Option<u64>,
+    /// Whether it is known to be a directory.
+    pub is_directory: bool,
 }
 
 impl Gap {
@@ -257,6 +211,7 @@ mod tests {
                 path: gap.into(),
                 reason: GapReason::Changing,
                 size: None,
+                is_directory: false,
             };
             gap.covers(&WorkspacePath::new(path).expect("legal"))
         };

@@ -7,7 +7,7 @@
 //! path /home/me/project
 //! directory 2049 131074 -         device, inode, time of birth
 //! gap 0 - unreadable:%20denied a/b    of list 0: size, reason, path
-//! snapshot TREE 1700000000000 ATTRIBUTES RULES 0
+//! snapshot TREE 1700000000000 ATTRIBUTES RULES SEEN 0
 //! ```
 //!
 //! A missing value is `-`. Other bytes than letters, digits and a few signs are `%` and two hex digits.
@@ -53,6 +53,7 @@ pub(crate) struct NotedSnapshot {
     pub tree: ObjectId,
     pub attributes: Option<ObjectId>,
     pub rules: Option<ObjectId>,
+    pub seen: Option<ObjectId>,
     pub taken_at: Milliseconds,
     pub gaps: Vec<Gap>,
 }
@@ -60,8 +61,8 @@ pub(crate) struct NotedSnapshot {
 impl NotedSnapshot {
     /// Returns whether another note is the same, apart from the time.
     pub fn is_like(&self, other: &Self) -> bool {
-        (self.tree, self.attributes, self.rules) == (other.tree, other.attributes, other.rules)
-            && self.gaps == other.gaps
+        let ids = |note: &Self| (note.tree, note.attributes, note.rules, note.seen);
+        ids(self) == ids(other) && self.gaps == other.gaps
     }
 }
 
@@ -92,11 +93,12 @@ pub(crate) fn encode(origin: WorkspaceOrigin<'_>, snapshots: &[NotedSnapshot]) -
             }
         }
         text.push_str(&format!(
-            "snapshot {} {} {} {} {number}\n",
+            "snapshot {} {} {} {} {} {number}\n",
             snapshot.tree,
             snapshot.taken_at,
             optional(snapshot.attributes),
-            optional(snapshot.rules)
+            optional(snapshot.rules),
+            optional(snapshot.seen)
         ));
     }
     text
@@ -132,14 +134,16 @@ pub(crate) fn decode(text: &str) -> Option<(NotedWorkspace, Vec<NotedSnapshot>)>
                     path: plain(path)?,
                     reason: GapReason::parse(&reason)?,
                     size: value(size, |size| size.parse().ok())?,
+                    is_directory: false,
                 });
             }
-            ["snapshot", tree, taken_at, attributes, rules, list] => {
+            ["snapshot", tree, taken_at, attributes, rules, seen, list] => {
                 let gaps = lists.get(&list.parse().ok()?);
                 snapshots.push(NotedSnapshot {
                     tree: ObjectId::from_hex(tree)?,
                     attributes: value(attributes, ObjectId::from_hex)?,
                     rules: value(rules, ObjectId::from_hex)?,
+                    seen: value(seen, ObjectId::from_hex)?,
                     taken_at: taken_at.parse().ok()?,
                     gaps: gaps.cloned().unwrap_or_default(),
                 });
@@ -204,6 +208,7 @@ mod tests {
         NotedSnapshot {
             tree: ObjectId::new([number; 20]),
             attributes: (number > 1).then_some(ObjectId::new([9; 20])),
+            seen: (number > 2).then_some(ObjectId::new([8; 20])),
             rules: None,
             taken_at: i64::from(number),
             gaps: gaps.to_vec(),
@@ -225,11 +230,13 @@ mod tests {
                 path: b"a b\n\xff%".to_vec(),
                 reason: GapReason::Unreadable("permission denied".to_owned()),
                 size: None,
+                is_directory: false,
             },
             Gap {
                 path: Vec::new(),
                 reason: GapReason::TooLarge,
                 size: Some(7),
+                is_directory: false,
             },
         ];
         let origin = WorkspaceOrigin {

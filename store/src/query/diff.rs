@@ -304,6 +304,6 @@ fn current(store: &mut Store, place: &Place) -> Result<CapturedState> {
     let taken = timeline::current(store, place)?;
     Ok(CapturedState {
         snapshot: taken.snapshot,
-        gaps: taken.gaps,
+        gaps: taken.gaps(),
     })
 }

@@ -1,28 +1,22 @@
-//! Names ignored files that went. Most of them were never captured, so no snapshot says that they existed. The names
-//! that looks saw do; and for those that no look saw, the command line, if it was kept. This module does IO, but only
-//! reads.
+//! Names commands that removed ignored files of which no look saw the names. This module does IO, but only reads.
 
-use std::io::ErrorKind;
 use std::path::Path;
 
 use ckpt_schema::report::NoteCode;
 
-use super::ignored::{apart, path_of};
 use super::movement::Movement;
-use super::warnings::{first_quoted, naming};
+use super::seen::notes::is_empty;
+use super::warnings::first_quoted;
 use crate::error::Result;
-use crate::model::gap::{IgnoredRemoval, Uncaptured};
 use crate::model::note::Note;
 use crate::model::path::WorkspacePath;
-use crate::model::{Milliseconds, millisecond_of};
-use crate::sessions::{self, WorkTimes};
+use crate::sessions;
 use crate::snapshot::{Snapshot, Snapshots};
 use crate::store::Store;
 use crate::timeline::{Place, normal};
 
-/// How many commands a line names, and how many paths.
+/// How many commands a line names.
 const NAMED: usize = 2;
-const NAMED_PATHS: usize = 4;
 
 /// Programs that remove the files they are given, and do nothing else.
 const REMOVERS: [&str; 4] = ["rm", "unlink", "rimraf", "trash"];
@@ -30,37 +24,27 @@ const REMOVERS: [&str; 4] = ["rm", "unlink", "rimraf", "trash"];
 /// Words that may come before a program without changing what it does.
 pub(super) const BEFORE: [&str; 5] = ["sudo", "command", "time", "npx", "exec"];
 
-/// Names what was ignored when the message was sent and went while its steps, or later ones, were open. For what no
-/// look saw, such as the contents of an ignored folder that stays, it names the commands that remove such files, if
-/// command lines are kept. `reference` is the snapshot that the revert goes back to.
+/// Names the commands that remove ignored files, of which no look saw that they went, such as the contents of an
+/// ignored folder that stays. Command lines may not be kept. `reference` is the snapshot that the revert goes back to,
+/// `gone` are the paths that are named already.
 pub(super) fn told(
     store: &Store,
     place: &Place,
     snapshots: &Snapshots,
     movement: &Movement,
-    (reference, missed): (Option<&Snapshot>, &[IgnoredRemoval]),
-) -> Result<Vec<Note>> {
+    (reference, gone): (Option<&Snapshot>, &[WorkspacePath]),
+) -> Result<Option<Note>> {
     let (Some(revert), Some(reference)) = (movement.whole_revert(), reference) else {
-        return Ok(Vec::new());
+        return Ok(None);
     };
     let connection = store.database.connection();
-    let (session, since) = (&revert.session.id, revert.since);
-    let (mut gone, mut repositories) = (Vec::new(), Vec::new());
-    if !missed.is_empty() {
-        let work = sessions::work_since(connection, session, since)?;
-        let went = went_in(&work, missed, store.surroundings.file_times);
-        let is_gone = |what: &Uncaptured| is_gone(&path_of(place, what));
-        let (ignored, metadata) = apart(went.into_iter().filter(is_gone));
-        gone = not_back(place, snapshots, reference, ignored)?;
-        repositories = metadata;
-    }
     let mut commands = Vec::new();
-    for line in sessions::commands_of(connection, session, since)? {
+    for line in sessions::commands_of(connection, &revert.session.id, revert.since)? {
         for (directory, words) in commands_in(&line) {
             let removes = match removes_ignored(&words) {
                 // Such a command says nothing of which files went. If looks saw them go, their names say more.
                 true => gone.is_empty(),
-                false => took_ignored(place, snapshots, (reference, &gone), &directory, &words)?,
+                false => took_ignored(place, snapshots, (reference, gone), &directory, &words)?,
             };
             if removes {
                 commands.push(words.join(" "));
@@ -69,66 +53,7 @@ pub(super) fn told(
     }
     // An agent that cleans before each build would otherwise be named once for each.
     commands.dedup();
-    let notes = [
-        of_paths(gone),
-        of_repositories(&repositories),
-        of_commands(commands),
-    ];
-    Ok(notes.into_iter().flatten().collect())
-}
-
-/// Returns what existed when the message was sent, and went while a step was open. `told` turns a time of a
-/// file into one of the clock of rows, in milliseconds.
-fn went_in(
-    work: &WorkTimes,
-    missed: &[IgnoredRemoval],
-    told: fn(Milliseconds) -> Milliseconds,
-) -> Vec<Uncaptured> {
-    let went = missed.iter().filter(|removal| {
-        let known_at = told(millisecond_of(removal.known_at));
-        let gone_at = told(millisecond_of(removal.gone_at));
-        known_at <= work.sent_at && work.covers(gone_at)
-    });
-    went.map(|removal| removal.what.clone()).collect()
-}
-
-/// Returns the ignored paths that do not exist and do not come back.
-fn not_back(
-    place: &Place,
-    snapshots: &Snapshots,
-    reference: &Snapshot,
-    mut paths: Vec<WorkspacePath>,
-) -> Result<Vec<WorkspacePath>> {
-    paths.retain(|path| is_gone(&path.on_disk(&place.root)));
-    if paths.is_empty() {
-        return Ok(paths);
-    }
-    // What was captured comes back, whatever the rules say.
-    let mut states = snapshots.states(reference, &paths)?.into_iter();
-    paths.retain(|_| states.next().flatten().is_none());
-    Ok(paths)
-}
-
-fn of_paths(paths: Vec<WorkspacePath>) -> Option<Note> {
-    let about: Vec<String> = paths.iter().map(WorkspacePath::to_text).collect();
-    let what = match about.len() {
-        0 => return None,
-        1 => "an ignored path is gone and does not come back, because it was never captured"
-            .to_owned(),
-        count => format!(
-            "{count} ignored paths are gone and do not come back, because they were never captured"
-        ),
-    };
-    Some(naming(NoteCode::IgnoredRemoved, &what, about, NAMED_PATHS))
-}
-
-fn of_repositories(folders: &[WorkspacePath]) -> Option<Note> {
-    let about: Vec<String> = folders.iter().map(WorkspacePath::to_text).collect();
-    let text = format!(
-        "the metadata of repositories is gone and does not come back, because it is never captured: {}",
-        first_quoted(&about, NAMED_PATHS)
-    );
-    (!about.is_empty()).then(|| Note::about(NoteCode::RepositoryRemoved, text, about))
+    Ok(of_commands(commands))
 }
 
 fn of_commands(commands: Vec<String>) -> Option<Note> {
@@ -149,11 +74,12 @@ fn took_ignored(
     words: &[&str],
 ) -> Result<bool> {
     let given = removed_by(words).filter_map(|word| resolve(&place.root, directory, word));
-    let given = given.filter(|path| !path.is_at_or_below(named)).collect();
-    let paths = not_back(place, snapshots, reference, given)?;
-    if paths.is_empty() {
-        return Ok(false);
-    }
+    let given = given.filter(|path| !path.is_at_or_below(named));
+    let given = given.filter(|path| is_empty(&path.on_disk(&place.root)));
+    let mut paths: Vec<WorkspacePath> = given.collect();
+    // What was captured comes back, whatever the rules say.
+    let mut states = snapshots.states(reference, &paths)?.into_iter();
+    paths.retain(|_| states.next().flatten().is_none());
     // A rule for directories only hides what is in them.
     let inside = paths.iter().filter_map(|path| path.join(b"x").ok());
     let inside = inside.filter(|_| is_recursive(words));
@@ -169,18 +95,6 @@ fn is_recursive(words: &[&str]) -> bool {
         letters.is_some_and(|letters| letters.contains(['r', 'R']))
             || ["--recursive", "rimraf", "trash"].contains(word)
     })
-}
-
-/// Returns whether nothing is left at a path, or only an empty directory. A file may have taken the place of the
-/// directory that it was in.
-fn is_gone(path: &Path) -> bool {
-    match path.symlink_metadata() {
-        Ok(found) if found.is_dir() => {
-            std::fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_none())
-        }
-        Ok(_) => false,
-        Err(error) => matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory),
-    }
 }
 
 /// Splits a shell's line into commands of words, each with the directory that the line changed to before it, relative

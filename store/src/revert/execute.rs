@@ -10,9 +10,9 @@ use super::leaving::directories_that_may_go;
 use super::operation::{Operation, Options};
 use super::plan::{Plan, count_lines};
 use super::report::report;
+use super::seen::notes;
 use super::{
-    contents, databases, foreseen, ignored, receipt, refuse, surroundings, token, version_control,
-    warnings,
+    contents, databases, foreseen, receipt, refuse, surroundings, token, version_control, warnings,
 };
 use crate::error::{Error, Result};
 use crate::model::entry::ObjectId;
@@ -150,8 +150,10 @@ impl Execution<'_> {
         )?);
         if let Some(movement) = operation.movement {
             let goal = (operation.reference.as_ref(), &operation.plan, &leaving[..]);
-            let came = ignored::told(store, place, (snapshots, seen), movement, goal)?;
-            operation.warnings.extend(came);
+            let (look, history) = ((snapshots, seen), &operation.history);
+            let left = notes::stays(store, place, look, movement, goal, history)?;
+            operation.warnings.extend(left.notes);
+            operation.is_incomplete |= left.is_incomplete;
         }
         Ok(ReadyPlan {
             root,

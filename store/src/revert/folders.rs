@@ -10,11 +10,10 @@ use super::spans::StepSpans;
 use super::unseen::UnseenSearch;
 use crate::error::Result;
 use crate::model::entry::{Change, Entry, EntryKind};
-use crate::model::gap::Covering;
 use crate::model::item::Item;
 use crate::model::path::WorkspacePath;
-use crate::sessions::{self, LiveChange, StepSides};
-use crate::snapshot::{Snapshot, Snapshots};
+use crate::sessions::{self, LiveChange};
+use crate::snapshot::{Presence, Snapshot, Snapshots};
 use crate::timeline::snapshot_of;
 
 /// Folders, each as an empty one.
@@ -103,7 +102,7 @@ impl UnseenSearch<'_> {
                 .collect();
             let before = standing(self.snapshots, &start, &asked)?;
             let after = standing(self.snapshots, &finish, &asked)?;
-            let hidden = self.hidden_before(&before, &start, span, spans, first)?;
+            let hidden = self.hidden_before(&before, &start, spans, first)?;
             for (path, row) in touched {
                 let (old, new) = (before[*path], after[*path]);
                 if old != new && !hidden.contains(*path) {
@@ -155,7 +154,7 @@ impl UnseenSearch<'_> {
             // Only what differs is looked at: the folders of a long history times its steps are too many.
             let came = self.came(&start, &finish, &open)?;
             let before = standing(self.snapshots, &start, &came)?;
-            let hidden = self.hidden_before(&before, &start, span, spans, first)?;
+            let hidden = self.hidden_before(&before, &start, spans, first)?;
             for (path, after) in standing(self.snapshots, &finish, &came)? {
                 if before[&path].is_none() && after.is_some() && !hidden.contains(&path) {
                     open.remove(&path);
@@ -166,29 +165,24 @@ impl UnseenSearch<'_> {
         Ok(changes)
     }
 
-    /// Returns the folders that a gap covered or ignore rules hid when a step began, so that they may have been there. A
-    /// folder that a step created, or that an earlier revert took for its own, was only hidden.
+    /// Returns the folders that were only seen when a step began, or may have been there. A folder that a step created, or
+    /// that an earlier revert took for its own, was only out of view.
     fn hidden_before(
         &self,
         before: &PathStates,
         start: &Snapshot,
-        span: &StepSides,
         spans: &StepSpans<'_>,
         first: &BTreeMap<&WorkspacePath, &Item>,
     ) -> Result<BTreeSet<WorkspacePath>> {
         let absent = before.iter().filter(|(_, state)| state.is_none());
         let absent: Vec<WorkspacePath> = absent.map(|(path, _)| path.clone()).collect();
-        let are_hidden = self.snapshots.are_directories_hidden(start, &absent)?;
-        let gaps = sessions::gaps_of(self.connection, span.start)?;
-        let gaps = Covering::of(gaps.into_iter().map(|gap| gap.path));
+        let presences = self.snapshots.presences(start, &absent)?;
         let mut hidden = BTreeSet::new();
-        for (path, is_hidden) in absent.into_iter().zip(are_hidden) {
-            if gaps.covers(&path) {
-                hidden.insert(path);
-                continue;
-            }
+        for (path, presence) in absent.into_iter().zip(presences) {
             let was_taken = first.get(&path).is_some_and(|item| item.target.is_none());
-            if is_hidden && !was_taken && self.creator(spans, &path)?.is_none() {
+            let is_known =
+                presence == Presence::Absent || was_taken || self.creator(spans, &path)?.is_some();
+            if !is_known {
                 hidden.insert(path);
             }
         }

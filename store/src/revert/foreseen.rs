@@ -57,7 +57,7 @@ fn foreseen(
     let taken = place.foresee(store, snapshots, ignore_files)?;
     Ok(Observation {
         snapshot: taken.snapshot,
-        gaps: taken.gaps,
+        gaps: taken.gaps(),
         ..seen.clone()
     })
 }

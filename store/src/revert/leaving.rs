@@ -2,14 +2,19 @@
 
 use std::collections::BTreeSet;
 
+use ckpt_schema::report::OperationKind;
+
 use super::chain::chain;
-use super::ignored;
+use super::movement::Movement;
 use super::operation::Operation;
 use crate::error::Result;
+use crate::fs::times;
+use crate::model::Milliseconds;
 use crate::model::path::WorkspacePath;
 use crate::sessions;
-use crate::snapshot::{Snapshot, Snapshots};
+use crate::snapshot::{Presence, Snapshot, Snapshots};
 use crate::store::Store;
+use crate::timeline::evidence::TICK;
 use crate::timeline::{Place, snapshot_of};
 
 /// Returns the directories that may go if they are empty afterwards: those that did not exist before what is undone.
@@ -42,12 +47,11 @@ pub(super) fn directories_that_may_go(
         .flat_map(|operation| operation.row.directories.made.keys().cloned())
         .collect();
     if !may_go.is_empty() {
-        // A directory that ignore rules hid may have existed, empty.
-        let are_hidden = snapshots.are_directories_hidden(&reference, &may_go)?;
-        let mut are_hidden = are_hidden.into_iter();
-        let came_since = ignored::came_since(store, place, movement)?;
+        // One in an ignored directory may have existed, empty.
+        let mut presences = snapshots.presences(&reference, &may_go)?.into_iter();
+        let came_since = came_since(store, place, movement)?;
         may_go.retain(|path| {
-            !are_hidden.next().unwrap_or_default() || made.contains(path) || came_since(path)
+            presences.next() == Some(Presence::Absent) || made.contains(path) || came_since(path)
         });
     }
     if let Some(base) = operation.base {
@@ -56,6 +60,29 @@ pub(super) fn directories_that_may_go(
         may_go.sort_unstable();
     }
     Ok(may_go)
+}
+
+/// Returns a check whether a hidden directory may have come since the message that a revert goes back to, by the time
+/// of its creation. Where that is not known, it may. Any other movement asks only for what the reverts made.
+fn came_since<'a>(
+    store: &'a Store,
+    place: &'a Place,
+    movement: &Movement,
+) -> Result<impl Fn(&WorkspacePath) -> bool + 'a> {
+    let sent_at = match (movement.kind, movement.since) {
+        (OperationKind::Revert, Some(since)) => {
+            let connection = store.database.connection();
+            Some(sessions::work_since(connection, &movement.session.id, since)?.sent_at)
+        }
+        (OperationKind::Revert, None) => Some(Milliseconds::MIN),
+        (OperationKind::Redo | OperationKind::Unrevert | OperationKind::Restore, _) => None,
+    };
+    let told = store.surroundings.file_times;
+    Ok(move |path: &WorkspacePath| {
+        let path = path.on_disk(&place.root);
+        let made = times::created_at(&path).map(told);
+        sent_at.is_some_and(|sent_at| made.is_none_or(|made| made + TICK >= sent_at))
+    })
 }
 
 /// Returns the directories that an earlier revert made and that did not exist before the first: they go with what they

@@ -13,6 +13,7 @@ use super::operation::{GitFate, Operation, Options};
 use super::plan::{Plan, plan_for};
 use super::receipt::Expectation;
 use super::recover::Recovered;
+use super::seen::notes;
 use super::unclear::Taking;
 use super::undo::UndoneOperation;
 use super::{cleaned, moved_in, refuse, surroundings, version_control, warnings};
@@ -111,13 +112,19 @@ impl<'a, 'm> PlanContext<'a, 'm> {
             self.seen,
             git,
         )?);
-        operation.warnings.extend(cleaned::told(
+        let reference = operation.reference.as_ref();
+        let (history, plan) = (&operation.history, &operation.plan);
+        let gone = notes::gone(self.place, self.snapshots, reference, history, plan)?;
+        let cleaned = cleaned::told(
             self.store,
             self.place,
             self.snapshots,
             self.movement,
-            (operation.reference.as_ref(), &self.seen.ignored_gone),
-        )?);
+            (reference, &gone.ignored),
+        )?;
+        operation.warnings.extend(gone.notes);
+        operation.warnings.extend(cleaned);
+        operation.is_incomplete |= gone.is_incomplete;
         operation.warnings.extend(moved_in::told(
             self.store,
             self.place,
@@ -225,6 +232,7 @@ impl<'a, 'm> PlanContext<'a, 'm> {
             plan,
             is_incomplete: is_incomplete(movement, &material) || warnings.iter().any(leaves_part),
             lines: material.lines,
+            history: material.seen,
             git,
             on_conflict,
             unclear: taking.policy,
@@ -307,9 +315,8 @@ impl<'a, 'm> PlanContext<'a, 'm> {
         told.extend(warnings::unknown_paths(movement, material)?);
         if movement.kind == OperationKind::Revert {
             told.extend(warnings::unprotected_steps(material));
-            told.extend(warnings::vanished(material));
         }
-        told.extend(warnings::unread_directories(material));
+        told.extend(warnings::unread_directories(&material.seen.unread()));
         if git == GitFate::Along {
             told.extend(git::why_nothing(&place.root));
         }
@@ -327,7 +334,7 @@ impl<'a, 'm> PlanContext<'a, 'm> {
 /// again what the revert already left.
 fn is_incomplete(movement: &Movement, material: &Material) -> bool {
     let is_revert = movement.kind == OperationKind::Revert;
-    is_revert && !material.unprotected.is_empty() || !material.unread.is_empty()
+    is_revert && !material.unprotected.is_empty() || !material.seen.unread.is_empty()
 }
 
 /// Returns whether a note says that a message changed files in no step: nobody knows what of it was the agent's.

@@ -6,6 +6,7 @@ use super::movement::Movement;
 use super::plan::Lines;
 use super::plan::Plan;
 use super::receipt::Expectation;
+use super::seen::SeenHistory;
 use crate::model::entry::ObjectId;
 use crate::model::git_item::GitItem;
 use crate::model::note::Note;
@@ -61,6 +62,8 @@ pub(crate) struct Operation<'a> {
     pub base: Option<i64>,
     /// The snapshot that shows which directories may stay.
     pub reference: Option<Snapshot>,
+    /// What the steps in question did to paths that no snapshot stores.
+    pub history: SeenHistory,
     pub warnings: Vec<Note>,
     /// The interrupted operations that were finished first.
     pub finished: Vec<FinishedReport>,
@@ -84,6 +87,7 @@ impl<'a> Operation<'a> {
             unclear: movement.unclear.unwrap_or_default(),
             base: movement.session.revert_base_id,
             reference: None,
+            history: SeenHistory::default(),
             warnings,
             finished: Vec::new(),
             expectation: Expectation::of_movement(

@@ -13,6 +13,7 @@ use super::operation::{Operation, Options};
 use super::plan::{Lines, plan_exactly};
 use super::recover::Recovered;
 use super::restore::restoring;
+use super::seen::SeenHistory;
 use crate::error::{Error, Result};
 use crate::model::request::{OnConflict, Unclear};
 use crate::store::Store;
@@ -81,6 +82,7 @@ fn under_lock(
             unclear: Unclear::default(),
             base: None,
             reference: None,
+            history: SeenHistory::default(),
             warnings: recovered.warnings,
             finished: recovered.finished,
             // The files come from several states, so there is none to compare with.

@@ -1,7 +1,7 @@
 //! `restore`: makes paths exactly what a captured state holds, no matter who changed them since. The operation's
 //! snapshot holds the present state, so this can be undone like every operation.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, HashSet};
 
 use ckpt_schema::report::{FileResult, NoteCode, OperationKind};
 
@@ -13,16 +13,16 @@ use super::operation::{GitFate, Operation, Options};
 use super::receipt::Expectation;
 use super::recover::Recovered;
 use super::refuse;
+use super::seen::SeenHistory;
 use crate::error::{Error, Result};
 use crate::ids::{self, Any};
 use crate::model::entry::ObjectId;
-use crate::model::gap::Covering;
 use crate::model::git_item::GitItem;
 use crate::model::note::Note;
 use crate::model::path::WorkspacePath;
 use crate::model::request::{DryRun, OnConflict, RestoreRequest, Unclear};
 use crate::sessions;
-use crate::snapshot::{Budget, Gap, PatchSide, Snapshot, Snapshots};
+use crate::snapshot::{Budget, Gap, PatchSide, Presence, Snapshot, Snapshots};
 use crate::store::Store;
 use crate::timeline::life::AT_WORK_HERE;
 use crate::timeline::{Looking, Observation, Place, snapshot_of};
@@ -163,6 +163,7 @@ impl WantedState<'_> {
             // A restore moves no revert point: there is no chain that would have to go back to a first state.
             base: None,
             reference: Some(snapshot_of(&reference)),
+            history: SeenHistory::default(),
             warnings,
             finished: recovered.finished,
             expectation: Some(Expectation::of_restore(id, only)),
@@ -358,9 +359,7 @@ fn differing(
         gaps: &seen.gaps,
     };
     // Ignored files are read however long ago they were touched, because the user asked for them.
-    let came = came_since(store, place, wanted_id, seen)?;
-    let came = came.iter().map(WorkspacePath::as_bytes).collect();
-    let changes = snapshots.patch_with_hidden(&place.root, old, new, &came, Budget::ALL)?;
+    let changes = snapshots.patch_with_hidden(&place.root, old, new, Budget::ALL)?;
     let changes: Vec<_> = changes
         .into_iter()
         .filter(|change| change.path.is_asked_for(only))
@@ -372,7 +371,7 @@ fn differing(
     // The operation's rows win: they know what a file was just before it was replaced, even if a snapshot could
     // not hold it.
     states.extend(
-        written_down(connection, snapshots, written_by, &wanted, &old_gaps)?
+        written_down(connection, snapshots, written_by, &wanted)?
             .into_iter()
             .filter(|(path, _)| path.is_asked_for(only)),
     );
@@ -385,53 +384,22 @@ fn differing(
     Ok((states, current))
 }
 
-/// Returns the paths at which nothing was in a snapshot, according to the first change since, whatever rules hid then.
-fn came_since(
-    store: &Store,
-    place: &Place,
-    snapshot: i64,
-    seen: &Observation,
-) -> Result<BTreeSet<WorkspacePath>> {
-    let rows = sessions::changes_since(store.database.connection(), place.row.id, snapshot, None)?;
-    let rows = rows.into_iter().map(|since| since.change.row.change);
-    let seen = seen.changes.iter().rev().map(|row| row.change.clone());
-    // Newest first, so the oldest decides.
-    let first: BTreeMap<WorkspacePath, bool> = seen
-        .chain(rows)
-        .map(|change| (change.path, change.old.is_none()))
-        .collect();
-    let came = first.into_iter().filter(|(_, has_come)| *has_come);
-    Ok(came.map(|(path, _)| path).collect())
-}
-
 /// Adds what the snapshot before an operation did not hold, from the operation's own rows.
 fn written_down(
     connection: &rusqlite::Connection,
     snapshots: &Snapshots,
     operation: Option<&str>,
     before: &Snapshot,
-    gaps: &[Gap],
 ) -> Result<PathStates> {
     let Some(operation) = operation else {
         return Ok(PathStates::new());
     };
-    let gaps = gaps.iter().filter(|gap| gap.reason.hides_content());
-    let gaps = Covering::of(gaps.map(|gap| gap.path.clone()));
     let mut items = sessions::operation_items(connection, operation)?;
     // What was not done was not replaced, so what is there now is what was there.
     items.retain(|item| item.result == FileResult::Done);
     let paths: Vec<WorkspacePath> = items.iter().map(|item| item.path.clone()).collect();
-    let are_hidden = snapshots.are_hidden(before, &paths)?;
-    let are_folders_hidden = snapshots.are_directories_hidden(before, &paths)?;
-    let unseen = items
-        .into_iter()
-        .zip(are_hidden.into_iter().zip(are_folders_hidden))
-        .map(|(item, (is_hidden, is_folder_hidden))| {
-            let is_folder = item
-                .expected
-                .is_some_and(|entry| entry.is_empty_directory());
-            (item, is_hidden || is_folder && is_folder_hidden)
-        })
-        .filter(|(item, is_hidden)| *is_hidden || gaps.covers(&item.path));
+    let presences = snapshots.presences(before, &paths)?;
+    let unseen = items.into_iter().zip(presences);
+    let unseen = unseen.filter(|(_, presence)| *presence != Presence::Stored);
     Ok(unseen.map(|(item, _)| (item.path, item.expected)).collect())
 }

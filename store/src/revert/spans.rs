@@ -87,6 +87,7 @@ mod tests {
             finish: None,
             finished_at,
             changed_rules: false,
+            seen: (None, None),
         }
     }
 

@@ -10,11 +10,11 @@ use std::path::{Path, PathBuf};
 use ckpt_schema::report::NoteCode;
 use rusqlite::Connection;
 
-use super::ignored;
 use super::movement::{Movement, WholeRevert};
 use super::operation::GitFate;
 use super::plan::Plan;
 use super::report::short;
+use super::seen::notes::repositories_stay;
 use super::warnings::first_quoted;
 use crate::error::Result;
 use crate::fs::times;
@@ -280,7 +280,7 @@ fn notes_of_folders(
 ) -> Vec<Note> {
     let mut told = Vec::new();
     if !repositories.is_empty() {
-        told.push(ignored::repositories_stay(repositories));
+        told.push(repositories_stay(repositories));
     }
     if !others.is_empty() {
         let names = others

@@ -20,6 +20,7 @@ use super::plan::{Lines, Plan, plan_for};
 use super::receipt::Expectation;
 use super::recover::Recovered;
 use super::restore::restoring;
+use super::seen::SeenHistory;
 use crate::error::Result;
 use crate::model::entry::Change;
 use crate::model::item::Item;
@@ -89,6 +90,7 @@ impl UndoneOperation<'_> {
             unclear: Unclear::default(),
             base: None,
             reference: self.reference()?,
+            history: SeenHistory::default(),
             warnings: recovered.warnings,
             finished: recovered.finished,
             expectation: before

@@ -11,18 +11,18 @@ use rusqlite::Connection;
 
 use super::asked::is_covered;
 use super::folders::Folders;
-use super::ignored::made_at;
 use super::movement::RevertScope;
+use super::seen::SeenHistory;
 use super::spans::StepSpans;
 use crate::error::Result;
+use crate::fs::times;
+use crate::model::Milliseconds;
 use crate::model::attribution::Attribution;
 use crate::model::entry::{Change, Entry, Mode, ObjectId, State};
-use crate::model::gap::Uncaptured;
 use crate::model::item::Item;
 use crate::model::path::WorkspacePath;
-use crate::model::{Milliseconds, millisecond_of};
 use crate::sessions::{self, ChainOperation, ChangeRow, LiveChange, StepSides};
-use crate::snapshot::{Budget, Snapshot, Snapshots, Times};
+use crate::snapshot::{Budget, Presence, Snapshot, Snapshots, Times};
 use crate::timeline::evidence::{self, Changed, Doubt, Evidence, Verdict};
 use crate::timeline::{Observation, Place, snapshot_of, step_afterwards};
 
@@ -54,8 +54,9 @@ impl UnseenSearch<'_> {
         &self,
         first_seq: i64,
         reference: Option<i64>,
-    ) -> Result<(Vec<LiveChange>, Folders)> {
+    ) -> Result<(Vec<LiveChange>, Folders, SeenHistory)> {
         let spans = sessions::step_sides(self.connection, self.session.0, first_seq)?;
+        let history = SeenHistory::of(self.connection, self.snapshots, self.seen, &spans)?;
         let spans = StepSpans::of(&spans, self.now);
         let mut first = BTreeMap::new();
         for item in self.chain.iter().flat_map(|operation| &operation.items) {
@@ -65,8 +66,8 @@ impl UnseenSearch<'_> {
         let mut changes = Vec::new();
         if !self.scopes.is_empty() {
             changes.extend(self.removed_while_hidden(&spans, &first)?);
-            changes.extend(self.made_while_hidden(&spans, &first, reference)?);
-            changes.extend(self.hidden_folders(&spans, &first)?);
+            changes.extend(self.made_while_hidden(&spans, &history, &first, reference)?);
+            changes.extend(self.hidden_folders(&spans, &history, &first)?);
             changes.extend(self.hidden_folders_taken(&spans, &first, &changes)?);
         }
         let mut folders = self.folders(&first, reference)?;
@@ -90,7 +91,7 @@ impl UnseenSearch<'_> {
             .iter()
             .filter(|change| !told.contains(&key(change)));
         changes.extend(of_folders.into_iter().chain(others.cloned()));
-        Ok((changes, folders))
+        Ok((changes, folders, history))
     }
 
     /// Finds files that a step hid and that are gone, or something else by now. Nobody saw who did that, because they
@@ -154,18 +155,26 @@ impl UnseenSearch<'_> {
         Ok(changes)
     }
 
-    /// Finds files that no look saw come, because rules hid them, and that are in view now or were when they were first
-    /// moved. There was no place for them then: a folder above them was not there.
+    /// Finds files that came while rules hid them, or in a folder that did, and that are in view now or were when they
+    /// were first moved. No row says that they came.
     fn made_while_hidden(
         &self,
         spans: &StepSpans<'_>,
+        history: &SeenHistory,
         first: &BTreeMap<&WorkspacePath, &Item>,
         reference: Option<i64>,
     ) -> Result<Vec<LiveChange>> {
         let Some(reference) = reference else {
             return Ok(Vec::new());
         };
-        let gaps = sessions::gaps_of(self.connection, reference)?;
+        let came = history.came_by_path();
+        if came.is_empty() {
+            return Ok(Vec::new());
+        }
+        let step_of = |path: &WorkspacePath| {
+            let mut ways = path.clone().at_and_above();
+            ways.find_map(|way| came.get(way.as_bytes()).copied())
+        };
         let reference = snapshot_of(&sessions::snapshot(self.connection, reference)?);
         let now = self.snapshots.difference(&reference, &self.seen.snapshot)?;
         let now = now.into_iter().filter(|change| change.old.is_none());
@@ -175,46 +184,26 @@ impl UnseenSearch<'_> {
         let mut found: BTreeMap<WorkspacePath, Entry> = now.chain(moved).collect();
         let rows = self.live.iter().map(|change| &change.row.change.path);
         let rows: BTreeSet<&WorkspacePath> = rows.collect();
-        found.retain(|path, entry| !entry.is_empty_directory() && !rows.contains(path));
-        found.retain(|path, _| !gaps.iter().any(|gap| gap.covers(path)));
+        found.retain(|path, entry| {
+            !entry.is_empty_directory() && !rows.contains(path) && step_of(path).is_some()
+        });
         let paths: Vec<WorkspacePath> = found.keys().cloned().collect();
-        let mut are_absent = self.snapshots.are_absent(&reference, &paths)?.into_iter();
-        let mut are_hidden = self.snapshots.are_hidden(&reference, &paths)?.into_iter();
-        found.retain(|_, _| [are_hidden.next(), are_absent.next()] == [Some(true); 2]);
+        let mut presences = self.snapshots.presences(&reference, &paths)?.into_iter();
+        found.retain(|_, _| presences.next() == Some(Presence::Absent));
         let mut changes = Vec::new();
         for (path, entry) in found {
             let (span, doubt) = match self.creator(spans, &path)? {
                 Some(span) => (Some(span), None),
                 // Moved here, or away by now: only the looks tell in which step.
-                None => (self.first_without(spans, &path)?, Some(Doubt::Hidden)),
+                None => (
+                    step_of(&path).map(|step| &spans.all[step]),
+                    Some(Doubt::Hidden),
+                ),
             };
             let doubt = doubt.filter(|_| !first.contains_key(&path));
             changes.extend(span.and_then(|span| self.change(span, path, None, Some(entry), doubt)));
         }
         Ok(changes)
-    }
-
-    /// Returns the first step that began without a path, and did not end so.
-    fn first_without<'s>(
-        &self,
-        spans: &StepSpans<'s>,
-        path: &WorkspacePath,
-    ) -> Result<Option<&'s StepSides>> {
-        for span in spans.all {
-            if let Some((start, finish)) = self.sides(span)?
-                && self
-                    .snapshots
-                    .are_absent(&start, std::slice::from_ref(path))?
-                    == [true]
-                && self
-                    .snapshots
-                    .are_absent(&finish, std::slice::from_ref(path))?
-                    == [false]
-            {
-                return Ok(Some(span));
-            }
-        }
-        Ok(None)
     }
 
     /// Judges whether a step removed what an earlier one had hidden. The only known time is that of the present entry,
@@ -358,7 +347,7 @@ impl UnseenSearch<'_> {
         spans: &StepSpans<'s>,
         path: &WorkspacePath,
     ) -> Result<Option<&'s StepSides>> {
-        let created = made_at(&self.on_disk(path)).map(self.file_times);
+        let created = times::created_at(&self.on_disk(path)).map(self.file_times);
         let is_past = |at: &Milliseconds| *at <= self.now.saturating_add(evidence::TICK);
         let Some(created) = created.filter(is_past) else {
             return Ok(None);
@@ -383,19 +372,15 @@ impl UnseenSearch<'_> {
     fn hidden_folders(
         &self,
         spans: &StepSpans<'_>,
+        history: &SeenHistory,
         first: &BTreeMap<&WorkspacePath, &Item>,
     ) -> Result<Vec<LiveChange>> {
         let mut changes = Vec::new();
-        for (what, known_at) in self.snapshots.uncaptured() {
-            let Uncaptured::Ignored(path) = what else {
+        for (path, step) in history.came_by_path() {
+            let Ok(path) = WorkspacePath::new(path) else {
                 continue;
             };
             let on_disk = self.on_disk(&path);
-            // If its name was there before it was created, it took the place of something that nobody captured. Within
-            // one tick, nobody knows.
-            if made_at(&on_disk).is_none_or(|created| created >= millisecond_of(known_at)) {
-                continue;
-            }
             let mode = match on_disk.symlink_metadata() {
                 Ok(found) if found.is_dir() => Mode::directory(found.permissions().mode()),
                 _ => continue,
@@ -404,27 +389,13 @@ impl UnseenSearch<'_> {
             if !is_empty || first.contains_key(&path) {
                 continue;
             }
-            if let Some(span) = self.creator_alone(spans, &path)? {
+            let span = &spans.all[step];
+            if !sessions::is_another_at_work(self.connection, self.place.row.id, span)? {
                 let entry = Entry::stored(mode, ObjectId::EMPTY_TREE);
                 changes.extend(self.change(span, path, None, Some(entry), None));
             }
         }
         Ok(changes)
-    }
-
-    /// Returns the step that created a folder while no other session was at work. If an unrevert made it again, the
-    /// revert before that knew.
-    fn creator_alone<'s>(
-        &self,
-        spans: &StepSpans<'s>,
-        path: &WorkspacePath,
-    ) -> Result<Option<&'s StepSides>> {
-        let workspace = self.place.row.id;
-        if let Some(span) = self.creator(spans, path)? {
-            let is_shared = sessions::is_another_at_work(self.connection, workspace, span)?;
-            return Ok((!is_shared).then_some(span));
-        }
-        self.known_creator(spans, path)
     }
 
     /// Returns the first step that a revert took back with a folder.

@@ -18,10 +18,10 @@ use crate::error::Result;
 use crate::fs::times;
 use crate::git::Location;
 use crate::model::Milliseconds;
-use crate::model::gap::{Gap, GapReason, Uncaptured};
+use crate::model::gap::{Gap, GapReason};
 use crate::model::metadata;
 use crate::model::note::Note;
-use crate::model::path::is_plain_dot_git;
+use crate::model::path::{WorkspacePath, is_plain_dot_git};
 use crate::sessions;
 use crate::timeline::Place;
 
@@ -105,19 +105,16 @@ pub(super) fn moved_here(
     }))
 }
 
-/// Names the repositories in subdirectories that moved since a moment, of those that are known. Submodules have a note
-/// of their own.
-pub(super) fn moved_below<'a>(
+/// Names the repositories in subdirectories that moved since a moment, of those that are known, each with the name of
+/// its metadata. Submodules have a note of their own.
+pub(super) fn moved_below(
     place: &Place,
     since: Milliseconds,
-    known: impl Iterator<Item = &'a Uncaptured>,
+    known: &BTreeSet<(WorkspacePath, Vec<u8>)>,
 ) -> Option<Note> {
-    let moved = known.filter_map(|what| match what {
-        Uncaptured::Repository { folder, name } => {
-            let at = folder.on_disk(&place.root);
-            has_moved_since(&at, name, since).then_some(folder)
-        }
-        Uncaptured::Ignored(_) => None,
+    let moved = known.iter().filter_map(|(folder, name)| {
+        let at = folder.on_disk(&place.root);
+        has_moved_since(&at, name, since).then_some(folder)
     });
     let mut about: Vec<String> = moved
         .filter(|folder| !is_submodule(&place.root, folder))

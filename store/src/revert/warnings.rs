@@ -109,30 +109,21 @@ pub(super) fn not_compared(error: &Error) -> Note {
 }
 
 /// Names the directories that could not be read at a side of a step.
-pub(super) fn unread_directories(material: &Material) -> Option<Note> {
-    let names = material.unread.iter().map(named_gap);
-    let names = (!material.unread.is_empty()).then(|| first_of(names, NAMED))?;
+pub(super) fn unread_directories(unread: &[Gap]) -> Option<Note> {
+    let names = unread.iter().map(named_gap);
+    let names = (!unread.is_empty()).then(|| first_of(names, NAMED))?;
     let text = format!(
         "these could not be read then, so what the agent created or removed below them is unknown and stays: {names}"
     );
-    let about = material.unread.iter().map(gap_name).collect();
+    let about = unread.iter().map(gap_name).collect();
     Some(Note::about(NoteCode::Unread, text, about))
 }
 
-/// Names what went with the steps in question and no snapshot holds: pipes, for example, and repositories.
-pub(super) fn vanished(material: &Material) -> Option<Note> {
-    let names = material.vanished.iter().map(named_gap);
-    let names = (!material.vanished.is_empty()).then(|| first_of(names, NAMED))?;
-    let text = format!("no snapshot holds these, so they do not come back: {names}");
-    let about = material.vanished.iter().map(gap_name).collect();
-    Some(Note::about(NoteCode::NotCaptured, text, about))
-}
-
-fn named_gap(gap: &Gap) -> String {
+pub(super) fn named_gap(gap: &Gap) -> String {
     format!("`{}` ({})", gap_name(gap), gap.reason)
 }
 
-fn gap_name(gap: &Gap) -> String {
+pub(super) fn gap_name(gap: &Gap) -> String {
     crate::sessions::read::gap_report(gap).path.path
 }
 

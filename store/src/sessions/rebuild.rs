@@ -21,13 +21,14 @@ pub(crate) fn snapshots_to_note(
     workspace_id: i64,
 ) -> Result<Vec<NotedSnapshot>> {
     let mut gaps = gaps_of_workspace(connection, workspace_id)?;
-    let sql = "SELECT id, tree, attributes_blob, rules_blob, taken_at FROM snapshots
+    let sql = "SELECT id, tree, attributes_blob, rules_blob, seen_blob, taken_at FROM snapshots
                 WHERE workspace_id = ?1 AND pruned_at IS NULL ORDER BY id";
     let rows = super::read::all(connection, sql, [workspace_id], |row| {
         let snapshot = NotedSnapshot {
             tree: row.get("tree")?,
             attributes: row.get("attributes_blob")?,
             rules: row.get("rules_blob")?,
+            seen: row.get("seen_blob")?,
             taken_at: row.get("taken_at")?,
             gaps: Vec::new(),
         };
@@ -130,8 +131,8 @@ pub(crate) fn put_noted(
         }
         connection
             .execute(
-                "INSERT INTO snapshots (workspace_id, tree, attributes_blob, rules_blob, taken_at) VALUES (?1, ?2, ?3, ?4, ?5)",
-                params![id, snapshot.tree, snapshot.attributes, snapshot.rules, snapshot.taken_at],
+                "INSERT INTO snapshots (workspace_id, tree, attributes_blob, rules_blob, seen_blob, taken_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+                params![id, snapshot.tree, snapshot.attributes, snapshot.rules, snapshot.seen, snapshot.taken_at],
             )
             .context(what)?;
         let number = connection.last_insert_rowid();

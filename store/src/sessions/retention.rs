@@ -232,7 +232,7 @@ pub(crate) fn snapshots_to_measure(
     workspace_id: i64,
 ) -> Result<Vec<Measured>> {
     let sql = "
-        SELECT snapshots.id, tree, attributes_blob, rules_blob, index_blob, taken_at,
+        SELECT snapshots.id, tree, attributes_blob, rules_blob, seen_blob, index_blob, taken_at,
                messages.id AS message, messages.session_id AS session
           FROM snapshots
           LEFT JOIN git_states ON git_states.id = git_state_id
@@ -240,7 +240,7 @@ pub(crate) fn snapshots_to_measure(
                (SELECT message_id FROM steps WHERE finish_snapshot_id = snapshots.id ORDER BY seq LIMIT 1)
          WHERE snapshots.workspace_id = ?1 AND pruned_at IS NULL ORDER BY snapshots.id";
     all(connection, sql, [workspace_id], |row| {
-        let records = ["attributes_blob", "rules_blob", "index_blob"];
+        let records = ["attributes_blob", "rules_blob", "seen_blob", "index_blob"];
         let records: Vec<Option<ObjectId>> = records
             .iter()
             .map(|column| row.get(*column))

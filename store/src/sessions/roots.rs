@@ -11,17 +11,18 @@ use crate::model::entry::{ObjectId, Roots};
 /// The trees of a workspace's snapshots that were not pruned, newest first.
 pub(super) const TREES: &str = "SELECT tree FROM snapshots WHERE workspace_id = ?1 AND pruned_at IS NULL GROUP BY tree ORDER BY max(id) DESC";
 
-/// The blobs that rows name: an entry's bytes, attributes, rules, indexes. What belongs to pruned snapshots is not
+/// The blobs that rows name: an entry's bytes, attributes, rules, seen entries, indexes. What belongs to pruned snapshots is not
 /// needed.
 // `ifnull`, because `NOT IN` is NULL where a row names no snapshot: its blob would count as not needed.
 const BLOBS: &str = "
-    WITH kept AS MATERIALIZED (SELECT id, attributes_blob, rules_blob, git_state_id FROM snapshots
+    WITH kept AS MATERIALIZED (SELECT id, attributes_blob, rules_blob, seen_blob, git_state_id FROM snapshots
                                 WHERE workspace_id = ?1 AND pruned_at IS NULL),
          pruned AS MATERIALIZED (SELECT id FROM snapshots WHERE workspace_id = ?1 AND pruned_at IS NOT NULL),
          live_operations AS MATERIALIZED (SELECT id FROM operations
                 WHERE workspace_id = ?1 AND ifnull(before_snapshot_id NOT IN (SELECT id FROM pruned), 1))
           SELECT attributes_blob AS blob FROM kept
     UNION SELECT rules_blob FROM kept
+    UNION SELECT seen_blob FROM kept
     UNION SELECT index_blob FROM git_states WHERE id IN (SELECT git_state_id FROM kept)
     UNION SELECT old_blob FROM changes
            WHERE workspace_id = ?1 AND ifnull(from_snapshot_id NOT IN (SELECT id FROM pruned), 1)
@@ -39,13 +40,14 @@ const BLOBS: &str = "
 /// The blobs that may be in no tree: records, and what an operation found or was to write at paths that ignore rules
 /// hide.
 const RECORDS: &str = "
-    WITH kept AS MATERIALIZED (SELECT id, attributes_blob, rules_blob, git_state_id FROM snapshots
+    WITH kept AS MATERIALIZED (SELECT id, attributes_blob, rules_blob, seen_blob, git_state_id FROM snapshots
                                 WHERE workspace_id = ?1 AND pruned_at IS NULL),
          live_operations AS MATERIALIZED (SELECT operations.id FROM operations
                 LEFT JOIN snapshots ON snapshots.id = before_snapshot_id
                 WHERE operations.workspace_id = ?1 AND snapshots.pruned_at IS NULL)
           SELECT attributes_blob AS blob FROM kept
     UNION SELECT rules_blob FROM kept
+    UNION SELECT seen_blob FROM kept
     UNION SELECT index_blob FROM git_states WHERE id IN (SELECT git_state_id FROM kept)
     UNION SELECT step_paths.blob FROM step_paths
             JOIN steps ON steps.id = step_id JOIN sessions ON sessions.id = steps.session_id

@@ -20,6 +20,7 @@ pub(crate) struct SnapshotRow {
     pub tree: ObjectId,
     pub attributes: Option<ObjectId>,
     pub rules: Option<ObjectId>,
+    pub seen: Option<ObjectId>,
     pub git_state_id: Option<i64>,
     pub taken_at: Milliseconds,
     /// When its objects were removed, or `None` while they exist.
@@ -33,6 +34,7 @@ pub(crate) struct NewSnapshot {
     pub tree: ObjectId,
     pub attributes: Option<ObjectId>,
     pub rules: Option<ObjectId>,
+    pub seen: Option<ObjectId>,
     pub git_state_id: Option<i64>,
 }
 
@@ -44,6 +46,7 @@ impl NewSnapshot {
             tree,
             attributes,
             rules,
+            seen,
             git_state_id,
         } = self;
         row.pruned_at.is_none()
@@ -51,12 +54,12 @@ impl NewSnapshot {
             && row.tree == *tree
             && row.attributes == *attributes
             && row.rules == *rules
+            && row.seen == *seen
             && row.git_state_id == *git_state_id
     }
 }
 
-const COLUMNS: &str =
-    "id, workspace_id, tree, attributes_blob, rules_blob, git_state_id, taken_at, pruned_at";
+const COLUMNS: &str = "id, workspace_id, tree, attributes_blob, rules_blob, seen_blob, git_state_id, taken_at, pruned_at";
 
 impl GitStateRow {
     /// Reads the columns `head`, `branch`, `index_blob` and `doing`.
@@ -78,6 +81,7 @@ impl SnapshotRow {
             tree: row.get("tree")?,
             attributes: row.get("attributes_blob")?,
             rules: row.get("rules_blob")?,
+            seen: row.get("seen_blob")?,
             git_state_id: row.get("git_state_id")?,
             taken_at: row.get("taken_at")?,
             pruned_at: row.get("pruned_at")?,
@@ -172,15 +176,14 @@ pub(crate) fn put_snapshot(
 ) -> Result<i64> {
     if let Some(last) = last
         && row.is_held_by(&snapshot_row(connection, last)?)
-        && gaps_of(connection, last)? == gaps
     {
         return Ok(last);
     }
     connection
         .execute(
-            "INSERT INTO snapshots (workspace_id, tree, attributes_blob, rules_blob, git_state_id, taken_at)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
-            params![row.workspace_id, row.tree, row.attributes, row.rules, row.git_state_id, now],
+            "INSERT INTO snapshots (workspace_id, tree, attributes_blob, rules_blob, seen_blob, git_state_id, taken_at)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+            params![row.workspace_id, row.tree, row.attributes, row.rules, row.seen, row.git_state_id, now],
         )
         .context(|| "cannot add a snapshot")?;
     let id = connection.last_insert_rowid();
@@ -243,17 +246,8 @@ fn gap(row: &rusqlite::Row<'_>) -> rusqlite::Result<Gap> {
         path,
         reason: words::gap_reason(row)?,
         size: size.map(read::unsigned),
+        is_directory: false,
     })
-}
-
-/// A gap of the snapshots around a step.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct StepGap {
-    pub gap: Gap,
-    /// Whether the snapshot before the step has it.
-    pub at_start: bool,
-    /// Whether the snapshot after it has it, too; `None` while the step is open.
-    pub at_finish: Option<bool>,
 }
 
 /// A range of a session's messages, by `seq`.
@@ -278,39 +272,6 @@ impl MessageSpan {
             last: Some(seq),
         }
     }
-}
-
-/// Returns the gaps without a size around the steps of a session's messages: directories, and paths that could not even
-/// be looked at.
-pub(crate) fn gaps_around_steps(
-    connection: &Connection,
-    root_session: &str,
-    messages: MessageSpan,
-) -> Result<Vec<StepGap>> {
-    let sql = "SELECT min(gaps.id) AS id, gaps.path, gaps.path_raw, gaps.reason, gaps.size,
-                    max(gaps.snapshot_id = steps.start_snapshot_id) AS at_start,
-                    max(gaps.snapshot_id = steps.finish_snapshot_id) AS at_finish
-               FROM messages
-               JOIN steps ON steps.message_id = messages.id
-               JOIN gaps ON gaps.snapshot_id IN (steps.start_snapshot_id, steps.finish_snapshot_id)
-              WHERE messages.session_id = ?1 AND messages.seq >= ?2 AND (?3 IS NULL OR messages.seq <= ?3) AND messages.state <> 'discarded'
-                AND gaps.size IS NULL
-              GROUP BY steps.id, gaps.path, gaps.path_raw, gaps.reason
-              ORDER BY steps.seq, gaps.path";
-    read::all_or(
-        connection,
-        "cannot read the gaps of steps",
-        sql,
-        params![root_session, messages.first, messages.last],
-        |row| {
-            Ok(StepGap {
-                gap: gap(row)?,
-                at_start: row.get::<_, Option<bool>>("at_start")?.unwrap_or(false),
-                // An open step has no snapshot after it: the comparison is NULL, and stays NULL as the `max`.
-                at_finish: row.get("at_finish")?,
-            })
-        },
-    )
 }
 
 /// Adds a state of the user's repository, or returns the row with the same values.

@@ -9,6 +9,7 @@ use super::tools::{EndedTools, StepPath, ToolRow, finish_tools, step_paths, tool
 use super::{feed, rows, totals};
 use crate::error::{Context, Result};
 use crate::model::Milliseconds;
+use crate::model::entry::ObjectId;
 
 /// A step.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -127,6 +128,8 @@ pub(crate) struct StepSides {
     /// Whether the rules of the repository, the user or the settings changed until its end, or it changed an ignore
     /// file.
     pub changed_rules: bool,
+    /// The seen entries of its snapshots; none after it while it is open.
+    pub seen: (Option<ObjectId>, Option<ObjectId>),
 }
 
 /// Returns the steps of a session's messages from a `seq` on, including its sub-agents', oldest first. Messages that
@@ -138,6 +141,7 @@ pub(crate) fn step_sides(
 ) -> Result<Vec<StepSides>> {
     let sql = "SELECT steps.id AS step, steps.session_id AS session, messages.id AS message, messages.seq AS seq,
                     start_snapshot_id, finish_snapshot_id, steps.finished_at AS finished_at, began.taken_at AS started_at,
+                    began.seen_blob AS seen_before, ended.seen_blob AS seen_after,
                     began.rules_blob IS NOT ended.rules_blob
                     OR EXISTS (SELECT 1 FROM changes
                                 WHERE changes.step_id = steps.id
@@ -164,6 +168,7 @@ pub(crate) fn step_sides(
                 finish: row.get("finish_snapshot_id")?,
                 finished_at: row.get("finished_at")?,
                 changed_rules: row.get("changed_rules")?,
+                seen: (row.get("seen_before")?, row.get("seen_after")?),
             })
         },
     )

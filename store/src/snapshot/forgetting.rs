@@ -196,6 +196,7 @@ impl Rewritten {
                 false => GapReason::Forgotten,
             },
             size: None,
+            is_directory: gone.is_directory,
         })
     }
 }

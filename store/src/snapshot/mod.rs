@@ -2,7 +2,6 @@
 //!
 //! This room does not know sessions. It reads the workspace, never writes to it, and runs no program.
 
-mod arrivals;
 mod attributes;
 mod cache;
 mod capture;
@@ -15,18 +14,20 @@ pub mod fuzzing;
 mod moves;
 mod noted;
 mod patch;
+mod presence;
 mod repack;
 mod request;
 mod retrace;
 mod rules;
 mod scan;
 mod seed;
+mod seen;
 mod settle;
 mod take;
 mod times;
 mod view;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
@@ -35,18 +36,18 @@ use crate::error::Result;
 use crate::fs::disk::Stamp;
 use crate::fs::names;
 use crate::git::Location;
+use crate::model::Milliseconds;
 use crate::model::entry::{Change, Entry, EntryKind, Mode, ObjectId, Roots, State};
 use crate::model::noted::{NotedSnapshot, NotedWorkspace, WorkspaceOrigin};
 use crate::model::path::WorkspacePath;
-use crate::model::{FileTime, Milliseconds};
 use crate::objects::pack::rebuild::rebuild_indexes;
 use crate::objects::{Objects, borrowed, refs};
-pub(crate) use arrivals::Arrivals;
 pub use capture::Now;
 pub(crate) use check::{Broken, Checked, PackCheck};
 pub(crate) use forget::{ForgottenPath, Replacements, Rewritten, RewrittenRules};
 pub(crate) use forgetting::{Forgetting, end_forgetting};
 pub(crate) use patch::Budget;
+pub(crate) use presence::Presence;
 pub use request::{Request, Taken};
 pub(crate) use rules::{PathPattern, PathPatterns};
 pub(crate) use scan::directory::IGNORED_NAMES;
@@ -55,12 +56,10 @@ pub(crate) use take::{boot, seen};
 pub use times::Times;
 use view::SnapshotView;
 
-pub use crate::model::gap::{
-    Gap, GapReason, IgnoredRemoval, IgnoredRemovals, SpecialFile, Uncaptured,
-};
+pub use crate::model::gap::{Gap, GapReason, SpecialFile};
 
-/// A snapshot's three objects. Two snapshots of the same workspace with equal ids hold the same bytes, modes and empty
-/// directories under the same ignore rules.
+/// A snapshot's four objects. Two snapshots of the same workspace with equal ids hold the same bytes, modes and empty
+/// directories under the same ignore rules, and left out the same paths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Snapshot {
     /// The tree, as `git write-tree` would make it of the raw bytes.
@@ -70,6 +69,8 @@ pub struct Snapshot {
     /// A blob with the ignore rules that are not files in the tree: `info/exclude`, the global excludes, the settings'
     /// patterns, and what is captured even though it is ignored.
     pub rules: Option<ObjectId>,
+    /// A blob with what was seen and is not stored: special files, files over the limit, names of ignored files.
+    pub seen: Option<ObjectId>,
 }
 
 /// HEAD, branch and index of the user's repository, which is only read.
@@ -130,10 +131,19 @@ impl Snapshots {
         take::foresee(&self.directory, &self.objects, request, ignore_files)
     }
 
-    /// Returns the ignored paths and the repositories below that the last look remembers, each with the time of the
-    /// look that first saw it.
-    pub(crate) fn uncaptured(&self) -> Vec<(Uncaptured, FileTime)> {
-        cache::uncaptured(&self.directory)
+    /// Reads the seen entries of a snapshot, by path.
+    pub fn seen(&self, seen: Option<ObjectId>) -> Result<Vec<Gap>> {
+        seen::read(&*self.objects.reader()?, seen)
+    }
+
+    /// Returns for each path, in order, what a snapshot tells of it.
+    pub(crate) fn presences(
+        &self,
+        snapshot: &Snapshot,
+        paths: &[WorkspacePath],
+    ) -> Result<Vec<Presence>> {
+        let reader = self.objects.reader()?;
+        patch::presences(&reader, snapshot, paths)
     }
 
     /// Returns whether packs are still files of the user's repository. [`Snapshots::settle`] ends that.
@@ -369,18 +379,16 @@ impl Snapshots {
     }
 
     /// Like [`Snapshots::patch`], from a snapshot to one just taken. Files that a rule hid in between are compared with
-    /// the disk as far as the budget goes, and stored if they differ. `came` are the paths at which nothing was before,
-    /// though rules hid them.
+    /// the disk as far as the budget goes, and stored if they differ.
     pub(crate) fn patch_with_hidden(
         &self,
         root: &Path,
         old: PatchSide<'_>,
         new: PatchSide<'_>,
-        came: &BTreeSet<&[u8]>,
         budget: Budget,
     ) -> Result<Vec<Change>> {
         let reader = self.objects.reader()?;
-        patch::patch_with_hidden(&self.objects, &reader, root, (old, new), came, budget)
+        patch::patch_with_hidden(&self.objects, &reader, root, (old, new), budget)
     }
 
     /// Returns what a snapshot held and a later one does not because ignore rules hide it, whether it still exists or
@@ -412,17 +420,6 @@ impl Snapshots {
     pub fn are_hidden(&self, snapshot: &Snapshot, paths: &[WorkspacePath]) -> Result<Vec<bool>> {
         let reader = self.objects.reader()?;
         patch::are_hidden(&reader, snapshot, paths)
-    }
-
-    /// Returns for each path, in order, whether a snapshot shows that no file was there, whatever ignore rules hid. Gaps
-    /// are not considered.
-    pub(crate) fn are_absent(
-        &self,
-        snapshot: &Snapshot,
-        paths: &[WorkspacePath],
-    ) -> Result<Vec<bool>> {
-        let reader = self.objects.reader()?;
-        patch::are_absent(&reader, snapshot, paths)
     }
 
     /// Returns for each path, in order, whether the rules of a snapshot hide an empty directory there.

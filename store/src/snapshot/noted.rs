@@ -37,7 +37,7 @@ pub(super) fn add(
     sink: &Sink<'_>,
     request: &Request<'_>,
     snapshot: Snapshot,
-    gaps: &[Gap],
+    gaps: Vec<Gap>,
 ) -> Result<()> {
     let Some(origin) = request.origin else {
         return Ok(());
@@ -47,8 +47,9 @@ pub(super) fn add(
         tree: snapshot.tree,
         attributes: snapshot.attributes,
         rules: snapshot.rules,
+        seen: snapshot.seen,
         taken_at,
-        gaps: gaps.to_vec(),
+        gaps,
     };
     let commit = commit(origin, note);
     sink.add(ObjectKind::Commit, commit.as_bytes()).map(drop)
@@ -121,7 +122,12 @@ pub(super) fn read(
         broken = unreadable(&reader, &snapshots);
     }
     snapshots.retain(|snapshot| {
-        let records = [Some(snapshot.tree), snapshot.attributes, snapshot.rules];
+        let records = [
+            Some(snapshot.tree),
+            snapshot.attributes,
+            snapshot.rules,
+            snapshot.seen,
+        ];
         !records.iter().flatten().any(|id| broken.contains(id))
     });
     let lost = all - snapshots.len();
@@ -175,7 +181,7 @@ fn unreadable(reader: &ObjectReader, snapshots: &[NotedSnapshot]) -> HashSet<Obj
     let mut below: HashMap<ObjectId, Vec<ObjectId>> = HashMap::new();
     let mut blobs: Vec<ObjectId> = Vec::new();
     for snapshot in snapshots {
-        let records = [snapshot.attributes, snapshot.rules];
+        let records = [snapshot.attributes, snapshot.rules, snapshot.seen];
         blobs.extend(records.into_iter().flatten());
         let mut rest = vec![snapshot.tree];
         while let Some(id) = rest.pop() {

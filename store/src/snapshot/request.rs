@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Instant;
 
-use super::{Arrivals, GitState, Snapshot, Times};
+use super::{GitState, Snapshot, Times};
 use crate::model::FileTime;
-use crate::model::gap::{Gap, IgnoredRemovals};
+use crate::model::gap::Gap;
 use crate::model::noted::WorkspaceOrigin;
 use crate::model::path::WorkspacePath;
 use crate::model::progress::SnapshotProgress;
@@ -63,8 +63,8 @@ pub struct Request<'a> {
 pub struct Taken {
     /// The snapshot.
     pub snapshot: Snapshot,
-    /// The paths that it could not hold.
-    pub gaps: Vec<Gap>,
+    /// What it saw and does not store, by path.
+    pub seen: Vec<Gap>,
     /// The state of the user's repository, if there is one.
     pub git: Option<GitState>,
     /// Some of the ignore patterns that are too complicated to decide. What they may match is captured.
@@ -77,8 +77,12 @@ pub struct Taken {
     pub missed: bool,
     /// Whether a watcher that is believed answered.
     pub is_hinted: bool,
-    /// Ignored files that went recently, including those that an earlier scan missed.
-    pub ignored_gone: IgnoredRemovals,
-    /// What came while ignore rules changed.
-    pub(crate) arrivals: Arrivals,
+}
+
+impl Taken {
+    /// Returns what reports list of what the snapshot does not store.
+    pub fn gaps(&self) -> Vec<Gap> {
+        let reported = self.seen.iter().filter(|entry| entry.reason.is_reported());
+        reported.cloned().collect()
+    }
 }

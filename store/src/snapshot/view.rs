@@ -129,20 +129,6 @@ impl<'a> SnapshotView<'a> {
             || attributes.has_bare_directory_below(path))
     }
 
-    /// Returns whether nothing can be at a path, hidden or not: above it is a file, a link, or a directory that is
-    /// empty.
-    pub(crate) fn rules_out(&self, path: &WorkspacePath) -> Result<bool> {
-        for above in path.directories_above() {
-            match self.tree_entry(&above)? {
-                // All that is above a directory with entries is one, too.
-                Some(entry) => return Ok(entry.mode != TreeMode::Tree),
-                None if self.attributes.empty_directory(&above).is_some() => return Ok(true),
-                None => {}
-            }
-        }
-        Ok(false)
-    }
-
     /// Returns the entries at, above and below some paths: everything that could be in their way.
     pub(crate) fn around(&self, paths: &[WorkspacePath]) -> Result<Vec<(WorkspacePath, Entry)>> {
         self.read_ahead(paths);

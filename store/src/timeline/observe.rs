@@ -19,7 +19,6 @@ use crate::lines;
 use crate::model::Milliseconds;
 use crate::model::attribution::Attribution;
 use crate::model::entry::{Change, EntryKind, ObjectId, State};
-use crate::model::gap::IgnoredRemoval;
 use crate::model::git_item::GitStateRow;
 use crate::model::label::Label;
 use crate::model::path::WorkspacePath;
@@ -73,8 +72,6 @@ pub(crate) struct Observation {
     pub unread: Vec<String>,
     /// Whether a watcher missed a change.
     pub missed: bool,
-    /// Ignored files that went recently.
-    pub ignored_gone: Vec<IgnoredRemoval>,
     /// Why the last snapshot can no longer be read, if so: nobody knows what changed since.
     pub lost: Option<String>,
     /// What changed since the last snapshot, without its authors.
@@ -113,7 +110,7 @@ impl Observation {
         patch.retain(|change| !looking.known.is_some_and(|is_known| is_known(change)));
         Ok(Self {
             snapshot: taken.snapshot,
-            gaps: by_path(taken.gaps),
+            gaps: taken.gaps(),
             git: taken.git.map(git_row),
             previous,
             changes: Vec::new(),
@@ -123,7 +120,6 @@ impl Observation {
             undecided: taken.undecided,
             unread: taken.unread,
             missed: taken.missed,
-            ignored_gone: taken.ignored_gone.0,
             lost,
             patch,
             times: taken.times,
@@ -206,6 +202,7 @@ impl Observation {
             tree: self.snapshot.tree,
             attributes: self.snapshot.attributes,
             rules: self.snapshot.rules,
+            seen: self.snapshot.seen,
             git_state_id,
         };
         if self.lost.is_some() {
@@ -239,8 +236,7 @@ impl Observation {
         else {
             return Ok(false);
         };
-        let is_same = snapshot_of(&sessions::snapshot(connection, id)?) == self.snapshot;
-        Ok(is_same && sessions::gaps_of(connection, id)? == self.gaps)
+        Ok(snapshot_of(&sessions::snapshot(connection, id)?) == self.snapshot)
     }
 
     /// Returns how many paths a step changed, of those that this observation writes.
@@ -388,12 +384,6 @@ fn or_loss(patch: Result<Vec<Change>>) -> Result<(Vec<Change>, Option<String>)> 
 /// The note on a step whose changes are unknown because the snapshot before them is lost.
 pub(crate) const LOST: &str = "the snapshot before it was lost: the store is damaged";
 
-/// Sorts gaps by path. Threads find them in any order, and two observations of the same state must be equal.
-fn by_path(mut gaps: Vec<Gap>) -> Vec<Gap> {
-    gaps.sort_by(|left, right| left.path.cmp(&right.path));
-    gaps
-}
-
 fn git_row(git: GitState) -> GitStateRow {
     GitStateRow {
         head: git.head,
@@ -409,6 +399,7 @@ pub(crate) fn snapshot_of(row: &SnapshotRow) -> Snapshot {
         tree: row.tree,
         attributes: row.attributes,
         rules: row.rules,
+        seen: row.seen,
     }
 }
 
@@ -476,21 +467,20 @@ fn patch_since(
     let Some(last) = last else {
         return Ok(Vec::new());
     };
-    // Gaps count as well: a file that became unreadable leaves the tree as it was.
-    if last.snapshot == taken.snapshot && last.gaps == taken.gaps {
+    if last.snapshot == taken.snapshot {
         return Ok(Vec::new());
     }
+    let gaps = taken.gaps();
     let old = PatchSide {
         snapshot: last.snapshot,
         gaps: &last.gaps,
     };
     let new = PatchSide {
         snapshot: taken.snapshot,
-        gaps: &taken.gaps,
+        gaps: &gaps,
     };
-    let came = taken.arrivals.since(&last.snapshot);
     let budget = Budget::of_event(last.taken_at);
-    snapshots.patch_with_hidden(&place.root, old, new, &came, budget)
+    snapshots.patch_with_hidden(&place.root, old, new, budget)
 }
 
 /// Returns how the files changed that a step's tools named and that ignore rules hide.

@@ -114,7 +114,11 @@ const ENTRIES: [(&str, &[&str], &[&str]); 5] = [
         &["expected_mode", "target_mode", "goal_mode"],
         &["expected_blob", "target_blob", "goal_blob"],
     ),
-    ("snapshots", &[], &["tree", "attributes_blob", "rules_blob"]),
+    (
+        "snapshots",
+        &[],
+        &["tree", "attributes_blob", "rules_blob", "seen_blob"],
+    ),
     ("step_paths", &["mode"], &["blob"]),
 ];
 

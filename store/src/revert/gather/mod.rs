@@ -4,7 +4,7 @@
 mod past;
 pub(in crate::revert) mod states;
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 
 use rusqlite::Connection;
 
@@ -14,13 +14,14 @@ use super::folders::{Folders, standing};
 use super::history::PastChange;
 use super::movement::{Movement, Part, RevertScope};
 use super::plan::{Lines, known_lines};
+use super::seen::{SeenHistory, messages_of};
 use super::unseen::UnseenSearch;
 use crate::error::Result;
 use crate::model::entry::{Change, State};
-use crate::model::gap::{Gap, GapReason};
+use crate::model::gap::GapReason;
 use crate::model::path::WorkspacePath;
 use crate::revert::unclear::Taking;
-use crate::sessions::{self, ChainOperation, LiveChange, MessageSpan, StepGap};
+use crate::sessions::{self, ChainOperation, LiveChange};
 use crate::snapshot::Snapshots;
 use crate::store::Store;
 use crate::timeline::{Observation, Place, snapshot_of};
@@ -42,10 +43,8 @@ pub(crate) struct Material {
     pub current: PathStates,
     /// The steps in question whose changes nobody saw, by id, with the reason.
     pub unprotected: Vec<(String, String)>,
-    /// The directories that could not be read when one of the steps in question began or ended, with the reason.
-    pub unread: Vec<Gap>,
-    /// What is never captured and went in one of the steps in question.
-    pub vanished: Vec<Gap>,
+    /// What the steps in question did to paths that no snapshot stores.
+    pub seen: SeenHistory,
     /// The paths that were forgotten; a directory stands for everything below it.
     pub forgotten: Vec<Vec<u8>>,
     /// The agent's changes that a part leaves alone, at other paths than its own, each with what is there now.
@@ -70,7 +69,7 @@ pub(crate) fn gather(
 ) -> Result<Material> {
     let connection = store.database.connection();
     let base = movement.session.revert_base_id;
-    let (live, folders) =
+    let (live, folders, history) =
         all_live_changes(store, place, snapshots, movement, (chain, scopes), seen)?;
     let mut paths = paths_in_question(movement, chain, &live, scopes);
     let folders = folders_in_question(movement, chain, folders, &paths);
@@ -116,7 +115,6 @@ pub(crate) fn gather(
             *goal = *state;
         }
     }
-    let around = gaps_around(connection, movement, scopes)?;
     Ok(Material {
         changes,
         lines: known_lines(live.iter().map(|change| &change.row)),
@@ -124,8 +122,7 @@ pub(crate) fn gather(
         goals,
         current,
         unprotected: unprotected(connection, movement, scopes)?,
-        unread: unread(&around, seen),
-        vanished: vanished(&around, seen),
+        seen: history.within(scopes),
         forgotten: forgotten(store, place)?,
         elsewhere: elsewhere(snapshots, movement, &live, &paths, seen)?,
         restored,
@@ -197,11 +194,11 @@ fn all_live_changes(
     movement: &Movement,
     (chain, scopes): (&[ChainOperation], &[RevertScope]),
     seen: &Observation,
-) -> Result<(Vec<LiveChange>, Folders)> {
+) -> Result<(Vec<LiveChange>, Folders, SeenHistory)> {
     let connection = store.database.connection();
     let live = live_changes(connection, movement, chain, seen)?;
     let Some(first) = movement.first_seq(connection, chain)? else {
-        return Ok((live, Folders::new()));
+        return Ok((live, Folders::new(), SeenHistory::default()));
     };
     let unseen = UnseenSearch {
         connection,
@@ -278,84 +275,4 @@ fn unknown_paths(place: &Place, movement: &Movement, live: &[LiveChange]) -> Vec
     let (known, mut unknown): (Vec<_>, Vec<_>) = scope.only().iter().partition(is_known);
     unknown.retain(|named| !place.is_also_named(named, &known));
     unknown.into_iter().cloned().collect()
-}
-
-/// Returns the gaps around the steps that scopes ask to undo, except those with a size.
-fn gaps_around(
-    connection: &Connection,
-    movement: &Movement,
-    scopes: &[RevertScope],
-) -> Result<Vec<StepGap>> {
-    let mut gaps = Vec::new();
-    for messages in messages_of(scopes) {
-        let of_these = sessions::gaps_around_steps(connection, &movement.session.id, messages)?;
-        gaps.extend(of_these);
-    }
-    Ok(gaps)
-}
-
-/// Returns the directories that could not be read. If one could not be read on one side of a step, the step's patch
-/// lacks what was created or removed below it. If it could be read on neither side but can be now, the agent may have
-/// changed it, too. One that still cannot be read is reported as a gap of the present.
-fn unread(gaps: &[StepGap], seen: &Observation) -> Vec<Gap> {
-    let now = paths_now(seen);
-    let is_uncertain = |around: &StepGap| {
-        let is_now = now.contains(&around.gap.path[..]);
-        around.at_start != around.at_finish.unwrap_or(is_now) || !is_now
-    };
-    let unread = gaps
-        .iter()
-        .filter(|around| is_unread_directory(&around.gap) && is_uncertain(around));
-    each_once(unread)
-}
-
-/// Returns what a step began with and ended without, and that is still gone: pipes, sockets and devices, names that are
-/// `.git` elsewhere, and the metadata of repositories. For patches, nothing was there, so that nothing else names it.
-fn vanished(gaps: &[StepGap], seen: &Observation) -> Vec<Gap> {
-    let now = paths_now(seen);
-    let vanished = gaps.iter().filter(|around| {
-        let is_now = now.contains(&around.gap.path[..]);
-        let is_never_held = matches!(
-            around.gap.reason,
-            GapReason::Special(_) | GapReason::ReservedName | GapReason::Repository
-        );
-        is_never_held && around.at_start && !is_now && !around.at_finish.unwrap_or(is_now)
-    });
-    each_once(vanished)
-}
-
-fn paths_now(seen: &Observation) -> HashSet<&[u8]> {
-    seen.gaps.iter().map(|gap| &gap.path[..]).collect()
-}
-
-fn each_once<'g>(gaps: impl Iterator<Item = &'g StepGap>) -> Vec<Gap> {
-    let mut gaps: Vec<Gap> = gaps.map(|around| around.gap.clone()).collect();
-    gaps.sort_by(|one, other| one.path.cmp(&other.path));
-    gaps.dedup_by(|one, other| one.path == other.path);
-    gaps
-}
-
-/// Returns whether a gap is a directory: it has no size. Neither does a file that could not even be looked at, but
-/// nothing more is known about that.
-fn is_unread_directory(gap: &Gap) -> bool {
-    gap.size.is_none() && matches!(gap.reason, GapReason::Unreadable(_) | GapReason::Mount)
-}
-
-/// Returns the messages, by `seq`, that scopes ask to undo: all from the first on, and each single one before it. A
-/// single step is not a message.
-fn messages_of(scopes: &[RevertScope]) -> Vec<MessageSpan> {
-    let seqs = |of: fn(&RevertScope) -> Option<i64>| scopes.iter().filter_map(of);
-    let first = seqs(|scope| match scope {
-        RevertScope::From { seq, .. } => Some(*seq),
-        RevertScope::Message { .. } | RevertScope::Step { .. } => None,
-    })
-    .min();
-    let alone: BTreeSet<i64> = seqs(|scope| match scope {
-        RevertScope::Message { seq, .. } => Some(*seq),
-        RevertScope::From { .. } | RevertScope::Step { .. } => None,
-    })
-    .filter(|seq| first.is_none_or(|first| *seq < first))
-    .collect();
-    let alone = alone.into_iter().map(MessageSpan::only);
-    alone.chain(first.map(MessageSpan::from)).collect()
 }

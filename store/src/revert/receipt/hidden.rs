@@ -9,6 +9,7 @@ use super::facts::PathHistory;
 use crate::error::Result;
 use crate::model::entry::{Entry, EntryKind, State};
 use crate::model::path::WorkspacePath;
+use crate::snapshot::Presence;
 
 impl ReceiptComparison<'_> {
     /// Says of ignored paths that they are not as they were, where that is known: the state that the operation went to
@@ -27,7 +28,7 @@ impl ReceiptComparison<'_> {
             return Ok(differences);
         }
         let now = self.now(&ignored)?;
-        let then = self.known_then(&ignored, &now, since)?;
+        let then = self.known_then(&ignored, since)?;
         let states = then.into_iter().zip(now);
         let ignored = differences
             .iter_mut()
@@ -46,30 +47,19 @@ impl ReceiptComparison<'_> {
     fn known_then(
         &self,
         paths: &[WorkspacePath],
-        now: &[Option<State>],
         since: &BTreeMap<WorkspacePath, PathHistory>,
     ) -> Result<Vec<Option<State>>> {
         let states = self.snapshots.states(&self.then, paths)?;
         let are_folders = self.snapshots.are_directories(&self.then, paths)?;
-        let are_absent = self.snapshots.are_absent(&self.then, paths)?;
-        let are_folders_hidden = self.snapshots.are_directories_hidden(&self.then, paths)?;
-        // A rule may be for folders only.
-        let may_be_hidden = are_folders_hidden.into_iter().zip(now);
-        let may_be_hidden =
-            may_be_hidden.map(|(is_hidden, now)| is_hidden && now.is_some_and(is_folder));
-        let is_absent = are_absent.into_iter().zip(may_be_hidden);
-        let all = paths
-            .iter()
-            .zip(states)
-            .zip(are_folders.into_iter().zip(is_absent));
-        let known = all.map(
-            |((path, state), (was_folder, (is_absent, may_be_hidden)))| match state {
-                Some(_) => Some(state),
-                None if was_folder => Some(Some(Entry::directory(0o755))),
-                None if is_absent && !may_be_hidden => Some(None),
-                None => since.get(path).and_then(|past| past.first),
-            },
-        );
+        let presences = self.snapshots.presences(&self.then, paths)?;
+        let all = paths.iter().zip(states);
+        let all = all.zip(are_folders.into_iter().zip(presences));
+        let known = all.map(|((path, state), (was_folder, presence))| match state {
+            Some(_) => Some(state),
+            None if was_folder => Some(Some(Entry::directory(0o755))),
+            None if presence == Presence::Absent => Some(None),
+            None => since.get(path).and_then(|past| past.first),
+        });
         Ok(known.collect())
     }
 

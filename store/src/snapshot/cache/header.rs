@@ -3,13 +3,10 @@
 use super::bytes::{
     ByteReader, STAMP, id, put_id, put_length, put_stamp, put_text, put_texts, stamp,
 };
-use super::record::{code, reason};
 use crate::fs::disk::Stamp;
 use crate::model::entry::ObjectId;
-use crate::model::gap::{IgnoredRemoval, Uncaptured};
 use crate::objects::borrowed::Borrowed;
-use crate::snapshot::arrivals::Arrivals;
-use crate::snapshot::{Gap, Snapshot};
+use crate::snapshot::{Gap, Snapshot, seen};
 
 /// The data about the whole snapshot.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,18 +30,14 @@ pub(crate) struct CacheHeader {
     pub watched: Vec<(Vec<u8>, Vec<u8>)>,
     /// The snapshot.
     pub snapshot: Snapshot,
-    /// The gaps of the snapshot.
-    pub gaps: Vec<Gap>,
-    /// Ignored files that went recently.
-    pub ignored_gone: Vec<IgnoredRemoval>,
-    /// What came while ignore rules changed.
-    pub arrivals: Arrivals,
+    /// What it saw and does not store, by path.
+    pub seen: Vec<Gap>,
 }
 
 impl CacheHeader {
     /// Writes the fields in the order: boot, stamp of the packs, borrowed packs, capture key, index, named, forced,
-    /// watched, snapshot, gaps, ignored files that went, arrivals. Lists and texts come after their length. A missing id is a
-    /// zero byte; any other id comes after a one.
+    /// watched, snapshot, the blob of its seen entries. Lists and texts come after their length. A missing id is a zero
+    /// byte; any other id comes after a one.
     pub(super) fn encode(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
         put_text(&mut bytes, &self.boot);
@@ -72,31 +65,11 @@ impl CacheHeader {
             Some(self.snapshot.tree),
             self.snapshot.attributes,
             self.snapshot.rules,
+            self.snapshot.seen,
         ] {
             put_id(&mut bytes, id);
         }
-        put_length(&mut bytes, self.gaps.len());
-        for gap in &self.gaps {
-            put_text(&mut bytes, &gap.path);
-            bytes.push(code(&gap.reason));
-            // No file is that large.
-            bytes.extend_from_slice(&gap.size.unwrap_or(u64::MAX).to_le_bytes());
-        }
-        put_length(&mut bytes, self.ignored_gone.len());
-        for removal in &self.ignored_gone {
-            put_text(&mut bytes, &removal.what.to_bytes());
-            bytes.extend_from_slice(&removal.known_at.to_le_bytes());
-            bytes.extend_from_slice(&removal.gone_at.to_le_bytes());
-        }
-        let since = self.arrivals.since;
-        for id in [
-            since.map(|since| since.tree),
-            since.and_then(|since| since.attributes),
-            since.and_then(|since| since.rules),
-        ] {
-            put_id(&mut bytes, id);
-        }
-        put_texts(&mut bytes, &self.arrivals.paths);
+        put_text(&mut bytes, &seen::encode(&self.seen).unwrap_or_default());
         bytes
     }
 
@@ -118,38 +91,11 @@ impl CacheHeader {
             tree: reader.optional_id()??,
             attributes: reader.optional_id()?,
             rules: reader.optional_id()?,
+            seen: reader.optional_id()?,
         };
-        let mut gaps = Vec::new();
-        for _ in 0..reader.length()? {
-            let path = reader.text()?;
-            let reason = reason(reader.take(1)?[0])?;
-            let size = u64::from_le_bytes(reader.take(8)?.try_into().ok()?);
-            gaps.push(Gap {
-                path,
-                reason,
-                size: (size != u64::MAX).then_some(size),
-            });
-        }
-        let mut ignored_gone = Vec::new();
-        for _ in 0..reader.length()? {
-            ignored_gone.push(IgnoredRemoval {
-                what: Uncaptured::at(&reader.text()?)?,
-                known_at: reader.u64()?.cast_signed(),
-                gone_at: reader.u64()?.cast_signed(),
-            });
-        }
-        let ids = (
-            reader.optional_id()?,
-            reader.optional_id()?,
-            reader.optional_id()?,
-        );
-        let arrivals = Arrivals {
-            since: ids.0.map(|tree| Snapshot {
-                tree,
-                attributes: ids.1,
-                rules: ids.2,
-            }),
-            paths: reader.texts()?,
+        let seen = match &reader.text()?[..] {
+            [] => Vec::new(),
+            bytes => seen::decode(bytes)?,
         };
         Some(Self {
             boot,
@@ -161,9 +107,7 @@ impl CacheHeader {
             forced,
             watched,
             snapshot,
-            gaps,
-            ignored_gone,
-            arrivals,
+            seen,
         })
     }
 }

@@ -38,15 +38,10 @@ use uuid::Uuid;
 
 use super::scan::listing::Listing;
 use super::scan::overlay::Overlay;
-use crate::error::{Context, Result, contained};
+use crate::error::{Context, Result};
 use crate::fs::disk::Stamp;
 use crate::fs::leftover;
 use crate::fs::names::{CACHE, CACHE_CHANGES};
-use crate::model::FileTime;
-use crate::model::gap::Uncaptured;
-use crate::model::path::WorkspacePath;
-use crate::model::path::join;
-use crate::snapshot::scan::listing::ItemKind;
 use bytes::{put_length, put_texts};
 pub(crate) use file::Extent;
 use file::{CHECKED, CacheFile, Front, PREFIX, RecordPlace};
@@ -54,8 +49,8 @@ pub(crate) use header::CacheHeader;
 use record::DirectoryHead;
 pub(crate) use record::{CachedItem, Directory, Records};
 
-const WHOLE: &[u8; 8] = b"ckptc\0\0\x06";
-const CHANGES: &[u8; 8] = b"ckptd\0\0\x06";
+const WHOLE: &[u8; 8] = b"ckptc\0\0\x07";
+const CHANGES: &[u8; 8] = b"ckptd\0\0\x07";
 /// Changes up to this size, in bytes, never cause the whole cache to be rewritten.
 const SMALL: usize = 64 << 10;
 /// About what the changes of one snapshot take, in bytes.
@@ -292,30 +287,6 @@ fn encode(
     bytes
 }
 
-/// Returns the ignored paths and the repositories below, each with the time of the look that first saw it. Without an
-/// intact cache, there are none.
-pub(crate) fn uncaptured(folder: &Path) -> Vec<(Uncaptured, FileTime)> {
-    let cache = contained(|| Cache::read(folder, Extent::Whole)).flatten();
-    let Some(cache) = cache else {
-        return Vec::new();
-    };
-    let mut ignored = Vec::new();
-    for directory in (0..cache.len()).filter_map(|number| cache.directory(number)) {
-        let items = directory.items().filter(CachedItem::is_uncaptured);
-        ignored.extend(items.filter_map(|item| {
-            let what = match item.kind() {
-                Some(ItemKind::Ignored) => Uncaptured::at(&join(directory.path, item.name))?,
-                _ => Uncaptured::Repository {
-                    folder: WorkspacePath::new(directory.path).ok()?,
-                    name: item.name.to_vec(),
-                },
-            };
-            Some((what, item.stamp.mtime))
-        }));
-    }
-    ignored
-}
-
 /// Puts a file in its place.
 fn put(folder: &Path, name: &str, bytes: &[u8]) -> Result<()> {
     let new = folder.join(format!("{name}.{}", std::process::id()));
@@ -377,11 +348,9 @@ pub(super) fn sample() -> Vec<u8> {
 mod tests {
     use super::*;
     use crate::model::entry::ObjectId;
-    use crate::model::gap::IgnoredRemoval;
-    use crate::snapshot::Arrivals;
-    use crate::snapshot::Snapshot;
     use crate::snapshot::rules::DirectoryView;
     use crate::snapshot::scan::listing::{ItemKind, ListedItem, ListingState};
+    use crate::snapshot::{Gap, GapReason, Snapshot};
 
     #[test]
     fn a_cache_that_is_being_written_has_the_process_in_its_name() {
@@ -413,21 +382,14 @@ mod tests {
                 tree: ObjectId::EMPTY_TREE,
                 attributes: None,
                 rules: None,
+                seen: Some(ObjectId::EMPTY_TREE),
             },
-            gaps: Vec::new(),
-            ignored_gone: vec![IgnoredRemoval {
-                what: Uncaptured::at(b"gone").expect("legal"),
-                known_at: 1,
-                gone_at: 2,
+            seen: vec![Gap {
+                path: b"ignored".to_vec(),
+                reason: GapReason::Ignored,
+                size: None,
+                is_directory: true,
             }],
-            arrivals: Arrivals {
-                since: Some(Snapshot {
-                    tree: ObjectId::EMPTY_TREE,
-                    attributes: None,
-                    rules: Some(ObjectId::EMPTY_TREE),
-                }),
-                paths: vec![b"came".to_vec()],
-            },
         }
     }
 

@@ -20,7 +20,7 @@ use crate::model::entry::ObjectId;
 use crate::snapshot::attributes::FilePermissions;
 use crate::snapshot::rules::DirectoryView;
 use crate::snapshot::scan::listing::{ItemKind, ListedItem, Listing, ListingState};
-use crate::snapshot::{GapReason, SpecialFile};
+use crate::snapshot::seen::{code, reason};
 
 const ITEM: usize = STAMP + 24;
 /// What follows the lengths and the checksum in a head, without the path.
@@ -45,7 +45,6 @@ const LEFT_OUT: u8 = 1;
 const CONTENT: u8 = 0;
 const DIRECTORY: u8 = 1;
 const WATCHED: u8 = 2;
-const IGNORED: u8 = 3;
 
 // The flags of a head answer, without the body, what is asked of every directory.
 const SETTLED: u8 = 1;
@@ -55,7 +54,7 @@ const TREE: u8 = 1 << 3;
 const SURE: u8 = 1 << 4;
 const UNIFORM: u8 = 1 << 5;
 const DIRECTORIES: u8 = 1 << 6;
-const GAPS: u8 = 1 << 7;
+const MORE_IGNORED: u8 = 1 << 7;
 
 /// The head of one directory, in place.
 #[derive(Clone, Copy)]
@@ -163,11 +162,6 @@ impl<'a> Directory<'a> {
         self.head.fixed[AT_STATE] == LISTED && self.head.has(SETTLED)
     }
 
-    /// Returns whether any of its entries could not be captured.
-    pub fn has_gaps(&self) -> bool {
-        self.head.has(GAPS)
-    }
-
     /// Returns whether any of its entries is a directory.
     pub fn has_directories(&self) -> bool {
         self.head.has(DIRECTORIES)
@@ -249,6 +243,7 @@ impl<'a> Directory<'a> {
             state: self.state()?,
             view: self.view(),
             is_empty: self.is_empty(),
+            has_more_ignored: self.head.has(MORE_IGNORED),
             rules: self.rules(),
             tree: self.tree(),
             items: self
@@ -287,12 +282,6 @@ impl CachedItem<'_> {
         })
     }
 
-    /// Returns whether it is an ignored file, or stands for the metadata of version control.
-    pub fn is_uncaptured(&self) -> bool {
-        let kind = self.kind();
-        kind == Some(ItemKind::Ignored) || kind == Some(ItemKind::Gap(GapReason::Repository))
-    }
-
     /// Returns its blob if it is a file or link that was captured.
     pub fn content(&self) -> Option<ObjectId> {
         (self.code == CONTENT).then_some(self.id)
@@ -304,7 +293,6 @@ impl CachedItem<'_> {
             CONTENT => ItemKind::Content(self.id),
             DIRECTORY => ItemKind::Directory,
             WATCHED => ItemKind::Watched(self.id),
-            IGNORED => ItemKind::Ignored,
             code => ItemKind::Gap(reason(code)?),
         })
     }
@@ -367,7 +355,7 @@ fn put_fixed(heads: &mut Vec<u8>, listing: &Listing) {
         (SURE, listing.items.iter().all(ListedItem::is_sure)),
         (UNIFORM, permissions.is_some()),
         (DIRECTORIES, has(|kind| *kind == ItemKind::Directory)),
-        (GAPS, has(|kind| matches!(kind, ItemKind::Gap(_)))),
+        (MORE_IGNORED, listing.has_more_ignored),
     ];
     let set = flags.iter().filter(|(_, is_set)| *is_set);
     heads.extend_from_slice(&[set.fold(0, |flags, (flag, _)| flags | flag), 0]);
@@ -389,49 +377,8 @@ fn put_item(bytes: &mut Vec<u8>, item: &ListedItem) {
         ItemKind::Content(id) => (CONTENT, *id),
         ItemKind::Directory => (DIRECTORY, ObjectId::EMPTY_TREE),
         ItemKind::Watched(id) => (WATCHED, *id),
-        ItemKind::Ignored => (IGNORED, ObjectId::EMPTY_TREE),
         ItemKind::Gap(reason) => (code(reason), ObjectId::EMPTY_TREE),
     };
     bytes.extend_from_slice(&[code, u8::from(item.is_settled)]);
     bytes.extend_from_slice(id.as_bytes());
-}
-
-pub(super) fn code(reason: &GapReason) -> u8 {
-    match reason {
-        GapReason::TooLarge => 10,
-        GapReason::Unreadable(_) => 11,
-        GapReason::Changing => 12,
-        GapReason::ReservedName => 13,
-        GapReason::TooDeep => 14,
-        GapReason::Mount => 15,
-        GapReason::Special(SpecialFile::Pipe) => 16,
-        GapReason::Special(SpecialFile::Socket) => 17,
-        GapReason::Special(SpecialFile::BlockDevice) => 18,
-        GapReason::Special(SpecialFile::CharacterDevice) => 19,
-        GapReason::KeptTooLarge => 20,
-        GapReason::Forgotten => 22,
-        GapReason::ForgottenDirectory => 21,
-        GapReason::Repository => 23,
-    }
-}
-
-/// Returns the reason for a code. The error of an unreadable path is not stored: such a path is tried again each time.
-pub(super) fn reason(code: u8) -> Option<GapReason> {
-    Some(match code {
-        10 => GapReason::TooLarge,
-        11 => GapReason::Unreadable(String::new()),
-        12 => GapReason::Changing,
-        13 => GapReason::ReservedName,
-        14 => GapReason::TooDeep,
-        15 => GapReason::Mount,
-        16 => GapReason::Special(SpecialFile::Pipe),
-        17 => GapReason::Special(SpecialFile::Socket),
-        18 => GapReason::Special(SpecialFile::BlockDevice),
-        19 => GapReason::Special(SpecialFile::CharacterDevice),
-        20 => GapReason::KeptTooLarge,
-        22 => GapReason::Forgotten,
-        21 => GapReason::ForgottenDirectory,
-        23 => GapReason::Repository,
-        _ => return None,
-    })
 }

@@ -84,7 +84,11 @@ fn is_file(gap: &Gap) -> bool {
         | GapReason::TooDeep
         | GapReason::Special(_)
         | GapReason::Mount
-        | GapReason::ForgottenDirectory => false,
+        | GapReason::ForgottenDirectory
+        | GapReason::Ignored
+        | GapReason::Metadata
+        | GapReason::MoreIgnored
+        | GapReason::OutOfScope => false,
     }
 }
 

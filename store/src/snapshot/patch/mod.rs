@@ -8,10 +8,10 @@ mod gaps;
 mod hidden;
 mod visibility;
 
-use std::collections::BTreeSet;
 use std::path::Path;
 
 use super::difference::between;
+use super::presence::{Presence, Presences};
 use super::rules::Matcher;
 use super::view::SnapshotView;
 use super::{PatchSide, Snapshot};
@@ -52,7 +52,7 @@ pub(crate) fn patch(
     old: PatchSide<'_>,
     new: PatchSide<'_>,
 ) -> Result<Vec<Change>> {
-    Ok(look(reader, root, (old, new), &BTreeSet::new())?.changes)
+    Ok(look(reader, root, (old, new))?.changes)
 }
 
 /// Like [`patch`], but includes what was written and hidden at once, and stores its bytes.
@@ -61,43 +61,17 @@ pub(crate) fn patch_with_hidden(
     reader: &ObjectReader,
     root: &Path,
     sides: (PatchSide<'_>, PatchSide<'_>),
-    came: &BTreeSet<&[u8]>,
     budget: Budget,
 ) -> Result<Vec<Change>> {
     let PatchFindings {
         mut changes,
         hidden,
-    } = look(reader, root, sides, came)?;
+    } = look(reader, root, sides)?;
     if !hidden.is_empty() {
         changes.extend(rewritten(objects, reader, root, hidden, budget)?);
         changes.sort_by(|one, other| one.path.cmp(&other.path));
     }
     Ok(changes)
-}
-
-/// Returns what rules hid and what is captured now, whether or not it existed before.
-pub(crate) fn came_into_view(
-    reader: &ObjectReader,
-    old: &Snapshot,
-    new: &Snapshot,
-) -> Result<Vec<Change>> {
-    let (before, after) = (
-        SnapshotView::open(reader, old)?,
-        SnapshotView::open(reader, new)?,
-    );
-    let difference = between(&before, &after)?;
-    let rules = (old.rules, new.rules);
-    let visibility = Visibility::where_it_changed(reader, (&before, &after), rules, &difference)?;
-    let Some(visibility) = visibility else {
-        return Ok(Vec::new());
-    };
-    let mut came = Vec::new();
-    for change in difference {
-        if change.old.is_none() && !visibility.was_shown(&change)? {
-            came.push(change);
-        }
-    }
-    Ok(came)
 }
 
 /// Returns the paths that were captured and are now hidden by rules, whether or not they still exist.
@@ -111,19 +85,20 @@ pub(crate) fn went_out_of_view(
         SnapshotView::open(reader, new)?,
     );
     let difference = between(&before, &after)?;
-    let rules = (old.rules, new.rules);
-    let visibility = Visibility::where_it_changed(reader, (&before, &after), rules, &difference)?;
+    let visibility =
+        Visibility::where_it_changed(reader, (&before, &after), (old, new), &difference)?;
     let Some(visibility) = visibility else {
         return Ok(Vec::new());
     };
-    let hidden = difference.into_iter().filter_map(|change| {
-        let is_hidden = change.new.is_none() && !visibility.shows_now(&change.path);
-        change
-            .old
-            .filter(|_| is_hidden)
-            .map(|old| (change.path, old))
-    });
-    Ok(hidden.collect())
+    let mut hidden = Vec::new();
+    for Change { path, old, new } in difference {
+        if let (Some(old), None) = (old, new)
+            && visibility.is_out_of_view(&path)?
+        {
+            hidden.push((path, old));
+        }
+    }
+    Ok(hidden)
 }
 
 /// Returns for each path, in order, whether the rules of a snapshot hide a file there.
@@ -148,27 +123,15 @@ pub(crate) fn are_directories_hidden(
     })
 }
 
-/// Returns for each path, in order, whether a snapshot shows that no file was there, hidden or not: it would be in view, or a
-/// directory above it would be.
-pub(crate) fn are_absent(
+/// Returns for each path, in order, what a snapshot tells of it.
+pub(crate) fn presences(
     reader: &ObjectReader,
     snapshot: &Snapshot,
     paths: &[WorkspacePath],
-) -> Result<Vec<bool>> {
+) -> Result<Vec<Presence>> {
     let view = SnapshotView::open(reader, snapshot)?;
-    let matcher = visibility::matcher(reader, &view, snapshot.rules)?;
-    let mut absent = Vec::with_capacity(paths.len());
-    for path in paths {
-        // Where a directory was, there was no file.
-        let is_shown = view.is_directory(path)? || matcher.is_visible(path.as_bytes());
-        let mut is_absent = view.state(path)?.is_none() && is_shown;
-        for above in path.directories_above() {
-            is_absent |= !view.is_directory(&above)?
-                && (view.state(&above)?.is_some() || matcher.shows_directory(above.as_bytes()));
-        }
-        absent.push(is_absent);
-    }
-    Ok(absent)
+    let presences = Presences::of(reader, &view, snapshot)?;
+    paths.iter().map(|path| presences.at(path)).collect()
 }
 
 /// Returns for each path, in order, whether the rules of a snapshot do not show it, by one of the matcher's questions.
@@ -194,13 +157,12 @@ fn look(
     reader: &ObjectReader,
     root: &Path,
     (old, new): (PatchSide<'_>, PatchSide<'_>),
-    came: &BTreeSet<&[u8]>,
 ) -> Result<PatchFindings> {
     let (before, after) = (OpenSide::open(reader, old)?, OpenSide::open(reader, new)?);
     let difference = between(&before.view, &after.view)?;
-    let rules = (old.snapshot.rules, new.snapshot.rules);
-    let visibility =
-        Visibility::where_it_changed(reader, (&before.view, &after.view), rules, &difference)?;
+    let views = (&before.view, &after.view);
+    let sides = (&old.snapshot, &new.snapshot);
+    let visibility = Visibility::where_it_changed(reader, views, sides, &difference)?;
     let mut changes = Vec::with_capacity(difference.len());
     for change in difference {
         // Directories first: git has no empty ones, so one that was filled or emptied differs in the attributes
@@ -216,8 +178,7 @@ fn look(
     if let Some(visibility) = visibility {
         let all = std::mem::take(&mut changes);
         for change in all {
-            let has_come = change.old.is_none() && came.contains(change.path.as_bytes());
-            if has_come || visibility.explains_nothing(root, &change)? {
+            if visibility.explains_nothing(root, &change)? {
                 changes.push(change);
             } else if change.old.is_some() {
                 hidden.push(change);

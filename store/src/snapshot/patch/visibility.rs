@@ -5,29 +5,29 @@ use std::path::Path;
 
 use super::file_type;
 use crate::error::Result;
-use crate::model::entry::{Change, ObjectId};
+use crate::model::entry::{Change, EntryKind, ObjectId};
 use crate::model::path::{IGNORE_FILE, WorkspacePath, join};
 use crate::objects::reader::ObjectReader;
 use crate::snapshot::Snapshot;
+use crate::snapshot::presence::{Presence, Presences};
 use crate::snapshot::rules::{Matcher, Rules, significant_lines};
 use crate::snapshot::view::SnapshotView;
 
-/// What is in view on either side.
+/// What either side tells of the paths that it does not store.
 pub(super) struct Visibility<'a> {
-    before: &'a SnapshotView<'a>,
-    old: Matcher<'a>,
-    new: Matcher<'a>,
+    before: Presences<'a>,
+    after: Presences<'a>,
 }
 
 impl<'a> Visibility<'a> {
     /// Returns `None` if both sides have the same rules.
     pub(super) fn where_it_changed(
         reader: &ObjectReader,
-        (old, new): (&'a SnapshotView<'a>, &'a SnapshotView<'a>),
-        (old_rules, new_rules): (Option<ObjectId>, Option<ObjectId>),
+        (before, after): (&'a SnapshotView<'a>, &'a SnapshotView<'a>),
+        (old, new): (&Snapshot, &Snapshot),
         difference: &[Change],
     ) -> Result<Option<Self>> {
-        if old_rules == new_rules
+        if old.rules == new.rules
             && !difference
                 .iter()
                 .any(|change| change.path.name() == IGNORE_FILE)
@@ -35,39 +35,30 @@ impl<'a> Visibility<'a> {
             return Ok(None);
         }
         Ok(Some(Self {
-            before: old,
-            old: matcher(reader, old, old_rules)?,
-            new: matcher(reader, new, new_rules)?,
+            before: Presences::of(reader, before, old)?,
+            after: Presences::of(reader, after, new)?,
         }))
     }
 
-    /// Returns whether the rules of the new side show a path.
-    pub(super) fn shows_now(&self, path: &WorkspacePath) -> bool {
-        self.new.is_visible(path.as_bytes())
-    }
-
-    /// Returns whether the old side would have shown what came.
-    pub(super) fn was_shown(&self, change: &Change) -> Result<bool> {
-        let path = change.path.as_bytes();
-        let is_folder = change.new.is_some_and(|entry| entry.is_empty_directory());
-        let was_visible = match is_folder {
-            true => self.old.shows_directory(path),
-            false => self.old.is_visible(path),
-        };
-        // Where a directory was, there was no file.
-        Ok(was_visible
-            || self.before.rules_out(&change.path)?
-            || !is_folder && self.before.is_directory(&change.path)?)
+    /// Returns whether something may be at a path on the new side, out of view.
+    pub(super) fn is_out_of_view(&self, path: &WorkspacePath) -> Result<bool> {
+        let presence = self.after.at(path)?;
+        Ok(!matches!(presence, Presence::Stored | Presence::Absent))
     }
 
     /// Returns whether ignore rules do not explain a change.
     pub(super) fn explains_nothing(&self, root: &Path, change: &Change) -> Result<bool> {
-        let path = change.path.as_bytes();
         Ok(match (change.old, change.new) {
-            (None, Some(_)) => self.was_shown(change)?,
+            (None, Some(entry)) => match self.before.at(&change.path)? {
+                Presence::Stored | Presence::Absent => true,
+                // It took the place of something else.
+                Presence::Seen => entry.mode.kind() == EntryKind::Directory,
+                Presence::SeenDirectory => entry.mode.kind() != EntryKind::Directory,
+                Presence::Unknown => false,
+            },
             // What went out of view still exists. What does not was deleted, whatever the rules say now.
             (Some(_), None) => {
-                self.new.is_visible(path)
+                !self.is_out_of_view(&change.path)?
                     || file_type(root, &change.path).is_none_or(|kind| kind.is_dir())
             }
             _ => true,

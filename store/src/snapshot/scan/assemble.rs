@@ -1,4 +1,4 @@
-//! Turns directories into a snapshot: the trees along changed paths, the attributes, the gaps.
+//! Turns directories into a snapshot: the trees along changed paths, the attributes, the seen entries.
 
 use std::collections::BTreeMap;
 
@@ -8,8 +8,7 @@ use super::sink::Sink;
 use crate::error::Result;
 use crate::fs::threads;
 use crate::model::entry::{Mode, ObjectId};
-use crate::model::path::join;
-use crate::model::path::{WorkspacePath, depth};
+use crate::model::path::{WorkspacePath, depth, join, parent};
 use crate::objects::hash::ObjectKind;
 use crate::objects::tree::{self, TreeEntry, TreeMode};
 use crate::snapshot::Gap;
@@ -75,7 +74,7 @@ fn entry(overlay: &Overlay<'_>, directory: &[u8], item: &ListedItem) -> Option<T
     let (mode, id) = match item.kind {
         ItemKind::Content(id) => (TreeMode::of(Mode::from_stat(item.stamp.mode)?)?, id),
         ItemKind::Directory => (TreeMode::Tree, overlay.tree(&join(directory, &item.name))?),
-        ItemKind::Gap(_) | ItemKind::Watched(_) | ItemKind::Ignored => return None,
+        ItemKind::Gap(_) | ItemKind::Watched(_) => return None,
     };
     Some(TreeEntry {
         name: item.name.clone(),
@@ -84,9 +83,9 @@ fn entry(overlay: &Overlay<'_>, directory: &[u8], item: &ListedItem) -> Option<T
     })
 }
 
-/// Returns the attributes of all directories together, and the gaps, by path. Of a directory that nobody looked at, the
-/// head says enough, unless something in it is unusual.
-pub(crate) fn survey(overlay: &Overlay<'_>) -> (Attributes, Vec<Gap>) {
+/// Returns the attributes of all directories together. Of a directory that nobody looked at, the head says enough,
+/// unless something in it is unusual.
+pub(crate) fn attributes(overlay: &Overlay<'_>) -> Attributes {
     let directories: Vec<OverlayDirectory<'_>> = overlay.iter().collect();
     let mut census = Census::default();
     for directory in &directories {
@@ -95,13 +94,31 @@ pub(crate) fn survey(overlay: &Overlay<'_>) -> (Attributes, Vec<Gap>) {
     // Two passes, because the defaults are the most frequent permissions: until all are counted, nobody knows which
     // ones are exceptions.
     let mut attributes = census.attributes();
-    let mut gaps = Vec::new();
     for directory in &directories {
         note(directory, &mut attributes);
-        directory.add_gaps(&mut gaps);
     }
-    gaps.sort_by(|left, right| left.path.cmp(&right.path));
-    (attributes, gaps)
+    attributes
+}
+
+/// Returns what is seen and not stored, by path. Of directories that were not looked at, it is as before.
+pub(crate) fn seen(overlay: &Overlay<'_>) -> Vec<Gap> {
+    let before = overlay.below().into_iter();
+    let before = before.flat_map(|cache| &cache.header.seen);
+    let mut seen: Vec<Gap> = before
+        .filter(|entry| {
+            let own = &entry.path[..];
+            // A directory has an entry of its own if its names are not known.
+            let directory = match overlay.contains(own) {
+                true => own,
+                false => parent(own).unwrap_or_default(),
+            };
+            overlay.contains(directory) && !overlay.has_fresh(directory)
+        })
+        .cloned()
+        .collect();
+    overlay.add_seen(&mut seen);
+    seen.sort_by(|left, right| left.path.cmp(&right.path));
+    seen
 }
 
 /// Counts the permissions of a directory with captured entries, and of its files.

@@ -218,8 +218,15 @@ impl CacheCheck<'_> {
             // may change at will; if it goes, the stamp of its directory changes.
             Some(
                 ItemKind::Directory
-                | ItemKind::Ignored
-                | ItemKind::Gap(GapReason::ReservedName | GapReason::TooDeep | GapReason::Repository),
+                | ItemKind::Gap(
+                    GapReason::Ignored
+                    | GapReason::Metadata
+                    | GapReason::MoreIgnored
+                    | GapReason::OutOfScope
+                    | GapReason::ReservedName
+                    | GapReason::TooDeep
+                    | GapReason::Repository,
+                ),
             ) => true,
             // What could not be captured may be readable by now, so it is tried at every look.
             Some(ItemKind::Gap(

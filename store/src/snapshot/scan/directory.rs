@@ -32,8 +32,8 @@ const KEPT_SIZE: u64 = 64 << 10;
 /// which files are captured must not depend on what other threads found, or two snapshots of the same files would
 /// differ.
 const KEPT_FILES: usize = 64;
-/// How many ignored names in one directory are remembered, in the order of names. The cache must not grow with every
-/// file that a build leaves.
+/// How many ignored names in one directory are kept, in the order of names. A snapshot must not grow with every file
+/// that a build leaves.
 pub(crate) const IGNORED_NAMES: usize = 64;
 
 /// One directory, open.
@@ -59,8 +59,10 @@ struct DirectoryFindings {
     unread: Vec<UnreadFile>,
     /// How many ignored files are kept.
     kept: usize,
-    /// How many ignored names are remembered.
+    /// How many ignored names are kept.
     ignored: usize,
+    /// Whether there are more.
+    has_more_ignored: bool,
 }
 
 impl Open<'_> {
@@ -96,11 +98,10 @@ impl Open<'_> {
                 items.extend((mark.name == *name).then(|| mark.clone()));
                 continue;
             }
-            // With the same names, an ignored file is still the one that was seen then, and keeps the time of that
-            // look.
-            let known = self.ignored_before(name).filter(|_| known.is_some());
-            items.extend(match known {
-                Some(ignored) => Some(ignored.clone()),
+            // With the same names, what was left out then is left out, and costs no look at its kind.
+            let known = known.and_then(|old| old.item(name));
+            items.extend(match known.filter(|item| item.is_left_out()) {
+                Some(left_out) => Some(left_out.clone()),
                 None => self.item(name, *kind, &mut looked)?,
             });
         }
@@ -112,6 +113,7 @@ impl Open<'_> {
             state: ListingState::Listed,
             view: self.view,
             is_empty,
+            has_more_ignored: known.map_or(looked.has_more_ignored, |old| old.has_more_ignored),
             // The matcher knows which ignore file decided here. What is new gets it once all threads are done.
             rules: self.old.and_then(|old| old.rules),
             tree: None,
@@ -148,9 +150,8 @@ impl Open<'_> {
         if metadata::needs_head(mark) && (self.is_tracked() || !self.has_head()) {
             return None;
         }
-        let before = self.old.and_then(Listing::metadata);
-        let before = before.filter(|before| before.name == mark).cloned();
-        Some(before.unwrap_or_else(|| ListedItem::metadata(mark, disk::fine_now())))
+        let kind = PathKind::Directory;
+        Some(ListedItem::left_out(mark, kind, GapReason::Repository))
     }
 
     /// Returns whether the repository around tracks what looks like git's own here. To git, these are files like any
@@ -184,11 +185,8 @@ impl Open<'_> {
                 .is_err()
         };
         let old = self.old.iter().flat_map(|old| &old.items);
-        let (ignored, captured): (Vec<_>, Vec<_>) = old
-            .filter(is_missing)
-            .partition(|item| item.kind == ItemKind::Ignored);
-        self.walk.note_ignored_gone(self.path, &ignored);
-        if !captured.is_empty()
+        let mut captured = old.filter(|item| !item.is_left_out() && is_missing(item));
+        if captured.next().is_some()
             && let Ok(stat) = rustix::fs::fstat(self.directory)
         {
             self.walk.note_time(self.path, Stamp::of(&stat).ctime);
@@ -244,13 +242,13 @@ impl Open<'_> {
         looked: &mut DirectoryFindings,
     ) -> Result<Option<ListedItem>> {
         // If the file system names the kind, whatever is left out costs no `stat`.
-        if listed.is_some_and(|kind| is_of_repository(name, kind)) {
-            return Ok(self.repository_below(name));
+        if let Some(kind) = listed.filter(|kind| is_of_repository(name, *kind)) {
+            return Ok(self.repository_below(name, kind));
         }
         let path = join(self.path, name);
         let mut view = listed.and_then(|kind| self.decide(&path, kind));
-        if listed.is_some() && view.is_none() {
-            return Ok(self.out_of_view(name, looked));
+        if let (Some(kind), None) = (listed, view) {
+            return Ok(self.out_of_view(name, kind, looked));
         }
         let stamp = match beneath::stat(self.directory, name) {
             Ok(stamp) => stamp,
@@ -261,7 +259,7 @@ impl Open<'_> {
         };
         let kind = PathKind::of(stamp.file_type() == file_type::DIRECTORY);
         if is_of_repository(name, kind) {
-            return Ok(self.repository_below(name));
+            return Ok(self.repository_below(name, kind));
         }
         // Some file systems name no kind, and the entry may have become another one since. A rule may be for
         // directories only.
@@ -269,7 +267,7 @@ impl Open<'_> {
             view = self.decide(&path, kind);
         }
         if view.is_none() {
-            return Ok(self.out_of_view(name, looked));
+            return Ok(self.out_of_view(name, kind, looked));
         }
         let is_kept = kind == PathKind::File
             && view == Some(DirectoryView::Ignored)
@@ -277,8 +275,7 @@ impl Open<'_> {
         if is_kept {
             match stamp.file_type() {
                 file_type::REGULAR | file_type::LINK => looked.kept += 1,
-                // Nobody lists pipes and sockets.
-                _ => return Ok(None),
+                _ => return Ok(self.out_of_view(name, kind, looked)),
             }
             let is_small = stamp.size <= KEPT_SIZE && looked.kept <= KEPT_FILES;
             if !is_small && !(self.walk.is_any_size)(&path) {
@@ -394,32 +391,34 @@ impl Open<'_> {
 
     /// Returns the item of something that is not captured, if it is remembered: an ignore file, or one of the first
     /// ignored names. No snapshot would show that they went.
-    fn out_of_view(&self, name: &[u8], looked: &mut DirectoryFindings) -> Option<ListedItem> {
+    fn out_of_view(
+        &self,
+        name: &[u8],
+        kind: PathKind,
+        looked: &mut DirectoryFindings,
+    ) -> Option<ListedItem> {
         if let Some(watched) = self.watched(name) {
             return Some(watched);
         }
         // On the way to the scope, other entries are not ignored, but out of scope.
-        if self.view == DirectoryView::Passage || looked.ignored == IGNORED_NAMES {
+        if self.view == DirectoryView::Passage {
+            return None;
+        }
+        looked.has_more_ignored |= looked.ignored == IGNORED_NAMES;
+        if looked.has_more_ignored {
             return None;
         }
         looked.ignored += 1;
-        let before = self.ignored_before(name).cloned();
-        Some(before.unwrap_or_else(|| ListedItem::ignored(name, disk::fine_now())))
+        Some(ListedItem::left_out(name, kind, GapReason::Ignored))
     }
 
     /// Returns the item of a repository's metadata below the root. It is not captured, and remembered like an ignored
     /// name: a revert says that the repository came, or went.
-    fn repository_below(&self, name: &[u8]) -> Option<ListedItem> {
+    fn repository_below(&self, name: &[u8], kind: PathKind) -> Option<ListedItem> {
         if self.path.is_empty() || self.view == DirectoryView::Passage {
             return None;
         }
-        let before = self.ignored_before(name).cloned();
-        Some(before.unwrap_or_else(|| ListedItem::ignored(name, disk::fine_now())))
-    }
-
-    fn ignored_before(&self, name: &[u8]) -> Option<&ListedItem> {
-        let item = self.old?.item(name)?;
-        (item.kind == ItemKind::Ignored).then_some(item)
+        Some(ListedItem::left_out(name, kind, GapReason::Metadata))
     }
 
     /// Returns the item of an ignore file that ignores itself. It decides about its neighbours all the same.

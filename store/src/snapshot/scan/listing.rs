@@ -1,8 +1,8 @@
 //! What a scan finds out about one directory, and what the stat cache remembers about it.
 
 use crate::fs::disk::Stamp;
-use crate::model::FileTime;
-use crate::model::entry::ObjectId;
+use crate::model::entry::{ObjectId, file_type};
+use crate::model::path::PathKind;
 use crate::snapshot::GapReason;
 use crate::snapshot::attributes::FilePermissions;
 use crate::snapshot::rules::DirectoryView;
@@ -20,6 +20,8 @@ pub(crate) struct Listing {
     pub view: DirectoryView,
     /// Whether it is completely empty, ignored files included.
     pub is_empty: bool,
+    /// Whether it has more ignored names than are kept.
+    pub has_more_ignored: bool,
     /// The hash of the ignore file that decided about the entries, if there was one.
     pub rules: Option<ObjectId>,
     /// Its tree, or `None` if nothing in it is captured.
@@ -63,9 +65,6 @@ pub(crate) enum ItemKind {
     Gap(GapReason),
     /// An ignore file that is itself ignored, with the hash of its bytes. It is watched, not captured.
     Watched(ObjectId),
-    /// An ignored file. Only the time of the look that first saw it is in its stamp, as the mtime. All that is ever
-    /// reported about it is that it went.
-    Ignored,
 }
 
 impl Listing {
@@ -77,6 +76,7 @@ impl Listing {
             state,
             view,
             is_empty: false,
+            has_more_ignored: false,
             rules: None,
             tree: None,
             items: Vec::new(),
@@ -110,25 +110,29 @@ impl Listing {
 }
 
 impl ListedItem {
-    /// Returns the item of an ignored file that a look at this time was the first to see.
-    pub fn ignored(name: &[u8], known_at: FileTime) -> Self {
+    /// Returns the item of what is left out for its name: only that and its kind are known.
+    pub fn left_out(name: &[u8], kind: PathKind, reason: GapReason) -> Self {
+        let mode = match kind {
+            PathKind::Directory => file_type::DIRECTORY,
+            PathKind::File => 0,
+        };
         Self {
             name: name.to_vec(),
             stamp: Stamp {
-                mtime: known_at,
+                mode,
                 ..Stamp::default()
             },
             is_settled: true,
-            kind: ItemKind::Ignored,
+            kind: ItemKind::Gap(reason),
         }
     }
 
-    /// Returns the item that stands for the metadata of version control which a look at this time was the first to see.
-    pub fn metadata(name: &[u8], known_at: FileTime) -> Self {
-        Self {
-            kind: ItemKind::Gap(GapReason::Repository),
-            ..Self::ignored(name, known_at)
-        }
+    /// Returns whether only its name matters: it is ignored, or a repository's.
+    pub fn is_left_out(&self) -> bool {
+        matches!(
+            self.kind,
+            ItemKind::Gap(GapReason::Ignored | GapReason::Metadata)
+        )
     }
 
     /// Returns whether it is valid as long as its stamp stays the same: it was not too young when it was read, or can
@@ -137,9 +141,10 @@ impl ListedItem {
         match self.kind {
             ItemKind::Content(_) | ItemKind::Watched(_) => self.is_settled,
             ItemKind::Directory
-            | ItemKind::Ignored
             | ItemKind::Gap(
-                GapReason::ReservedName
+                GapReason::Ignored
+                | GapReason::Metadata
+                | GapReason::ReservedName
                 | GapReason::Repository
                 | GapReason::TooDeep
                 | GapReason::TooLarge
@@ -154,9 +159,7 @@ impl ListedItem {
     pub fn content(&self) -> Option<ObjectId> {
         match self.kind {
             ItemKind::Content(id) => Some(id),
-            ItemKind::Directory | ItemKind::Gap(_) | ItemKind::Watched(_) | ItemKind::Ignored => {
-                None
-            }
+            ItemKind::Directory | ItemKind::Gap(_) | ItemKind::Watched(_) => None,
         }
     }
 }

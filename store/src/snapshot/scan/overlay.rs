@@ -5,11 +5,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::listing::{ItemKind, ListedItem, Listing, ListingState};
-use crate::fs::disk::Stamp;
 use crate::model::entry::{ObjectId, file_type};
 use crate::model::path::{IGNORE_FILE, join, split};
 use crate::snapshot::attributes::{Bearer, FilePermissions};
 use crate::snapshot::cache::{Cache, Directory, Records};
+use crate::snapshot::rules::DirectoryView;
 use crate::snapshot::{Gap, GapReason};
 
 /// Every directory, by path; the root's is empty.
@@ -168,6 +168,12 @@ impl<'c> Overlay<'c> {
     /// Returns whether the cache holds exactly this listing of a directory.
     fn is_remembered(&self, path: &[u8], listing: &Listing) -> bool {
         self.remembered(path).is_some_and(|old| old.is(listing))
+    }
+
+    /// Adds what is seen and not stored in the directories that were looked at.
+    pub fn add_seen(&self, seen: &mut Vec<Gap>) {
+        let fresh = self.fresh.iter();
+        fresh.for_each(|(path, listing)| add_seen(path, listing, seen));
     }
 
     /// Returns every directory, by path.
@@ -372,35 +378,6 @@ impl<'a> OverlayDirectory<'a> {
         }
     }
 
-    /// Adds its gaps.
-    pub fn add_gaps(&self, gaps: &mut Vec<Gap>) {
-        let path = self.path();
-        match self {
-            Self::Fresh(_, listing) => {
-                for item in &listing.items {
-                    if let ItemKind::Gap(reason) = &item.kind {
-                        gaps.push(gap_of(path, &item.name, &item.stamp, reason.clone()));
-                    }
-                }
-            }
-            Self::Remembered(directory) if !directory.has_gaps() => {}
-            Self::Remembered(directory) => {
-                for item in directory.items() {
-                    if let Some(ItemKind::Gap(reason)) = item.kind() {
-                        gaps.push(gap_of(path, item.name, &item.stamp, reason));
-                    }
-                }
-            }
-        }
-        if let Some(ListingState::Gap(reason)) = self.state() {
-            gaps.push(Gap {
-                path: path.to_vec(),
-                reason,
-                size: None,
-            });
-        }
-    }
-
     fn state(&self) -> Option<ListingState> {
         match self {
             Self::Fresh(_, listing) => Some(listing.state.clone()),
@@ -417,16 +394,50 @@ impl<'a> OverlayDirectory<'a> {
     }
 }
 
-/// Returns the gap of an entry. Only a file has a size.
-fn gap_of(directory: &[u8], name: &[u8], stamp: &Stamp, reason: GapReason) -> Gap {
+/// Adds what is seen and not stored in a directory that was looked at.
+fn add_seen(path: &[u8], listing: &Listing, seen: &mut Vec<Gap>) {
+    let own = match (&listing.state, listing.view) {
+        (ListingState::Gap(reason), _) => Some(reason.clone()),
+        (ListingState::LeftOut, _) => Some(GapReason::Ignored),
+        (ListingState::Listed, DirectoryView::Passage) => Some(GapReason::OutOfScope),
+        // It is ignored, and looked into for something that may be below it.
+        (ListingState::Listed, view) if listing.tree.is_none() && !view.shows_empty() => {
+            Some(GapReason::Ignored)
+        }
+        (ListingState::Listed, _) => listing.has_more_ignored.then_some(GapReason::MoreIgnored),
+    };
+    let is_ignored = own == Some(GapReason::Ignored);
+    let items = listing.items.iter();
+    let entries = items.filter_map(|item| entry_of(path, item));
+    // What is in an ignored directory does not count.
+    seen.extend(entries.filter(|entry| !is_ignored || entry.reason.is_reported()));
+    seen.extend(own.map(|reason| Gap {
+        path: path.to_vec(),
+        reason,
+        size: None,
+        is_directory: true,
+    }));
+}
+
+/// Returns the seen entry of an item that is not captured. Only a file has a size.
+fn entry_of(directory: &[u8], item: &ListedItem) -> Option<Gap> {
+    let reason = match &item.kind {
+        ItemKind::Gap(reason) => reason.clone(),
+        // It decides about its neighbours, and is ignored itself.
+        ItemKind::Watched(_) => GapReason::Ignored,
+        ItemKind::Content(_) | ItemKind::Directory => return None,
+    };
     // Of a name that is never captured, nothing was looked at but its kind.
-    let is_file = stamp.file_type() == file_type::REGULAR && reason != GapReason::ReservedName;
-    Gap {
+    let is_file = item.stamp.file_type() == file_type::REGULAR
+        && reason.is_reported()
+        && reason != GapReason::ReservedName;
+    Some(Gap {
         path: match reason {
             GapReason::Repository => directory.to_vec(),
-            _ => join(directory, name),
+            _ => join(directory, &item.name),
         },
+        size: is_file.then_some(item.stamp.size),
+        is_directory: item.stamp.file_type() == file_type::DIRECTORY,
         reason,
-        size: is_file.then_some(stamp.size),
-    }
+    })
 }

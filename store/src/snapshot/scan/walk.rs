@@ -91,8 +91,6 @@ pub(crate) struct Walk<'a> {
     pub watched: Mutex<BTreeMap<Vec<u8>, Vec<u8>>>,
     /// The times of changes that the stamps do not show, by path: see [`Walk::note_time`].
     pub times: Mutex<BTreeMap<Vec<u8>, FileTime>>,
-    /// The ignored files that went, by path, with the time of the look that first saw them.
-    pub ignored_gone: Mutex<BTreeMap<Vec<u8>, FileTime>>,
 }
 
 /// One piece of work.
@@ -304,13 +302,6 @@ impl Walk<'_> {
         let mut times = threads::lock(&self.times);
         let noted = times.entry(path.to_vec()).or_insert(time);
         *noted = time.max(*noted);
-    }
-
-    /// Notes that ignored entries of a directory are gone.
-    pub(super) fn note_ignored_gone(&self, directory: &[u8], items: &[&ListedItem]) {
-        let mut gone = threads::lock(&self.ignored_gone);
-        let by_path = items.iter();
-        gone.extend(by_path.map(|item| (join(directory, &item.name), item.stamp.mtime)));
     }
 
     /// Notes that something is gone from a directory that may have been read before: the time is the directory's now.

@@ -16,7 +16,6 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use super::arrivals::Arrivals;
 use super::attributes::Attributes;
 use super::borrowed::{self, Borrowed};
 use super::cache::{Cache, CacheHeader, Extent};
@@ -27,7 +26,7 @@ use super::scan::overlay::Overlay;
 use super::scan::sink::Sink;
 use super::scan::walk::{RememberedNames, Task};
 use super::times::Times;
-use super::{GitState, IgnoredRemoval, IgnoredRemovals, Request, Snapshot, Taken};
+use super::{GitState, Request, Snapshot, Taken};
 use crate::error::{Result, contained};
 use crate::fs::beneath;
 use crate::fs::disk::Stamp;
@@ -208,14 +207,12 @@ impl<'a> SnapshotBuilder<'a> {
         }
         let header = cache.header.clone();
         self.objects.note_borrowing(!header.borrowed.is_empty());
-        let (gaps, blob) = (header.gaps, index.blob);
-        let unseen = (header.ignored_gone, header.arrivals);
+        let (seen, blob) = (header.seen, index.blob);
         hint.iter().for_each(|hint| hint.note());
         let (undecided, times) = (Vec::new(), Times::default());
         Ok(Some(self.taken(
             header.snapshot,
-            gaps,
-            unseen,
+            seen,
             blob,
             undecided,
             times,
@@ -234,7 +231,7 @@ impl<'a> SnapshotBuilder<'a> {
             .flatten()
             .chain(self.request.max_file_size.to_le_bytes())
             // What is known to be metadata of version control. With other rules, every directory is listed again.
-            .chain(*b"2")
+            .chain(*b"3")
             .collect();
         hash::hash(
             ObjectKind::Blob,
@@ -309,6 +306,7 @@ impl<'a> SnapshotBuilder<'a> {
             Some(header.snapshot.tree),
             header.snapshot.attributes,
             header.snapshot.rules,
+            header.snapshot.seen,
             index,
         ];
         let mut ids: Vec<ObjectId> = own.into_iter().flatten().collect();
@@ -343,27 +341,24 @@ impl<'a> SnapshotBuilder<'a> {
             watched,
             undecided,
             times,
-            ignored_gone,
         } = self.scan(cache, known, &index, tasks, &sink)?;
         let tree = assemble::trees(&mut overlay, &touched, &sink)?;
-        let (attributes, gaps) = assemble::survey(&overlay);
+        let (attributes, seen) = (assemble::attributes(&overlay), assemble::seen(&overlay));
         // Only now: a part of the cache is read when it is needed, so a damaged one shows up during the scan.
         if cache.is_some_and(Cache::is_torn) {
             return Ok(None);
         }
-        let snapshot = stored(&sink, tree, &attributes, &self.rules_of(&forced, &watched))?;
+        let mut snapshot = stored(&sink, tree, &attributes, &self.rules_of(&forced, &watched))?;
+        // Mostly, it is the list of the last snapshot.
+        snapshot.seen = match cache.filter(|cache| cache.header.seen == seen) {
+            Some(cache) => cache.header.snapshot.seen,
+            None => store(&sink, super::seen::encode(&seen))?,
+        };
         store(&sink, index.new_bytes())?;
         // Objects are on the disk before the cache names them, and before any row does.
-        self.finish(sink, cache, snapshot, &gaps)?;
+        self.finish(sink, cache, snapshot, &seen)?;
         let borrowed = self.borrowed(cache)?;
         self.objects.note_borrowing(!borrowed.is_empty());
-        let arrivals = match cache.filter(|cache| cache.header.snapshot != snapshot) {
-            // What cannot be read of the last snapshot must not keep this one from being taken.
-            Some(cache) => {
-                Arrivals::found(&*self.objects.reader()?, cache, &snapshot).unwrap_or_default()
-            }
-            None => cache.map_or_else(Arrivals::default, |cache| cache.header.arrivals.clone()),
-        };
         let header = CacheHeader {
             boot,
             // Stamped after the pack was added; otherwise the next look would have to verify every object.
@@ -375,20 +370,11 @@ impl<'a> SnapshotBuilder<'a> {
             forced: forced.into_iter().collect(),
             watched: watched.into_iter().collect(),
             snapshot,
-            gaps: gaps.clone(),
-            ignored_gone: ignored_gone.clone(),
-            arrivals: arrivals.clone(),
+            seen: seen.clone(),
         };
         self.remember(folder, cache, &header, &overlay, hint);
         let blob = index.blob;
-        Ok(Some(self.taken(
-            snapshot,
-            gaps,
-            (ignored_gone, arrivals),
-            blob,
-            undecided,
-            times,
-        )))
+        Ok(Some(self.taken(snapshot, seen, blob, undecided, times)))
     }
 
     /// Syncs what is new, with a note about the snapshot if it is another one than that of the cache.
@@ -397,12 +383,13 @@ impl<'a> SnapshotBuilder<'a> {
         sink: Sink<'_>,
         cache: Option<&Cache>,
         snapshot: Snapshot,
-        gaps: &[super::Gap],
+        seen: &[super::Gap],
     ) -> Result<()> {
-        let known = cache.map(|cache| (cache.header.snapshot, &cache.header.gaps[..]));
+        let known = cache.map(|cache| cache.header.snapshot);
         // Without new objects there is no pack that could hold the note, and a pack for it alone would cost syncs.
-        if known != Some((snapshot, gaps)) && !sink.is_empty() && !self.is_foreseen {
-            noted::add(&sink, self.request, snapshot, gaps)?;
+        if known != Some(snapshot) && !sink.is_empty() && !self.is_foreseen {
+            let gaps = seen.iter().filter(|entry| entry.reason.is_reported());
+            noted::add(&sink, self.request, snapshot, gaps.cloned().collect())?;
         }
         sink.finish().map(drop)
     }
@@ -446,8 +433,7 @@ impl<'a> SnapshotBuilder<'a> {
     fn taken(
         &self,
         snapshot: Snapshot,
-        gaps: Vec<super::Gap>,
-        (ignored_gone, arrivals): (Vec<IgnoredRemoval>, Arrivals),
+        seen: Vec<super::Gap>,
         index: Option<ObjectId>,
         undecided: Vec<String>,
         times: Times,
@@ -463,15 +449,13 @@ impl<'a> SnapshotBuilder<'a> {
         });
         Taken {
             snapshot,
-            gaps,
+            seen,
             git,
             undecided,
             unread: self.unread.clone(),
             times,
             missed: false,
             is_hinted: false,
-            ignored_gone: IgnoredRemovals(ignored_gone),
-            arrivals,
         }
     }
 }
@@ -496,6 +480,7 @@ fn stored(
         tree,
         attributes: store(sink, attributes.encode())?,
         rules: store(sink, rules.encode())?,
+        seen: None,
     })
 }
 

@@ -11,13 +11,11 @@ use super::index::UserIndex;
 use super::outer::{UnreadRules, read_rules};
 use super::tasks::{not_among, note_above};
 use crate::error::{Context, Error, Result, contained};
-use crate::fs::disk::{self, Stamp};
+use crate::fs::disk::Stamp;
 use crate::fs::threads;
 use crate::git;
 use crate::git::tracked::Tracked;
-use crate::model::FileTime;
 use crate::model::entry::{ObjectId, file_type};
-use crate::model::gap::{IgnoredRemoval, Uncaptured};
 use crate::model::path::{IGNORE_FILE, PathKind, join};
 use crate::snapshot::cache::Cache;
 use crate::snapshot::rules;
@@ -27,9 +25,6 @@ use crate::snapshot::scan::sink::Sink;
 use crate::snapshot::scan::walk::{Task, ThreadFindings, Walk};
 use crate::snapshot::seed::Seeds;
 use crate::snapshot::times::Times;
-
-/// How many ignored paths that went are remembered.
-const MOST_REMOVALS: usize = 256;
 
 /// The result of a scan.
 pub(super) struct Scanned<'c> {
@@ -45,8 +40,6 @@ pub(super) struct Scanned<'c> {
     pub undecided: Vec<String>,
     /// The times of the last change of what was read.
     pub times: Times,
-    /// Ignored files that went recently.
-    pub ignored_gone: Vec<IgnoredRemoval>,
 }
 
 impl SnapshotBuilder<'_> {
@@ -117,12 +110,10 @@ impl SnapshotBuilder<'_> {
             bytes: AtomicU64::new(0),
             watched: Mutex::default(),
             times: Mutex::default(),
-            ignored_gone: Mutex::default(),
         };
         let found = walk.run(tasks, threads::count())?;
         let times = self.times(cache, &found, &walk);
         let (overlay, touched) = self.put_together(cache, found, &walk, &used)?;
-        let ignored_gone = ignored_gone(cache, &overlay, walk.ignored_gone);
         let seen = walk.watched;
         let forced = forced.of_snapshot(cache, &overlay, &matcher);
         let watched = watched(&overlay, seen, unread.lines());
@@ -133,7 +124,6 @@ impl SnapshotBuilder<'_> {
             watched,
             undecided: undecided(&matcher),
             times,
-            ignored_gone,
         })
     }
 
@@ -300,36 +290,6 @@ impl<'a> Forced<'a> {
     }
 }
 
-/// Returns the ignored files that went last, latest last: those that the cache knows, those that the walk missed,
-/// and those in directories that went as a whole.
-fn ignored_gone(
-    cache: Option<&Cache>,
-    overlay: &Overlay<'_>,
-    missed: Mutex<BTreeMap<Vec<u8>, FileTime>>,
-) -> Vec<IgnoredRemoval> {
-    let mut missed = threads::unlocked(missed);
-    // Nobody looked into a directory that went, so the walk did not miss what was in it.
-    for path in overlay.gone() {
-        let before = overlay.below().and_then(|below| below.listing(path));
-        let items = before.into_iter().flat_map(|before| before.items);
-        let ignored = items.filter(|item| item.kind == ItemKind::Ignored);
-        missed.extend(ignored.map(|item| (join(path, &item.name), item.stamp.mtime)));
-    }
-    let gone_at = disk::fine_now();
-    let missed = missed.into_iter().filter_map(|(path, known_at)| {
-        Some(IgnoredRemoval {
-            what: Uncaptured::at(&path)?,
-            known_at,
-            gone_at,
-        })
-    });
-    let before = cache.iter().flat_map(|cache| &cache.header.ignored_gone);
-    let mut gone: Vec<IgnoredRemoval> = before.cloned().chain(missed).collect();
-    // The oldest go: a build may remove thousands of ignored files.
-    gone.drain(..gone.len().saturating_sub(MOST_REMOVALS));
-    gone
-}
-
 /// Returns the ignore files that ignore themselves or cannot be read: from `seen` and `unread` for the directories that
 /// were looked at, and from the cache for the others.
 fn watched(
@@ -370,7 +330,7 @@ fn note_rules(
                 (item.stamp.file_type() == file_type::REGULAR && item.stamp.size <= git::SMALL)
                     .then_some(id)
             }
-            ItemKind::Directory | ItemKind::Gap(_) | ItemKind::Ignored => None,
+            ItemKind::Directory | ItemKind::Gap(_) => None,
         });
         listing.rules = used.get(path).copied().unwrap_or(captured);
         if let Some(item) = item

@@ -2,21 +2,20 @@
 //! them back, and hooks do not look into ignored folders. What remains are the times of the files there. This module
 //! does IO, but only reads, and never through a link.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::VecDeque;
 use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use ckpt_schema::report::NoteCode;
 
-use super::movement::WholeRevert;
-use super::warnings::naming;
 use crate::error::Result;
 use crate::fs::times;
 use crate::model::Milliseconds;
-use crate::model::gap::Uncaptured;
 use crate::model::note::Note;
 use crate::model::path::WorkspacePath;
+use crate::revert::movement::WholeRevert;
+use crate::revert::warnings::naming;
 use crate::sessions::{self, WorkTimes};
 use crate::store::Store;
 use crate::timeline::Place;
@@ -29,6 +28,14 @@ const NAMED: usize = 4;
 /// top.
 const MOST: usize = 50_000;
 
+/// What changed while an agent worked.
+#[derive(Debug, Default)]
+pub(super) struct TouchedPaths {
+    pub notes: Vec<Note>,
+    /// The files. What else is in a folder is not known.
+    pub files: Vec<WorkspacePath>,
+}
+
 /// Names those of the ignored paths that changed, or in which something did, while a command of the message that a
 /// revert goes back to, or of a later one, may have been running. Folders that it cannot look through whole are named
 /// apart. Nobody can say who made these changes.
@@ -36,21 +43,16 @@ pub(super) fn told<'a>(
     store: &Store,
     place: &Place,
     revert: WholeRevert<'_>,
-    ignored: impl Iterator<Item = &'a Uncaptured>,
-) -> Result<Vec<Note>> {
-    let paths: BTreeSet<&WorkspacePath> = ignored
-        .filter_map(|what| match what {
-            Uncaptured::Ignored(path) => Some(path),
-            Uncaptured::Repository { .. } => None,
-        })
-        .collect();
+    ignored: impl Iterator<Item = &'a WorkspacePath>,
+) -> Result<TouchedPaths> {
+    let paths: Vec<&WorkspacePath> = ignored.collect();
     if paths.is_empty() {
-        return Ok(Vec::new());
+        return Ok(TouchedPaths::default());
     }
     let connection = store.database.connection();
     let work = sessions::free_work_since(connection, &revert.session.id, revert.since)?;
     if work.steps.is_empty() {
-        return Ok(Vec::new());
+        return Ok(TouchedPaths::default());
     }
     let search = TouchedSearch {
         work: &work,
@@ -58,7 +60,6 @@ pub(super) fn told<'a>(
         now: store.now(),
         device: place.device()?,
     };
-    let paths: Vec<&WorkspacePath> = paths.into_iter().collect();
     let findings = search.look(&place.root, &paths, MOST);
     let texts = |wanted: Touched| -> Vec<String> {
         let found = paths.iter().zip(&findings);
@@ -69,7 +70,12 @@ pub(super) fn told<'a>(
         of_changed(texts(Touched::Yes)),
         of_many(texts(Touched::Unknown)),
     ];
-    Ok(notes.into_iter().flatten().collect())
+    let files = paths.iter().zip(&findings);
+    let files = files.filter(|(_, found)| found.touched == Touched::Yes && !found.is_directory);
+    Ok(TouchedPaths {
+        files: files.map(|(path, _)| (*path).clone()).collect(),
+        notes: notes.into_iter().flatten().collect(),
+    })
 }
 
 fn of_changed(about: Vec<String>) -> Option<Note> {

@@ -1,0 +1,421 @@
+//! Names what no snapshot stores and a revert therefore leaves: what is gone, what came, and what changed. This module
+//! does IO, but only reads.
+
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::io::ErrorKind;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use ckpt_schema::report::NoteCode;
+
+use super::{SeenHistory, touched};
+use crate::error::Result;
+use crate::fs::times;
+use crate::model::gap::{Gap, GapReason};
+use crate::model::metadata;
+use crate::model::note::Note;
+use crate::model::number::first_of;
+use crate::model::path::{IGNORE_FILE, WorkspacePath, is_below, split};
+use crate::revert::movement::{Movement, WholeRevert};
+use crate::revert::plan::Plan;
+use crate::revert::surroundings::is_submodule;
+use crate::revert::version_control;
+use crate::revert::warnings::{first_quoted, gap_name, named_gap, naming};
+use crate::sessions;
+use crate::snapshot::{Presence, Snapshot, Snapshots};
+use crate::store::Store;
+use crate::timeline::evidence::TICK;
+use crate::timeline::{Observation, Place};
+
+/// How many paths a line names.
+const NAMED: usize = 4;
+
+/// What a revert leaves.
+#[derive(Debug, Default)]
+pub(in crate::revert) struct Left {
+    pub notes: Vec<Note>,
+    /// The ignored paths among it.
+    pub ignored: Vec<WorkspacePath>,
+    /// Whether something of the state that it goes to is missing, or is another.
+    pub is_incomplete: bool,
+}
+
+/// Finds what is not stored, was there in the state that an operation goes to, went in a step, and is still gone.
+pub(in crate::revert) fn gone(
+    place: &Place,
+    snapshots: &Snapshots,
+    then: Option<&Snapshot>,
+    history: &SeenHistory,
+    plan: &Plan,
+) -> Result<Left> {
+    let went = history.gone();
+    let Some(then) = then.filter(|_| !went.is_empty()) else {
+        return Ok(Left::default());
+    };
+    let then = snapshots.seen(then.seen)?;
+    let is_back = |path: &[u8]| {
+        let mut items = plan.items.iter();
+        items.any(|item| item.path.as_bytes() == path && item.target.is_some())
+    };
+    let missing = then.iter().filter(|entry| {
+        went.contains(&entry.path[..])
+            && !is_ignore_file(entry)
+            && !is_back(&entry.path)
+            && is_gone(place, entry)
+    });
+    let (mut ignored, mut repositories, mut others) = (Vec::new(), BTreeSet::new(), Vec::new());
+    for entry in missing {
+        match entry.reason {
+            GapReason::Ignored => ignored.extend(WorkspacePath::new(&entry.path[..])),
+            GapReason::Metadata | GapReason::Repository => {
+                repositories.insert(repository_text(entry));
+            }
+            _ => others.push(entry),
+        }
+    }
+    let repositories: Vec<String> = repositories.into_iter().collect();
+    let notes = [
+        of_gone(&ignored),
+        of_gone_repositories(repositories),
+        of_vanished(&others),
+    ];
+    let notes: Vec<Note> = notes.into_iter().flatten().collect();
+    Ok(Left {
+        is_incomplete: !notes.is_empty(),
+        ignored,
+        notes,
+    })
+}
+
+/// Finds what is not stored and came while a step of the message, or of a later one, was open, and what changed
+/// meanwhile. It leaves out what is in folders that are `leaving`: if such a folder cannot go because of that, it is
+/// named itself. Nobody can say who made these files.
+pub(in crate::revert) fn stays(
+    store: &Store,
+    place: &Place,
+    (snapshots, seen): (&Snapshots, &Observation),
+    movement: &Movement,
+    (then, plan, leaving): (Option<&Snapshot>, &Plan, &[WorkspacePath]),
+    history: &SeenHistory,
+) -> Result<Left> {
+    let Some(revert) = movement.whole_revert() else {
+        return Ok(Left::default());
+    };
+    let mut now = snapshots.seen(seen.snapshot.seen)?;
+    let mut notes: Vec<Note> = Vec::new();
+    let crowded = of_crowded(store, place, revert, &now)?;
+    now.retain(|entry| {
+        !leaving
+            .iter()
+            .any(|folder| is_at_or_below(&entry.path, folder))
+    });
+    let mut came = came(snapshots, then, history, &now)?;
+    came.extend(came_unseen(store, place, snapshots, revert, then, &now)?);
+    let goes = |path: &WorkspacePath| {
+        let mut items = plan.items.iter();
+        items.any(|item| item.empties() && item.path == *path)
+    };
+    let (mut ignored, mut repositories) = (BTreeSet::new(), BTreeSet::new());
+    let (mut others, mut known) = (BTreeSet::new(), BTreeSet::new());
+    let shown = now.iter().filter(|entry| !is_ignore_file(entry));
+    for entry in shown.filter(|entry| is_there(place, entry)) {
+        let has_come = came.contains(&entry.path[..]);
+        match entry.reason {
+            GapReason::Ignored => {
+                let Ok(path) = WorkspacePath::new(&entry.path[..]) else {
+                    continue;
+                };
+                match has_come && !goes(&path) {
+                    true => ignored.insert(path),
+                    false => others.insert(path),
+                };
+            }
+            GapReason::Metadata | GapReason::Repository => {
+                let (folder, name) = repository(entry);
+                let Ok(path) = WorkspacePath::new(folder) else {
+                    continue;
+                };
+                match has_come && !is_submodule(&place.root, &path) {
+                    true => repositories.insert(path),
+                    false => known.insert((path, name.to_vec())),
+                };
+            }
+            _ => {}
+        }
+    }
+    known.retain(|(folder, _)| !repositories.contains(folder));
+    let planned: BTreeSet<&WorkspacePath> = plan.items.iter().map(|item| &item.path).collect();
+    others.retain(|path| !planned.contains(path) && !ignored.contains(path));
+    let texts = |paths: &BTreeSet<WorkspacePath>| -> Vec<String> {
+        paths.iter().map(WorkspacePath::to_text).collect()
+    };
+    notes.extend(of_ignored(texts(&ignored)));
+    notes.extend(of_ignore_files(ignore_files(
+        snapshots,
+        (then, &seen.snapshot),
+        leaving,
+    )?));
+    notes.extend((!repositories.is_empty()).then(|| repositories_stay(texts(&repositories))));
+    let connection = store.database.connection();
+    let since = sessions::message_time(connection, &revert.to.id)?;
+    notes.extend(version_control::moved_below(place, since, &known));
+    let changed = touched::told(store, place, revert, others.iter())?;
+    notes.extend(changed.notes);
+    notes.extend(crowded);
+    let were_there = match then {
+        Some(then) => snapshots.presences(then, &changed.files)?,
+        None => Vec::new(),
+    };
+    Ok(Left {
+        is_incomplete: were_there.contains(&Presence::Seen),
+        notes,
+        ..Left::default()
+    })
+}
+
+/// Returns what came in a step and was not there in the state that a revert goes to.
+fn came<'n>(
+    snapshots: &Snapshots,
+    then: Option<&Snapshot>,
+    history: &SeenHistory,
+    now: &'n [Gap],
+) -> Result<BTreeSet<&'n [u8]>> {
+    let since = history.came_by_path();
+    let paths = now.iter().map(|entry| &entry.path[..]);
+    let mut came: BTreeSet<&[u8]> = paths.filter(|path| since.contains_key(path)).collect();
+    let then = match then {
+        Some(then) if !came.is_empty() => snapshots.seen(then.seen)?,
+        _ => Vec::new(),
+    };
+    let were_there: BTreeSet<&[u8]> = then.iter().map(|entry| &entry.path[..]).collect();
+    came.retain(|path| !were_there.contains(path));
+    Ok(came)
+}
+
+/// Returns what is in a folder into which nobody looked in the state that a revert goes to, and was created while a step
+/// was open.
+fn came_unseen<'n>(
+    store: &Store,
+    place: &Place,
+    snapshots: &Snapshots,
+    revert: WholeRevert<'_>,
+    then: Option<&Snapshot>,
+    now: &'n [Gap],
+) -> Result<BTreeSet<&'n [u8]>> {
+    let Some(then) = then.filter(|_| !now.is_empty()) else {
+        return Ok(BTreeSet::new());
+    };
+    let connection = store.database.connection();
+    let work = sessions::work_since(connection, &revert.session.id, revert.since)?;
+    let told = store.surroundings.file_times;
+    let is_since = |entry: &Gap| {
+        let created = times::created_at(&on_disk(place, &entry.path)).map(told);
+        created.is_some_and(|created| created > work.sent_at && work.covers(created))
+    };
+    let with_path = |entry: &'n Gap| {
+        let path = match entry.reason {
+            GapReason::Ignored => &entry.path[..],
+            GapReason::Metadata | GapReason::Repository => repository(entry).0,
+            _ => return None,
+        };
+        Some((&entry.path[..], WorkspacePath::new(path).ok()?))
+    };
+    let created = now.iter().filter(|entry| is_since(entry));
+    let (created, paths): (Vec<&[u8]>, Vec<WorkspacePath>) = created.filter_map(with_path).unzip();
+    let presences = snapshots.presences(then, &paths)?;
+    let unknown = created.into_iter().zip(presences);
+    let unknown = unknown.filter(|(_, presence)| *presence == Presence::Unknown);
+    Ok(unknown.map(|(path, _)| path).collect())
+}
+
+/// Returns whether an entry is an ignore file. Its lines are in the rules of a snapshot.
+fn is_ignore_file(entry: &Gap) -> bool {
+    split(&entry.path).1 == IGNORE_FILE
+}
+
+fn on_disk(place: &Place, path: &[u8]) -> PathBuf {
+    place.root.join(OsStr::from_bytes(path))
+}
+
+fn is_there(place: &Place, entry: &Gap) -> bool {
+    on_disk(place, &entry.path).symlink_metadata().is_ok()
+}
+
+/// Returns whether nothing is left of an entry, or only an empty directory.
+fn is_gone(place: &Place, entry: &Gap) -> bool {
+    let path = on_disk(place, &entry.path);
+    match entry.reason {
+        GapReason::Repository => !is_repository(&path),
+        // A file in the place of a pipe is no pipe.
+        GapReason::Special(_) => !path
+            .symlink_metadata()
+            .is_ok_and(|found| is_special(&found)),
+        _ => is_empty(&path),
+    }
+}
+
+fn is_special(found: &std::fs::Metadata) -> bool {
+    let kind = found.file_type();
+    !kind.is_file() && !kind.is_dir() && !kind.is_symlink()
+}
+
+fn is_repository(folder: &Path) -> bool {
+    let has = |name: &[u8]| {
+        folder
+            .join(OsStr::from_bytes(name))
+            .symlink_metadata()
+            .is_ok()
+    };
+    metadata::mark(folder.as_os_str().as_bytes(), has).is_some()
+}
+
+/// Returns whether nothing is left at a path, or only an empty directory. A file may have taken the place of the
+/// directory that it was in.
+pub(in crate::revert) fn is_empty(path: &Path) -> bool {
+    match path.symlink_metadata() {
+        Ok(found) if found.is_dir() => {
+            std::fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_none())
+        }
+        Ok(_) => false,
+        Err(error) => matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory),
+    }
+}
+
+fn is_at_or_below(path: &[u8], folder: &WorkspacePath) -> bool {
+    path == folder.as_bytes() || is_below(path, folder.as_bytes())
+}
+
+/// Returns the folder of a repository, and the name of its metadata.
+fn repository(entry: &Gap) -> (&[u8], &[u8]) {
+    match entry.reason {
+        GapReason::Repository => (&entry.path, b""),
+        _ => split(&entry.path),
+    }
+}
+
+/// Returns the folder of a repository for people. At the root, its metadata says more.
+fn repository_text(entry: &Gap) -> String {
+    match repository(entry) {
+        (b"", b"") => ".".to_owned(),
+        (b"", name) => String::from_utf8_lossy(name).into_owned(),
+        (folder, _) => String::from_utf8_lossy(folder).into_owned(),
+    }
+}
+
+/// Names the directories in which names came or went since the message, and that have more ignored ones than are kept.
+/// While no command ran, nothing was made that no tool named.
+fn of_crowded(
+    store: &Store,
+    place: &Place,
+    revert: WholeRevert<'_>,
+    now: &[Gap],
+) -> Result<Option<Note>> {
+    let crowded = now.iter();
+    let crowded = crowded.filter(|entry| entry.reason == GapReason::MoreIgnored);
+    let crowded: Vec<&Gap> = crowded.collect();
+    if crowded.is_empty() {
+        return Ok(None);
+    }
+    let connection = store.database.connection();
+    let work = sessions::free_work_since(connection, &revert.session.id, revert.since)?;
+    if work.steps.is_empty() {
+        return Ok(None);
+    }
+    let has_changed = |entry: &&&Gap| {
+        let found = on_disk(place, &entry.path).symlink_metadata();
+        let written = found.ok().as_ref().map(times::written);
+        let written = written.map(store.surroundings.file_times);
+        written.is_some_and(|written| written + TICK >= work.sent_at)
+    };
+    let changed = crowded.iter().filter(has_changed);
+    let about: Vec<String> = changed
+        .map(|entry| match &entry.path[..] {
+            b"" => "./".to_owned(),
+            path => format!("{}/", String::from_utf8_lossy(path)),
+        })
+        .collect();
+    let text = format!(
+        "of more than {} ignored names in a folder, only the first are remembered, so which others came or went since is not known: {}",
+        crate::snapshot::IGNORED_NAMES,
+        first_quoted(&about, NAMED)
+    );
+    Ok((!about.is_empty()).then(|| Note::about(NoteCode::IgnoredChanged, text, about)))
+}
+
+fn of_gone(paths: &[WorkspacePath]) -> Option<Note> {
+    let about: Vec<String> = paths.iter().map(WorkspacePath::to_text).collect();
+    let what = match about.len() {
+        0 => return None,
+        1 => "an ignored path is gone and does not come back, because no snapshot holds it"
+            .to_owned(),
+        count => format!(
+            "{count} ignored paths are gone and do not come back, because no snapshot holds them"
+        ),
+    };
+    Some(naming(NoteCode::IgnoredRemoved, &what, about, NAMED))
+}
+
+fn of_gone_repositories(about: Vec<String>) -> Option<Note> {
+    let text = format!(
+        "the metadata of repositories is gone and does not come back, because it is never captured: {}",
+        first_quoted(&about, NAMED)
+    );
+    (!about.is_empty()).then(|| Note::about(NoteCode::RepositoryRemoved, text, about))
+}
+
+fn of_vanished(entries: &[&Gap]) -> Option<Note> {
+    let names = entries.iter().map(|entry| named_gap(entry));
+    let text = format!(
+        "no snapshot holds these, so they do not come back: {}",
+        first_of(names, NAMED)
+    );
+    let about = entries.iter().map(|entry| gap_name(entry)).collect();
+    (!entries.is_empty()).then(|| Note::about(NoteCode::NotCaptured, text, about))
+}
+
+fn of_ignored(about: Vec<String>) -> Option<Note> {
+    let what = match about.len() {
+        0 => return None,
+        1 => "an ignored path that came since stays".to_owned(),
+        count => format!("{count} ignored paths that came since stay"),
+    };
+    Some(naming(NoteCode::IgnoredMade, &what, about, NAMED))
+}
+
+/// Returns the ignore files that ignore themselves and differ between two snapshots, except those in folders that are
+/// `leaving`.
+fn ignore_files(
+    snapshots: &Snapshots,
+    (then, now): (Option<&Snapshot>, &Snapshot),
+    leaving: &[WorkspacePath],
+) -> Result<Vec<WorkspacePath>> {
+    let mut files = match then {
+        Some(then) => snapshots.own_ignore_files_changed(then, now)?,
+        None => Vec::new(),
+    };
+    files.retain(|path| !path.is_at_or_below(leaving));
+    Ok(files)
+}
+
+/// Returns the note on ignore files that ignore themselves. Only their lines are remembered.
+fn of_ignore_files(files: Vec<WorkspacePath>) -> Option<Note> {
+    let about: Vec<String> = files.iter().map(WorkspacePath::to_text).collect();
+    let what = match about.len() {
+        0 => return None,
+        1 => "an ignore file that ignores itself differs from then, and stays as it is".to_owned(),
+        count => format!(
+            "{count} ignore files that ignore themselves differ from then, and stay as they are"
+        ),
+    };
+    Some(naming(NoteCode::IgnoredMade, &what, about, NAMED))
+}
+
+/// Returns the note on repositories that came since. No revert removes their metadata.
+pub(in crate::revert) fn repositories_stay(folders: Vec<String>) -> Note {
+    let text = format!(
+        "repositories that were cloned or made since stay with their metadata: {}",
+        first_quoted(&folders, NAMED)
+    );
+    Note::about(NoteCode::RepositoriesBelow, text, folders)
+}
