@@ -83,6 +83,38 @@ fn a_forget_that_is_killed_is_ended_by_the_next_command() {
     });
 }
 
+/// What every command says that `gc` finishes, it finishes.
+///
+/// Invariant `truth/forget-interrupted`.
+#[test]
+fn what_a_killed_forget_is_said_to_have_begun_gc_finishes() {
+    if !has_strace() {
+        return;
+    }
+    for command in [
+        ["forget", "--workspace", "--yes"],
+        ["forget", "--all", "--yes"],
+    ] {
+        let said = AtomicUsize::new(0);
+        let all = points(&ready(), &command, b"");
+        at_each(sample(all, 24), |point| {
+            let world = ready();
+            kill_at(&world, &point, &command, b"");
+            let what = format!("{command:?} killed at {point:?}");
+            if !world.run(&["log"], b"").stderr.contains("was interrupted") {
+                return;
+            }
+            said.fetch_add(1, Ordering::SeqCst);
+            world.run(&["gc"], b"").exits(0);
+            assert!(!is_anywhere(&world), "{what}: the bytes are nowhere");
+            let log = world.run(&["log"], b"");
+            assert!(!log.stderr.contains("was interrupted"), "{what}: {log}");
+            super::assert_sound(&world, &what);
+        });
+        assert!(said.into_inner() > 0, "some had begun: {command:?}");
+    }
+}
+
 /// Invariant `truth/rows-recovered`.
 #[test]
 fn what_a_killed_forget_began_to_take_is_not_known_again_where_the_session_store_is_lost_then() {

@@ -286,6 +286,57 @@ fn a_forgotten_workspace_leaves_nothing_and_is_recorded_anew() {
     }
 }
 
+/// Leaves what a `forget` of all workspaces leaves that is killed before its first row goes.
+fn kill_before_the_first_row(world: &World, last: &str) {
+    let store = world.base().join("store");
+    let sql = "SELECT key || ' ' || last_snapshot_id FROM workspaces";
+    let mut lines = testing::rows::texts(&store.join("sessions.db"), sql);
+    lines.push(last.to_owned());
+    fs::write(store.join("forgetting"), lines.join("\n")).expect("ours");
+}
+
+/// Invariant `truth/forget-interrupted`.
+#[test]
+fn a_forget_killed_before_its_first_row_is_finished() {
+    for last in ["", "all"] {
+        let mut world = with_secrets();
+        kill_before_the_first_row(&world, last);
+        assert!(world.store.is_forgetting().expect("readable"));
+        world.store.gc(ckpt_store::DryRun::No).expect("it is ours");
+        for gone in [SECRET, "please do m", "the agent's second", "config/.env"] {
+            assert_eq!(places_of(&world, gone), Vec::<String>::new(), "{gone}");
+        }
+        assert!(!world.store.is_forgetting().expect("readable"));
+    }
+}
+
+/// Somebody worked on after the command was killed: nobody agreed that this goes, too.
+///
+/// Invariant `truth/forget-interrupted`.
+#[test]
+fn what_was_used_since_a_killed_forget_stays_and_is_told() {
+    for last in ["", "all"] {
+        let mut world = with_secrets();
+        kill_before_the_first_row(&world, last);
+        world.turn_in("s", "m5", |world| world.write("kept", "new\n"));
+        world.store.gc(ckpt_store::DryRun::No).expect("it is ours");
+        let told = world.store.untold().sentences;
+        assert!(
+            told.iter()
+                .any(|sentence| sentence.contains("was to be forgotten, and is not")),
+            "{told:?}"
+        );
+        assert!(
+            !world.store.is_forgetting().expect("readable"),
+            "it is said"
+        );
+        world.revert("m5");
+        assert_eq!(world.read("kept"), "the agent's second\n");
+        forget(&mut world, Forget::Workspace);
+        assert_eq!(places_of(&world, SECRET), Vec::<String>::new());
+    }
+}
+
 #[test]
 fn nothing_is_forgotten_while_a_step_is_open() {
     let mut world = with_secrets();

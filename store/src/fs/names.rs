@@ -68,6 +68,8 @@ pub(crate) const LOCK: &str = "lock";
 pub(crate) const GOING: &str = "going";
 /// What is being forgotten of a workspace; in the store, that something is.
 pub(crate) const FORGETTING: &str = "forgetting";
+/// The latter, while it is written.
+pub(crate) const FORGETTING_NEW: &str = "forgetting.new";
 /// The lock for settling, which makes borrowed packs the store's own.
 pub(crate) const SETTLING: &str = "settling";
 /// The token that a watcher gave when the stat cache was written.

@@ -18,8 +18,9 @@ use crate::fs::names::{self, ASIDE, CACHE, DATABASE, TEMPORARY};
 
 /// The other files of a store's directory. If the database is missing, these alone do not make the directory somebody
 /// else's.
-const OURS: [&str; 11] = [
+const OURS: [&str; 12] = [
     names::FORGETTING,
+    names::FORGETTING_NEW,
     names::UPKEEP,
     names::INSTALLED,
     names::LOCK,

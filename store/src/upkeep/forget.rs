@@ -14,12 +14,13 @@ use std::path::Path;
 
 use ckpt_schema::report::{ForgetReport, ForgetWorkspace, PathText, VERSION};
 
+use super::forgetting::Wholes;
 use super::gc::{self, pack, sizes};
 use super::promise::{self, Promise};
 use super::without::{ForgetPart, Without, add_damaged};
 use super::{forgetting, repair, settle};
-use crate::error::{Context, Error, ErrorKind, Result};
-use crate::fs::{layout, names, presence, reserve};
+use crate::error::{Error, ErrorKind, Result};
+use crate::fs::{layout, presence, reserve};
 use crate::model::hex::Hex;
 use crate::model::path::WorkspacePath;
 use crate::model::request::DryRun;
@@ -99,9 +100,16 @@ pub(crate) fn forget(
     // Before the first row goes: SQLite leaves the bytes of deleted rows in free pages.
     store.database.overwrite_deleted()?;
     let mut promises = Vec::new();
+    let wholes = Wholes {
+        workspaces: places
+            .iter()
+            .map(|place| (place.row.key.clone(), place.row.last_snapshot_id))
+            .collect(),
+        is_all: *what == What::All,
+    };
     for place in &places {
         let forgotten = match what {
-            What::Workspace | What::All => whole(store, place, dry_run),
+            What::Workspace | What::All => whole(store, place, &wholes, dry_run),
             What::Path(_) | What::Session(_) | What::Message(_) => {
                 forget_named(store, place, what, dry_run, was_begun)
             }
@@ -151,11 +159,16 @@ pub(crate) fn check_all_idle(store: &Store, cwd: &Path, what: &What) -> Result<(
 fn finish(store: &mut Store, what: &What, promises: &[Promise]) -> Result<u64> {
     let directory = store.surroundings.directory.clone();
     if *what == What::All {
-        forgetting::begin(&directory)?;
+        let all = Wholes {
+            is_all: true,
+            ..Wholes::default()
+        };
+        forgetting::begin(&directory, &all)?;
         // Rows first, folders after them, as everywhere: a folder without rows is found again, a row without its
         // folder is damage.
         store.database.write(forget::rest)?;
-        remove_all_folders(&directory)?;
+        // Including those of former session stores, and none of a workspace that came meanwhile.
+        sizes::remove_folders(&directory, |folder| Ok(!sizes::is_known(store, folder)?))?;
         reserve::remove(&directory)?;
     }
     scrub(store)?;
@@ -176,22 +189,53 @@ fn finish(store: &mut Store, what: &What, promises: &[Promise]) -> Result<u64> {
 /// holds the lock of upkeep.
 pub(crate) fn finish_begun(store: &mut Store) -> Result<bool> {
     let directory = store.surroundings.directory.clone();
-    if !forgetting::is_begun(&directory)? {
+    let Some(mut wholes) = forgetting::begun(&directory)? else {
         return Ok(false);
-    }
+    };
     store.database.overwrite_deleted()?;
     forgetting::take_out_begun(store)?;
-    let known = sessions::workspace_keys(store.database.connection())?;
-    for entry in presence::entries(&names::snapshots(&directory))? {
-        let folder = entry.path();
-        let is_known = known.contains(entry.file_name().to_string_lossy().as_ref());
-        if !is_known && layout::is_going(&folder)? {
-            let _lock = layout::lock_workspace(&folder, PATIENCE)?;
-            sizes::remove_workspace_folder(&folder)?;
+    let mut going = Vec::new();
+    for place in all_places(store)? {
+        match wholes.workspaces.get(&place.row.key) {
+            Some(newest) if *newest == place.row.last_snapshot_id => going.push(place),
+            Some(_) => {
+                tell_of_unfinished(store, &place)?;
+                wholes.workspaces.remove(&place.row.key);
+            }
+            None => {}
         }
     }
-    finish(store, &What::Workspace, &[])?;
+    // The note is now written anew, without those that stay.
+    for place in &going {
+        whole(store, place, &wholes, DryRun::No)?;
+    }
+    sizes::remove_folders(&directory, |folder| {
+        Ok(!sizes::is_known(store, folder)? && layout::is_going(folder)?)
+    })?;
+    let what = match wholes.is_all && sessions::workspaces(store.database.connection())?.is_empty()
+    {
+        true => What::All,
+        // Another one began since.
+        false => What::Workspace,
+    };
+    let promises = wholes.workspaces.into_keys().map(Promise::Whole);
+    finish(store, &what, &promises.collect::<Vec<_>>())?;
     Ok(true)
+}
+
+/// Says that a workspace stays that was to be forgotten: its user went on in it after the command was interrupted.
+fn tell_of_unfinished(store: &mut Store, place: &Place) -> Result<()> {
+    let root = place.root.display();
+    let message = format!(
+        "`{root}` was to be forgotten, and is not: that was interrupted, and it was used again since; \
+         `ckpt-hook forget --workspace` forgets it"
+    );
+    store.diagnose(&sessions::Diagnostic {
+        level: sessions::DiagnosticLevel::Warning,
+        message: &message,
+        is_untold: true,
+        ..sessions::Diagnostic::default()
+    })
 }
 
 /// Says that an error came when something was forgotten already.
@@ -357,7 +401,12 @@ fn no_pattern(pattern: &str) -> Error {
 }
 
 /// Forgets a workspace with its history.
-fn whole(store: &mut Store, place: &Place, dry_run: DryRun) -> Result<(ForgetWorkspace, Promise)> {
+fn whole(
+    store: &mut Store,
+    place: &Place,
+    wholes: &Wholes,
+    dry_run: DryRun,
+) -> Result<(ForgetWorkspace, Promise)> {
     let connection = store.database.connection();
     let mut report = ForgetWorkspace {
         workspace: place.root.to_string_lossy().into_owned(),
@@ -370,7 +419,7 @@ fn whole(store: &mut Store, place: &Place, dry_run: DryRun) -> Result<(ForgetWor
         let _settling = layout::lock_settling(&place.folder, PATIENCE)?;
         let _lock = place.lock(PATIENCE)?;
         check_idle(store, place)?;
-        forgetting::begin(&store.surroundings.directory)?;
+        forgetting::begin(&store.surroundings.directory, wholes)?;
         remove_former(&store.surroundings.directory)
             .and_then(|()| sizes::remove_workspace(store, place))
             .map_err(begun)?;
@@ -470,10 +519,11 @@ fn take_out(
     lock: &layout::Lock,
     forgetting: &Forgetting,
 ) -> Result<(u64, u64)> {
-    forgetting::begin(&store.surroundings.directory)?;
+    // Noted first, so that whatever is begun can be finished.
+    forgetting.note(&place.folder)?;
+    forgetting::begin(&store.surroundings.directory, &Wholes::default())?;
     // If this is killed and the session store is damaged then, no copy of it may bring back what goes.
     remove_former(&store.surroundings.directory)?;
-    forgetting.note(&place.folder)?;
     forgetting::take_out_noted(store, place, lock, forgetting)
 }
 
@@ -535,17 +585,4 @@ fn path_text(path: &[u8]) -> PathText {
             path_hex: Some(Hex(path).to_string()),
         },
     }
-}
-
-/// Removes the folders of all workspaces, including those of former session stores.
-pub(super) fn remove_all_folders(directory: &Path) -> Result<()> {
-    let snapshots = names::snapshots(directory);
-    let what = || format!("cannot find what is in `{}`", snapshots.display());
-    for entry in presence::entries(&snapshots)? {
-        if entry.file_type().context(what)?.is_dir() {
-            let _lock = layout::lock_workspace(&entry.path(), PATIENCE)?;
-            sizes::remove_workspace_folder(&entry.path())?;
-        }
-    }
-    Ok(())
 }

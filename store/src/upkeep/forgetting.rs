@@ -1,6 +1,8 @@
 //! Takes what is forgotten out of rows: those of the session store, and those that a repair reads from a damaged one,
 //! in which a killed `forget` had not come so far. This module does IO.
 
+use std::collections::BTreeMap;
+use std::io::Write;
 use std::path::Path;
 
 use rusqlite::Connection;
@@ -15,10 +17,57 @@ use crate::snapshot::Forgetting;
 use crate::store::Store;
 use crate::timeline::{PATIENCE, Place, note_newest};
 
-/// Notes, synced, that something is about to be removed: until [`end`], every command says so.
-pub(super) fn begin(directory: &Path) -> Result<()> {
-    layout::open_private(&directory.join(names::FORGETTING))?;
+/// What was begun to be removed as a whole.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Wholes {
+    /// Workspaces, by their keys, each with its newest snapshot: a later one shows that it was used since.
+    pub workspaces: BTreeMap<String, Option<i64>>,
+    /// Whether these are all workspaces, and what belongs to none goes as well.
+    pub is_all: bool,
+}
+
+/// Stands in the place of a key if everything goes.
+const ALL: &str = "all";
+
+/// Notes, synced, that something is about to be removed: until [`end`], every command says so. A part of a workspace is
+/// noted in its folder before.
+pub(super) fn begin(directory: &Path, wholes: &Wholes) -> Result<()> {
+    let note = directory.join(names::FORGETTING);
+    let what = || format!("cannot write `{}`", note.display());
+    let mut text = String::new();
+    for (key, newest) in &wholes.workspaces {
+        text += &format!("{key} {}\n", newest.unwrap_or_default());
+    }
+    if wholes.is_all {
+        text += ALL;
+    }
+    let unfinished = directory.join(names::FORGETTING_NEW);
+    let mut file = layout::open_private(&unfinished)?;
+    file.set_len(0)
+        .and_then(|()| file.write_all(text.as_bytes()))
+        .and_then(|()| file.sync_all())
+        // In one piece: half a list would say that the rest is not to go.
+        .and_then(|()| std::fs::rename(&unfinished, &note))
+        .context(what)?;
     layout::sync(directory)
+}
+
+/// Returns what the note says is to go.
+pub(super) fn begun(directory: &Path) -> Result<Option<Wholes>> {
+    if !is_begun(directory)? {
+        return Ok(None);
+    }
+    let note = directory.join(names::FORGETTING);
+    let text =
+        std::fs::read_to_string(&note).context(|| format!("cannot read `{}`", note.display()))?;
+    let workspace = |line: &str| {
+        let (key, newest) = line.split_once(' ')?;
+        Some((key.to_owned(), newest.parse().ok().filter(|id| *id != 0)))
+    };
+    Ok(Some(Wholes {
+        workspaces: text.lines().filter_map(workspace).collect(),
+        is_all: text.lines().any(|line| line == ALL),
+    }))
 }
 
 /// Returns whether something was begun to be removed, and nobody has looked since whether it is gone.

@@ -4,7 +4,6 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::forget::remove_all_folders;
 use super::gc::sizes;
 use crate::error::{Context, Result};
 use crate::fs::names::DATABASE;
@@ -33,7 +32,7 @@ pub(crate) fn purge(directory: &Path) -> Result<bool> {
 }
 
 fn remove_all(directory: &Path) -> Result<()> {
-    remove_all_folders(directory)?;
+    sizes::remove_folders(directory, |_| Ok(true))?;
     let what = || format!("cannot remove `{}`", directory.display());
     let entries = presence::entries(directory)?;
     let mut names: Vec<PathBuf> = entries.iter().map(fs::DirEntry::path).collect();

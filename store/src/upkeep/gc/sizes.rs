@@ -14,7 +14,7 @@ use crate::model::entry::Roots;
 use crate::objects::borrowed;
 use crate::sessions::{self, Measured, SessionUse};
 use crate::store::Store;
-use crate::timeline::Place;
+use crate::timeline::{PATIENCE, Place};
 
 /// The sizes of the store's parts on the disk, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -247,6 +247,27 @@ fn note_going(folder: &Path) -> Result<()> {
 pub(crate) fn remove_workspace_folder(folder: &Path) -> Result<()> {
     note_going(folder)?;
     remove_folder(folder)
+}
+
+/// Returns whether a row names the workspace that a folder is of.
+pub(crate) fn is_known(store: &Store, folder: &Path) -> Result<bool> {
+    let keys = sessions::workspace_keys(store.database.connection())?;
+    let name = folder.file_name().and_then(|name| name.to_str());
+    Ok(name.is_some_and(|name| keys.contains(name)))
+}
+
+/// Removes folders of workspaces. A row is written before its folder is made, so `goes` has to ask for it only now.
+pub(crate) fn remove_folders(directory: &Path, goes: impl Fn(&Path) -> Result<bool>) -> Result<()> {
+    let snapshots = names::snapshots(directory);
+    let what = || format!("cannot find what is in `{}`", snapshots.display());
+    for entry in presence::entries(&snapshots)? {
+        let folder = entry.path();
+        if entry.file_type().context(what)?.is_dir() && goes(&folder)? {
+            let _lock = layout::lock_workspace(&folder, PATIENCE)?;
+            remove_workspace_folder(&folder)?;
+        }
+    }
+    Ok(())
 }
 
 /// Removes a folder of the store with all that is in it, without following a link.
