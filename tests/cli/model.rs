@@ -121,21 +121,86 @@ fn tracked_file_has_contents_unless_hidden() {
     assert!(!ask().contains("seen"));
 }
 
+/// A file under another name has the same contents: renamed or copied, edited then or not, before or after the message
+/// that a model asks about, or gone since.
+///
 /// Invariant `private/withheld`.
 #[test]
 fn a_renamed_file_is_withheld_under_both_names() {
-    let world = Sandbox::new();
-    world.run_git(&["init", "--quiet"]);
-    world.write(".gitignore", ".env\n");
-    world.write(".env", format!("KEY={SECRET}\n{}", "A=1\n".repeat(20)));
-    world.play("m1", "move it", |world| {
-        let now = String::from_utf8(world.read(".env")).expect("text");
-        world.write("moved", now.replace(SECRET, "gone"));
-        world.remove(".env");
+    type Move = fn(&Sandbox);
+    let moves: [(&str, Move); 6] = [
+        ("renamed", |world| {
+            let bytes = world.read(".env");
+            world.write("moved", bytes);
+            world.remove(".env");
+        }),
+        ("renamed and edited", |world| {
+            let now = String::from_utf8(world.read(".env")).expect("text");
+            world.write("moved", now + "B=1\n");
+            world.remove(".env");
+        }),
+        ("copied", |world| world.write("moved", world.read(".env"))),
+        ("copied and edited", |world| {
+            let now = String::from_utf8(world.read(".env")).expect("text");
+            world.write("moved", format!("B=1\n{now}"));
+        }),
+        ("copied into a folder", |world| {
+            world.write("folder/moved", world.read(".env"));
+        }),
+        ("copied in the place of a tracked file", |world| {
+            world.write("tracked-moved", world.read(".env"));
+        }),
+    ];
+    let start = || {
+        let world = Sandbox::new();
+        world.run_git(&["init", "--quiet"]);
+        world.write(".gitignore", ".env\n");
+        world.write("tracked-moved", "nothing\n");
+        world.run_git(&["add", ".gitignore", "tracked-moved"]);
+        world.write(".env", format!("KEY={SECRET}\n{}", "A=1\n".repeat(20)));
+        world
+    };
+    let check = |world: &Sandbox, what: &str| {
+        for path in ["moved", "folder/moved", "tracked-moved", ".env"] {
+            let questions = questions(&json!(path));
+            let answers = told_to_a_model(world, questions.clone());
+            for (answer, question) in answers.iter().zip(&questions) {
+                let text = answer.to_string();
+                assert!(!text.contains(SECRET), "{what}: {question:?}: {answer:#}");
+                assert!(!text.contains("A=1"), "{what}: {question:?}: {answer:#}");
+            }
+            let whole = answers.iter().map(Value::to_string).collect::<String>();
+            assert!(whole.contains("moved"), "{what}: its name is there");
+            assert!(whole.contains("seen"), "{what}: and other contents are");
+        }
+    };
+    for (what, change) in moves {
+        let world = start();
+        world.play("m1", "do it", |world| {
+            world.write("open", "seen\n");
+            change(world);
+        });
+        check(&world, what);
+        // Much later, when the file is gone under both names.
+        world.play("m2", "remove it", |world| {
+            for name in [".env", "moved", "folder/moved"] {
+                let _ = std::fs::remove_file(world.workspace().join(name));
+            }
+            world.write("tracked-moved", "nothing\n");
+        });
+        check(&world, &format!("{what}, removed"));
+    }
+    let world = start();
+    world.configure("hide_from_models = [\"hidden\"]\n");
+    world.write("hidden", world.read(".env"));
+    world.remove(".env");
+    world.run_git(&["add", "hidden"]);
+    world.play("m1", "do it", |world| {
+        world.write("open", "seen\n");
+        world.write("moved", world.read("hidden"));
+        world.remove("hidden");
     });
-    let answers = told_to_a_model(&world, [("diff", json!({"id": "last"}))]);
-    assert!(answers[0].to_string().contains("moved"));
-    assert!(!answers[0].to_string().contains(SECRET), "{:#}", answers[0]);
+    check(&world, "renamed, and hidden by the setting");
 }
 
 /// A name that is a sentence is not spelled out.

@@ -12,13 +12,13 @@ use crate::model::entry::{Change, ObjectId};
 use crate::snapshot::Snapshots;
 
 /// The similarity, in per cent, from which on two files count as a rename: git's default.
-const ENOUGH: u8 = 50;
+pub(super) const ENOUGH: u8 = 50;
 
 /// The most pairs of files that are compared by content, like git's `diff.renameLimit`.
 const MAX_PAIRS: usize = 10_000;
 
 /// Larger files, in bytes, count as renamed only if their bytes are equal.
-const MAX_SIZE: u64 = 1 << 20;
+pub(super) const MAX_SIZE: u64 = 1 << 20;
 
 /// A longer line is cut into pieces, as in git's `diffcore-delta.c`.
 const PIECE: usize = 64;
@@ -179,9 +179,9 @@ fn name(path: &PathText) -> &str {
 }
 
 /// The number of bytes that each piece has in a content, by the piece's hash.
-type Pieces = HashMap<u64, usize>;
+pub(super) type Pieces = HashMap<u64, usize>;
 
-fn pieces(bytes: &[u8]) -> Pieces {
+pub(super) fn pieces(bytes: &[u8]) -> Pieces {
     let mut pieces = Pieces::new();
     let lines = bytes.split_inclusive(|byte| *byte == b'\n');
     for piece in lines.flat_map(|line| line.chunks(PIECE)) {
@@ -193,7 +193,7 @@ fn pieces(bytes: &[u8]) -> Pieces {
 }
 
 /// Returns how much of the larger content the other one has, in per cent.
-fn similarity(old: &Pieces, new: &Pieces) -> u8 {
+pub(super) fn similarity(old: &Pieces, new: &Pieces) -> u8 {
     let size = |pieces: &Pieces| pieces.values().sum::<usize>();
     let common: usize = old
         .iter()

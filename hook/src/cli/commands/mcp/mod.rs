@@ -5,9 +5,9 @@
 //! lists them.
 
 mod tools;
-mod withhold;
 
 use std::borrow::Cow;
+use std::cell::OnceCell;
 use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, Sender, channel, sync_channel};
 
@@ -102,6 +102,7 @@ fn work(invocation: &Invocation, asked: Receiver<Ask>) {
             lines: &lines,
             request: &ask.job.id,
             asker: Asker::Model,
+            shown: OnceCell::new(),
         };
         // The client may be gone.
         let _ = ask.answer.send(answer(&context, &ask.job));
@@ -112,7 +113,7 @@ fn work(invocation: &Invocation, asked: Receiver<Ask>) {
 fn answer(context: &ServeContext<'_>, job: &Job) -> Value {
     let mut answer = methods::answer(context, job);
     if let Some(result) = answer.get_mut("result") {
-        withhold::withhold(result, &context.shown());
+        context.shown().withhold(result);
     }
     data::guard(&mut answer);
     answer

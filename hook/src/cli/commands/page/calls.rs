@@ -1,7 +1,7 @@
 //! What the page asks for: a request of `serve` as the body of `POST /rpc`, its answer as the body of the answer; and
 //! notifications as they happen, a line each, as the answer to `POST /events`.
 
-use std::cell::Cell;
+use std::cell::{Cell, OnceCell};
 use std::io::Write;
 use std::net::TcpStream;
 use std::sync::Mutex;
@@ -55,6 +55,7 @@ fn respond(invocation: &Invocation, job: &Job) -> Value {
         lines: &lines,
         request: &job.id,
         asker: Asker::Page,
+        shown: OnceCell::new(),
     };
     methods::answer(&context, job)
 }

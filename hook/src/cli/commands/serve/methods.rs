@@ -1,5 +1,6 @@
 //! What a client can ask for: each method does the work of a command, and returns the document that the command prints.
 
+use std::cell::OnceCell;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
@@ -14,10 +15,8 @@ use ckpt_schema::protocol::{
     RecordParameters, ServerReport, SessionsParameters, ShowParameters, StatusParameters,
     SubscribeParameters, SubscribeResult, TimelineParameters, WorkspaceParameters,
 };
-use ckpt_schema::report::{
-    ChangeReport, Content, Encoding, OperationReport, PathText, ShowReport, VERSION,
-};
-use ckpt_store::query::{DiffRequest, LogFilter, Withheld};
+use ckpt_schema::report::{Content, Encoding, OperationReport, ShowReport, VERSION};
+use ckpt_store::query::{DiffRequest, LogFilter};
 use ckpt_store::{Error, Store};
 use serde_json::{Value, json};
 
@@ -25,13 +24,14 @@ use super::notify::Subscription;
 use super::operations;
 use super::parameters::parameters;
 use super::protocol::{Job, RequestError};
+use super::shown::ShownFiles;
 use super::wording::Asker;
 use crate::cli::arguments::ChangesArguments;
 use crate::cli::commands::changes::ChangesView;
 use crate::cli::invocation::Invocation;
 use crate::failure::{Failure, NOT_A_SESSION};
 use crate::locks;
-use crate::output::{data, progress, show, text};
+use crate::output::{progress, show};
 
 /// The version of the protocol.
 const PROTOCOL: u64 = 1;
@@ -93,6 +93,8 @@ pub struct RequestContext<'a> {
     /// Who asks. One that is confined may ask about the server's own workspace alone: neither by [`OUTWARD`], nor by a
     /// plan may it name another.
     pub asker: Asker,
+    /// Read when it is first asked for.
+    pub shown: OnceCell<ShownFiles>,
 }
 
 /// Returns the answer to a request.
@@ -153,44 +155,17 @@ fn call(context: &RequestContext<'_>, job: &Job) -> Result<Value, RequestError> 
     }
 }
 
-/// The files whose contents may be in an answer.
-pub enum ShownFiles {
-    All,
-    /// What a model does not get is unknown.
-    Nothing,
-    Except(Box<Withheld>),
-}
-
-impl ShownFiles {
-    /// Returns whether the contents of a file may be.
-    pub fn holds(&self, path: &PathText) -> bool {
-        match self {
-            Self::All => true,
-            Self::Nothing => false,
-            Self::Except(withheld) => !withheld.covers(&text::bytes(path)),
-        }
-    }
-
-    /// Returns whether a patch may have a change. One that is for a model spells out no name that is more than a path.
-    fn holds_change(&self, change: &ChangeReport) -> bool {
-        let former = change.renamed_from.as_ref().map(|former| &former.path);
-        let mut paths = [Some(&change.path), former, change.renamed_to.as_ref()]
-            .into_iter()
-            .flatten();
-        let is_all = matches!(self, Self::All);
-        paths.all(|path| is_all || self.holds(path) && data::is_only_a_path(&path.path))
-    }
-}
-
 impl RequestContext<'_> {
     /// Returns the files whose contents may be in an answer about the server's own workspace.
-    pub fn shown(&self) -> ShownFiles {
-        if self.asker != Asker::Model {
-            return ShownFiles::All;
-        }
-        let withheld = || Ok::<_, RequestError>(self.open()?.withheld(&self.directory(None)?)?);
-        withheld().map_or(ShownFiles::Nothing, |withheld| {
-            ShownFiles::Except(Box::new(withheld))
+    pub fn shown(&self) -> &ShownFiles {
+        self.shown.get_or_init(|| {
+            if self.asker != Asker::Model {
+                return ShownFiles::All;
+            }
+            let withheld = || Ok::<_, RequestError>(self.open()?.withheld(&self.directory(None)?)?);
+            withheld().map_or(ShownFiles::Nothing, |withheld| {
+                ShownFiles::Except(Box::new(withheld))
+            })
         })
     }
 
@@ -384,7 +359,7 @@ fn patch(context: &RequestContext<'_>, asked: PatchParameters) -> Result<Value, 
     };
     let shown = context.shown();
     let mut patched = files.clone();
-    patched.retain(|change| shown.holds_change(change));
+    patched.retain(|change| shown.hold_change(change));
     let bytes = changes.plain_patch(&patched, MOST_CONTENT)?;
     let bytes = bytes.ok_or_else(|| {
         Error::failed(format!("the patch is larger than {MOST_CONTENT} bytes"))

@@ -11,9 +11,11 @@ mod operations;
 mod parameters;
 pub mod protocol;
 mod queue;
+mod shown;
 mod surrogates;
 pub mod wording;
 
+use std::cell::OnceCell;
 use std::io::{self, BufRead, BufReader, Write};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex};
@@ -70,6 +72,7 @@ pub fn run(invocation: &Invocation, arguments: &ServeArguments) -> Result<u8, Fa
                         lines: &lines,
                         request: &job.id,
                         asker: Asker::FrontEnd,
+                        shown: OnceCell::new(),
                     };
                     let answer = methods::answer(&context, &job);
                     // Before it is sent: a client may use the id again as soon as it has the answer.
