@@ -124,9 +124,9 @@ const HARMS: [(&str, Harm); 9] = [
 
 /// A damaged first page of the session store costs nothing whoever comes first.
 ///
-/// Invariant `work/rows-first-page`: A damaged first page of the session store costs no row: a
-/// copy is read with that of a backup or of a new store, if its definitions are then those of
-/// this version.
+/// Invariant `work/rows-first-page`: Damaged definitions of the session store, its first page
+/// among them, cost no row: a copy is read with those of a backup or of a new store, if what is
+/// left of its own, or its indexes, show that they are the same.
 #[test]
 fn damaged_first_page_costs_nothing() {
     for (what, harm) in HARMS {

@@ -56,7 +56,7 @@ fn is_unreadable(error: &rusqlite::Error) -> bool {
 }
 
 /// Returns what a query found, or `None` if the damage keeps it from being read.
-fn if_readable<T>(found: rusqlite::Result<T>) -> Result<Option<T>> {
+pub(super) fn if_readable<T>(found: rusqlite::Result<T>) -> Result<Option<T>> {
     match found {
         Err(error) if is_unreadable(&error) => Ok(None),
         found => found

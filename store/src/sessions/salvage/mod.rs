@@ -4,7 +4,7 @@
 //!
 //! ```text
 //! the damaged file                     as SQLite reads it
-//! a copy of it with another page 1     if its definitions cannot be read: that of a backup, or of a new store
+//! a copy with other definitions        if its own cannot be read: those of a backup, or of a new store
 //! the backups                          for the tables of which a row could not be read
 //! ```
 //!
@@ -98,7 +98,7 @@ const UNFINISHED: &str = ".repaired";
 /// The same for a new one that is whole, and waits for the damaged one to make way.
 pub(super) const WHOLE: &str = ".repaired.whole";
 
-/// The same for a copy of the damaged one with another first page.
+/// The same for a copy of the damaged one with definitions of a sound one.
 const GRAFTED: &str = ".repaired.source";
 
 /// How all of them are opened: a link that somebody planted is refused.
@@ -234,7 +234,8 @@ fn fill(
     Ok(salvaged)
 }
 
-/// Copies the rows of a damaged file with the first page of a sound one.
+/// Copies the rows of a damaged file with the definitions of a sound one: a backup, or a new store, as one is made, and as
+/// a repair makes it. In each, tables begin at other pages.
 fn copy_grafted(
     database: &Path,
     source: &Path,
@@ -243,21 +244,36 @@ fn copy_grafted(
 ) -> Result<()> {
     let grafted = with_suffix(database, GRAFTED);
     let new = with_suffix(database, NEW);
-    make_file(&new)?;
+    let mut is_copied = false;
+    let mut copy_with = |sound: &Path| -> Result<()> {
+        if !is_copied {
+            graft(source, sound, &grafted)?;
+            is_copied = filling.copy_from_whole(&grafted)?;
+        }
+        remove(&grafted)
+    };
+    backups.iter().try_for_each(|backup| copy_with(backup))?;
     let what = || format!("cannot make `{}`", new.display());
-    let image = image(Journal::Rollback).context(what)?;
-    std::fs::write(&new, image).context(what)?;
-    for sound in backups.iter().chain([&new]) {
-        graft(source, sound, &grafted)?;
-        let is_copied = filling.copy_from_whole(&grafted)?;
-        for ending in BESIDE.into_iter().chain([""]) {
-            presence::remove_file(&with_suffix(&grafted, ending))?;
+    for is_repaired in [false, true] {
+        make_file(&new)?;
+        if is_repaired {
+            make_tables(&new)?;
+            let repaired = Connection::open_with_flags(&new, FLAGS).context(what)?;
+            repaired.execute_batch(ONE_OPEN_STEP).context(what)?;
+        } else {
+            let image = image(Journal::Rollback).context(what)?;
+            std::fs::write(&new, image).context(what)?;
         }
-        if is_copied {
-            break;
-        }
+        copy_with(&new)?;
+        remove(&new)?;
     }
-    presence::remove_file(&new)
+    Ok(())
+}
+
+/// Removes a database with what is beside it.
+fn remove(path: &Path) -> Result<()> {
+    let mut endings = BESIDE.into_iter().chain([""]);
+    endings.try_for_each(|ending| presence::remove_file(&with_suffix(path, ending)))
 }
 
 /// Makes the tables of a new session store.

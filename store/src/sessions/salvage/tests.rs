@@ -39,12 +39,16 @@ fn count(directory: &Path, table: &str) -> usize {
     numbers(open(directory).connection(), table).len()
 }
 
+/// The pages with the definitions of the tables, from 0.
+fn pages_of_definitions(path: &Path) -> Vec<usize> {
+    let pages = graft::definitions(path).expect("a sound file").into_iter();
+    let pages = pages.map(|(number, _)| usize::try_from(number));
+    pages.map(|page| page.expect("a number")).collect()
+}
+
 /// The numbers of the rows of a damaged file that a query for a single row reads.
 fn readable(path: &Path, table: &str, last: i64) -> Vec<i64> {
     let connection = Connection::open(path).expect("a file");
-    // Where a page of the definitions is lost, those on the others count.
-    let is_set = connection.execute_batch("PRAGMA writable_schema = ON");
-    is_set.expect("it reads nothing");
     let columns = "SELECT * FROM";
     let reads = |number: &i64| {
         let sql = format!("{columns} {table} WHERE rowid = ?1");
@@ -65,6 +69,7 @@ fn no_row_that_can_be_read_is_given_up() {
     let whole = filled(directory.path(), 90);
     let path = directory.path().join(DATABASE);
     let pages = whole.len() / PAGE;
+    let definitions = pages_of_definitions(&path);
     // Two neighbours at once, and one at the other end: an island between them must be found.
     for page in (1..pages).step_by(2) {
         let mut bytes = whole.clone();
@@ -73,10 +78,17 @@ fn no_row_that_can_be_read_is_given_up() {
                 bytes[page * PAGE..(page + 1) * PAGE].fill(0xa5);
             }
         }
-        std::fs::write(&path, &bytes).expect("ours");
+        // Definitions that are lost cost no row.
+        let mut with_definitions = bytes.clone();
+        for page in &definitions {
+            with_definitions[page * PAGE..(page + 1) * PAGE]
+                .copy_from_slice(&whole[page * PAGE..(page + 1) * PAGE]);
+        }
+        std::fs::write(&path, &with_definitions).expect("ours");
         let tables = ["workspaces", "sessions", "messages", "diagnostics"];
         let [workspaces, sessions, messages, diagnostics] =
             tables.map(|table| readable(&path, table, 90));
+        std::fs::write(&path, &bytes).expect("ours");
         let salvaged = salvage(directory.path(), |_| Ok(false)).expect("it is only damage");
         assert_eq!(std::fs::read(&salvaged.set_aside).expect("kept"), bytes);
         let database = open(directory.path());
@@ -120,6 +132,51 @@ fn a_lost_first_page_costs_no_row() {
     }
 }
 
+/// In a store as it was made, as a repair made it, and as `forget` left each of them, which makes a backup then.
+///
+/// Invariant `work/rows-first-page`.
+#[test]
+fn lost_definitions_cost_no_row() {
+    for is_repaired in [false, true] {
+        for is_scrubbed in [false, true] {
+            let directory = tempfile::tempdir().expect("a scratch directory");
+            let path = directory.path().join(DATABASE);
+            filled(directory.path(), 300);
+            if is_repaired {
+                let salvaged = salvage(directory.path(), |_| Ok(false)).expect("it is whole");
+                remove(&salvaged.set_aside).expect("ours");
+            }
+            if is_scrubbed {
+                open(directory.path()).scrub().expect("writable");
+                back_up(&open(directory.path()), directory.path(), 0).expect("writable");
+            }
+            empty_log(open(directory.path()).connection());
+            let whole = std::fs::read(&path).expect("ours");
+            let pages = pages_of_definitions(&path);
+            assert!(pages.len() > 3, "{pages:?}");
+            let mut lost: Vec<Vec<usize>> = pages.iter().map(|page| vec![*page]).collect();
+            lost.extend(pages.windows(2).map(<[usize]>::to_vec));
+            lost.push(pages);
+            for (lost, garbage) in lost.iter().zip([0, 0xa5, 0].into_iter().cycle()) {
+                let what = format!("{is_repaired} {is_scrubbed} {lost:?} {garbage}");
+                let mut bytes = whole.clone();
+                for page in lost {
+                    bytes[page * PAGE..(page + 1) * PAGE].fill(garbage);
+                }
+                remove(&path).expect("ours");
+                std::fs::write(&path, &bytes).expect("ours");
+                let database = open(directory.path());
+                let salvaged = database.salvaged.as_ref().expect("it was damaged");
+                assert_eq!(salvaged.damaged, [] as [&str; 0], "{what}: {salvaged:?}");
+                let connection = database.connection();
+                assert_eq!(numbers(connection, "messages").len(), 300, "{what}");
+                assert_eq!(numbers(connection, "sessions").len(), 300, "{what}");
+                remove(&salvaged.set_aside).expect("ours");
+            }
+        }
+    }
+}
+
 /// Invariant `work/rows-first-page`.
 #[test]
 fn a_newer_versions_file_is_not_taken_for_ours() {
@@ -158,6 +215,28 @@ fn rows_that_cannot_be_read_come_from_a_backup() {
         "{salvaged:?}"
     );
     assert_eq!(numbers(database.connection(), "messages").len(), 300);
+}
+
+/// A backup that is damaged itself keeps no row from being read.
+///
+/// Invariant `work/rows-first-page`.
+#[test]
+fn a_damaged_backup_is_passed_over() {
+    for harm in [0..PAGE, 2..usize::MAX] {
+        let directory = tempfile::tempdir().expect("a scratch directory");
+        let mut bytes = filled(directory.path(), 300);
+        back_up(&open(directory.path()), directory.path(), 0).expect("writable");
+        let backup = directory.path().join("sessions.db.backup-1");
+        let mut copy = std::fs::read(&backup).expect("it was made");
+        match harm.end == PAGE {
+            true => copy[harm].fill(0),
+            false => copy.truncate(harm.start),
+        }
+        std::fs::write(&backup, &copy).expect("ours");
+        bytes[..PAGE].fill(0);
+        std::fs::write(directory.path().join(DATABASE), &bytes).expect("ours");
+        assert_eq!(count(directory.path(), "messages"), 300);
+    }
 }
 
 #[test]
