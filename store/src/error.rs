@@ -43,6 +43,12 @@ pub struct Error {
     source: Option<Box<dyn StdError + Send + Sync>>,
 }
 
+/// Why nothing can be written on a full disk.
+pub(crate) const FULL_DISK: &str = "the disk is full, or the user's quota is used up";
+
+/// What to do about a damaged session store.
+const REPAIR: &str = "`ckpt-hook doctor --repair` puts all of it that can be read into a new one";
+
 /// The result of most functions of the store.
 pub type Result<T> = std::result::Result<T, Error>;
 
@@ -197,7 +203,12 @@ impl Error {
 
     /// Returns what the user can do.
     pub fn hint_text(&self) -> Option<&str> {
-        self.hint.as_deref()
+        use rusqlite::ErrorCode::{DatabaseCorrupt, NotADatabase};
+        let code = self
+            .of_session_store()
+            .and_then(rusqlite::Error::sqlite_error_code);
+        let of_damage = matches!(code, Some(DatabaseCorrupt | NotADatabase));
+        self.hint.as_deref().or(of_damage.then_some(REPAIR))
     }
 
     /// Returns what was done before it failed.
@@ -229,6 +240,19 @@ impl Error {
         causes
     }
 
+    /// Returns whether the system says that there is no room.
+    pub(crate) fn is_of_full_disk(&self) -> bool {
+        use std::io::ErrorKind::{QuotaExceeded, StorageFull};
+        let mut next = self.source();
+        while let Some(cause) = next {
+            if let Some(error) = cause.downcast_ref::<std::io::Error>() {
+                return matches!(error.kind(), StorageFull | QuotaExceeded);
+            }
+            next = cause.source();
+        }
+        false
+    }
+
     /// Returns the error of the session store that caused it.
     pub(crate) fn of_session_store(&self) -> Option<&rusqlite::Error> {
         let mut next = self.source();
@@ -257,7 +281,7 @@ fn of_database(error: &rusqlite::Error) -> String {
         Some(Code::DatabaseBusy | Code::DatabaseLocked | Code::FileLockingProtocolFailed) => {
             "the database is locked by another process"
         }
-        Some(Code::DiskFull) => "the disk is full, or the user's quota is used up",
+        Some(Code::DiskFull) => FULL_DISK,
         Some(Code::SystemIoFailure) => "the disk failed",
         Some(Code::CannotOpen) => "it cannot be opened",
         Some(Code::ReadOnly | Code::PermissionDenied) => "the session store is read-only",

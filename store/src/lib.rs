@@ -110,10 +110,10 @@ pub fn purge(directory: &Path) -> Result<bool> {
     upkeep::purge::purge(directory)
 }
 
-/// Notes an event that could not be recorded because the session store failed, if the error says so. Returns whether it
-/// is noted. This is for a store that cannot even be opened; [`Store::record`] does it by itself.
+/// Notes an event that is in no row, beside the session store, and why. Returns whether it is noted. This is for a store
+/// that cannot even be opened, or takes no diagnostic; [`Store::record`] does it by itself where [`is_lost`] says so.
 pub fn note_lost_event(directory: &Path, event: &Event, error: &Error, now: Milliseconds) -> bool {
-    is_lost(error) && record::lost::note(directory, event, error, now)
+    record::lost::note(directory, event, error, now)
 }
 
 /// Returns whether an error says that an event is in no row.
@@ -145,7 +145,9 @@ impl Store {
             record::lost::take_up_or_prepare(self);
         }
         let report = record::record(self, event);
-        if let Err(error) = &report {
+        if let Err(error) = &report
+            && is_lost(error)
+        {
             note_lost_event(&self.surroundings.directory, event, error, self.now());
         }
         report
@@ -153,6 +155,9 @@ impl Store {
 
     /// Returns what went wrong in hooks for a reason of the store's own, and nobody was told yet.
     pub fn untold(&mut self) -> sessions::Untold {
+        if self.is_missing {
+            return sessions::Untold::default();
+        }
         // First, so that what is only noted so far becomes rows, which can be marked as told.
         let lost = record::lost::take_up(self).unwrap_or_default();
         sessions::untold(self.database.connection(), lost)

@@ -1,9 +1,10 @@
-//! What a command that only reads says of a store whose indexes are damaged, as after a power cut.
+//! What a command that only reads says of a store whose indexes or tables are damaged, as after a power cut.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use testing::binary::Sandbox;
+use testing::rows;
 use testing::tree;
 
 const READING: [&[&str]; 6] = [
@@ -103,4 +104,53 @@ fn readers_manage_without_damaged_indexes() {
             assert_eq!(again.first(), Some(answer), "{what}: {command:?}");
         }
     }
+}
+
+/// Each table loses the page at which it begins. What a command cannot read then, it says how to mend.
+#[test]
+fn a_damaged_table_is_met_with_what_to_do() {
+    let world = world();
+    let database = world.store().join("sessions.db");
+    rows::execute(&database, "PRAGMA wal_checkpoint(TRUNCATE)");
+    let whole = fs::read(&database).expect("ours");
+    let mut refused = 0;
+    for table in [
+        "workspaces",
+        "sessions",
+        "messages",
+        "steps",
+        "snapshots",
+        "changes",
+    ] {
+        let root = format!("SELECT rootpage || '' FROM sqlite_schema WHERE name = '{table}'");
+        fs::write(&database, &whole).expect("ours");
+        let page: usize = rows::texts(&database, &root)[0].parse().expect("a number");
+        let mut bytes = whole.clone();
+        bytes[(page - 1) * 4096..page * 4096].fill(0);
+        for words in [
+            &["log"][..],
+            &["status"],
+            &["show", "m2"],
+            &["revert", "--dry-run", "m1"],
+        ] {
+            for beside in ["-wal", "-shm"] {
+                let _ = fs::remove_file(world.store().join(format!("sessions.db{beside}")));
+            }
+            fs::write(&database, &bytes).expect("ours");
+            let run = world.run(words, b"");
+            if run.code == Some(0) {
+                continue;
+            }
+            refused += 1;
+            assert!(
+                run.stderr.contains("`ckpt-hook doctor --repair`"),
+                "{table} {words:?}: {run}"
+            );
+        }
+        world.run(&["doctor", "--repair"], b"");
+        for words in [&["log"][..], &["status"]] {
+            world.run(words, b"").exits(0);
+        }
+    }
+    assert!(refused > 6, "{refused}");
 }

@@ -1,9 +1,12 @@
 //! An event that fails for a reason of the store's own is told to a person with the next command: once, and in our words.
 
+use std::process::Command;
+
 use serde_json::json;
 
-use testing::binary::{Run, Sandbox};
+use testing::binary::{Run, Sandbox, finish};
 use testing::mount::Mount;
+use testing::nobody::as_nobody;
 use testing::rows;
 
 /// What makes the session store refuse the next message, and what takes it away.
@@ -241,4 +244,122 @@ fn a_store_that_cannot_be_written_to_answers() {
     };
     let mut left = left.filter(|entry| is_ours(&entry.file_name().to_string_lossy()));
     assert!(left.all(|entry| !entry.path().join("store/sessions.db").exists()));
+}
+
+/// Takes the permission to write from a store and all that is in it, or gives it.
+fn set_writable(world: &Sandbox, is_writable: bool) {
+    let change = if is_writable { "u+w" } else { "a-w" };
+    let status = Command::new("chmod")
+        .args(["-R", change])
+        .arg(world.store())
+        .status();
+    assert!(status.expect("chmod starts").success());
+}
+
+#[test]
+fn a_store_without_permission_to_write_answers_and_says_so() {
+    as_nobody(
+        "untold::a_store_without_permission_to_write_answers_and_says_so",
+        || {
+            let world = Sandbox::new();
+            world.write("file", "0\n");
+            world.play("m1", "first", |world| world.write("file", "1\n"));
+            let questions: [&[&str]; 6] = [
+                &["log"],
+                &["status"],
+                &["diff", "m1"],
+                &["revert", "--dry-run", "--message", "m1"],
+                &["restore", "--dry-run", "m1", "file"],
+                &["show", "m1"],
+            ];
+            let answers = || questions.map(|question| world.run(question, b"").exits(0));
+            let before = answers();
+            set_writable(&world, false);
+            for event in ["user_message", "step_start", "step_finish"] {
+                world
+                    .event(json!({"event": event, "session_id": "s", "message_id": "m2"}))
+                    .ends_silently();
+            }
+            for (run, before) in answers().iter().zip(&before) {
+                assert_eq!(world.redact(&run.stdout), world.redact(&before.stdout));
+                assert!(
+                    run.stderr
+                        .contains("cannot be written to, so nothing is recorded"),
+                    "{run}"
+                );
+                assert!(before.stderr.is_empty(), "{before}");
+            }
+            let run = world.run(&["--json", "log"], b"").exits(0);
+            assert_eq!(run.stderr, "", "it is for a person");
+            set_writable(&world, true);
+        },
+    );
+}
+
+#[test]
+fn a_store_that_cannot_be_made_is_said_by_each_command() {
+    as_nobody(
+        "untold::a_store_that_cannot_be_made_is_said_by_each_command",
+        || {
+            let world = Sandbox::new();
+            std::fs::create_dir(world.store()).expect("ours");
+            set_writable(&world, false);
+            let store = world.store().join("below/store");
+            let run = |words: &[&str], input: &[u8]| {
+                let mut command = world.command(words);
+                finish(command.env("CKPT_HOOK_HOME", &store), input)
+            };
+            let event =
+                json!({"event": "user_message", "session_id": "s", "cwd": world.workspace()});
+            run(&["event"], event.to_string().as_bytes()).ends_silently();
+            let said = run(&["log"], b"");
+            assert!(
+                said.stderr
+                    .contains("cannot be written to, so nothing is recorded"),
+                "{said}"
+            );
+            set_writable(&world, true);
+        },
+    );
+}
+
+/// The session store is damaged, and the system refuses what would heal it: no row can be written, but the reserve.
+#[test]
+fn an_event_that_the_system_refuses_is_told_once() {
+    let world = Sandbox::new();
+    world.write("file", "0\n");
+    world.play("m1", "first", |world| world.write("file", "1\n"));
+    let database = world.store().join("sessions.db");
+    rows::execute(&database, "PRAGMA wal_checkpoint(TRUNCATE)");
+    let mut bytes = std::fs::read(&database).expect("ours");
+    bytes[..4096].fill(0);
+    std::fs::write(&database, bytes).expect("ours");
+    let obstacle = world.store().join("sessions.db.repaired");
+    std::fs::create_dir(&obstacle).expect("ours");
+    for event in ["user_message", "step_start", "step_finish"] {
+        world
+            .event(json!({"event": event, "session_id": "s", "message_id": "m2"}))
+            .ends_silently();
+    }
+    std::fs::remove_dir(&obstacle).expect("ours");
+    let run = world.run(&["log"], b"").exits(0);
+    assert!(run.stderr.contains("could not be recorded"), "{run}");
+    assert!(
+        run.stdout.contains("first"),
+        "and nothing else is lost: {run}"
+    );
+    let again = world.run(&["log"], b"").exits(0);
+    assert_eq!(again.stderr, "", "once");
+}
+
+#[test]
+fn a_directory_that_is_no_store_is_not_made_one() {
+    let world = Sandbox::new();
+    std::fs::create_dir(world.store()).expect("ours");
+    std::fs::write(world.store().join("theirs"), "1\n").expect("ours");
+    world
+        .event(json!({"event": "user_message", "session_id": "s"}))
+        .ends_silently();
+    let names = std::fs::read_dir(world.store()).expect("ours");
+    assert_eq!(names.count(), 1, "nothing came");
 }

@@ -8,6 +8,7 @@ use ckpt_store::error::Context;
 use ckpt_store::sessions::Untold;
 
 use super::arguments::Common;
+use super::writable;
 use crate::config::Config;
 use crate::failure::Failure;
 use crate::output::Output;
@@ -104,7 +105,7 @@ impl Invocation {
     }
 
     fn learn_of_untold(&self, store: &mut Store) {
-        if self.is_for_a_person && !store.is_missing() {
+        if self.is_for_a_person {
             self.untold.get_or_init(|| store.untold());
         }
     }
@@ -124,6 +125,15 @@ impl Invocation {
             .and_then(|given| Ok(Store::open_existing(given)?))
         {
             store.mark_told(untold);
+        }
+    }
+
+    /// Tells a person, after a command that looked into the store, that hooks cannot write to it: they are silent.
+    pub fn tell_of_obstacle(&self) {
+        let is_asked = self.untold.get().is_some() && !self.output.is_quiet();
+        let directory = self.store_directory().ok().filter(|_| is_asked);
+        if let Some(obstacle) = directory.and_then(|directory| writable::look(&directory)) {
+            self.output.warn_of(&obstacle.message, obstacle.hint);
         }
     }
 

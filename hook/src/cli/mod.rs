@@ -46,6 +46,7 @@ pub mod commands {
 mod invocation;
 mod named_file;
 mod pager;
+mod writable;
 
 use std::ffi::OsString;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind};
@@ -114,6 +115,7 @@ fn run_to_code(words: &[OsString]) -> u8 {
     );
     let output = Output::new(arguments.common.wanted(), &surroundings);
     let is_for_a_person = !output.is_json() && !arguments.command.is_for_a_program();
+    let is_doctor = matches!(arguments.command, Command::Doctor(_));
     let invocation = Invocation {
         common: arguments.common,
         surroundings,
@@ -135,6 +137,10 @@ fn run_to_code(words: &[OsString]) -> u8 {
         }
     };
     invocation.tell_of_untold();
+    // `doctor` has it among its findings.
+    if !is_doctor {
+        invocation.tell_of_obstacle();
+    }
     code
 }
 

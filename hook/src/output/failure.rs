@@ -52,15 +52,20 @@ fn said(sentence: &str) -> String {
 
 /// Returns the lines for what went wrong in hooks since the last command.
 pub fn untold(untold: &Untold, paint: Paint) -> String {
-    let told = untold.sentences.iter();
-    let mut text: String = told
-        .map(|sentence| format!("{} {}\n", paint.warning("warning:"), said(sentence)))
-        .collect();
+    let mut sentences = untold.sentences.clone();
     if untold.more > 0 {
-        let more = format!("and {} more", untold.more);
-        text.push_str(&format!("{} {more}\n", paint.warning("warning:")));
+        sentences.push(format!("and {} more", untold.more));
     }
     let hint = "what the agent did then may be missing here; `ckpt-hook doctor` checks the store";
+    warning(&sentences, hint, paint)
+}
+
+/// Returns the lines of warnings, and of what to do.
+pub fn warning(sentences: &[String], hint: &str, paint: Paint) -> String {
+    let warnings = sentences.iter();
+    let text: String = warnings
+        .map(|sentence| format!("{} {}\n", paint.warning("warning:"), said(sentence)))
+        .collect();
     text + &format!("{} {hint}\n", paint.id("hint:"))
 }
 

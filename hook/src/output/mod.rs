@@ -259,6 +259,11 @@ impl Output {
         self.tell(&failure::untold(untold, self.errors));
     }
 
+    /// Warns of one thing, and says what to do.
+    pub fn warn_of(&self, sentence: &str, hint: &str) {
+        self.tell(&failure::warning(&[sentence.to_owned()], hint, self.errors));
+    }
+
     /// Writes text for people on stderr, as wide as the terminal.
     pub fn tell(&self, text: &str) {
         match self.error_width {

@@ -10,8 +10,8 @@ use ckpt_schema::EventKind;
 use ckpt_schema::event::Event;
 use serde_json::{Value, json};
 
-use crate::error::{Error, Result};
-use crate::fs::reserve;
+use crate::error::{Error, FULL_DISK, Result};
+use crate::fs::{ownership, reserve};
 use crate::model::Milliseconds;
 use crate::sessions::{self, Diagnostic, DiagnosticLevel, NewMessage, StepRow, new_id};
 use crate::store::Store;
@@ -107,9 +107,16 @@ fn read(text: &str) -> Vec<Lost> {
 
 /// Notes an event that could not be recorded, in the store's directory, and returns whether there is room for that.
 pub(crate) fn note(directory: &Path, event: &Event, error: &Error, now: Milliseconds) -> bool {
+    // A directory that is no store is not made one.
+    if !matches!(ownership::find(directory), Ok(Some(_))) {
+        return false;
+    }
     let causes = error.causes();
     // The deepest cause says what is wrong with the disk. There is no room for the others.
-    let reason = causes.last().cloned().unwrap_or_else(|| error.to_string());
+    let reason = match error.is_of_full_disk() {
+        true => FULL_DISK.to_owned(),
+        false => causes.last().cloned().unwrap_or_else(|| error.to_string()),
+    };
     let one = Lost::of(event, &reason, now);
     reserve::change(directory, |text| with(text, one)).is_ok()
 }

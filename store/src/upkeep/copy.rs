@@ -1,6 +1,7 @@
 //! A private copy of what a store holds of one workspace, for a question about its present state: where the store cannot
 //! be written to, neither a lock nor the snapshot that is compared can be made in it.
 
+use std::fs::File;
 use std::path::Path;
 
 use crate::error::{Context, Result};
@@ -18,8 +19,7 @@ pub(crate) fn copy(store: &Store, cwd: &Path, into: &Path) -> Result<()> {
     // The note of the last rows, then rows, then objects: each was written after the next.
     let note = place.folder.join(names::LOCK);
     if presence::metadata(&note)?.is_some_and(|note| note.is_file()) {
-        let what = || format!("cannot copy `{}`", note.display());
-        std::fs::copy(&note, folder.join(names::LOCK)).context(what)?;
+        copy_private(&note, &folder.join(names::LOCK))?;
     }
     sessions::copy_into(store.database.connection(), into)?;
     for entry in presence::entries(&from.join("pack"))? {
@@ -29,8 +29,16 @@ pub(crate) fn copy(store: &Store, cwd: &Path, into: &Path) -> Result<()> {
             .extension()
             .is_some_and(|ending| ending == "pack" || ending == "idx");
         if is_of_a_pack && entry.file_type().context(what)?.is_file() {
-            std::fs::copy(&path, to.join("pack").join(name)).context(what)?;
+            copy_private(&path, &to.join("pack").join(name))?;
         }
     }
+    Ok(())
+}
+
+/// Copies a file's bytes to a new one, which can be written to whatever the permissions of the other are.
+fn copy_private(from: &Path, to: &Path) -> Result<()> {
+    let what = || format!("cannot copy `{}`", from.display());
+    let mut source = File::open(from).context(what)?;
+    std::io::copy(&mut source, &mut layout::open_private(to)?).context(what)?;
     Ok(())
 }

@@ -84,7 +84,7 @@ pub fn run(
             &Subject::default(),
             &error.to_string(),
             &error.causes(),
-        )
+        );
     })?;
     // An agent's settings may name any event, but with `--strict` a typo is an error.
     if let Some(unknown) = parsed
@@ -328,22 +328,30 @@ impl Recorder<'_> {
     fn after_failing(&mut self, event: &Event, error: &Error) {
         // Without a session store, only a file beside it can say that an event was lost.
         let is_lost = match self.store {
-            None => ckpt_store::note_lost_event(self.directory, event, error, surroundings::now()),
+            None => {
+                ckpt_store::is_lost(error)
+                    && ckpt_store::note_lost_event(
+                        self.directory,
+                        event,
+                        error,
+                        surroundings::now(),
+                    )
+            }
             Some(_) => ckpt_store::is_lost(error),
         };
         let subject = Subject {
             is_untold: !error.is_refusal() && error.kind != ErrorKind::Late,
             ..Subject::of(event)
         };
-        match is_lost {
+        if is_lost {
             // It becomes a row with the next message, or the next command.
-            true => self.log.line(Level::Error, &error.with_causes()),
-            false => self.note(
-                DiagnosticLevel::Error,
-                &subject,
-                &error.to_string(),
-                &error.causes(),
-            ),
+            self.log.line(Level::Error, &error.with_causes());
+        } else {
+            let (level, text) = (DiagnosticLevel::Error, error.to_string());
+            let is_noted = self.note(level, &subject, &text, &error.causes());
+            if !is_noted && subject.is_untold {
+                ckpt_store::note_lost_event(self.directory, event, error, surroundings::now());
+            }
         }
         if error.kind == ErrorKind::Late {
             self.go_on_without_the_hook(event);
@@ -414,14 +422,15 @@ impl Recorder<'_> {
         Failure::Arguments(error)
     }
 
-    /// Writes to the database for `status`, and to the log file in case there is no database.
+    /// Writes to the database for `status`, and to the log file in case there is no database. Returns whether the
+    /// database has it.
     fn note(
         &mut self,
         level: DiagnosticLevel,
         subject: &Subject<'_>,
         message: &str,
         causes: &[String],
-    ) {
+    ) -> bool {
         let detail = (!causes.is_empty()).then(|| causes.join(": "));
         let cwd = subject
             .event
@@ -450,7 +459,8 @@ impl Recorder<'_> {
             },
             &line,
         );
-        if let Err(error) = self.store().and_then(|store| store.diagnose(&diagnostic)) {
+        let noted = self.store().and_then(|store| store.diagnose(&diagnostic));
+        if let Err(error) = &noted {
             self.log.line(
                 Level::Error,
                 &format!(
@@ -459,6 +469,7 @@ impl Recorder<'_> {
                 ),
             );
         }
+        noted.is_ok()
     }
 }
 

@@ -2,7 +2,6 @@
 
 mod bug_report;
 mod hooks;
-mod writable;
 
 use std::path::Path;
 
@@ -12,6 +11,7 @@ use ckpt_store::Store;
 use crate::cli::arguments::DoctorArguments;
 use crate::cli::commands::{store_place, unrecorded};
 use crate::cli::invocation::Invocation;
+use crate::cli::writable;
 use crate::config::of_directory;
 use crate::failure::{DONE, FAILED, Failure};
 use crate::log_file::LogFile;
@@ -111,7 +111,14 @@ fn store(invocation: &Invocation, directory: &Path, arguments: &DoctorArguments)
             )];
         }
     };
-    let obstacle = writable::look(directory);
+    let obstacle = writable::look(directory).map(|obstacle| {
+        finding(
+            FindingLevel::Error,
+            "store",
+            obstacle.message,
+            Some(obstacle.hint),
+        )
+    });
     if store.is_missing() {
         let message = format!(
             "there is none yet: the first event creates `{}`",

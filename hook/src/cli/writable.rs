@@ -2,26 +2,33 @@
 
 use std::path::{Path, PathBuf};
 
-use ckpt_schema::report::{Finding, FindingLevel};
 use rustix::fs::Access;
 use rustix::io::Errno;
 
-use super::finding;
+/// What keeps hooks from a store, and what a person can do.
+pub struct Obstacle {
+    pub message: String,
+    pub hint: &'static str,
+}
 
-/// Returns what keeps hooks from the store.
-pub(super) fn look(directory: &Path) -> Option<Finding> {
+/// Returns what keeps hooks from the store in a directory.
+pub fn look(directory: &Path) -> Option<Obstacle> {
     let (place, error) = obstacle(directory)?;
-    let message = format!(
-        "`{}` cannot be written to, so nothing is recorded: {}",
-        place.display(),
-        std::io::Error::from(error)
-    );
-    let hint = if place.starts_with(directory) {
-        "make it writable, or set $CKPT_HOOK_HOME to another directory, for the agents, too"
-    } else {
-        "set $CKPT_HOOK_HOME to a directory that you can write to, for the agents, too"
-    };
-    Some(finding(FindingLevel::Error, "store", message, Some(hint)))
+    Some(Obstacle {
+        message: format!(
+            "`{}` cannot be written to, so nothing is recorded: {}",
+            place.display(),
+            std::io::Error::from(error)
+        ),
+        hint: match place.starts_with(directory) {
+            true => {
+                "make it writable, or set $CKPT_HOOK_HOME to another directory, for the agents, too"
+            }
+            false => {
+                "set $CKPT_HOOK_HOME to a directory that you can write to, for the agents, too"
+            }
+        },
+    })
 }
 
 /// If the store does not exist yet, the nearest existing directory above it must be writable.
