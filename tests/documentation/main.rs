@@ -411,6 +411,14 @@ fn actions_are_named_by_hash() {
             "{}: {line}",
             path.display()
         );
+        // What the hash is said to be, for those who read it and for programs that replace it.
+        let version = action.split_once(" # v").map_or("", |(_, version)| version);
+        let parts: Vec<&str> = version.split('.').collect();
+        assert!(
+            parts.len() == 3 && parts.iter().all(|part| part.parse::<u32>().is_ok()),
+            "{}: {line}",
+            path.display()
+        );
     }
     assert!(number > 4, "they are found");
 }

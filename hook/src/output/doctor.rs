@@ -11,9 +11,10 @@ use super::text::{safe, wrap};
 pub const NON_PROMISES: &str = "\
 What it does not promise: it is not a barrier against programs that run as you, and not a backup (it is on the same
 disk). Of ignored files, only small ones (`keep_ignored`) and those that an edit tool names are captured. Oversized and
-special files are not. Owners, extended attributes, ACLs, capabilities, setuid bits, hard links and times are not
-restored, nor are the permissions of directories that stay. Running processes, databases and installed packages are not
-reverted; git's HEAD, index and refs only with `--git`. On network file systems it does what it can.
+special files are not. Owners, extended attributes, ACLs, capabilities, setuid bits, hard links and times are in no
+snapshot: a file that is replaced keeps what it can of them, and one that comes back has none. The permissions of
+directories that stay are not restored. Running processes, databases and installed packages are not reverted; git's
+HEAD, index and refs only with `--git`. On network file systems it does what it can.
 ";
 
 /// Prose is hard to read in longer lines.

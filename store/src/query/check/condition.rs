@@ -166,17 +166,18 @@ fn values(store: &Store) -> Result<Option<Finding>> {
 /// Checks that no row is from the future. That would mean that the clock was set back, and attribution depends on
 /// times.
 fn clock(store: &Store) -> Result<Option<Finding>> {
-    let newest: Option<Milliseconds> = store
+    let (newest, date): (Option<Milliseconds>, Option<String>) = store
         .database
         .connection()
         .query_row(
-            "SELECT max((SELECT max(last_event_at) FROM sessions), (SELECT max(taken_at) FROM snapshots))",
+            "SELECT newest, strftime('%Y-%m-%dT%H:%M:%SZ', newest / 1000, 'unixepoch') FROM
+               (SELECT max((SELECT max(last_event_at) FROM sessions), (SELECT max(taken_at) FROM snapshots)) AS newest)",
             [],
-            |row| row.get(0),
+            |row| Ok((row.get(0)?, row.get(1)?)),
         )
         .context(|| "cannot read the session store")?;
-    let ahead = newest.map_or(0, |newest| newest - store.now());
-    Ok((ahead > SLACK).then(|| Finding {
+    let is_ahead = newest.is_some_and(|newest| newest - store.now() > SLACK);
+    Ok(is_ahead.then(|| Finding {
         hint: Some(
             "set the clock, or wait: until then, times do not reliably show whose a change is"
                 .to_owned(),
@@ -185,8 +186,8 @@ fn clock(store: &Store) -> Result<Option<Finding>> {
             FindingLevel::Warning,
             "clock",
             format!(
-                "the newest event is {} minutes in the future: the clock was set back",
-                ahead / 60_000
+                "the newest event is of {}, which is in the future: the clock was set back",
+                date.as_deref().unwrap_or("a time beyond all years")
             ),
         )
     }))
