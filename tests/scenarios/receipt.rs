@@ -116,6 +116,19 @@ fn what_an_earlier_restore_left_is_told_as_such() {
     );
 }
 
+/// What an operation put beside a file and could not remove is no file of the user's.
+#[test]
+fn own_temporary_file_is_not_called_the_users() {
+    let mut world = World::new();
+    world.write("a", "1\n");
+    world.turn("m1", |world| world.write("a", "2\n"));
+    let own = format!("{}0123456789abcdef-0123456789abcdef", ckpt_store::TEMPORARY);
+    world.write(&own, "1\n");
+    let report = world.revert("m1");
+    let expected = [(&own[..], DifferenceReason::Operation)];
+    assert_eq!(differences(&report), expected);
+}
+
 #[test]
 fn one_step_alone_has_nothing_to_be_compared_with() {
     let mut world = World::new();

@@ -8,6 +8,7 @@ use ckpt_schema::report::{AuthorReport, Difference, DifferenceReason};
 use super::super::history::Author;
 use super::super::plan::FORGOTTEN;
 use super::reason::{KnownPath, LaterChange};
+use crate::fs::names::TEMPORARY;
 use crate::model::entry::State;
 use crate::model::gap::Covering;
 use crate::model::item::Item;
@@ -37,16 +38,21 @@ impl PathFacts<'_> {
 
     /// Returns why a path differs, and because of whom.
     pub fn difference(&self, path: &WorkspacePath) -> Difference {
-        let reason = KnownPath {
+        // What stayed beside a file because it could not be removed: no person made it, whatever the rows say.
+        let is_own = path.name().starts_with(TEMPORARY.as_bytes());
+        let known = KnownPath {
             is_in_gap: self.unseen.gaps.covers(path),
             is_hidden: self.unseen.hidden.contains(path),
             was_moved: self.unseen.moved.contains(path),
             ..self.known(path)
-        }
-        .reason();
+        };
+        let reason = match is_own {
+            true => DifferenceReason::Operation,
+            false => known.reason(),
+        };
         let (words, by) = match self.is_forgotten(path) {
             true => (FORGOTTEN.to_owned(), Vec::new()),
-            false => said(reason, self.since.get(path)),
+            false => said(reason, self.since.get(path).filter(|_| !is_own)),
         };
         Difference {
             path: path.to_report(),
