@@ -121,6 +121,23 @@ fn outside_of(report: &OperationReport) -> String {
     format!("{report:?}")
 }
 
+/// Nothing in `.git` is captured, so what a tool named there is named, through a link as well.
+#[test]
+fn edit_inside_the_repository_is_named() {
+    for named in [".git/description", "link"] {
+        let mut world = World::git(&[("a", "1\n")]);
+        world.link("link", ".git/description");
+        world.message("m1");
+        edit(&mut world, named, |world| {
+            world.write(".git/description", "agent\n")
+        });
+        let report = world.revert("m1");
+        let about = report.remarks.iter().flat_map(|note| &note.about);
+        let about: Vec<&str> = about.map(String::as_str).collect();
+        assert_eq!(about, [".git/description"], "{named}: {report:#?}");
+    }
+}
+
 #[test]
 fn link_out_of_the_workspace_is_named() {
     let mut world = World::new();

@@ -190,12 +190,29 @@ fn elsewhere(
         );
         told.push(Note::about(NoteCode::OtherDirectories, text, workspaces));
     }
-    let mut files = sessions::files_outside(connection, &session.id, revert.since)?;
+    let files = sessions::files_outside(connection, &session.id, revert.since)?;
     // Under another name, it may be in the workspace after all.
-    files.retain(|path| {
-        let real = Path::new(path).canonicalize();
-        !real.is_ok_and(|real| real.starts_with(&place.root))
+    let inside = |path: &String| {
+        let real = Path::new(path).canonicalize().ok()?;
+        Some(real.strip_prefix(&place.root).ok()?.to_owned())
+    };
+    let (within, files): (Vec<String>, Vec<String>) =
+        files.into_iter().partition(|path| inside(path).is_some());
+    let uncaptured = within.iter().filter_map(inside).filter(|path| {
+        let is_root = path.as_os_str().is_empty();
+        !is_root && WorkspacePath::new(path.as_os_str().as_bytes()).is_err()
     });
+    let uncaptured: BTreeSet<String> = uncaptured
+        .map(|path| path.to_string_lossy().into_owned())
+        .collect();
+    if !uncaptured.is_empty() {
+        let names: Vec<String> = uncaptured.into_iter().collect();
+        let text = format!(
+            "tools named files of the repository, where nothing is captured or reverted: {}",
+            first_quoted(&names, NAMED)
+        );
+        told.push(Note::about(NoteCode::Outside, text, names));
+    }
     if !files.is_empty() {
         let text = format!(
             "tools named files, or ran, outside the workspace, where nothing is captured or reverted: {}",
