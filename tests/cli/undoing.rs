@@ -188,3 +188,36 @@ fn undo_of_a_revert_without_files_names_it() {
         "{run}"
     );
 }
+
+/// A plan says what would be done also where only the revert point would move.
+#[test]
+fn plan_without_files_is_something_to_do() {
+    let world = two_messages();
+    world.run(&["revert", "m2", "--alone"], b"").exits(0);
+    let plan = |arguments: &[&str]| {
+        let run = world.run(arguments, b"").exits(0);
+        run.stdout.lines().next().unwrap_or_default().to_owned()
+    };
+    let end = "; no file would have to change";
+    let first = plan(&["revert", "m2", "--dry-run"]);
+    assert!(
+        first.starts_with("✓ Would go back to just before ") && first.ends_with(end),
+        "{first}"
+    );
+    world.run(&["revert", "m2"], b"").exits(0);
+    let first = plan(&["undo", "--dry-run"]);
+    assert!(
+        first.starts_with("✓ Would undo the revert ") && first.ends_with(end),
+        "{first}"
+    );
+    let first = plan(&["revert", "m2", "--dry-run"]);
+    assert!(first.starts_with("Nothing to do"), "it is there: {first}");
+    world.run(&["undo"], b"").exits(0);
+    world.run(&["undo"], b"").exits(0);
+    world.run(&["unrevert"], b"").exits(0);
+    let first = plan(&["redo", "--dry-run"]);
+    assert!(
+        first.starts_with("Nothing to do"),
+        "nothing is reverted: {first}"
+    );
+}

@@ -26,6 +26,8 @@ pub struct Around {
     pub before: PriorState,
     /// What it takes back, if it is the undo of an operation.
     pub undoes: Option<OperationEntry>,
+    /// Whether a plan without files would move the revert point.
+    pub moves_point: bool,
 }
 
 /// Returns the outcome as lines.
@@ -48,6 +50,9 @@ fn headline(report: &OperationReport, around: &Around, paint: Paint) -> String {
         // The revert point moved, so something was done.
         Outcome::Nothing if report.operation.is_some() => {
             format!("{}{done}; no file had to change", paint.good("✓ "))
+        }
+        Outcome::Nothing if around.moves_point => {
+            format!("{}{done}; no file would have to change", paint.good("✓ "))
         }
         Outcome::Nothing if !report.notes.is_empty() => "Nothing to do".to_owned(),
         Outcome::Nothing => format!("Nothing to do: {}", nothing(report.kind)),
@@ -356,6 +361,7 @@ mod tests {
             prompt: Some("tidy up\nplease".to_owned()),
             before,
             undoes: None,
+            moves_point: false,
         };
         render(
             report,

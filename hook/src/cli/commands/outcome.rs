@@ -1,6 +1,8 @@
 //! What an operation shows: its progress, and then its outcome.
 
-use ckpt_schema::report::{OperationEntry, OperationReport, Outcome};
+use std::path::Path;
+
+use ckpt_schema::report::{OperationEntry, OperationKind, OperationReport, Outcome};
 use ckpt_store::Store;
 use ckpt_store::revert::PriorState;
 
@@ -109,6 +111,8 @@ fn show(
             prompt: prompt(invocation, store, report, undoes),
             before,
             undoes: undoes.cloned(),
+            moves_point: (invocation.directory())
+                .is_ok_and(|directory| moves_point(store, &directory, report)),
         };
         invocation.look_up(store, ids(report, undoes));
         invocation
@@ -117,6 +121,17 @@ fn show(
             .map_err(|failure| failure.after(carried_out(report)))?;
     }
     Ok(code(report))
+}
+
+/// Returns whether a plan without files would move the revert point: then there is something to do.
+pub fn moves_point(store: &mut Store, directory: &Path, report: &OperationReport) -> bool {
+    let is_asked = report.dry_run && report.outcome == Outcome::Nothing;
+    let Some(session) = report.session.as_deref().filter(|_| is_asked) else {
+        return false;
+    };
+    let is_forward = matches!(report.kind, OperationKind::Redo | OperationKind::Unrevert);
+    let now = store.status(directory, Some(session));
+    now.is_ok_and(|now| now.revert_point != report.message || is_forward && now.redo)
 }
 
 /// Returns the ids that an outcome may show.

@@ -9,7 +9,7 @@ use ckpt_store::revert::PriorState;
 use ckpt_store::{Error, RevertRequest, Store, Unclear};
 
 use super::ask;
-use super::outcome::{AskedExtent, finish, watched};
+use super::outcome::{AskedExtent, finish, moves_point, watched};
 use super::parts::{self, ChoiceOptions};
 use crate::cli::invocation::Invocation;
 use crate::failure::{DONE, Failure};
@@ -43,9 +43,11 @@ pub fn revert(
         return parts::choose(invocation, store, &plan, options);
     }
     let extent = AskedExtent::of(request.is_part());
+    let moves_point = moves_point(store, &directory, &plan);
     let is_over = request.dry_run
         || plan.busy
-        || matches!(plan.outcome, Outcome::Nothing | Outcome::Unavailable);
+        || plan.outcome == Outcome::Unavailable
+        || plan.outcome == Outcome::Nothing && !moves_point;
     if is_over {
         return finish(invocation, store, &plan, extent);
     }
@@ -56,6 +58,7 @@ pub fn revert(
             ..PriorState::default()
         },
         undoes: None,
+        moves_point,
     };
     invocation
         .output

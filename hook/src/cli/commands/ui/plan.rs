@@ -10,7 +10,7 @@ use ckpt_schema::report::{
 use ckpt_store::revert::PriorState;
 use ckpt_store::{Chosen, ChosenContent, DryRun, Force, RevertRequest, Unclear};
 
-use super::super::outcome::{AskedExtent, titled};
+use super::super::outcome::{AskedExtent, moves_point, titled};
 use super::model::{LaterMessages, Pane, Popup};
 use super::{Browser, parts};
 use crate::failure::Failure;
@@ -57,6 +57,7 @@ impl Browser {
                 self.chosen = Some((workspace, chosen));
             }
         }
+        let moves_point = moves_point(&mut self.store, &self.directory, &report);
         let around = Around {
             prompt: message.prompt.clone(),
             before: PriorState {
@@ -64,6 +65,7 @@ impl Browser {
                 ..PriorState::default()
             },
             undoes: None,
+            moves_point,
         };
         self.model.lay(Popup::Plan {
             text: operation::render(&report, &around, &self.fitting()),
@@ -147,6 +149,7 @@ impl Browser {
                 ..PriorState::default()
             }),
             undoes,
+            moves_point: false,
         };
         let is_well = report.outcome == Outcome::Restored && report.notes.is_empty();
         if is_well && !report.busy {
