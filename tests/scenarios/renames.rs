@@ -255,3 +255,21 @@ fn moved_link_is_held_back() {
     assert!(world.exists("newest"), "{report:#?}");
     assert_eq!(report.outcome, Outcome::Partial);
 }
+
+/// What a revert held back is no difference that its undo, or the undo of that, has to explain.
+#[test]
+fn undo_is_compared_with_the_state_before() {
+    let mut world = moved(&[&[("b", "f")]]);
+    world.step(|world| world.write("made", "by the agent\n"));
+    world.turn_in("s2", "n1", |world| mv(world, &[("notes", "b")]));
+    let before = world.tree();
+    let report = world.revert("m1");
+    assert_eq!(world.read("f"), SECOND, "held back: {report:#?}");
+    let after = world.tree();
+    let undone = world.undo(&report.operation.expect("it was done"));
+    assert_eq!(world.tree(), before);
+    assert_eq!(undone.outcome, Outcome::Restored, "{undone:#?}");
+    let again = world.undo(&undone.operation.expect("it was done"));
+    assert_eq!(world.tree(), after);
+    assert_eq!(again.outcome, Outcome::Restored, "{again:#?}");
+}

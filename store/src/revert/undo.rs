@@ -107,23 +107,19 @@ impl UndoneOperation<'_> {
         chain: &[ChainOperation],
         options: Options,
     ) -> Result<Operation<'m>> {
-        let scopes = movement.scopes(self.store, chain)?;
         let earlier: Vec<ChainOperation> = chain
             .iter()
             .filter(|operation| operation.row.id != self.row.id)
             .cloned()
             .collect();
-        let unclear = newest_revert(&earlier).map_or_else(Unclear::default, |it| it.row.unclear);
-        let taken = match unclear {
-            Unclear::Take => scopes.clone(),
-            Unclear::Keep => Vec::new(),
-        };
         Ok(Operation {
             plan: self.plan(&earlier, options)?,
             on_conflict: policy(&earlier),
-            unclear,
+            unclear: newest_revert(&earlier).map_or_else(Unclear::default, |it| it.row.unclear),
             reference: self.reference()?,
-            expectation: Expectation::of_movement(movement, scopes, taken),
+            // What else the message is not, was said when that was asked for.
+            expectation: (self.row.before_snapshot_id)
+                .map(|before| Expectation::of_restore(before, &[])),
             ..Operation::nothing(movement, Vec::new())
         })
     }
