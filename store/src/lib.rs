@@ -43,10 +43,13 @@ pub use fs::names::{DATABASE, INSTALLED, OLDER, TEMPORARY};
 pub use hints::WatchLimits;
 pub use ids::{LEAST as LEAST_OF_AN_ID, Prefixes};
 pub use model::request::{
-    AskedBy, DryRun, Force, OnConflict, RedoRequest, RestoreRequest, RevertRequest, Unclear,
+    DryRun, Force, OnConflict, RedoRequest, RestoreRequest, RevertRequest, Unclear,
     UndoRequest,
 };
 pub use model::request::{Chosen, ChosenContent};
+pub use model::request::{
+    DryRun, Force, OnConflict, RedoRequest, RestoreRequest, RevertRequest, Unclear,
+};
 pub use model::{FileTime, Milliseconds};
 pub use settings::Settings;
 pub use store::{Store, Surroundings};

@@ -522,7 +522,7 @@ impl Player {
         };
         let request = RevertRequest {
             message: first.id.clone(),
-            force: ckpt_store::Force::All,
+            force: ckpt_store::Force::Yes,
             ..RevertRequest::default()
         };
         let report = self

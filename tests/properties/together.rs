@@ -347,7 +347,7 @@ impl<'a> Model<'a> {
         let request = RestoreRequest {
             id,
             paths: only.iter().map(|path| path.as_ref().to_owned()).collect(),
-            force: ckpt_store::Force::All,
+            force: ckpt_store::Force::Yes,
             ..RestoreRequest::default()
         };
         let path = only.map_or_else(String::new, |path| format!(" {}", path.word()));

@@ -148,7 +148,7 @@ fn a_file_that_the_user_wrote_anew_after_a_conflict_is_still_kept() {
 
 fn forced(message: &str) -> RevertRequest {
     RevertRequest {
-        force: ckpt_store::Force::All,
+        force: ckpt_store::Force::Yes,
         ..to(message)
     }
 }

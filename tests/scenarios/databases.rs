@@ -75,7 +75,7 @@ fn a_log_that_nobody_captured_keeps_its_database() {
             "the way is named: {reason:?}"
         );
         let forced = RevertRequest {
-            force: ckpt_store::Force::All,
+            force: ckpt_store::Force::Yes,
             ..to("m1")
         };
         let report = world.try_revert(&forced).expect("it is forced");
@@ -134,70 +134,74 @@ impl Drop for Program {
     }
 }
 
+/// With `--force` as well: what it writes next would go to files without a name, and a log beside the new file is shared
+/// with programs that open that.
+///
 /// Invariant `work/databases`.
 #[test]
 fn a_database_that_a_program_has_open_is_not_exchanged_under_it() {
-    for path in ["x.db", "x.db-shm"] {
-        let mut world = world();
-        let program = Program::opens(&world, path);
-        let report = world.revert("m1");
-        assert!(world.read("x.db").contains("agent"), "{report:?}");
-        assert_eq!(
-            paths_with(&report, FileResult::Conflict),
-            ["x.db", "x.db-shm", "x.db-wal"],
-            "kept and named"
-        );
-        let reason = report.files[1].reason.clone().unwrap_or_default();
-        assert!(reason.contains("sleep"), "and by whom: {reason}");
-        let forced = RevertRequest {
-            force: ckpt_store::Force::All,
-            ..to("m1")
-        };
-        let report = world.try_revert(&forced).expect("it is forced");
-        drop(program);
-        assert!(world.read("x.db").contains("mine"), "{report:?}");
+    let forced = RevertRequest {
+        force: ckpt_store::Force::Yes,
+        ..to("m1")
+    };
+    for path in ["x.db", "x.db-wal", "x.db-shm"] {
+        for open in [Program::opens, Program::writes] {
+            for request in [to("m1"), forced.clone()] {
+                let mut world = world();
+                let before = world.read("x.db-wal");
+                let program = open(&world, path);
+                let report = world.try_revert(&request).expect("it can be planned");
+                drop(program);
+                assert!(world.read("x.db").contains("agent"), "{report:?}");
+                assert_eq!(world.read("x.db-wal"), before, "{report:?}");
+                assert_eq!(
+                    paths_with(&report, FileResult::Conflict),
+                    ["x.db", "x.db-shm", "x.db-wal"],
+                    "kept and named"
+                );
+                for file in with_result(&report, FileResult::Conflict) {
+                    let reason = file.reason.as_deref().unwrap_or_default();
+                    assert!(reason.contains("open: sleep"), "and by whom: {reason}");
+                }
+            }
+        }
     }
 }
 
+/// The user's program writes a row after the agent, and goes on: its log is in no item of the plan.
+///
 /// Invariant `work/databases`.
 #[test]
-fn a_database_that_a_program_writes_to_goes_by_force_and_says_what_is_lost() {
-    for path in ["x.db", "x.db-wal"] {
-        let mut world = world();
-        let program = Program::writes(&world, path);
-        let report = world.revert("m1");
-        assert!(world.read("x.db").contains("agent"), "{report:?}");
-        assert_eq!(
-            paths_with(&report, FileResult::Conflict),
-            ["x.db", "x.db-shm", "x.db-wal"],
-            "all of it, or the log would be of another state"
-        );
-        let spared = RevertRequest {
-            force: ckpt_store::Force::Busy,
-            ..to("m1")
-        };
-        let report = world.try_revert(&spared).expect("it can be planned");
-        assert!(world.read("x.db").contains("agent"), "{report:?}");
-
-        let forced = RevertRequest {
-            force: ckpt_store::Force::All,
-            ..to("m1")
-        };
-        let report = world.try_revert(&forced).expect("it is forced");
-        drop(program);
-        for file in ["x.db", "x.db-shm", "x.db-wal"] {
-            assert!(world.read(file).contains("mine"), "{file}: {report:#?}");
+fn an_open_writer_in_wal_mode_keeps_its_database_and_is_named() {
+    for force in [ckpt_store::Force::No, ckpt_store::Force::Yes] {
+        let mut world = World::new();
+        drop(sqlite_that_tidies(&world, "odd"));
+        world.turn("m1", |world| {
+            let database = sqlite_that_tidies(world, "odd");
+            let row = "INSERT INTO words VALUES ('agent')";
+            database.execute_batch(row).expect("a row");
+        });
+        let users = sqlite_that_tidies(&world, "odd");
+        let row = "INSERT INTO words VALUES ('user')";
+        users.execute_batch(row).expect("a row");
+        // The lock that tells of it is of this process, which never tells its own: another one has the log open.
+        let program = Program::opens(&world, "odd-wal");
+        for dry_run in [true, false] {
+            let request = RevertRequest {
+                force,
+                dry_run,
+                ..to("m1")
+            };
+            let report = world.try_revert(&request).expect("it can be planned");
+            let kept = with_result(&report, FileResult::Conflict);
+            let reason = kept[0].reason.as_deref().unwrap_or_default();
+            assert!(reason.contains("open: sleep"), "{force:?}: {report:#?}");
+            assert!(!reason.contains("--force"), "it is no way: {reason}");
         }
-        assert_eq!(report.outcome, Outcome::Restored, "{report:#?}");
-        let mut done = with_result(&report, FileResult::Done);
-        done.retain(|file| file.path.path != "a");
-        let says_so = |file: &&FileReport| {
-            let reason = file.reason.as_deref().unwrap_or_default();
-            reason.contains("sleep") && reason.contains("is lost")
-        };
-        assert!(done.iter().all(says_so), "{path}: {report:#?}");
-        world.unrevert();
-        assert!(world.read("x.db").contains("agent"), "and comes again");
+        let row = "INSERT INTO words VALUES ('later')";
+        users.execute_batch(row).expect("it goes on");
+        drop((users, program));
+        assert_eq!(said(&world, "odd"), "agent user later");
     }
 }
 
@@ -237,21 +241,27 @@ fn other_files_with_such_names_have_nothing_to_do_with_each_other() {
     assert!(!world.exists("my"), "it is a text: {report:?}");
 }
 
-/// Opens a real database in WAL mode, whose log stays when it is closed.
-fn sqlite(world: &World, path: &str) -> rusqlite::Connection {
+/// Opens a real database in WAL mode, whose log goes when it is closed.
+fn sqlite_that_tidies(world: &World, path: &str) -> rusqlite::Connection {
     let database = rusqlite::Connection::open(world.path(path)).expect("it is one, or a new one");
     database
         .pragma_update(None, "journal_mode", "wal")
         .expect("it can");
+    database
+        .execute_batch("CREATE TABLE IF NOT EXISTS words (word TEXT)")
+        .expect("a table");
+    database
+}
+
+/// Opens a real database in WAL mode, whose log stays when it is closed.
+fn sqlite(world: &World, path: &str) -> rusqlite::Connection {
+    let database = sqlite_that_tidies(world, path);
     database
         .set_db_config(
             rusqlite::config::DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE,
             true,
         )
         .expect("it knows that");
-    database
-        .execute_batch("CREATE TABLE IF NOT EXISTS words (word TEXT)")
-        .expect("a table");
     database
 }
 
@@ -285,7 +295,7 @@ const REAL: [&str; 6] = [
 ];
 
 /// Invariant `work/databases`: A database and its log, or the folder of one, go together or not
-/// at all, and not under a program that has them open, unless `--force` is given.
+/// at all, and never under a program that has them open.
 #[test]
 fn a_database_of_any_name_keeps_what_the_user_wrote_after() {
     let mut world = World::new();

@@ -36,7 +36,7 @@ fn esc_and_revert_at_once_takes_what_the_command_did() {
     set_clock_from_files(1_000);
     let report = world
         .try_revert(&RevertRequest {
-            force: ckpt_store::Force::All,
+            force: ckpt_store::Force::Yes,
             ..to("m1")
         })
         .expect("nobody is at work");

@@ -143,7 +143,7 @@ fn a_workspace_of_another_user_is_reverted_only_where_that_is_asked_for() {
             assert_eq!(world.read("a"), "1\n");
             let report = world
                 .try_revert(&RevertRequest {
-                    force: ckpt_store::Force::All,
+                    force: ckpt_store::Force::Yes,
                     ..to("m1")
                 })
                 .expect("asked for");

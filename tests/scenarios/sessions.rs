@@ -222,7 +222,7 @@ fn revert_is_refused_while_a_tool_of_the_session_runs_unless_forced() {
     assert!(world.exists("made"), "nothing was touched");
     world
         .try_revert(&RevertRequest {
-            force: ckpt_store::Force::All,
+            force: ckpt_store::Force::Yes,
             ..to("m1")
         })
         .expect("forced");

@@ -45,17 +45,10 @@ impl Item {
         self.is_planned() && self.target.is_none()
     }
 
-    /// Returns whether it is replaced although a program has it open for writing. Its reason says what is lost by that.
-    pub fn is_taken(&self) -> bool {
-        let code = self.reason.as_ref().and_then(|reason| reason.code);
-        matches!(self.result, FileResult::Planned | FileResult::Done)
-            && code == Some(ReasonCode::Database)
-    }
-
     /// Returns whether its reason only says what is lost by it: all of its content went back.
     pub fn is_remarked(&self) -> bool {
         let code = self.reason.as_ref().and_then(|reason| reason.code);
-        self.is_taken() || code == Some(ReasonCode::NotKept)
+        code == Some(ReasonCode::NotKept)
     }
 
     /// Returns whether its file was written or removed.

@@ -134,42 +134,26 @@ impl DryRun {
     }
 }
 
-/// What an operation does not refuse.
+/// Whether an operation goes on where it would refuse.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Force {
-    /// Nothing: it refuses while an agent is at work, and keeps databases that programs have open.
+    /// It refuses while an agent is at work, and keeps a database with a log that is in no snapshot.
     #[default]
     No,
-    /// An agent at work. A command that runs inside an agent uses this, because that agent itself is at work.
-    Busy,
-    /// Both.
-    All,
-}
-
-/// On whose behalf an operation runs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum AskedBy {
-    /// A person's, in a shell or through a front end.
-    #[default]
-    Person,
-    /// An agent's, which is at work itself while it waits for the answer.
-    Agent,
+    /// It goes on, and takes such a log with its database. A command that runs inside an agent uses this, because that
+    /// agent itself is at work. It never takes a database from a program that has it open.
+    Yes,
 }
 
 impl Force {
     /// Returns what `--force` means, if it is given.
-    pub fn asked(is_given: bool, by: AskedBy) -> Self {
-        match (is_given, by) {
-            (false, _) => Self::No,
-            // It can only mean the agent itself: no agent may take a database from another program.
-            (true, AskedBy::Agent) => Self::Busy,
-            (true, AskedBy::Person) => Self::All,
-        }
+    pub fn asked(is_given: bool) -> Self {
+        if is_given { Self::Yes } else { Self::No }
     }
 
     /// Returns whether an agent at work does not matter.
     pub fn goes_on(self) -> bool {
-        self != Self::No
+        self == Self::Yes
     }
 }
 

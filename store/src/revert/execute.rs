@@ -18,7 +18,7 @@ use crate::error::{Error, Result};
 use crate::model::entry::ObjectId;
 use crate::model::git_item::GitItem;
 use crate::model::path::WorkspacePath;
-use crate::model::request::{DryRun, Force};
+use crate::model::request::DryRun;
 use crate::sessions::{self, OpenStep};
 use crate::snapshot::Snapshots;
 use crate::store::Store;
@@ -119,7 +119,6 @@ impl Execution<'_> {
             now: &seen.snapshot,
             then: operation.reference,
             force: options.force.goes_on(),
-            takes_open: options.force == Force::All,
         };
         databases.keep_whole(&mut operation.plan)?;
         let fingerprint = match options.expected.is_some() || options.dry_run.is_dry() {

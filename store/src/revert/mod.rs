@@ -254,7 +254,7 @@ pub(crate) fn planned(
     // Whether an agent is at work is checked when it is carried out.
     let how = PlanOptions {
         dry_run: DryRun::Yes,
-        force: Force::All,
+        force: Force::Yes,
         find_gone,
     };
     let plan = carry_out(store, &workspace, asked, None, how)?.plan;

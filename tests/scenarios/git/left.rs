@@ -299,7 +299,7 @@ fn esc_and_revert_at_once_takes_the_commit_of_the_command() {
     commit(&world, "a", "by the command\n");
     set_clock_from_files(1_000);
     let request = RevertRequest {
-        force: ckpt_store::Force::All,
+        force: ckpt_store::Force::Yes,
         ..with_git("m1")
     };
     let report = world.try_revert(&request).expect("nobody is at work");

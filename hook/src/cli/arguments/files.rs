@@ -56,7 +56,7 @@ pub struct RecoverArguments {
     /// Show what would be done, and do nothing
     #[arg(long)]
     pub dry_run: bool,
-    /// Go ahead even if an agent is at work, a program has a database open, or the workspace belongs to another user
+    /// Go ahead even if an agent is at work, a database has a log that is in no snapshot, or the workspace belongs to another user
     #[arg(long, requires = "path")]
     pub force: bool,
 }

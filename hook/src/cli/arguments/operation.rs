@@ -2,7 +2,6 @@
 
 use std::path::PathBuf;
 
-use ckpt_store::AskedBy;
 use clap::{Args, ValueEnum};
 
 /// `revert`.
@@ -53,12 +52,9 @@ pub struct RevertArguments {
     /// Plan first, act later.
     #[command(flatten)]
     pub planning: Planning,
-    /// Go ahead even if an agent is at work, a program has a database open, or the workspace belongs to another user
+    /// Go ahead even if an agent is at work, a database has a log that is in no snapshot, or the workspace belongs to another user
     #[arg(long)]
     pub force: bool,
-    /// It is no option: `inside` sets it.
-    #[arg(skip)]
-    pub asked_by: AskedBy,
 }
 
 const REVERT_EXAMPLES: &str = "\
@@ -118,7 +114,7 @@ pub struct UndoArguments {
     /// Plan first, act later.
     #[command(flatten)]
     pub planning: Planning,
-    /// Go ahead even if an agent is at work, a program has a database open, or the workspace belongs to another user
+    /// Go ahead even if an agent is at work, a database has a log that is in no snapshot, or the workspace belongs to another user
     #[arg(long)]
     pub force: bool,
 }
@@ -189,12 +185,9 @@ pub struct UnrevertArguments {
     /// Plan first, act later.
     #[command(flatten)]
     pub planning: Planning,
-    /// Go ahead even if an agent is at work, a program has a database open, or the workspace belongs to another user
+    /// Go ahead even if an agent is at work, a database has a log that is in no snapshot, or the workspace belongs to another user
     #[arg(long)]
     pub force: bool,
-    /// It is no option: `inside` sets it.
-    #[arg(skip)]
-    pub asked_by: AskedBy,
 }
 
 const UNREVERT_EXAMPLES: &str = "\
@@ -228,7 +221,7 @@ pub struct RestoreArguments {
     /// Plan first, act later.
     #[command(flatten)]
     pub planning: Planning,
-    /// Go ahead even if an agent is at work, a program has a database open, or the workspace belongs to another user
+    /// Go ahead even if an agent is at work, a database has a log that is in no snapshot, or the workspace belongs to another user
     #[arg(long)]
     pub force: bool,
 }

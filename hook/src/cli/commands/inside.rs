@@ -2,7 +2,6 @@
 //! other code as a failed shell command, and does not show its output.
 
 use ckpt_schema::report::{MessageReport, MessageState};
-use ckpt_store::AskedBy;
 use ckpt_store::model::number::count;
 use ckpt_store::query::LogFilter;
 
@@ -36,21 +35,18 @@ pub fn run(invocation: &Invocation, arguments: &InsideArguments) -> Result<u8, F
     Ok(DONE)
 }
 
-/// A command inside an agent is forced because that agent is at work. This must not force anything on other programs.
+/// A command inside an agent is forced because that agent is at work.
 fn redo(invocation: &Invocation, arguments: &RedoArguments) -> Result<u8, Failure> {
     let forward = UnrevertArguments {
-        asked_by: AskedBy::Agent,
         session: conversation(invocation, arguments.forward.session.as_deref()),
         ..arguments.forward.clone()
     };
     operation::redo(invocation, &forward, arguments.how_far())
 }
 
-/// See [`redo`] for what stays.
 fn revert(invocation: &Invocation, arguments: &InsideRevertArguments) -> Result<u8, Failure> {
     let session = conversation(invocation, arguments.revert.session.as_deref());
     let asked = RevertArguments {
-        asked_by: AskedBy::Agent,
         session: session.clone(),
         ..arguments.revert.clone()
     };

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use ckpt_schema::report::OperationReport;
-use ckpt_store::model::request::{AskedBy, Force, OnConflict, Unclear};
+use ckpt_store::model::request::{Force, OnConflict, Unclear};
 use ckpt_store::query::LogFilter;
 use ckpt_store::{DryRun, RedoRequest, RestoreRequest, RevertRequest, Store};
 
@@ -37,7 +37,7 @@ pub fn contents(invocation: &Invocation, planning: &Planning) -> Result<bool, Fa
 
 /// Goes back to just before a message. Without one, a terminal shows the browser; with options, a list to choose from.
 pub fn revert(invocation: &Invocation, arguments: &RevertArguments) -> Result<u8, Failure> {
-    let force = Force::asked(arguments.force, arguments.asked_by);
+    let force = Force::asked(arguments.force);
     if let Some(token) = &arguments.planning.plan {
         return apply(invocation, token, force);
     }
@@ -102,7 +102,7 @@ pub fn redo(
     arguments: &UnrevertArguments,
     how_far: Forward,
 ) -> Result<u8, Failure> {
-    let force = Force::asked(arguments.force, arguments.asked_by);
+    let force = Force::asked(arguments.force);
     if let Some(token) = &arguments.planning.plan {
         return apply(invocation, token, force);
     }
@@ -125,7 +125,7 @@ pub fn redo(
 
 /// Puts paths back to a captured state.
 pub fn restore(invocation: &Invocation, arguments: &RestoreArguments) -> Result<u8, Failure> {
-    let force = Force::asked(arguments.force, AskedBy::Person);
+    let force = Force::asked(arguments.force);
     if let Some(token) = &arguments.planning.plan {
         return apply(invocation, token, force);
     }

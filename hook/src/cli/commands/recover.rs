@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use ckpt_schema::report::{GoneReport, OperationReport};
-use ckpt_store::{AskedBy, DryRun, Error, Force};
+use ckpt_store::{DryRun, Error, Force};
 
 use super::ask;
 use super::outcome::{AskedExtent, carried_out, finish, watched};
@@ -38,7 +38,7 @@ pub fn run(invocation: &Invocation, arguments: &RecoverArguments) -> Result<u8, 
     }
     let named = [named];
     let dry_run = DryRun::asked(arguments.dry_run);
-    let force = Force::asked(arguments.force, AskedBy::Person);
+    let force = Force::asked(arguments.force);
     let report = watched(invocation, &mut store, |store| {
         store.recover(&directory, &named, dry_run, force)
     })?;

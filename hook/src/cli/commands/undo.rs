@@ -5,7 +5,7 @@ use std::path::Path;
 
 use ckpt_schema::report::{OperationEntry, OperationReport};
 use ckpt_store::query::LogFilter;
-use ckpt_store::{AskedBy, DryRun, Error, Force, Store, UndoRequest};
+use ckpt_store::{DryRun, Error, Force, Store, UndoRequest};
 
 use super::operation;
 use super::outcome::{AskedExtent, finish_undo, watched};
@@ -27,7 +27,7 @@ pub struct Undo {
 
 /// Takes back the last operation, or carries out the plan of a dry run.
 pub fn run(invocation: &Invocation, arguments: &UndoArguments) -> Result<u8, Failure> {
-    let force = Force::asked(arguments.force, AskedBy::Person);
+    let force = Force::asked(arguments.force);
     if let Some(token) = &arguments.planning.plan {
         return operation::apply(invocation, token, force);
     }

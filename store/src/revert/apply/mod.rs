@@ -94,7 +94,7 @@ pub fn standing(root: &Root, item: &Item) -> Standing {
         Ok(root::Descent::Directory(directory, _)) if root.abilities().leases => {
             use std::os::fd::AsFd;
             let lease = lease::take(directory.as_fd(), item.path.name());
-            matches!(lease, lease::Lease::Busy) && !item.is_taken()
+            matches!(lease, lease::Lease::Busy)
         }
         _ => false,
     };

@@ -185,15 +185,6 @@ impl<'a> Attempt<'a> {
             directory: directory.as_fd(),
             name: path.name(),
             own,
-            is_taken: false,
-        }
-    }
-
-    /// The place of an item.
-    fn place_of<'p>(&self, directory: &'p OwnedFd, item: &'p Item) -> Slot<'p> {
-        Slot {
-            is_taken: item.is_taken(),
-            ..self.place(directory, &item.path)
         }
     }
 
@@ -238,7 +229,7 @@ impl<'a> Attempt<'a> {
         let act = |index: &usize| {
             let item = self.item(*index);
             let filled = self.order.gaining.contains(&item.path);
-            let place = self.place_of(&directory, item);
+            let place = self.place(&directory, &item.path);
             let removed =
                 Self::refuse(item).and_then(|()| self.writer.remove(&place, item.expected, filled));
             (*index, removed.map(|change| self.note(*index, change)))
@@ -445,7 +436,7 @@ impl<'a> Attempt<'a> {
         let emptied = self.order.losing.contains(&item.path);
         let target = self.target(item);
         self.writer.prepare(
-            &self.place_of(directory, item),
+            &self.place(directory, &item.path),
             item.expected,
             target,
             emptied,
@@ -472,7 +463,7 @@ impl<'a> Attempt<'a> {
         }
         let act = |index: &usize| {
             let item = self.item(*index);
-            let place = self.place_of(&ready.directory, item);
+            let place = self.place(&ready.directory, &item.path);
             let finished = self.writer.finish(&place, item.expected, self.target(item));
             (*index, finished.map(|change| self.note(*index, change)))
         };
@@ -484,7 +475,7 @@ impl<'a> Attempt<'a> {
         for index in &ready.chunk.items {
             let item = self.item(*index);
             self.writer
-                .drop_prepared(&self.place_of(&ready.directory, item), self.target(item));
+                .drop_prepared(&self.place(&ready.directory, &item.path), self.target(item));
         }
         self.all(&ready.chunk, &Err(failure.clone()))
     }

@@ -63,8 +63,6 @@ pub(super) struct Slot<'a> {
     pub(super) name: &'a [u8],
     /// The name of the temporary file next to it. This operation uses it for this item only.
     pub(super) own: Vec<u8>,
-    /// Whether to replace the file even if a program has it open for writing.
-    pub(super) is_taken: bool,
 }
 
 impl Slot<'_> {
@@ -424,17 +422,12 @@ impl ItemWriter<'_> {
         })
     }
 
-    /// Asks for a lease on a file; nothing else can be written to through a descriptor. A file that is replaced
-    /// although a program has it open stays aside for a while, as if the kernel had not answered, so that what is
-    /// written to it just then is not lost.
+    /// Asks for a lease on a file; nothing else can be written to through a descriptor.
     fn lease_on(&self, place: &Slot<'_>, name: &[u8], expected: State) -> Lease {
         if !self.leases || !is_file(expected) {
             return Lease::Unknown;
         }
         let mut lease = lease::take(place.directory, name);
-        if place.is_taken && matches!(lease, Lease::Busy) {
-            return Lease::Unknown;
-        }
         // A process between `fork` and `exec` has every file of its parent open. It is gone in a moment, and the
         // limit is for a file that really is in use.
         while matches!(lease, Lease::Busy) && self.may_wait() {

@@ -2,9 +2,9 @@
 //!
 //! SQLite keeps what is not yet in `x.db` in `x.db-wal` or `x.db-journal`, and LevelDB all it has in a folder of files
 //! that name each other. One of them beside another state of the rest is a damaged database, so all of them go back or
-//! none does. A program that has the database open would go on writing to files without a name, so then it stays, too,
-//! unless `--force` is given. What belongs together is known by what it is (`kinds`), looked at only where a plan
-//! writes.
+//! none does. A program that has the database open would go on writing to files without a name, and share a new log with
+//! programs that open the new file, so then it stays, too. What belongs together is known by what it is (`kinds`), looked
+//! at only where a plan writes.
 
 mod find;
 mod kinds;
@@ -17,7 +17,7 @@ use ckpt_schema::report::{FileAction, FileResult, ReasonCode};
 
 use self::find::{Finder, Set, SetKind};
 use self::kinds::{FileKind, holds_nothing};
-use self::open::{Holder, OpenFiles};
+use self::open::OpenFiles;
 use super::apply::{self, Root, Standing};
 use super::plan::Plan;
 use crate::error::Result;
@@ -40,8 +40,6 @@ pub(super) struct Databases<'a> {
     pub then: Option<Snapshot>,
     /// Whether to remove a log that was written since.
     pub force: bool,
-    /// Whether to replace a database that a program has open.
-    pub takes_open: bool,
 }
 
 impl Databases<'_> {
@@ -64,18 +62,12 @@ impl Databases<'_> {
         for (set, items) in groups {
             let group: Vec<&Item> = items.iter().map(|at| &plan.items[*at]).collect();
             let others = self.others(&set, &group, &mut finder)?;
-            let reason = match self.who_stays(&set, &group, &others) {
-                Some(reason) => Some(reason),
-                None => match self.holder(&set, &mut finder, &mut open)? {
-                    Some(holder) if self.takes_open => {
-                        for at in &items {
-                            tell_of_writer(&mut plan.items[*at], &holder);
-                        }
-                        None
-                    }
-                    holder => holder.map(|Holder { program, .. }| {
-                        format!("a program has the database open ({program}): `--force` takes it")
-                    }),
+            let reason = match set.kind {
+                // A Fossil checkout's database is version control's own, as `.git` is.
+                SetKind::File(FileKind::Fossil) => Some(FOSSIL.to_owned()),
+                _ => match self.holder(&set, &mut finder, &mut open)? {
+                    Some(program) => Some(format!("a program has the database open: {program}")),
+                    None => self.who_stays(&set, &group, &others),
                 },
             };
             match reason {
@@ -125,12 +117,8 @@ impl Databases<'_> {
             .collect())
     }
 
-    /// Returns why a database stays: because it is version control's own, or because of one of its files.
+    /// Returns why a database stays because of one of its files.
     fn who_stays(&self, set: &Set, group: &[&Item], others: &[WorkspacePath]) -> Option<String> {
-        // Even with `--force`: a Fossil checkout's database is version control's own, as `.git` is.
-        if set.kind == SetKind::File(FileKind::Fossil) {
-            return Some(FOSSIL.to_owned());
-        }
         let kept = group.iter().find(|item| {
             !matches!(item.result, FileResult::Planned | FileResult::Done)
                 && !set.is_only_a_sign(&item.path)
@@ -148,19 +136,19 @@ impl Databases<'_> {
         }
     }
 
-    /// Returns a program that has a file of a database open; one that may write to it, if there is one.
+    /// Returns a program that has a file of a database open.
     fn holder(
         &self,
         set: &Set,
         finder: &mut Finder<'_>,
         open: &mut OpenFiles,
-    ) -> Result<Option<Holder>> {
-        let mut holders = Vec::new();
+    ) -> Result<Option<String>> {
         for path in finder.files(set) {
-            holders.extend(open.by(self.root, &path)?);
+            if let Some(program) = open.by(self.root, &path)? {
+                return Ok(Some(program));
+            }
         }
-        let writes = holders.iter().position(|holder| holder.writes);
-        Ok(holders.into_iter().nth(writes.unwrap_or(0)))
+        Ok(None)
     }
 
     fn removals(&self, logs: Vec<WorkspacePath>) -> Result<Vec<Item>> {
@@ -228,17 +216,6 @@ fn removal(path: WorkspacePath, now: State) -> Item {
         result: FileResult::Planned,
         reason: None,
         lines: None,
-    }
-}
-
-/// Adds to a file that goes that whatever its program writes next is lost: it goes to a file without a name.
-fn tell_of_writer(item: &mut Item, holder: &Holder) {
-    if holder.writes && item.is_planned() {
-        let text = format!(
-            "a program had the database open ({}): what it writes to it from now on is lost",
-            holder.program
-        );
-        item.reason = Some(ItemReason::new(ReasonCode::Database, text));
     }
 }
 

@@ -19,36 +19,22 @@ pub(super) fn open_in(root: &Path, path: &WorkspacePath) -> Option<File> {
     Some(File::from(file))
 }
 
-/// A program that has a file open.
-#[derive(Clone)]
-pub(super) struct Holder {
-    pub program: String,
-    /// Whether it may write to it.
-    pub writes: bool,
-}
-
 /// The files that other programs have open, by device and inode, as far as this user can see. They are looked up once.
 #[derive(Default)]
 pub(super) struct OpenFiles {
-    found: Option<BTreeMap<(u64, u64), Holder>>,
+    found: Option<BTreeMap<(u64, u64), String>>,
 }
 
 impl OpenFiles {
     /// Returns the program that has a file open, or holds a lock on it.
-    pub fn by(&mut self, root: &Path, path: &WorkspacePath) -> Result<Option<Holder>> {
+    pub fn by(&mut self, root: &Path, path: &WorkspacePath) -> Result<Option<String>> {
         let on_disk = path.on_disk(root);
         let Some(found) = presence::metadata(&on_disk)?.filter(Metadata::is_file) else {
             return Ok(None);
         };
         let open = self.found.get_or_insert_with(open_files);
         let holder = open.get(&(found.dev(), found.ino())).cloned();
-        Ok(match locked_by(root, path) {
-            Some(program) => Some(Holder {
-                program,
-                writes: holder.is_some_and(|holder| holder.writes),
-            }),
-            None => holder,
-        })
+        Ok(locked_by(root, path).or(holder))
     }
 }
 
@@ -64,9 +50,9 @@ fn locked_by(root: &Path, path: &WorkspacePath) -> Option<String> {
     })
 }
 
-fn open_files() -> BTreeMap<(u64, u64), Holder> {
+fn open_files() -> BTreeMap<(u64, u64), String> {
     let own = std::process::id().to_string();
-    let mut open: BTreeMap<(u64, u64), Holder> = BTreeMap::new();
+    let mut open = BTreeMap::new();
     let processes = std::fs::read_dir("/proc").into_iter().flatten().flatten();
     for process in processes {
         let name = process.file_name();
@@ -77,34 +63,17 @@ fn open_files() -> BTreeMap<(u64, u64), Holder> {
             continue;
         }
         let files = std::fs::read_dir(process.path().join("fd"));
-        let mut of_it: BTreeMap<(u64, u64), bool> = BTreeMap::new();
         for file in files.into_iter().flatten().flatten() {
             // The target of the link, not the link itself.
             if let Ok(found) = std::fs::metadata(file.path())
                 && found.is_file()
             {
-                *of_it.entry((found.dev(), found.ino())).or_default() |= is_to_write(&file.path());
-            }
-        }
-        if !of_it.is_empty() {
-            let program = program(pid);
-            for (file, writes) in of_it {
-                let program = program.clone();
-                let holder = Holder { program, writes };
-                let known = open.entry(file).or_insert_with(|| holder.clone());
-                if writes && !known.writes {
-                    *known = holder;
-                }
+                open.entry((found.dev(), found.ino()))
+                    .or_insert_with(|| program(pid));
             }
         }
     }
     open
-}
-
-/// Returns whether a file is open for writing: the permissions of its link in `/proc` say so.
-fn is_to_write(link: &Path) -> bool {
-    let found = link.symlink_metadata();
-    found.is_ok_and(|found| found.mode() & 0o200 != 0)
 }
 
 fn program(pid: i32) -> String {

@@ -96,7 +96,7 @@ pub fn apply(context: &RequestContext<'_>, asked: &ApplyParameters) -> Result<Va
             ));
         }
     }
-    let force = Force::asked(asked.force, context.asker.asked_by());
+    let force = Force::asked(asked.force);
     let report = context.watched(|store| store.apply(&asked.plan, force))?;
     document(&report)
 }
@@ -133,7 +133,7 @@ fn run(
     let (on_conflict, unclear) = (on_conflict(&asked)?, unclear(&asked)?);
     let directory = context.directory(asked.workspace.as_deref())?;
     check_exact(context, &directory, &asked)?;
-    let force = Force::asked(asked.force, context.asker.asked_by());
+    let force = Force::asked(asked.force);
     let only = methods::paths(&directory, &asked.only);
     match asked.operation {
         OperationName::Revert => {

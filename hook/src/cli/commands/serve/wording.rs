@@ -3,7 +3,6 @@
 
 use std::borrow::Cow;
 
-use ckpt_store::AskedBy;
 use serde_json::Value;
 
 /// Who asks.
@@ -98,14 +97,6 @@ const SENTENCES_BESIDE: [(&str, &str); 4] = [
 ];
 
 impl Asker {
-    /// Returns on whose behalf it asks.
-    pub fn asked_by(self) -> AskedBy {
-        match self {
-            Self::Model => AskedBy::Agent,
-            Self::FrontEnd | Self::Page => AskedBy::Person,
-        }
-    }
-
     /// Whether it may only ask about the server's own workspace.
     pub fn is_confined(self) -> bool {
         self != Self::FrontEnd

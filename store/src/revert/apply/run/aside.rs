@@ -43,7 +43,7 @@ impl Attempt<'_> {
         let Descent::Directory(directory, _) = descent.map_err(failed)? else {
             return Err(ItemFailure::elsewhere().kept_in(&own));
         };
-        let place = self.place_of(&directory, item);
+        let place = self.place(&directory, &item.path);
         self.writer
             .let_go(&place, item.expected, item.target, AsideLook::Later)
             .map(|_| true)
