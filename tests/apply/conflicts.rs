@@ -5,9 +5,9 @@ use std::io::Write;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use ckpt_schema::report::{FileResult, ReasonCode};
+use ckpt_schema::report::FileResult;
 use ckpt_store::model::entry::ObjectId;
-use ckpt_store::model::item::{Item, ItemOutcome, ItemReason};
+use ckpt_store::model::item::{Item, ItemOutcome};
 use ckpt_store::revert::apply::{Abilities, Work, apply};
 
 use testing::apply::{PlannedWorkspace, Thing, assert_done, executable, file, link, path, ways};
@@ -393,26 +393,19 @@ fn apply_while(
 
 /// Invariant `work/open-files`.
 #[test]
-fn what_a_program_writes_a_little_later_is_kept_and_named_where_nobody_tells_of_it_or_it_is_taken()
-{
+fn what_a_program_writes_a_little_later_is_kept_and_named_without_leases() {
     let targets = [
         file("before\n"),
         Thing::Nothing,
         link("before"),
         Thing::Directory(0o755),
     ];
-    for (mut abilities, is_taken) in ways()
-        .into_iter()
-        .flat_map(|way| [(way, false), (way, true)])
-    {
-        abilities.leases = is_taken;
+    for mut abilities in ways() {
+        abilities.leases = false;
         for target in &targets {
             let what = format!("{abilities:?}, {target:?}");
             let mut world = PlannedWorkspace::new();
             world.put_and_plan("x", &file("agent\n"), target);
-            // Somebody tells of it, but it is taken from its program all the same.
-            world.items[0].reason =
-                is_taken.then(|| ItemReason::new(ReasonCode::Database, "a program had it open"));
             let path = world.on_disk("x");
             let writer = fs::OpenOptions::new()
                 .append(true)

@@ -11,12 +11,17 @@ const ACL: &str = "system.posix_acl_access";
 
 /// An ACL as the kernel takes it: everybody's own permissions, and those of one more user.
 fn acl() -> Vec<u8> {
+    acl_of([6, 4, 4, 4, 4])
+}
+
+/// An ACL with these permissions of the owner, one more user, the group, the mask, and all others.
+fn acl_of([owner, user, group, mask, others]: [u16; 5]) -> Vec<u8> {
     let entries: [(u16, u16, u32); 5] = [
-        (0x01, 6, u32::MAX),
-        (0x02, 4, 12_345),
-        (0x04, 4, u32::MAX),
-        (0x10, 4, u32::MAX),
-        (0x20, 4, u32::MAX),
+        (0x01, owner, u32::MAX),
+        (0x02, user, 12_345),
+        (0x04, group, u32::MAX),
+        (0x10, mask, u32::MAX),
+        (0x20, others, u32::MAX),
     ];
     let mut bytes = 2_u32.to_le_bytes().to_vec();
     for (tag, permissions, id) in entries {
@@ -119,32 +124,93 @@ fn set_id_bits_of_an_edited_file_are_named() {
     }
 }
 
+/// The group bits of a file with an ACL are its mask: what the most powerful of its entries may do.
+///
+/// Invariant `truth/no-wider`: What comes back lets nobody do more than before.
 #[test]
-fn a_folder_keeps_its_setgid_bit() {
+fn what_comes_back_without_its_acl_is_no_wider() {
     let mut world = World::new();
-    world.make_directory("shared");
-    world.make_directory("shared/empty");
-    let all = |path: &str, world: &World| {
-        let found = std::fs::metadata(world.path(path)).expect("it is there");
-        found.permissions().mode() & 0o7777
-    };
-    for path in ["shared", "shared/empty"] {
-        std::fs::set_permissions(world.path(path), PermissionsExt::from_mode(0o2775))
+    for path in ["gone", "edited", "replaced", "d/x", "all/y"] {
+        world.write(path, "0\n");
+    }
+    world.make_directory("empty");
+    let wide = acl_of([7, 7, 5, 7, 0]);
+    for path in ["gone", "edited", "replaced", "d", "empty"] {
+        if !set(&world, path, ACL, &wide) {
+            return;
+        }
+    }
+    // No entry grants more than the group's.
+    assert!(set(&world, "all", ACL, &acl_of([7, 5, 5, 5, 5])));
+    assert_eq!(world.mode("gone"), 0o770, "the mask");
+    world.turn("m1", |world| {
+        world.remove("gone");
+        world.write("edited", "in its place\n");
+        world.chmod("edited", 0o600);
+        world.write("new", "another file\n");
+        std::fs::rename(world.path("new"), world.path("replaced")).expect("it is there");
+        world.remove_directory("empty");
+        world.remove_tree("d");
+        world.remove_tree("all");
+    });
+    let report = world.revert("m1");
+    let paths = ["gone", "edited", "replaced", "d", "d/x", "empty", "all"];
+    let modes = paths.map(|path| world.mode(path));
+    let expected = [0o750, 0o770, 0o750, 0o750, 0o644, 0o750, 0o755];
+    assert_eq!(modes, expected, "as the groups could: {report:#?}");
+    assert_eq!(attribute(&world, "edited", ACL), Some(wide), "it was kept");
+    assert_eq!(not_kept(&report, "edited"), None);
+    for path in ["gone", "replaced", "empty"] {
+        let reason = not_kept(&report, path).expect("it says so");
+        assert!(reason.contains("its ACL"), "{path}: {reason}");
+    }
+    let named = |note: &String| note.contains("`d`") && !note.contains("`all`");
+    assert!(report.notes.iter().any(named), "{report:#?}");
+    assert_eq!(report.outcome, Outcome::Restored, "all contents went back");
+    let report = world.unrevert();
+    assert!(!world.exists("gone"), "and forward: {report:#?}");
+    world.revert("m1");
+    assert_eq!(world.mode("gone"), 0o750, "again");
+}
+
+/// Without its sticky bit, a folder for all would let everybody remove what others put there.
+///
+/// Invariant `truth/no-wider`.
+#[test]
+fn a_folder_keeps_its_setgid_and_sticky_bits() {
+    let mut world = World::new();
+    let folders = [
+        ("shared", 0o2775),
+        ("shared/empty", 0o2775),
+        ("all", 0o1777),
+        ("all/empty", 0o3770),
+        ("private", 0o700),
+        ("private/empty", 0o755),
+    ];
+    for (path, mode) in folders {
+        world.make_directory(path);
+        std::fs::set_permissions(world.path(path), PermissionsExt::from_mode(mode))
             .expect("it is ours");
     }
+    world.write("all/file", "0\n");
     world.turn("m1", |world| {
         world.chmod("shared/empty", 0o2700);
         world.write("shared/x", "1\n");
     });
     world.revert("m1");
-    assert_eq!(all("shared/empty", &world), 0o2775);
-    world.turn("m2", |world| world.remove_directory("shared/empty"));
-    world.revert("m2");
-    assert_eq!(
-        all("shared/empty", &world),
-        0o2775,
-        "made again in its parent"
-    );
+    assert_eq!(world.mode("shared/empty"), 0o2775);
+    world.turn("m2", |world| {
+        world.remove_tree("shared");
+        world.remove_tree("all");
+        world.remove_tree("private");
+    });
+    let report = world.revert("m2");
+    for (path, mode) in folders {
+        assert_eq!(world.mode(path), mode, "{path} made again: {report:#?}");
+    }
+    world.turn("m3", |world| world.chmod("all/empty", 0o770));
+    world.revert("m3");
+    assert_eq!(world.mode("all/empty"), 0o3770, "and changed");
 }
 
 /// Invariant `truth/file-properties`.
@@ -161,4 +227,91 @@ fn another_owner_of_a_file_that_is_made_again_is_named() {
     let report = world.revert("m1");
     let reason = not_kept(&report, "d/a").expect("it says so");
     assert!(reason.contains("no snapshot holds whose"), "{reason}");
+}
+
+/// A removed file that an undo makes again is a new one.
+///
+/// Invariant `truth/file-properties`.
+#[test]
+fn what_a_removed_file_had_is_named() {
+    let mut world = World::new();
+    world.turn("m1", |world| {
+        for path in ["plain", "noted", "shared", "linked"] {
+            world.write(path, path);
+        }
+    });
+    if !set(&world, "noted", "user.mine", b"1") || !set(&world, "shared", ACL, &acl()) {
+        return;
+    }
+    std::fs::hard_link(world.path("linked"), world.base().join("outside")).expect("a second name");
+    let report = world.revert("m1");
+    for (path, what) in [
+        ("noted", "its attribute user.mine"),
+        ("shared", "its ACL"),
+        ("linked", "hard link"),
+    ] {
+        let reason = not_kept(&report, path).unwrap_or_else(|| panic!("{path}: {report:#?}"));
+        assert!(reason.contains(what), "{path}: {reason}");
+        assert!(reason.contains("should it come back"), "{path}: {reason}");
+    }
+    assert_eq!(not_kept(&report, "plain"), None);
+    assert_eq!(report.outcome, Outcome::Restored, "{report:#?}");
+}
+
+/// A folder's default ACL, or a label of the system, comes back with the file.
+#[test]
+fn what_every_new_file_gets_is_not_named() {
+    let mut world = World::new();
+    world.make_directory("d");
+    if !set(&world, "d", "system.posix_acl_default", &acl()) {
+        return;
+    }
+    world.turn("m1", |world| world.write("d/a", "1\n"));
+    assert!(attribute(&world, "d/a", ACL).is_some(), "from its folder");
+    let report = world.revert("m1");
+    assert_eq!(not_kept(&report, "d/a"), None);
+}
+
+/// Invariant `truth/file-properties`.
+#[test]
+fn a_file_that_moves_back_keeps_what_it_had() {
+    let mut world = World::new();
+    world.write("d/a", "mine\n");
+    world.write("b", "other\n");
+    if !set(&world, "d/a", "user.mine", b"1") || !set(&world, "d/a", ACL, &acl_of([7, 7, 5, 7, 0]))
+    {
+        return;
+    }
+    let mode = world.mode("d/a");
+    let is_given = chown(world.path("d/a"), Some(12_345), Some(12_345)).is_ok();
+    world.turn("m1", |world| {
+        world.make_directory("e");
+        std::fs::rename(world.path("d/a"), world.path("e/c")).expect("it is there");
+        world.write("b", "edited\n");
+    });
+    let check = |world: &World, path: &str| {
+        assert_eq!(
+            attribute(world, path, "user.mine").as_deref(),
+            Some(&b"1"[..]),
+            "{path}"
+        );
+        assert_eq!(
+            attribute(world, path, ACL),
+            Some(acl_of([7, 7, 5, 7, 0])),
+            "{path}"
+        );
+        assert_eq!(world.mode(path), mode, "{path}");
+        let found = std::fs::metadata(world.path(path)).expect("it is there");
+        assert!(
+            !is_given || found.uid() == 12_345 && found.gid() == 12_345,
+            "{path}"
+        );
+    };
+    let report = world.revert("m1");
+    check(&world, "d/a");
+    assert_eq!(not_kept(&report, "d/a"), None);
+    assert_eq!(not_kept(&report, "e/c"), None);
+    let report = world.unrevert();
+    check(&world, "e/c");
+    assert_eq!(not_kept(&report, "e/c"), None);
 }

@@ -223,16 +223,17 @@ fn a_state_is_what_stands_at_the_path() {
 #[test]
 fn a_directory_keeps_its_permissions() {
     let world = SnapshotFolder::new();
-    let snapshot = world.snapshot_with(&[("a", "1"), ("d/e/f", "2")], "d 700 d/e\0e 711 empty\0");
+    let snapshot =
+        world.snapshot_with(&[("a", "1"), ("d/e/f", "2")], "d 20770 d/e\0e 1711 empty\0");
     let paths = ["d", "d/e", "a", "empty", "d/e/f", "none"].map(path);
     let permissions = world
         .snapshots
-        .directory_permissions(&snapshot, &paths)
+        .permissions_to_make(&snapshot, &paths)
         .expect("sound");
     assert_eq!(
         permissions,
-        [Some(0o755), Some(0o700), None, None, None, None],
-        "of directories with entries alone"
+        [Some(0o755), Some(0o750), None, Some(0o1711), None, None],
+        "without what the ACL of one takes from its group"
     );
 }
 

@@ -6,14 +6,14 @@ use std::path::Path;
 use rustix::fs::{FileType, Stat};
 use rustix::io::Errno;
 
-use super::{beneath, system};
+use super::{acl, beneath, system};
 use crate::error::{Context, Result as Outcome};
 use crate::model::FileTime;
 use crate::model::entry::file_type;
 use crate::model::path::PathKind;
 
 /// What is compared to find out whether a file changed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Stamp {
     /// Nanoseconds since the epoch.
     pub mtime: FileTime,
@@ -23,9 +23,31 @@ pub(crate) struct Stamp {
     pub inode: u64,
     /// Its size in bytes.
     pub size: u64,
-    /// `st_mode`: type and permissions.
+    /// `st_mode`: type and permissions. Above its 16 bits, what an ACL takes from the group bits ([`acl::withheld`]). A
+    /// `stat` does not tell that, so it does not count when stamps are compared: an ACL that is set changes the time.
     pub mode: u32,
 }
+
+/// Where the bits that an ACL takes from the group begin in a stamp's mode.
+const WITHHELD: u32 = 16;
+
+impl PartialEq for Stamp {
+    fn eq(&self, other: &Self) -> bool {
+        let all = |stamp: &Self| {
+            let &Self {
+                mtime,
+                ctime,
+                inode,
+                size,
+                ..
+            } = stamp;
+            (mtime, ctime, inode, size, stamp.st_mode())
+        };
+        all(self) == all(other)
+    }
+}
+
+impl Eq for Stamp {}
 
 impl Stamp {
     /// Returns the stamp in the result of `stat`.
@@ -37,6 +59,20 @@ impl Stamp {
             size: u64::try_from(stat.st_size).unwrap_or_default(),
             mode: system::mode(stat),
         }
+    }
+
+    /// Returns the stamp with what the ACL of the open file takes from the group bits.
+    pub fn with_acl(self, file: BorrowedFd<'_>) -> Self {
+        let withheld = acl::withheld(file, self.mode);
+        Self {
+            mode: self.mode | withheld << WITHHELD,
+            ..self
+        }
+    }
+
+    /// Returns what `stat` says of the mode.
+    fn st_mode(&self) -> u32 {
+        self.mode & ((1 << WITHHELD) - 1)
     }
 
     /// Returns whether any later change shows in the stamp, which was seen at `now`, with this `margin` (in
@@ -53,7 +89,7 @@ impl Stamp {
     /// new size.
     pub fn is_between_change_and_time(&self, before: &Self) -> bool {
         let is_same = self.inode == before.inode && self.ctime == before.ctime;
-        is_same && (self.size < before.size || self.mode != before.mode)
+        is_same && (self.size < before.size || self.st_mode() != before.st_mode())
     }
 
     /// Returns the file type's bits of the mode.

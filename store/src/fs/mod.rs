@@ -1,5 +1,6 @@
 //! Files, locks and threads, which everything that reads or writes uses. It knows no rules of other rooms.
 
+pub(crate) mod acl;
 pub(crate) mod beneath;
 pub(crate) mod disk;
 pub(crate) mod identity;
@@ -12,3 +13,4 @@ pub(crate) mod reserve;
 pub(crate) mod system;
 pub(crate) mod threads;
 pub(crate) mod times;
+pub(crate) mod xattr;

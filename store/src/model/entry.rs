@@ -88,7 +88,8 @@ pub enum EntryKind {
     Directory,
 }
 
-/// The type and permission bits of an entry, as in `st_mode`. Set-id and sticky bits are never kept.
+/// The type and permission bits of an entry, as in `st_mode`. Of the set-id and sticky bits, only a directory's setgid and
+/// sticky bit are kept: without them, it would let others do more.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Mode(u32);
 
@@ -100,7 +101,7 @@ impl Mode {
 
     /// Returns the mode of an empty directory with these permission bits.
     pub const fn directory(permissions: u32) -> Self {
-        Self(file_type::DIRECTORY | permissions & 0o777)
+        Self(file_type::DIRECTORY | permissions & 0o3777)
     }
 
     /// The mode of every symbolic link.
@@ -130,9 +131,9 @@ impl Mode {
         }
     }
 
-    /// Returns the permission bits, at most `0o777`.
+    /// Returns the permission bits: at most `0o777`, or `0o3777` of a directory.
     pub const fn permissions(self) -> u32 {
-        self.0 & 0o777
+        self.0 & 0o7777
     }
 
     /// Returns whether its owner may run it, which is all that git keeps of a file's permissions.
@@ -283,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn set_id_and_sticky_bits_are_dropped() {
+    fn a_file_has_no_set_id_or_sticky_bit_and_a_directory_no_setuid_bit() {
         assert_eq!(
             Mode::from_stat(0o104_755)
                 .map(|mode| mode.to_string())
@@ -295,6 +296,11 @@ mod tests {
             Mode::from_octal("107777").map(Mode::permissions),
             Some(0o777),
             "read back, too"
+        );
+        assert_eq!(
+            Mode::from_stat(0o047_777).map(Mode::permissions),
+            Some(0o3777),
+            "a directory"
         );
         assert_eq!(Mode::from_stat(0o010_644), None, "a pipe has no mode here");
     }

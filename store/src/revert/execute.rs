@@ -12,7 +12,8 @@ use super::plan::{Plan, count_lines};
 use super::report::report;
 use super::seen::notes;
 use super::{
-    contents, databases, foreseen, receipt, refuse, surroundings, token, version_control, warnings,
+    contents, databases, foreseen, narrowed, receipt, refuse, surroundings, token, version_control,
+    warnings,
 };
 use crate::error::{Error, Result};
 use crate::model::entry::ObjectId;
@@ -121,6 +122,12 @@ impl Execution<'_> {
             force: options.force.goes_on(),
         };
         databases.keep_whole(&mut operation.plan)?;
+        if let Some(then) = &operation.reference {
+            let states = (then, &seen.snapshot);
+            let directories =
+                narrowed::narrow(&mut operation.plan, (snapshots, &place.root), states)?;
+            operation.warnings.extend(directories);
+        }
         let fingerprint = match options.expected.is_some() || options.dry_run.is_dry() {
             true => Some(token::fingerprint(store, place, operation, seen)?),
             false => None,

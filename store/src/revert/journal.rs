@@ -130,8 +130,7 @@ fn named_by(part: &Part) -> (Option<&str>, Option<&str>, &[WorkspacePath]) {
     }
 }
 
-/// Returns the missing directories that get something, with their permissions in the state that it goes back to. That
-/// state has none for a directory in which ignore rules hid everything.
+/// Returns the missing directories that get something, with their permissions in the state that it goes back to.
 fn directories_to_make(
     place: &Place,
     operation: &Operation<'_>,
@@ -161,7 +160,7 @@ fn directories_to_make(
         .filter(|(_, kind)| *kind != Some(EntryKind::Directory))
         .map(|(path, _)| path)
         .collect();
-    let permissions = snapshots.directory_permissions(&reference, &missing)?;
+    let permissions = snapshots.permissions_to_make(&reference, &missing)?;
     Ok(missing.into_iter().zip(permissions).collect())
 }
 

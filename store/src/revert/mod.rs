@@ -33,6 +33,7 @@ mod journal;
 mod leaving;
 mod moved_in;
 mod movement;
+mod narrowed;
 mod operate;
 mod operation;
 mod put_back;

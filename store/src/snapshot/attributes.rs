@@ -1,5 +1,10 @@
 //! What a git tree cannot express: permission bits beyond 644 and 755, and directories without captured entries.
 //!
+//! Permissions are a number of up to five octal digits. The last three are the usual ones. Before them are the setgid
+//! and sticky bits of a directory: without them, it would let others in, or give files to another group. No file has
+//! them: what it runs as is for the user to decide. The first digit is what an ACL takes from the group digit, which is
+//! its mask: without its ACL, the file must not let the group do more.
+//!
 //! An empty directory is an entry. A directory that holds only what is not captured is not: nothing in it could be
 //! restored, and it appears and disappears with every build. Its existence is noted all the same, so that emptying it
 //! later does not look like creating it.
@@ -19,7 +24,7 @@ pub(crate) enum Bearer {
     File,
     /// A regular file that its owner may run.
     Executable,
-    /// A directory that has captured entries.
+    /// A directory that has captured entries, or directories that have none.
     Directory,
     /// A directory that holds nothing. It is an entry itself.
     EmptyDirectory,
@@ -40,6 +45,17 @@ impl Bearer {
     /// Returns the kind of a file with this `st_mode`, or `None` if it is not a regular one.
     pub(crate) fn of_stat(st_mode: u32) -> Option<Self> {
         (st_mode & file_type::MASK == file_type::REGULAR).then(|| Self::file(st_mode))
+    }
+
+    /// Returns the permissions in a stamp's mode.
+    pub(crate) const fn bits(self, mode: u32) -> u32 {
+        let withheld = (mode >> 16 & 7) << 12;
+        match self {
+            Self::File | Self::Executable => withheld | mode & 0o777,
+            Self::Directory | Self::EmptyDirectory | Self::OccupiedDirectory => {
+                withheld | mode & 0o3777
+            }
+        }
     }
 
     const fn letter(self) -> u8 {
@@ -100,12 +116,14 @@ impl FilePermissions {
     pub(crate) fn of(st_modes: impl Iterator<Item = u32>) -> Option<Self> {
         let mut all = Self::default();
         for st_mode in st_modes {
-            let kind = match Bearer::of_stat(st_mode) {
-                Some(Bearer::File) => &mut all.files,
-                Some(_) => &mut all.executables,
-                None => continue,
+            let Some(bearer) = Bearer::of_stat(st_mode) else {
+                continue;
             };
-            let permissions = st_mode & 0o777;
+            let kind = match bearer {
+                Bearer::File => &mut all.files,
+                _ => &mut all.executables,
+            };
+            let permissions = bearer.bits(st_mode);
             (kind.1 == 0 || kind.0 == permissions).then_some(())?;
             *kind = (permissions, kind.1.checked_add(1)?);
         }
@@ -134,9 +152,7 @@ pub(crate) struct Census {
 impl Census {
     /// Counts some bearers of a kind.
     pub(crate) fn count(&mut self, bearer: Bearer, permissions: u32, bearers: u32) {
-        *self.counts[bearer.slot()]
-            .entry(permissions & 0o777)
-            .or_default() += u64::from(bearers);
+        *self.counts[bearer.slot()].entry(permissions).or_default() += u64::from(bearers);
     }
 
     /// Returns attributes with the most frequent permissions as defaults, and nothing noted. The usual ones win a tie,
@@ -181,7 +197,6 @@ impl Attributes {
     /// Notes the permissions of a path, unless they are the default. A directory without captured entries is always
     /// noted.
     pub(crate) fn note(&mut self, path: &WorkspacePath, bearer: Bearer, permissions: u32) {
-        let permissions = permissions & 0o777;
         if bearer.is_always_noted() || permissions != self.defaults[bearer.slot()] {
             self.noted.insert(path.clone(), (bearer, permissions));
         }
@@ -189,15 +204,41 @@ impl Attributes {
 
     /// Returns whether these permissions of a bearer need no note.
     pub(crate) fn is_default(&self, bearer: Bearer, permissions: u32) -> bool {
-        !bearer.is_always_noted() && permissions & 0o777 == self.defaults[bearer.slot()]
+        !bearer.is_always_noted() && permissions == self.defaults[bearer.slot()]
+    }
+
+    /// Returns the permissions of a directory that exists, without what its ACL takes from the group.
+    pub(crate) fn permissions_without_acl(&self, path: &WorkspacePath) -> u32 {
+        let bits = match self.noted.get(path) {
+            Some((bearer, bits)) if bearer.slot() == Bearer::Directory.slot() => *bits,
+            _ => self.defaults[Bearer::Directory.slot()],
+        };
+        bits & 0o7777 & !(bits >> 12 << 3)
     }
 
     /// Returns the permissions of a path that exists.
     pub(crate) fn permissions(&self, path: &WorkspacePath, bearer: Bearer) -> u32 {
+        self.bits(path, bearer) & 0o7777
+    }
+
+    fn bits(&self, path: &WorkspacePath, bearer: Bearer) -> u32 {
         match self.noted.get(path) {
             Some((noted, permissions)) if *noted == bearer => *permissions,
             _ => self.defaults[bearer.slot()],
         }
+    }
+
+    /// Returns what the group may not do at a path that exists, although its permissions say so: an ACL takes it away.
+    pub(crate) fn withheld(&self, path: &WorkspacePath, bearer: Bearer) -> u32 {
+        self.bits(path, bearer) >> 12
+    }
+
+    /// Returns whether there is no path of which [`withheld`](Self::withheld) says anything.
+    pub(crate) fn withhold_nothing(&self) -> bool {
+        let noted = self.noted.values().map(|(_, permissions)| permissions);
+        noted
+            .chain(&self.defaults)
+            .all(|permissions| permissions >> 12 == 0)
     }
 
     /// Returns the mode of an empty directory, or `None` if the path is not one.
@@ -291,7 +332,9 @@ impl Attributes {
     pub(crate) fn decode(bytes: &[u8]) -> Result<Self> {
         let wrong = || Error::failed("the snapshot's attributes cannot be read");
         let rest = bytes.strip_prefix(MAGIC).ok_or_else(wrong)?;
-        let (defaults, rest) = rest.split_at_checked(12).ok_or_else(wrong)?;
+        let end = rest.iter().position(|byte| *byte == b'\n');
+        let (defaults, rest) = rest.split_at(end.ok_or_else(wrong)?);
+        let rest = &rest[1..];
         let mut attributes = Self {
             defaults: decode_defaults(defaults).ok_or_else(wrong)?,
             noted: BTreeMap::new(),
@@ -328,41 +371,56 @@ impl Attributes {
 }
 
 fn decode_defaults(line: &[u8]) -> Option<[u32; 3]> {
-    match line {
-        [file @ .., b' ', _, _, _, b' ', _, _, _, b'\n'] => {
-            let defaults = [
-                decode_octal(file)?,
-                decode_octal(&line[4..7])?,
-                decode_octal(&line[8..11])?,
-            ];
-            let sound = Bearer::file(defaults[0]) == Bearer::File
-                && Bearer::file(defaults[1]) == Bearer::Executable;
-            sound.then_some(defaults)
-        }
-        _ => None,
-    }
+    let mut numbers = line.split(|byte| *byte == b' ');
+    let defaults = [
+        decode_octal(numbers.next()?)?,
+        decode_octal(numbers.next()?)?,
+        decode_octal(numbers.next()?)?,
+    ];
+    let bearers = [Bearer::File, Bearer::Executable, Bearer::Directory];
+    let are_sound = bearers
+        .into_iter()
+        .zip(defaults)
+        .all(|(bearer, permissions)| is_sound(bearer, permissions));
+    (are_sound && numbers.next().is_none()).then_some(defaults)
 }
 
 fn decode_line(line: &[u8]) -> Option<(Bearer, u32, &[u8])> {
-    let [letter, b' ', first, second, third, b' ', path @ ..] = line else {
+    let [letter, b' ', rest @ ..] = line else {
         return None;
     };
     let bearer = Bearer::from_letter(*letter)?;
-    let permissions = decode_octal(&[*first, *second, *third])?;
-    let sound = match bearer {
-        Bearer::File | Bearer::Executable => Bearer::file(permissions) == bearer,
-        Bearer::Directory | Bearer::EmptyDirectory | Bearer::OccupiedDirectory => true,
-    };
-    sound.then_some((bearer, permissions, path))
+    let end = rest.iter().position(|byte| *byte == b' ')?;
+    let permissions = decode_octal(&rest[..end])?;
+    is_sound(bearer, permissions).then_some((bearer, permissions, &rest[end + 1..]))
 }
 
-/// Reads exactly three octal digits.
+/// Returns whether a bearer of this kind may have these permissions.
+fn is_sound(bearer: Bearer, permissions: u32) -> bool {
+    let is_withheld_of_group = permissions >> 12 & !(permissions >> 3) == 0;
+    let is_kind = match bearer {
+        Bearer::File | Bearer::Executable => {
+            permissions & 0o7000 == 0 && Bearer::file(permissions) == bearer
+        }
+        Bearer::Directory | Bearer::EmptyDirectory | Bearer::OccupiedDirectory => {
+            permissions & 0o4000 == 0
+        }
+    };
+    is_withheld_of_group && is_kind
+}
+
+/// Reads three to five octal digits, as [`Attributes::encode`] writes them.
 fn decode_octal(digits: &[u8]) -> Option<u32> {
-    let value = |digit: &u8| matches!(digit, b'0'..=b'7').then(|| u32::from(digit - b'0'));
-    match digits {
-        [a, b, c] => Some(value(a)? << 6 | value(b)? << 3 | value(c)?),
-        _ => None,
+    let is_shortest = match digits {
+        [_, _, _] => true,
+        [first, _, _, _] | [first, _, _, _, _] => *first != b'0',
+        _ => false,
+    };
+    let mut number = 0;
+    for digit in digits {
+        number = number << 3 | matches!(digit, b'0'..=b'7').then(|| u32::from(digit - b'0'))?;
     }
+    is_shortest.then_some(number)
 }
 
 #[cfg(test)]
@@ -451,6 +509,18 @@ mod tests {
                 "a set-id bit",
             ),
             (
+                "ckpt-hook attributes 1\n644 755 755\nd 4755 a\0",
+                "a set-user-id bit of a directory",
+            ),
+            (
+                "ckpt-hook attributes 1\n644 755 755\nf 20640 a\0",
+                "withheld, but not there",
+            ),
+            (
+                "ckpt-hook attributes 1\n644 755 755\nf 0600 a\0",
+                "too many digits",
+            ),
+            (
                 "ckpt-hook attributes 1\n644 755 755\nf 755 a\0",
                 "an executable that is none",
             ),
@@ -507,22 +577,23 @@ mod tests {
     proptest! {
         #[test]
         fn attributes_are_read_as_they_were_written(
-            noted in proptest::collection::vec(("[a-c]{1,2}(/[a-c]{1,2}){0,2}", 0..4_usize, 0..0o1000_u32), 0..20),
-            defaults in (0..0o1000_u32, 0..0o1000_u32, 0..0o1000_u32),
+            noted in proptest::collection::vec(("[a-c]{1,2}(/[a-c]{1,2}){0,2}", 0..4_usize, 0..0o4000_u32, 0..8_u32), 0..20),
+            defaults in (0..0o1000_u32, 0..0o1000_u32, 0..0o4000_u32),
         ) {
             let mut census = Census::default();
             census.count(Bearer::File, defaults.0 & !0o100, 1);
             census.count(Bearer::Executable, defaults.1 | 0o100, 1);
             census.count(Bearer::Directory, defaults.2, 1);
             let mut attributes = census.attributes();
-            for (text, kind, permissions) in noted {
+            for (text, kind, permissions, withheld) in noted {
                 let bearer = [
                     Bearer::file(permissions),
                     Bearer::Directory,
                     Bearer::EmptyDirectory,
                     Bearer::OccupiedDirectory,
                 ][kind];
-                attributes.note(&path(&text), bearer, permissions);
+                let withheld = withheld & permissions >> 3;
+                attributes.note(&path(&text), bearer, bearer.bits(withheld << 16 | permissions));
             }
             let read = attributes.encode().map_or_else(Attributes::default, |bytes| Attributes::decode(&bytes).expect("our own"));
             prop_assert_eq!(read, attributes);

@@ -334,9 +334,9 @@ impl Snapshots {
         Ok(changes.into_iter().map(|change| change.path).collect())
     }
 
-    /// Returns the permissions of directories with captured entries, in order, with which deleted ones are created
-    /// again. `None` if the snapshot has no such directory.
-    pub fn directory_permissions(
+    /// Returns the permissions with which deleted directories are made again, in order, without an ACL. `None` if the
+    /// snapshot has no such directory.
+    pub fn permissions_to_make(
         &self,
         snapshot: &Snapshot,
         paths: &[WorkspacePath],
@@ -345,8 +345,30 @@ impl Snapshots {
         let view = SnapshotView::open(&reader, snapshot)?;
         paths
             .iter()
-            .map(|path| view.directory_permissions(path))
+            .map(|path| {
+                let is_there = view.is_directory(path)?;
+                Ok(is_there.then(|| view.attributes.permissions_without_acl(path)))
+            })
             .collect()
+    }
+
+    /// Returns what an ACL takes from the group bits of paths in a snapshot, where that is anything.
+    pub(crate) fn withheld(
+        &self,
+        snapshot: &Snapshot,
+        paths: &[WorkspacePath],
+    ) -> Result<BTreeMap<WorkspacePath, u32>> {
+        let reader = self.objects.reader()?;
+        let view = SnapshotView::open(&reader, snapshot)?;
+        let mut withheld = BTreeMap::new();
+        if view.attributes.withhold_nothing() {
+            return Ok(withheld);
+        }
+        for path in paths {
+            let bits = view.withheld(path)?;
+            withheld.extend((bits != 0).then(|| (path.clone(), bits)));
+        }
+        Ok(withheld)
     }
 
     /// Returns the directories with captured entries in both snapshots whose permissions differ, by path, with the

@@ -118,6 +118,22 @@ impl<'a> SnapshotView<'a> {
         Ok(is_tree.then(|| self.attributes.permissions(path, Bearer::Directory)))
     }
 
+    /// Returns what an ACL takes from the group bits of a path.
+    pub(crate) fn withheld(&self, path: &WorkspacePath) -> Result<u32> {
+        if self.attributes.withhold_nothing() {
+            return Ok(0);
+        }
+        let bearer = match self.tree_entry(path)?.map(|entry| entry.mode) {
+            Some(TreeMode::File) => Bearer::File,
+            Some(TreeMode::Executable) => Bearer::Executable,
+            Some(TreeMode::Tree) => Bearer::Directory,
+            Some(TreeMode::Symlink) => return Ok(0),
+            None if self.attributes.has_bare_directory(path) => Bearer::EmptyDirectory,
+            None => return Ok(0),
+        };
+        Ok(self.attributes.withheld(path, bearer))
+    }
+
     /// Returns whether a path is a directory, whatever is in it.
     pub(crate) fn is_directory(&self, path: &WorkspacePath) -> Result<bool> {
         let is_tree = self

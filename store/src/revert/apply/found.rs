@@ -24,7 +24,7 @@ pub enum Found {
     Entry(Entry),
     /// A directory; its permissions, and whether it is empty.
     Directory {
-        /// At most `0o777`.
+        /// At most `0o3777`.
         permissions: u32,
         /// Whether it has no entry at all.
         empty: bool,

@@ -1,16 +1,20 @@
-//! What a file takes over from the one that it replaces, besides its permissions: the owner and the group, extended
-//! attributes, and with them ACLs and capabilities. Says what it could not take over. This module does IO.
+//! What a file takes over from the one that it replaces or that is moved to its place, besides its permissions: the
+//! owner and the group, extended attributes, and with them ACLs and capabilities. Says what it could not take over.
+//! This module does IO.
 
 use std::fs::File;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd};
 
-use rustix::fs::{FileType, Gid, Stat, Uid, fchown, fstat};
+use rustix::fs::{Gid, Stat, Uid, fchown, fstat};
 use rustix::io::retry_on_intr;
+use rustix::process::{getegid, geteuid};
 
 use super::found::open_file;
 use super::sys::{self, SysResult};
 use super::writer::Slot;
-use crate::fs::system;
+use crate::fs::acl::{ACL, DEFAULT_ACL};
+use crate::fs::{system, xattr};
+use crate::model::entry::file_type;
 
 /// The bits that no revert gives to a file: what it runs is for the user to decide.
 const SPECIAL: [(u32, &str); 3] = [
@@ -19,52 +23,153 @@ const SPECIAL: [(u32, &str); 3] = [
     (0o1000, "its sticky bit"),
 ];
 
-/// Gives a new file what it can have of the one that it will replace, whose `lstat` is `old`. Returns what that had and
-/// the new one lacks, for people.
-pub(super) fn take_over(
-    place: &Slot<'_>,
-    old: Option<&Stat>,
-    file: &File,
-) -> SysResult<Option<String>> {
-    let now = keep_owner(place.directory, old, file)?;
-    let Some(old) = old else {
-        return made_again(place.directory, &now);
-    };
-    if FileType::from_raw_mode(old.st_mode) != FileType::RegularFile {
-        return Ok(None);
-    }
-    let mut lost = Vec::new();
-    if now.0 != old.st_uid {
-        lost.push("its owner".to_owned());
-    }
-    if now.1 != old.st_gid {
-        lost.push("its group".to_owned());
-    }
-    let special = SPECIAL
-        .iter()
-        .filter(|(bit, _)| system::mode(old) & bit != 0);
-    lost.extend(special.map(|(_, name)| (*name).to_owned()));
-    if let Ok(Some((before, stat))) = open_file(place.directory, place.name)
-        && stat.st_ino == old.st_ino
-    {
-        lost.extend(attributes::copy(&before, file.as_fd()));
-    }
-    match old.st_nlink {
-        0 | 1 => {}
-        2 => lost.push("its other name (a hard link), which stays as it is".to_owned()),
-        names => lost.push(format!(
-            "its {} other names (hard links), which stay as they are",
-            names - 1
-        )),
-    }
-    Ok((!lost.is_empty()).then(|| format!("not kept: {}", lost.join(", "))))
+/// Attributes that the system gives to every file.
+const OF_THE_SYSTEM: [&[u8]; 5] = [
+    b"security.selinux",
+    b"security.SMACK64",
+    b"security.ima",
+    b"security.evm",
+    b"com.apple.provenance",
+];
+
+/// A file that is replaced, removed, or moved.
+#[derive(Clone, Debug)]
+pub(super) struct Former {
+    owner: Owner,
+    mode: u32,
+    names: u64,
+    /// Its extended attributes, with those values that may be read.
+    attributes: Vec<(Vec<u8>, Option<Vec<u8>>)>,
 }
 
 /// The owner and the group of a file.
 type Owner = (u32, u32);
 
+impl Former {
+    /// Reads what a file has that is at a place, with this `lstat` if that is known. `None` if no file is there.
+    pub(super) fn at(place: &Slot<'_>, known: Option<&Stat>) -> Option<Self> {
+        let (file, stat) = open_file(place.directory, place.name).ok()??;
+        if known.is_some_and(|known| known.st_ino != stat.st_ino) {
+            return None;
+        }
+        let names = xattr::names(file.as_fd()).into_iter();
+        let attributes = names.map(|name| {
+            let value = xattr::value(file.as_fd(), &name);
+            (name, value)
+        });
+        Some(Self {
+            attributes: attributes.collect(),
+            ..Self::of(&stat)
+        })
+    }
+
+    /// Returns what a `stat` tells.
+    #[expect(clippy::unnecessary_cast, reason = "the types differ between systems")]
+    fn of(stat: &Stat) -> Self {
+        Self {
+            owner: (stat.st_uid, stat.st_gid),
+            mode: system::mode(stat),
+            names: stat.st_nlink as u64,
+            attributes: Vec::new(),
+        }
+    }
+
+    /// Returns what is lost of a file that goes, as a list for people: another one that is put there later has none of
+    /// it.
+    pub(super) fn lost_with_it(&self, directory: BorrowedFd<'_>) -> Option<String> {
+        let new = owner_of_a_new_file(directory).unwrap_or(self.owner);
+        // What every new file in its directory gets comes back with it.
+        let is_given = |name: &[u8]| {
+            OF_THE_SYSTEM.contains(&name) || name == ACL && has_default_acl(directory)
+        };
+        let own = self.attributes.iter().map(|(name, _)| &name[..]);
+        let mut lost = self.lost_of_owner(new);
+        lost.extend(own.filter(|name| !is_given(name)).map(attribute));
+        lost.extend(self.lost_names());
+        (!lost.is_empty()).then(|| format!("not kept, should it come back: {}", lost.join(", ")))
+    }
+
+    /// Returns what a file with this owner lacks of owner, group and special bits.
+    fn lost_of_owner(&self, new: Owner) -> Vec<String> {
+        let mut lost = Vec::new();
+        if new.0 != self.owner.0 {
+            lost.push("its owner".to_owned());
+        }
+        if new.1 != self.owner.1 {
+            lost.push("its group".to_owned());
+        }
+        let special = SPECIAL.iter().filter(|(bit, _)| self.mode & bit != 0);
+        lost.extend(special.map(|(_, name)| (*name).to_owned()));
+        lost
+    }
+
+    fn lost_names(&self) -> Option<String> {
+        match self.names {
+            0 | 1 => None,
+            2 => Some("its other name (a hard link), which stays as it is".to_owned()),
+            names => Some(format!(
+                "its {} other names (hard links), which stay as they are",
+                names - 1
+            )),
+        }
+    }
+
+    /// Copies the extended attributes to a file, and returns those that could not be copied. An ACL that only the new
+    /// file has, from its directory, would let others in: it goes.
+    fn copy_attributes(&self, to: BorrowedFd<'_>) -> Vec<String> {
+        if !self.attributes.iter().any(|(name, _)| name == ACL) {
+            xattr::remove(to, ACL);
+        }
+        let lost = self.attributes.iter().filter(|(name, before)| {
+            before.as_ref().is_none_or(|before| {
+                xattr::value(to, name).as_ref() != Some(before) && !xattr::set(to, name, before)
+            })
+        });
+        lost.map(|(name, _)| attribute(name)).collect()
+    }
+}
+
+/// Returns whether what is made in a directory gets an ACL.
+fn has_default_acl(directory: BorrowedFd<'_>) -> bool {
+    // The walk may hold it as `O_PATH`, which has no attributes.
+    let readable = sys::open_readable(directory, b".");
+    readable.is_ok_and(|directory| xattr::value(directory.as_fd(), DEFAULT_ACL).is_some())
+}
+
+/// Returns what people call an attribute.
+fn attribute(name: &[u8]) -> String {
+    match name {
+        ACL => "its ACL".to_owned(),
+        b"security.capability" => "its capabilities".to_owned(),
+        name => format!("its attribute {}", String::from_utf8_lossy(name)),
+    }
+}
+
+/// Gives a new file what it can have of the one that it replaces, whose `lstat` is `old`, or of the one that is moved to
+/// its place. Returns what that had and the new one lacks, for people.
+pub(super) fn take_over(
+    place: &Slot<'_>,
+    old: Option<&Stat>,
+    file: &File,
+) -> SysResult<Option<String>> {
+    let of_old = || old.map(|old| Former::at(place, Some(old)).unwrap_or_else(|| Former::of(old)));
+    let former = place.moved.clone().or_else(of_old);
+    let owner = former.as_ref().map(|former| former.owner);
+    let now = keep_owner(place.directory, owner, file)?;
+    let Some(former) = former else {
+        return made_again(place.directory, &now);
+    };
+    if former.mode & file_type::MASK != file_type::REGULAR {
+        return Ok(None);
+    }
+    let mut lost = former.lost_of_owner(now);
+    lost.extend(former.copy_attributes(file.as_fd()));
+    lost.extend(former.lost_names());
+    Ok((!lost.is_empty()).then(|| format!("not kept: {}", lost.join(", "))))
+}
+
 /// A file that replaces another keeps its owner, if we are root, and its group, if we may. Returns what it has then.
-fn keep_owner(directory: BorrowedFd<'_>, old: Option<&Stat>, file: &File) -> SysResult<Owner> {
+fn keep_owner(directory: BorrowedFd<'_>, old: Option<Owner>, file: &File) -> SysResult<Owner> {
     let now = retry_on_intr(|| fstat(file))?;
     let now = (now.st_uid, now.st_gid);
     match (owner(directory, old)?, old) {
@@ -72,10 +177,10 @@ fn keep_owner(directory: BorrowedFd<'_>, old: Option<&Stat>, file: &File) -> Sys
             retry_on_intr(|| fchown(file, Some(user), Some(group)))?;
             Ok((user.as_raw(), group.as_raw()))
         }
-        (None, Some(old)) if old.st_gid != now.1 => {
+        (None, Some(old)) if old.1 != now.1 => {
             // Only root and the group's members may do that. Otherwise the file has our group, like any new file.
-            let is_given = fchown(file, None, Some(Gid::from_raw(old.st_gid))).is_ok();
-            Ok((now.0, if is_given { old.st_gid } else { now.1 }))
+            let is_given = fchown(file, None, Some(Gid::from_raw(old.1))).is_ok();
+            Ok((now.0, if is_given { old.1 } else { now.1 }))
         }
         _ => Ok(now),
     }
@@ -84,16 +189,28 @@ fn keep_owner(directory: BorrowedFd<'_>, old: Option<&Stat>, file: &File) -> Sys
 /// Returns the owner that root gives to what it makes: that of the old entry, or else that of the directory.
 pub(super) fn owner(
     directory: BorrowedFd<'_>,
-    old: Option<&Stat>,
+    old: Option<Owner>,
 ) -> SysResult<Option<(Uid, Gid)>> {
     match old {
-        Some(stat) if sys::is_root() => Ok(Some((
-            Uid::from_raw(stat.st_uid),
-            Gid::from_raw(stat.st_gid),
-        ))),
+        Some((user, group)) if sys::is_root() => {
+            Ok(Some((Uid::from_raw(user), Gid::from_raw(group))))
+        }
         Some(_) => Ok(None),
         None => sys::owner_to_keep(directory),
     }
+}
+
+/// Returns whose a file will be that we make in a directory.
+fn owner_of_a_new_file(directory: BorrowedFd<'_>) -> SysResult<Owner> {
+    if let Some((user, group)) = sys::owner_to_keep(directory)? {
+        return Ok((user.as_raw(), group.as_raw()));
+    }
+    let beside = retry_on_intr(|| fstat(directory))?;
+    let group = match system::mode(&beside) & 0o2000 {
+        0 => getegid().as_raw(),
+        _ => beside.st_gid,
+    };
+    Ok((geteuid().as_raw(), group))
 }
 
 /// Nothing is recorded of the owner of a file that is made again. Where its directory has another one, it may have had
@@ -107,76 +224,4 @@ fn made_again(directory: BorrowedFd<'_>, now: &Owner) -> SysResult<Option<String
             now.0, now.1
         )
     }))
-}
-
-#[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
-mod attributes {
-    use super::*;
-    use rustix::fs::{XattrFlags, fgetxattr, flistxattr, fremovexattr, fsetxattr};
-    use rustix::io::Errno;
-
-    /// How many bytes of names or of a value there mostly are, and the most that Linux takes.
-    const FEW: usize = 512;
-    const MOST: usize = 64 << 10;
-    /// What an ACL is called.
-    const ACL: &[u8] = b"system.posix_acl_access";
-
-    /// Copies the extended attributes of a file, and returns the names of those that could not be copied. An ACL that
-    /// only the new file has, from its directory, would let others in: it goes.
-    pub(super) fn copy(from: &OwnedFd, to: BorrowedFd<'_>) -> Vec<String> {
-        let names = names(from.as_fd());
-        if !names.iter().any(|name| name == ACL) {
-            let _ = fremovexattr(to, ACL);
-        }
-        let lost = names.iter().filter(|name| {
-            value(from.as_fd(), name).is_none_or(|before| {
-                let now = value(to, name);
-                now.as_ref() != Some(&before)
-                    && fsetxattr(to, &name[..], &before, XattrFlags::empty()).is_err()
-            })
-        });
-        lost.map(|name| match &name[..] {
-            ACL => "its ACL".to_owned(),
-            b"security.capability" => "its capabilities".to_owned(),
-            name => format!("its attribute {}", String::from_utf8_lossy(name)),
-        })
-        .collect()
-    }
-
-    fn names(file: BorrowedFd<'_>) -> Vec<Vec<u8>> {
-        let list = whole(|buffer| flistxattr(file, buffer)).unwrap_or_default();
-        let names = list.split(|byte| *byte == 0);
-        names
-            .filter(|name| !name.is_empty())
-            .map(<[u8]>::to_vec)
-            .collect()
-    }
-
-    fn value(file: BorrowedFd<'_>, name: &[u8]) -> Option<Vec<u8>> {
-        whole(|buffer| fgetxattr(file, name, buffer))
-    }
-
-    /// Returns what a call writes into a buffer that has room for it. `None` if it fails.
-    fn whole(read: impl Fn(&mut [u8]) -> SysResult<usize>) -> Option<Vec<u8>> {
-        let mut bytes = vec![0; FEW];
-        let length = match retry_on_intr(|| read(&mut bytes)) {
-            Err(Errno::RANGE) => {
-                bytes.resize(MOST, 0);
-                retry_on_intr(|| read(&mut bytes))
-            }
-            read => read,
-        };
-        bytes.truncate(length.ok()?);
-        Some(bytes)
-    }
-}
-
-#[cfg(not(any(target_os = "linux", target_os = "android", target_vendor = "apple")))]
-mod attributes {
-    use super::*;
-
-    /// Here, extended attributes stay behind.
-    pub(super) fn copy(_from: &OwnedFd, _to: BorrowedFd<'_>) -> Vec<String> {
-        Vec::new()
-    }
 }

@@ -25,6 +25,7 @@ mod workers;
 mod writer;
 
 pub use found::Found;
+pub(super) use order::moves;
 pub use preflight::{Problem, preflight};
 pub use root::{Abilities, Permissions, Root};
 pub use writer::BlobWriter;

@@ -4,13 +4,14 @@
 //! directories follow, deepest first. Then come the new entries: directories, files from the top down, and links last,
 //! so that nothing is written through a link that this operation made.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use ckpt_schema::report::FileResult;
 
-use crate::model::entry::{EntryKind, State};
+use crate::model::entry::{EntryKind, ObjectId, State};
 use crate::model::item::Item;
 use crate::model::path::WorkspacePath;
+use crate::objects::hash::blob_id;
 
 /// How many items one worker takes at a time; they share a directory.
 const CHUNK: usize = 64;
@@ -197,6 +198,32 @@ impl EmptiedDirectories<'_> {
 fn is_at_or_below(path: &WorkspacePath, among: &HashSet<&WorkspacePath>) -> bool {
     let mut at_or_above = path.clone().at_and_above();
     at_or_above.any(|path| among.contains(&path))
+}
+
+/// Returns where files that are removed are made again, by the path that they have now. Only where no other file with
+/// that content comes or goes.
+pub(in crate::revert) fn moves(items: &[Item]) -> HashMap<&WorkspacePath, &WorkspacePath> {
+    let empty = blob_id(b"");
+    let content = |state: State| {
+        let file = state.filter(|entry| entry.mode.kind() == EntryKind::File)?;
+        file.file_blob().filter(|id| *id != empty)
+    };
+    let mut ends: HashMap<ObjectId, [Vec<&WorkspacePath>; 2]> = HashMap::new();
+    for item in items.iter().filter(|item| item.is_planned()) {
+        let (id, end) = match (item.expected, item.target) {
+            (gone, None) => (content(gone), 0),
+            (None, made) => (content(made), 1),
+            _ => continue,
+        };
+        if let Some(id) = id {
+            ends.entry(id).or_default()[end].push(&item.path);
+        }
+    }
+    let pairs = ends.into_values().filter_map(|[gone, made]| {
+        let pair = (gone.len(), made.len()) == (1, 1);
+        pair.then(|| (gone[0], made[0]))
+    });
+    pairs.collect()
 }
 
 /// Cuts a sorted list of items into chunks that share a directory.

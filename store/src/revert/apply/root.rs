@@ -317,7 +317,8 @@ enum MadeDirectory {
 /// Makes a directory as `mkdir` does. Below a directory of another user, root gives it to that user.
 fn make_directory(holder: BorrowedFd<'_>, name: &[u8], permissions: Option<u32>) -> SysResult<()> {
     // We must be able to put files into it. What the plan says comes last, in `set_permissions`.
-    let permissions = RawMode::try_from(permissions.unwrap_or(0o777) | 0o700).unwrap_or(0o700);
+    let permissions =
+        RawMode::try_from(permissions.unwrap_or(0o777) & 0o3777 | 0o700).unwrap_or(0o700);
     retry_on_intr(|| mkdirat(holder, name, Mode::from_raw_mode(permissions)))?;
     if let Some((user, group)) = sys::owner_to_keep(holder)?
         && let Err(error) = sys::give_to(holder, name, user, group)

@@ -1,7 +1,7 @@
 //! One try of an operation: the phases of `order`, one after the other, with the syncs between them. This module does
 //! IO.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Mutex;
 use std::sync::atomic::AtomicU32;
@@ -19,8 +19,9 @@ mod aside;
 use super::Work;
 use super::failure::{ItemFailure, ItemResult, outcome};
 use super::found::{Found, look};
+use super::inherit::Former;
 use super::leftover::own_name;
-use super::order::{Chunk, Order, chunks, order};
+use super::order::{Chunk, Order, chunks, moves, order};
 use super::root::{Descent, DeviceInode, Root};
 use super::sys::{self, SysResult};
 use super::workers::{alongside, share};
@@ -43,8 +44,12 @@ pub(super) struct Attempt<'a> {
     changed: Mutex<BTreeSet<Option<WorkspacePath>>>,
     /// Items whose former files are still beside them, to be checked again.
     aside: Mutex<Vec<usize>>,
-    /// What items lack of the files that they replace.
+    /// What items lack of the files that they replace, or what goes with the files that they remove.
     lost: Mutex<BTreeMap<usize, String>>,
+    /// Where the files that are removed are made again.
+    moves: HashMap<&'a WorkspacePath, &'a WorkspacePath>,
+    /// What those files had besides their content, by the new path.
+    moved: Mutex<HashMap<&'a WorkspacePath, Former>>,
 }
 
 /// The results of some items: whether each was changed, or why not.
@@ -77,6 +82,8 @@ impl<'a> Attempt<'a> {
             changed: Mutex::default(),
             aside: Mutex::default(),
             lost: Mutex::default(),
+            moves: moves(work.items),
+            moved: Mutex::default(),
         }
     }
 
@@ -185,6 +192,7 @@ impl<'a> Attempt<'a> {
             directory: directory.as_fd(),
             name: path.name(),
             own,
+            moved: threads::lock(&self.moved).get(path).cloned(),
         }
     }
 
@@ -230,12 +238,29 @@ impl<'a> Attempt<'a> {
             let item = self.item(*index);
             let filled = self.order.gaining.contains(&item.path);
             let place = self.place(&directory, &item.path);
+            let former = Former::at(&place, None);
             let removed =
                 Self::refuse(item).and_then(|()| self.writer.remove(&place, item.expected, filled));
-            (*index, removed.map(|change| self.note(*index, change)))
+            let removed = removed.map(|change| self.note(*index, change));
+            if let (Ok(true), Some(former)) = (&removed, former) {
+                self.keep(*index, former, &place);
+            }
+            (*index, removed)
         };
         let results: Results = chunk.items.iter().map(act).collect();
         self.close_chunk(chunk, results)
+    }
+
+    /// Keeps what a removed file had for the path where it is made again, or notes what goes with it.
+    fn keep(&self, index: usize, former: Former, place: &Slot<'_>) {
+        match self.moves.get(&self.item(index).path) {
+            Some(path) => _ = threads::lock(&self.moved).insert(path, former),
+            None => threads::lock(&self.lost).extend(
+                former
+                    .lost_with_it(place.directory)
+                    .map(|text| (index, text)),
+            ),
+        }
     }
 
     fn close_chunk(&self, chunk: &Chunk, results: Results) -> Results {

@@ -217,12 +217,10 @@ pub(super) fn set_permissions(
     set_permissions_of(&open_readable(holder, name)?, permissions)
 }
 
-/// Sets the permissions of an open directory. It keeps its setgid and sticky bits, which say whose what is made in it
-/// will be: snapshots do not hold them.
+/// Sets the permissions of an open directory, with its setgid and sticky bits.
 pub(super) fn set_permissions_of(directory: &OwnedFd, permissions: u32) -> SysResult<()> {
-    let now = retry_on_intr(|| fstat(directory))?.st_mode & 0o3000;
-    let permissions = RawMode::try_from(permissions & 0o777).unwrap_or(0o700);
-    retry_on_intr(|| fchmod(directory, Mode::from_raw_mode(permissions | now)))
+    let permissions = RawMode::try_from(permissions & 0o3777).unwrap_or(0o700);
+    retry_on_intr(|| fchmod(directory, Mode::from_raw_mode(permissions)))
 }
 
 /// Syncs a directory's names.

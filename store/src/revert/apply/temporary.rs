@@ -117,6 +117,7 @@ fn blocked(error: Errno) -> ItemFailure {
 }
 
 fn keep_owner(place: &Slot<'_>, old: Option<&Stat>) -> SysResult<()> {
+    let old = old.map(|old| (old.st_uid, old.st_gid));
     let Some((user, group)) = owner(place.directory, old)? else {
         return Ok(());
     };

@@ -29,6 +29,7 @@ use crate::model::entry::{Entry, EntryKind, ObjectId, State};
 
 use super::failure::{ItemFailure, ItemResult};
 use super::found::{Found, look, look_at_open, open_file};
+use super::inherit::Former;
 use super::lease::{self, Lease};
 use super::sys::{self, SysResult};
 use super::temporary::permissions;
@@ -63,6 +64,8 @@ pub(super) struct Slot<'a> {
     pub(super) name: &'a [u8],
     /// The name of the temporary file next to it. This operation uses it for this item only.
     pub(super) own: Vec<u8>,
+    /// The file that this operation moves here, with its content.
+    pub(super) moved: Option<Former>,
 }
 
 impl Slot<'_> {

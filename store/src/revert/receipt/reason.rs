@@ -82,8 +82,12 @@ impl KnownPath<'_> {
             FileResult::Done | FileResult::Planned => {
                 let is_in_part = item.reason.is_some() && item.action != FileAction::None;
                 let has_edits = item.action == FileAction::Merge || item.target != item.goal;
-                (is_in_part || has_edits)
-                    .then(|| self.of_history().unwrap_or(DifferenceReason::Yours))
+                // What no snapshot holds is no edit of anybody's.
+                let otherwise = match item.is_remarked() {
+                    true => DifferenceReason::NotCaptured,
+                    false => DifferenceReason::Yours,
+                };
+                (is_in_part || has_edits).then(|| self.of_history().unwrap_or(otherwise))
             }
         }
     }

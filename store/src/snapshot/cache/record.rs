@@ -331,7 +331,7 @@ fn put_fixed(heads: &mut Vec<u8>, listing: &Listing) {
     let FilePermissions { files, executables } = permissions.unwrap_or_default();
     heads.extend_from_slice(&files.1.to_le_bytes());
     heads.extend_from_slice(&executables.1.to_le_bytes());
-    // Permission bits fit into nine bits.
+    // With what an ACL withholds, they fit into 15 bits.
     for mode in [files.0, executables.0] {
         heads.extend_from_slice(&u16::try_from(mode).unwrap_or(u16::MAX).to_le_bytes());
     }

@@ -124,7 +124,8 @@ pub(crate) fn seen(overlay: &Overlay<'_>) -> Vec<Gap> {
 /// Counts the permissions of a directory with captured entries, and of its files.
 fn count(directory: &OverlayDirectory<'_>, census: &mut Census) {
     if !directory.path().is_empty() && directory.has_tree() {
-        census.count(Bearer::Directory, directory.mode(), 1);
+        let bits = Bearer::Directory.bits(directory.mode());
+        census.count(Bearer::Directory, bits, 1);
     }
     match directory.permissions() {
         Some(permissions) => {
@@ -133,7 +134,7 @@ fn count(directory: &OverlayDirectory<'_>, census: &mut Census) {
         }
         None => directory.contents(|_, mode| {
             let file = Bearer::of_stat(mode).into_iter();
-            file.for_each(|file| census.count(file, mode, 1));
+            file.for_each(|file| census.count(file, file.bits(mode), 1));
         }),
     }
 }
@@ -142,13 +143,13 @@ fn count(directory: &OverlayDirectory<'_>, census: &mut Census) {
 /// captured.
 fn note(directory: &OverlayDirectory<'_>, attributes: &mut Attributes) {
     let path = directory.path();
-    let own = directory.has_tree().then_some(Bearer::Directory);
     if !path.is_empty()
-        && let Some(bearer) = own.or_else(|| directory.bare())
-        && !attributes.is_default(bearer, directory.mode())
+        && let Some(bearer) = directory.bearer()
+        && let bits = bearer.bits(directory.mode())
+        && !attributes.is_default(bearer, bits)
         && let Ok(path) = WorkspacePath::new(path)
     {
-        attributes.note(&path, bearer, directory.mode());
+        attributes.note(&path, bearer, bits);
     }
     let are_default = directory.permissions().is_some_and(|permissions| {
         let mut kinds = permissions.kinds();
@@ -159,10 +160,11 @@ fn note(directory: &OverlayDirectory<'_>, attributes: &mut Attributes) {
     }
     directory.contents(|name, mode| {
         if let Some(file) = Bearer::of_stat(mode)
-            && !attributes.is_default(file, mode)
+            && let bits = file.bits(mode)
+            && !attributes.is_default(file, bits)
             && let Ok(path) = WorkspacePath::new(join(path, name))
         {
-            attributes.note(&path, file, mode);
+            attributes.note(&path, file, bits);
         }
     });
 }

@@ -1,6 +1,6 @@
 //! Lists one directory: its names, what is in view, and what is still as remembered. This module does IO.
 
-use std::os::fd::BorrowedFd;
+use std::os::fd::{AsFd, BorrowedFd};
 
 use rustix::io::Errno;
 
@@ -9,9 +9,9 @@ use super::queue::TaskQueue;
 use super::read;
 use super::walk::{RememberedNames, Task, UnreadFile, Walk, collision, ours};
 use crate::error::Result;
-use crate::fs::beneath;
 use crate::fs::disk::{self, Stamp};
 use crate::fs::threads;
+use crate::fs::{acl, beneath};
 use crate::git;
 use crate::model::entry::{ObjectId, file_type};
 use crate::model::metadata;
@@ -349,7 +349,7 @@ impl Open<'_> {
         // Git's index knows the stamp and the blob, so the first snapshot of a large repository reads hardly any
         // file.
         if let Some(id) = (self.walk.seeded)(path, &stamp) {
-            return self.walk.content(name, stamp, id);
+            return self.walk.content(name, self.with_acl(name, stamp), id);
         }
         unread.push(UnreadFile {
             name: name.to_vec(),
@@ -358,6 +358,15 @@ impl Open<'_> {
         });
         // This stands here until a thread has read the file, and stays if none gets to it.
         ListedItem::gap(name, stamp, GapReason::Changing)
+    }
+
+    /// Adds to the stamp of a file that is not read what its ACL says.
+    fn with_acl(&self, name: &[u8], stamp: Stamp) -> Stamp {
+        if !acl::may_withhold(stamp.mode) {
+            return stamp;
+        }
+        let file = beneath::open_file(self.directory, name);
+        file.map_or(stamp, |file| stamp.with_acl(file.as_fd()))
     }
 
     fn unchanged(&self, name: &[u8], stamp: &Stamp) -> Option<ListedItem> {

@@ -326,20 +326,23 @@ impl<'a> OverlayDirectory<'a> {
         }
     }
 
-    /// Returns the kind of a directory without captured entries: empty, or with only ignored files and gaps. `None` for
-    /// other directories, and for one that is out of view itself.
-    pub fn bare(&self) -> Option<Bearer> {
+    /// Returns the kind of the directory. `None` for one without captured entries that is out of view itself.
+    pub fn bearer(&self) -> Option<Bearer> {
         let (view, is_empty) = match self {
             Self::Fresh(_, listing) => (listing.view, listing.is_empty),
             Self::Remembered(directory) => (directory.view(), directory.is_empty()),
         };
-        if self.has_tree() || !view.shows_empty() || self.state() != Some(ListingState::Listed) {
+        if self.has_tree() {
+            return Some(Bearer::Directory);
+        }
+        if !view.shows_empty() || self.state() != Some(ListingState::Listed) {
             return None;
         }
-        match is_empty {
-            true => Some(Bearer::EmptyDirectory),
-            false => (!self.has_directories()).then_some(Bearer::OccupiedDirectory),
-        }
+        Some(match is_empty {
+            true => Bearer::EmptyDirectory,
+            false if self.has_directories() => Bearer::Directory,
+            false => Bearer::OccupiedDirectory,
+        })
     }
 
     fn has_directories(&self) -> bool {

@@ -68,7 +68,7 @@ pub(crate) fn file(directory: BorrowedFd<'_>, name: &[u8]) -> Result<ReadOutcome
 
 fn once(directory: BorrowedFd<'_>, name: &[u8]) -> Result<Option<ReadOutcome>, Errno> {
     let file = beneath::open_file(directory, name)?;
-    let before = Stamp::of(&rustix::fs::fstat(&file)?);
+    let before = Stamp::of(&rustix::fs::fstat(&file)?).with_acl(file.as_fd());
     if before.file_type() != file_type::REGULAR {
         return Ok(Some(ReadOutcome::Other));
     }

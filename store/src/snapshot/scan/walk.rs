@@ -213,7 +213,7 @@ impl Walk<'_> {
         let stat = rustix::fs::fstat(&directory).map_err(ours)?;
         // The stamp before the names: a name that comes or goes in between shows as another stamp at the next look.
         // The other way round, the new stamp would stand for the old names for ever.
-        let stamp = Stamp::of(&stat);
+        let stamp = Stamp::of(&stat).with_acl(directory.as_fd());
         if self.store == Some((system::device(&stat), stat.st_ino)) {
             return Ok(Some(Listing::unread(
                 Stamp::default(),
@@ -368,6 +368,7 @@ impl Walk<'_> {
             };
             let id = self.stream(&mut file, before.size, old)?;
             let after = Stamp::of(&rustix::fs::fstat(&file.file).map_err(ours)?);
+            let after = after.with_acl(file.file.as_fd());
             // What was stored of a file that changed meanwhile stays in the pack, and nothing names it.
             if let Some(id) = id.filter(|_| before == after) {
                 self.count(after.size);
