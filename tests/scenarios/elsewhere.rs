@@ -216,3 +216,85 @@ fn step_that_ran_in_another_project_names_it() {
         assert!(report.remarks.iter().any(of_it), "{told_by:?}: {report:#?}");
     }
 }
+
+/// A worktree of a sub-agent that no rule hides is in view of its parent's workspace.
+///
+/// Invariant `truth/session-workspace`.
+#[test]
+fn a_worktree_in_view_is_its_agents_work() {
+    let mut world = World::git(&[("a", "1\n"), ("b", "1\n")]);
+    world.message("m1");
+    world.start();
+    world.tool_start_in("s1", "task", &[]);
+    world.run_git(&["worktree", "add", "-q", ".claude/worktrees/x", "-b", "x"]);
+    let cwd = places(&world)[0].clone();
+    sub_works(&mut world, &cwd);
+    world.tool_finish_in("s1", "task");
+    world.finish();
+    let end = world.event(EventKind::TurnEnd, "s1");
+    world.send(&end);
+    let report = world.try_revert(&to("m1")).expect("no agent is at work");
+    assert_eq!(report.outcome, Outcome::Restored, "{report:#?}");
+    assert!(!cwd.join("a").exists(), "{report:#?}");
+    world.unrevert();
+    let there = std::fs::read_to_string(cwd.join("a")).expect("it is there again");
+    assert_eq!(there, "by the sub-agent\n");
+}
+
+/// Nor does a shell of another agent take the sub-agent's work for its own.
+///
+/// Invariant `truth/session-workspace`.
+#[test]
+fn a_worktree_in_view_is_not_another_agents_work() {
+    let mut world = World::git(&[("a", "1\n")]);
+    world.run_git(&["worktree", "add", "-q", ".claude/worktrees/x", "-b", "x"]);
+    let cwd = places(&world)[0].clone();
+    for session in ["s1", "s2"] {
+        world.message_in(session, "m");
+        world.start_in(session);
+        world.tool_start_in(session, &format!("task of {session}"), &[]);
+    }
+    sub_works(&mut world, &cwd);
+    for session in ["s1", "s2"] {
+        world.tool_finish_in(session, &format!("task of {session}"));
+        world.finish_in(session);
+    }
+    let report = world.revert("last");
+    assert!(cwd.join("a").exists(), "{report:#?}");
+    assert_eq!(report.outcome, Outcome::Partial, "{report:#?}");
+}
+
+/// The end of the tool that started the sub-agent tells it, from where its parent works.
+///
+/// Invariant `truth/session-workspace`.
+#[test]
+fn a_sub_agent_elsewhere_ends_by_what_its_parent_tells() {
+    for at in 0..2 {
+        let mut world = with_worktrees();
+        let place = places(&world)[at].clone();
+        world.message_in("s1", "m1");
+        for kind in [EventKind::SessionStart, EventKind::StepStart] {
+            let event = of_sub(&world, kind, &place);
+            world.send(&event);
+        }
+        let event = Event {
+            tool_use_id: Some("sub".to_owned()),
+            ..of_sub(&world, EventKind::ToolStart, &place)
+        };
+        world.send(&event);
+        std::fs::write(place.join("a"), "by the sub-agent\n").expect("writable");
+        let root = world.root.clone();
+        let end = of_sub(&world, EventKind::TurnEnd, &root);
+        world.send(&end);
+        let end = world.event(EventKind::TurnEnd, "s1");
+        world.send(&end);
+        for cwd in [root, place] {
+            let status = world.store.status(&cwd, None).expect("it is known");
+            assert!(
+                status.agents_at_work.is_empty(),
+                "{}: {status:#?}",
+                cwd.display()
+            );
+        }
+    }
+}

@@ -389,20 +389,25 @@ pub(crate) fn workspaces_of_turn(
 }
 
 /// Returns the workspaces inside one, by their paths in it, in which an agent has sent an event since a snapshot was
-/// taken.
+/// taken: once for each agent, with the session that its conversation has in the outer workspace, if any.
 pub(crate) fn workspaces_at_work_below(
     connection: &Connection,
     outer: &WorkspaceRow,
     since_snapshot: Option<i64>,
-) -> Result<Vec<WorkspacePath>> {
+) -> Result<Vec<(WorkspacePath, Option<String>)>> {
     let mut below = outer.path.as_os_str().as_bytes().to_vec();
     below.push(b'/');
     let mut statement = connection
         .prepare_cached(&format!(
-            "SELECT {COLUMNS} FROM workspaces
-              WHERE replaced_at IS NULL AND path > ?1 AND path < ?2 AND EXISTS (
-                SELECT 1 FROM sessions WHERE sessions.workspace_id = workspaces.id AND sessions.last_event_at >=
-                  ifnull((SELECT taken_at FROM snapshots WHERE id = ?3), 0))"
+            "SELECT {COLUMNS}, conversation FROM (
+                SELECT workspaces.*, (
+                         SELECT here.id FROM sessions AS here
+                          WHERE here.workspace_id = ?4 AND here.agent = theirs.agent AND here.agent_id =
+                                ifnull((SELECT agent_id FROM sessions WHERE id = theirs.parent_id), theirs.agent_id)
+                       ) AS conversation
+                  FROM workspaces CROSS JOIN sessions AS theirs ON theirs.workspace_id = workspaces.id
+                 WHERE replaced_at IS NULL AND path > ?1 AND path < ?2 AND theirs.last_event_at >=
+                       ifnull((SELECT taken_at FROM snapshots WHERE id = ?3), 0))"
         ))
         .context(|| "cannot look up workspaces")?;
     // A range, which an index answers. `LIKE` would read all rows, and take `_` and `%` in a path for wildcards.
@@ -411,13 +416,20 @@ pub(crate) fn workspaces_at_work_below(
     below.push(b'0'); // the character after the slash
     let to = String::from_utf8_lossy(&below).into_owned();
     let rows = statement
-        .query_map(params![from, to, since_snapshot], WorkspaceRow::read)
+        .query_map(params![from, to, since_snapshot, outer.id], |row| {
+            Ok((WorkspaceRow::read(row)?, row.get("conversation")?))
+        })
         .context(|| "cannot look up workspaces")?;
-    let rows: Vec<WorkspaceRow> = rows
+    let rows: Vec<(WorkspaceRow, Option<String>)> = rows
         .collect::<rusqlite::Result<_>>()
         .context(|| "cannot look up workspaces")?;
-    let path = |row: WorkspaceRow| WorkspacePath::in_workspace(&outer.path, &row.path);
-    Ok(rows.into_iter().filter_map(path).collect())
+    let inner = |(row, conversation): (WorkspaceRow, _)| {
+        Some((
+            WorkspacePath::in_workspace(&outer.path, &row.path)?,
+            conversation,
+        ))
+    };
+    Ok(rows.into_iter().filter_map(inner).collect())
 }
 
 /// Returns the rows with an inode, those that were not replaced first, and of these the one used last.

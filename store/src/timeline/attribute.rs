@@ -52,8 +52,9 @@ pub(crate) struct Patch<'a> {
     pub outer: &'a [OuterAgent],
     /// Returns whether one agent's process started another's.
     pub has_started: &'a HasStarted<'a>,
-    /// Returns whether a path is in a nested workspace in which another agent works.
-    pub is_elsewhere: &'a dyn Fn(&WorkspacePath) -> bool,
+    /// Returns whether a path is in a nested workspace in which another agent works than that of a conversation, which
+    /// is given by its root.
+    pub is_elsewhere: &'a dyn Fn(&WorkspacePath, &str) -> bool,
     /// Whether the workspace's directory was replaced since the newest snapshot.
     pub is_replaced: bool,
     /// The newest snapshot before it.
@@ -149,7 +150,10 @@ impl Interval<'_> {
             }
             // If an edit tool of this step had reached there, it would have named the file. What else happens there is
             // the other agent's.
-            Verdict::Agent(step) if (self.patch.is_elsewhere)(&change.path) && !names(step) => {
+            Verdict::Agent(step)
+                if (self.patch.is_elsewhere)(&change.path, &self.steps[step].root)
+                    && !names(step) =>
+            {
                 Verdict::Unclear(vec![step], Doubt::Elsewhere)
             }
             Verdict::Agent(step) if !names(step) && self.is_contested(step, seen) => {

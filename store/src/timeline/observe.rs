@@ -264,8 +264,11 @@ impl Observation {
         };
         let outer: Vec<OuterAgent> = workers.outer.into_iter().map(signed).collect();
         let acting = acting_steps(&workers.background, looking, now);
-        let is_elsewhere =
-            |path: &WorkspacePath| workers.inner.iter().any(|root| path.is_below(root));
+        let is_elsewhere = |path: &WorkspacePath, conversation: &str| {
+            let is_other = |(_, own): &&(_, Option<String>)| own.as_deref() != Some(conversation);
+            let mut others = workers.inner.iter().filter(is_other);
+            others.any(|(root, _)| path.is_below(root))
+        };
         let told = surroundings.file_times;
         // A look that is to come was before the clock was set back.
         let looked_at = place.looked_at.get().filter(|looked_at| *looked_at <= now);

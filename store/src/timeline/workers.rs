@@ -16,8 +16,8 @@ use crate::sessions::{self, OpenStep, OuterTool};
 pub(super) struct Workers {
     /// The ended steps that left a command running.
     pub background: Vec<OpenStep>,
-    /// The nested workspaces in which an agent works.
-    pub inner: Vec<WorkspacePath>,
+    /// The nested workspaces in which an agent works, with the session here of the conversation that it works for.
+    pub inner: Vec<(WorkspacePath, Option<String>)>,
     /// The tools of agents in workspaces around this one.
     pub outer: Vec<OuterTool>,
 }

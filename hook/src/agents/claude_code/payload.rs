@@ -49,12 +49,32 @@ impl Agent for ClaudeCode {
             EventKind::SessionStart => shape::is_compaction(payload),
             _ => false,
         };
-        Ok(if says_nothing {
-            Vec::new()
-        } else {
-            vec![event]
-        })
+        if says_nothing {
+            return Ok(Vec::new());
+        }
+        let mut events: Vec<Event> = end_of_sub_agent(payload, &event)?.into_iter().collect();
+        events.push(event);
+        Ok(events)
     }
+}
+
+/// Returns the end of the sub-agent that a tool has waited for: its own may be lost, and then it would seem to be at work.
+/// One in the background goes on after its tool.
+fn end_of_sub_agent(payload: &Payload<'_>, tool: &Event) -> Result<Option<Event>, PayloadError> {
+    let is_end = tool.event == EventKind::ToolFinish
+        && matches!(tool.tool_name.as_deref(), Some("Agent" | "Task"));
+    let response = payload.object().object("tool_response");
+    let Some(response) = response
+        .filter(|response| is_end && response.text("status").as_deref() == Some("completed"))
+    else {
+        return Ok(None);
+    };
+    let Some(sub_agent) = response.text("agentId") else {
+        return Ok(None);
+    };
+    let session = payload.session_id()?;
+    let end = payload.session_event(EventKind::TurnEnd, session, Some(sub_agent));
+    Ok(Some(end))
 }
 
 /// Returns whether Copilot CLI sent the payload: it runs the hooks of a project's `.claude/settings.json`, too.

@@ -172,3 +172,37 @@ fn clines_task_begins_anew_not_its_tool() {
     let queued = r#","userPromptSubmit":{"prompt":"and this"}"#;
     assert_eq!(meaning("UserPromptSubmit", queued), [(message, false)]);
 }
+
+/// Had the sub-agent's own end been lost, it would seem to be at work, and every revert would be refused.
+#[test]
+fn the_end_of_a_tool_that_waited_for_a_sub_agent_ends_that() {
+    let ends = |event: &str, tool: &str, response: &str| {
+        let payload = format!(
+            r#"{{"session_id":"s","cwd":"/w","tool_name":"{tool}","tool_use_id":"t","tool_input":{{}},"tool_response":{response}}}"#
+        );
+        let parsed = parse_alone("claude-code", Some(event), payload.as_bytes());
+        let events = parsed.events.into_iter();
+        let events = events.map(|event| (event.event, event.session_id, event.parent_session_id));
+        events.collect::<Vec<_>>()
+    };
+    let tool = (EventKind::ToolFinish, "s".to_owned(), None);
+    let sub_agent = (EventKind::TurnEnd, "s/a1".to_owned(), Some("s".to_owned()));
+    let completed = r#"{"status":"completed","agentId":"a1","content":[]}"#;
+    for name in ["Agent", "Task"] {
+        assert_eq!(
+            ends("PostToolUse", name, completed),
+            [sub_agent.clone(), tool.clone()]
+        );
+    }
+    let launched = r#"{"isAsync":true,"status":"async_launched","agentId":"a1"}"#;
+    for (event, name, response, end) in [
+        ("PostToolUse", "Agent", launched, Some(tool.clone())),
+        ("PostToolUse", "Bash", completed, Some(tool.clone())),
+        ("PostToolUse", "Agent", r#""completed""#, Some(tool)),
+        ("SubagentStop", "Agent", completed, None),
+    ] {
+        let told = ends(event, name, response);
+        assert_eq!(told.len(), 1, "{event} {name} {response}: {told:?}");
+        assert!(end.is_none_or(|end| told == [end]), "{event} {name}");
+    }
+}
