@@ -5,6 +5,7 @@ mod alone;
 mod arrivals;
 mod back_and_forth;
 mod basic;
+mod beside_upkeep;
 mod blame;
 mod borrowed;
 mod bystanders;

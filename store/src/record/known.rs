@@ -8,7 +8,7 @@ use rusqlite::Connection;
 use super::decide::{self, Decision};
 use super::look::LookScope;
 use super::view::{EventContext, dead_at};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::model::Milliseconds;
 use crate::sessions;
 use crate::store::Store;
@@ -45,8 +45,10 @@ impl<'a> KnownEvent<'a> {
             }
             None => {
                 let place = Place::of_new_session(store, event)?;
-                let read = |connection: &Connection| Self::read(connection, place, event, now);
-                store.database.read(read)
+                store.database.read(|connection| {
+                    check_remembered(connection, &place)?;
+                    Self::read(connection, place, event, now)
+                })
             }
         }
     }
@@ -80,6 +82,9 @@ impl<'a> KnownEvent<'a> {
         let version = Some(sessions::data_version(connection)?);
         if version == self.version {
             return Ok(None);
+        }
+        if self.version.is_some() {
+            check_remembered(connection, &self.place)?;
         }
         self.view = EventContext::read(connection, &self.place, self.event, now)?;
         self.has_open_operation = sessions::has_open_operation(connection, self.place.row.id)?;
@@ -136,6 +141,14 @@ impl<'a> KnownEvent<'a> {
             closing: &closing,
             ..Looking::default()
         })
+    }
+}
+
+/// Fails if a `forget` of everything has taken the row of a workspace as well since it was read.
+fn check_remembered(connection: &Connection, place: &Place) -> Result<()> {
+    match sessions::has_workspace(connection, place.row.id)? {
+        true => Ok(()),
+        false => Err(Error::stale("the workspace was forgotten meanwhile")),
     }
 }
 

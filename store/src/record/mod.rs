@@ -28,7 +28,7 @@ use ckpt_schema::EventKind;
 use ckpt_schema::event::Event;
 use ckpt_schema::report::{EventReport, FinishedReport, SnapshotReport, VERSION};
 
-use crate::error::Result;
+use crate::error::{ErrorKind, Result};
 use crate::fs::layout::Lock;
 use crate::model::Milliseconds;
 use crate::model::label::Label;
@@ -66,8 +66,18 @@ impl RecordingTry {
     }
 }
 
-/// Records one event. If it meets damage in the session store, that is replaced, and the event is tried once more.
+/// Records one event. If a `forget` removes its workspace meanwhile, the event is the first one of a new history there.
 pub(crate) fn record(store: &mut Store, event: &Event) -> Result<EventReport> {
+    loop {
+        match record_unless_damaged(store, event) {
+            Err(error) if error.kind == ErrorKind::Stale => {}
+            recorded => return recorded,
+        }
+    }
+}
+
+/// Records one event. If it meets damage in the session store, that is replaced, and the event is tried once more.
+fn record_unless_damaged(store: &mut Store, event: &Event) -> Result<EventReport> {
     let begin = Instant::now();
     let mut first = RecordingTry {
         has_another_try: true,

@@ -114,7 +114,7 @@ pub(crate) use totals::{
 pub(crate) use unrecorded::{LastRows, has_rows, mark_lost, unprotected_steps, was_unrecorded};
 pub(crate) use work::{WorkTimes, free_work_since, work_since};
 pub(crate) use workspaces::{
-    ListedWorkspace, WorkspaceRow, claim_workspace, find_workspace, forget_identity,
+    ListedWorkspace, WorkspaceRow, claim_workspace, find_workspace, forget_identity, has_workspace,
     listed_workspaces, note_birth, set_aside, set_last_snapshot, take_over, workspace,
     workspace_at, workspaces_at_commit, workspaces_at_work_below, workspaces_of_turn,
 };
