@@ -46,7 +46,7 @@ fn main() -> ckpt_store::Result<()> {
             "{} {:.1} ms, {} gaps",
             taken.snapshot.tree,
             start.elapsed().as_secs_f64() * 1e3,
-            taken.gaps.len()
+            taken.gaps().len()
         );
     }
     Ok(())

@@ -42,13 +42,9 @@ pub use fs::disk::now as file_clock;
 pub use fs::names::{DATABASE, INSTALLED, OLDER, TEMPORARY};
 pub use hints::WatchLimits;
 pub use ids::{LEAST as LEAST_OF_AN_ID, Prefixes};
-pub use model::request::{
-    DryRun, Force, OnConflict, RedoRequest, RestoreRequest, RevertRequest, Unclear,
-    UndoRequest,
-};
 pub use model::request::{Chosen, ChosenContent};
 pub use model::request::{
-    DryRun, Force, OnConflict, RedoRequest, RestoreRequest, RevertRequest, Unclear,
+    DryRun, Force, OnConflict, RedoRequest, RestoreRequest, RevertRequest, Unclear, UndoRequest,
 };
 pub use model::{FileTime, Milliseconds};
 pub use settings::Settings;
