@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use ckpt_schema::EventKind;
 use ckpt_schema::report::Outcome;
+use ckpt_schema::{Event, EventKind};
 use ckpt_store::{ErrorKind, RevertRequest, Settings};
 
 use testing::scenario::{World, to};
@@ -73,6 +73,32 @@ fn a_step_that_was_not_captured_is_named_and_the_others_are_reverted() {
         "status names it, too: {:?}",
         status.unprotected
     );
+}
+
+/// What was there when the agent began tells which directories are its own.
+#[test]
+fn empty_directories_go_where_the_snapshot_of_the_message_failed() {
+    let mut world = World::new();
+    world.write("a", "0\n");
+    world.write("theirs/old", "0\n");
+    let message = Event {
+        message_id: Some("m1".to_owned()),
+        ..world.event(EventKind::UserMessage, "s1")
+    };
+    world.reopen(too_late());
+    world.store.record(&message).expect_err("it is too late");
+    world.reopen(Settings::default());
+    world.step(|world| {
+        world.write("made/deep/file", "agent\n");
+        world.write("theirs/new", "agent\n");
+        std::fs::create_dir_all(world.path("empty/inner")).expect("ours");
+    });
+    world.revert("m1");
+    assert!(
+        !world.exists("made") && !world.exists("empty"),
+        "what the agent made goes"
+    );
+    assert!(world.exists("theirs/old") && !world.exists("theirs/new"));
 }
 
 #[test]

@@ -8,7 +8,7 @@ use super::chain::{chain, newest_of_chain, policy};
 use super::execute::{Executed, execute};
 use super::gather::{Material, gather};
 use super::git::{self, GitSide};
-use super::movement::Movement;
+use super::movement::{Movement, Part};
 use super::operation::{GitFate, Operation, Options};
 use super::plan::{Plan, plan_for};
 use super::receipt::Expectation;
@@ -247,7 +247,16 @@ impl<'a, 'm> PlanContext<'a, 'm> {
     /// Returns the snapshot that shows which directories may stay.
     fn reference(&self, base: Option<i64>) -> Result<Option<Snapshot>> {
         let connection = self.store.database.connection();
-        let id = self.movement.reference_snapshot(base);
+        let mut id = self.movement.reference_snapshot(base);
+        let message = match &self.movement.part {
+            Some(Part::Paths { message, .. } | Part::Message { message, .. }) => Some(message),
+            Some(Part::Step { .. }) => None,
+            None => self.movement.to.as_ref(),
+        };
+        if let (None, Some(message)) = (id, message) {
+            // What it was before the agent first worked is the nearest.
+            id = sessions::first_start_since(connection, message)?;
+        }
         let row = id
             .map(|id| sessions::snapshot(connection, id))
             .transpose()?;

@@ -97,9 +97,10 @@ pub(crate) use snapshots::{
 };
 pub(crate) use steps::{
     Life, OpenStep, StepEnd, StepRow, StepSides, boundary_before, close_open_steps, close_step,
-    count_steps, find_step_by_agent_id, hand_over_steps, has_steps_in_background, insert_step,
-    is_another_at_work, move_step_start, newest_step, open_steps, step, step_at, step_sides,
-    step_with_tools, steps_ended_around, steps_in_background,
+    count_steps, find_step_by_agent_id, first_start_since, hand_over_steps,
+    has_steps_in_background, insert_step, is_another_at_work, move_step_start, newest_step,
+    open_steps, step, step_at, step_sides, step_with_tools, steps_ended_around,
+    steps_in_background,
 };
 pub(crate) use taken_away::{brought_back_and_taken_away, taken_away_to};
 pub(crate) use tools::{

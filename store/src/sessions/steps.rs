@@ -6,7 +6,7 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::read;
 use super::tools::{EndedTools, StepPath, ToolRow, finish_tools, step_paths, tools};
-use super::{feed, rows, totals};
+use super::{MessageRow, feed, rows, totals};
 use crate::error::{Context, Result};
 use crate::model::Milliseconds;
 use crate::model::entry::ObjectId;
@@ -526,4 +526,21 @@ pub(crate) fn close_step(
     totals::outdate(connection, [step])?;
     feed::step_closed(connection, step, snapshot_id)?;
     finish_tools(connection, step, EndedTools::All, now)
+}
+
+/// Returns the snapshot at the start of the first step that has one, of a message or a later one of its session.
+pub(crate) fn first_start_since(
+    connection: &Connection,
+    message: &MessageRow,
+) -> Result<Option<i64>> {
+    connection
+        .query_row(
+            "SELECT start_snapshot_id FROM steps JOIN messages ON messages.id = message_id
+              WHERE messages.session_id = ?1 AND messages.seq >= ?2 AND start_snapshot_id IS NOT NULL
+              ORDER BY steps.seq LIMIT 1",
+            params![message.session_id, message.seq],
+            |row| row.get(0),
+        )
+        .optional()
+        .context(|| "cannot read the steps of a message")
 }
