@@ -54,13 +54,7 @@ fn documents(place: &SettingsPlace<'_>) -> (Vec<Document>, Vec<Advice>) {
     let mut read = |path: PathBuf| match advice::settings(&path) {
         Ok(document) => (path, document),
         Err(error) => {
-            unread.push(Advice::remark(
-                format!(
-                    "whether the administrator lets hooks be called is unknown: {}",
-                    error.with_causes()
-                ),
-                format!("have `{}` corrected", path.display()),
-            ));
+            unread.push(Advice::unread(&path, &error));
             (path, Value::Null)
         }
     };

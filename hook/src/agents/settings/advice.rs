@@ -5,7 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
-use ckpt_store::error::Result;
+use ckpt_store::error::{Error, Result};
 use serde_json::Value;
 
 use super::place::{SettingsPlace, SettingsScope};
@@ -39,6 +39,15 @@ impl Advice {
             hint: hint.into(),
             stops: false,
         }
+    }
+
+    /// Returns the advice about a file that may keep events from arriving, and cannot be read.
+    pub fn unread(file: &Path, error: &Error) -> Self {
+        let (file, why) = (file.display(), error.with_causes());
+        Self::stop(
+            format!("`{file}` cannot be read, so nobody knows whether hooks are called: {why}"),
+            format!("have `{file}` corrected"),
+        )
     }
 
     /// Returns the advice about a key of a settings file that turns hooks off.
@@ -108,7 +117,8 @@ impl FolderTrust {
 }
 
 /// Warns of the switch in settings that turns all hooks off: Claude Code, Qwen Code and Copilot CLI have one, Gemini CLI
-/// another. An agent merges these files; the last one that has the switch counts.
+/// another. An agent merges these files; the last one that has the switch counts. Of a file that cannot be read, nobody
+/// knows whether it has it.
 pub fn switched_off(files: &[PathBuf]) -> Vec<Advice> {
     let switches = [
         ("disableAllHooks", "/disableAllHooks", true),
@@ -118,7 +128,10 @@ pub fn switched_off(files: &[PathBuf]) -> Vec<Advice> {
         let (file, value) = last_set(files, at)?;
         (value == Value::Bool(*off)).then(|| Advice::switch(name, &file))
     });
-    advice.collect()
+    let unread = files
+        .iter()
+        .filter_map(|file| Some(Advice::unread(file, &settings(file).err()?)));
+    advice.chain(unread).collect()
 }
 
 /// Returns the value of a key in the last file that has it, and that file. A file that cannot be read has nothing.

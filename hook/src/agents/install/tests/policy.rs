@@ -59,10 +59,28 @@ fn administrators_rule_or_sandbox_blocks_the_hook() {
             "remote-settings.json",
         ),
         (
+            "gemini-cli",
+            "machine/etc/gemini-cli/settings.json",
+            "{hooksConfig",
+            "settings.json",
+        ),
+        (
             "codex",
             "machine/etc/codex/requirements.toml",
             "allow_managed_hooks_only = true\n",
             "allow_managed_hooks_only",
+        ),
+        (
+            "claude-code",
+            "machine/etc/claude-code/managed-settings.json",
+            r#"{"allowManagedHooksOnly": true"#,
+            "managed-settings.json",
+        ),
+        (
+            "claude-code",
+            "machine/etc/claude-code/managed-settings.d/10-x.json",
+            "allowManagedHooksOnly",
+            "10-x.json",
         ),
         (
             "codex",
