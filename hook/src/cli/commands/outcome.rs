@@ -111,8 +111,9 @@ fn show(
             prompt: prompt(invocation, store, report, undoes),
             before,
             undoes: undoes.cloned(),
-            moves_point: (invocation.directory())
-                .is_ok_and(|directory| moves_point(store, &directory, report)),
+            moves_point: (undoes.is_some() || !extent.is_part())
+                && (invocation.directory())
+                    .is_ok_and(|directory| moves_point(store, &directory, report)),
         };
         invocation.look_up(store, ids(report, undoes));
         invocation
