@@ -1,6 +1,7 @@
 // A plan before it is carried out: what happens to each file, why one stays, and the ways out.
 
 import type { FileReport, OperationReport, PlanParameters } from "ckpt-hook";
+import { folderOf } from "./changes.js";
 import { clean, count, lines } from "./words.js";
 
 /** A way out of what a plan keeps; each plans again. */
@@ -155,6 +156,7 @@ export function choose(asked: PlanParameters, way: Way, file: FileReport): PlanP
 export function descriptionOf(row: PlanRow): string {
   const { file } = row;
   return [
+    folderOf(file.path),
     row.verb,
     lines(file.additions, file.deletions),
     row.isUnsaved ? "unsaved text" : "",

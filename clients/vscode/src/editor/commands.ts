@@ -11,7 +11,7 @@ import { changesOf, openDiffs, sidesOf, sinceSides } from "./diffs.js";
 import { type Documents, SCHEME } from "./documents.js";
 import { originOfDiff, placeOf, revertHunk } from "./hunk.js";
 import type { Messages } from "./messages.js";
-import type { PlanNode, Proposal } from "./proposal.js";
+import { type PlanNode, type Proposal, UNTRUSTED } from "./proposal.js";
 import type { SinceLastMessage } from "./quickdiff.js";
 import type { Setup } from "./setup.js";
 import type { Workspace } from "./workspace.js";
@@ -160,8 +160,7 @@ function revertingCommands({ workspace, messages, proposal, since }: Parts): Rec
       await proposal.propose(`Revert ${name}`, `Reverted ${name}`, asked);
     },
     revertHunk: async (...given) => {
-      if (!vscode.workspace.isTrusted)
-        return void vscode.window.showWarningMessage("This folder is not trusted: ckpt-hook only looks here.");
+      if (!vscode.workspace.isTrusted) return void vscode.window.showWarningMessage(UNTRUSTED);
       const place = placeOf(workspace, given, since.last?.id);
       if (place) await revertHunk(workspace, place);
       else void vscode.window.showInformationMessage("Put the cursor into a line of a file of the workspace.");

@@ -9,6 +9,7 @@ import { Documents, SCHEME } from "./documents.js";
 import { Messages } from "./messages.js";
 import { Proposal } from "./proposal.js";
 import { SinceLastMessage } from "./quickdiff.js";
+import { Reload } from "./reload.js";
 import { Setup } from "./setup.js";
 import { Workspace } from "./workspace.js";
 
@@ -25,16 +26,18 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
     setup: new Setup(workspace, documents),
   };
   const statusBar = new StatusBar(workspace);
+  const reload = new Reload(workspace);
   context.subscriptions.push(
     vscode.workspace.registerFileSystemProvider(SCHEME, documents, { isCaseSensitive: true, isReadonly: true }),
     ...register(commands(parts)),
-    ...follow(parts, statusBar),
+    ...follow(parts, statusBar, reload),
     workspace,
     parts.messages,
     parts.proposal,
     parts.annotations,
     parts.since,
     statusBar,
+    reload,
   );
   await workspace.start();
 }
@@ -43,12 +46,14 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
 function follow(
   { workspace, messages, proposal, annotations, since, setup }: Parts,
   statusBar: StatusBar,
+  reload: Reload,
 ): vscode.Disposable[] {
   let planned = "";
   const draw = () => {
     messages.refresh();
     statusBar.refresh();
     since.refresh();
+    reload.refresh();
     void annotations.refresh();
     // A plan rests on the history: when that goes on, it is made again.
     const now = JSON.stringify(workspace.history.entries);

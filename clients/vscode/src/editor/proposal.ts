@@ -32,6 +32,9 @@ export type PlanNode =
   | { type: "group"; text: string; rows: PlanRow[] }
   | { type: "row"; row: PlanRow };
 
+/** What is said where nothing may be changed. */
+export const UNTRUSTED = "This folder is not trusted: ckpt-hook only looks here.";
+
 /** What a plan says after the workspace changed under it. */
 const STALE = "Something has changed since the plan was made, and nothing was done. This is the new plan.";
 
@@ -120,8 +123,7 @@ export class Proposal implements vscode.TreeDataProvider<PlanNode>, vscode.Dispo
   async apply(): Promise<void> {
     const plan = this.#plan;
     if (!plan || plan.token === null || this.#isApplying) return;
-    if (!vscode.workspace.isTrusted)
-      return void vscode.window.showWarningMessage("This folder is not trusted: ckpt-hook only looks here.");
+    if (!vscode.workspace.isTrusted) return void vscode.window.showWarningMessage(UNTRUSTED);
     this.draw();
     if (await this.#hasUnsaved()) return;
     const force = plan.report.busy;
@@ -228,7 +230,10 @@ export class Proposal implements vscode.TreeDataProvider<PlanNode>, vscode.Dispo
       shown.button === null
         ? { type: "note", text: "Nothing to carry out" }
         : { type: "button", text: shown.isBusy ? `${shown.button} Anyway` : shown.button };
-    const notes = [this.#remark, ...shown.notes].filter(Boolean).map((text): PlanNode => ({ type: "note", text }));
+    const untrusted = vscode.workspace.isTrusted ? "" : UNTRUSTED;
+    const notes = [untrusted, this.#remark, ...shown.notes]
+      .filter(Boolean)
+      .map((text): PlanNode => ({ type: "note", text }));
     return [
       button,
       { type: "cancel", text: "Cancel" },
