@@ -5,16 +5,6 @@ use std::time::Duration;
 
 use crate::model::request::Unclear;
 
-/// Which part of the work tree is captured.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Scope {
-    /// The top of the git work tree that holds the agent's directory.
-    #[default]
-    Worktree,
-    /// Only the agent's directory.
-    Cwd,
-}
-
 /// How much of a step is synced to the disk before the hook returns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Durability {
@@ -61,8 +51,6 @@ pub const KEEP_IGNORED: [&str; 14] = [
 pub struct Settings {
     /// Whether anything is recorded at all.
     pub enabled: bool,
-    /// Which part of the work tree is captured.
-    pub scope: Scope,
     /// Ignore-file patterns of files that are captured even if ignored.
     pub include: Vec<String>,
     /// Ignore-file patterns of files that are not captured.
@@ -77,10 +65,6 @@ pub struct Settings {
     pub hook_deadline: Duration,
     /// What is synced in every step.
     pub durability: Durability,
-    /// Whether object ids and packs are taken from the user's repository.
-    pub seed: bool,
-    /// Whether tool-start events are used.
-    pub tool_events: bool,
     /// Whether the agent learns, with the user's next message, which files were put back.
     pub tell_agent: bool,
     /// How much of a prompt is kept.
@@ -101,7 +85,6 @@ impl Default for Settings {
     fn default() -> Self {
         Self {
             enabled: true,
-            scope: Scope::default(),
             include: Vec::new(),
             exclude: Vec::new(),
             keep_ignored: KEEP_IGNORED.map(str::to_owned).to_vec(),
@@ -109,8 +92,6 @@ impl Default for Settings {
             max_file_size: 256 << 20,
             hook_deadline: Duration::from_secs(10),
             durability: Durability::default(),
-            seed: true,
-            tool_events: true,
             tell_agent: true,
             record_prompts: RecordPrompts::default(),
             keep: Duration::from_secs(30 * 24 * 3600),

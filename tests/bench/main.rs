@@ -38,7 +38,6 @@ fn compare(size: Size) {
 fn request<'a>(root: &'a Path, store: &'a Path, seed: bool) -> Request<'a> {
     Request {
         root,
-        scope: None,
         named: &[],
         whatever_size: &[],
         include: &[],

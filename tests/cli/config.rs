@@ -24,17 +24,20 @@ fn every_setting_says_where_its_value_comes_from() {
     let world = Sandbox::new();
     let here = world.workspace().display().to_string();
     world.configure(&format!(
-        "seed = false\nkeep = \"10 days\"\n[workspaces.\"{here}\"]\nkeep = \"20 days\"\n"
+        "tell_agent = false\nkeep = \"10 days\"\n[workspaces.\"{here}\"]\nkeep = \"20 days\"\n"
     ));
     let found = |key: &str| {
         let setting = setting(&world, key);
         (setting.value, setting.source, setting.place)
     };
     assert_eq!(
-        found("scope"),
+        found("durability"),
         ("\"worktree\"".into(), SettingSource::Default, None)
     );
-    assert_eq!(found("seed"), ("false".into(), SettingSource::File, None));
+    assert_eq!(
+        found("tell_agent"),
+        ("false".into(), SettingSource::File, None)
+    );
     assert_eq!(
         found("keep"),
         ("\"20 days\"".into(), SettingSource::Workspace, Some(here))
@@ -56,11 +59,13 @@ fn every_setting_says_where_its_value_comes_from() {
 #[test]
 fn setting_is_set_got_and_unset() {
     let world = Sandbox::new();
-    let text = "# mine\nseed = false # slow disk\n";
+    let text = "# mine\ntell_agent = false # slow disk\n";
     world.configure(text);
-    let run = world.run(&["config", "set", "seed", "true"], b"").exits(0);
+    let run = world
+        .run(&["config", "set", "tell_agent", "true"], b"")
+        .exits(0);
     assert!(
-        run.stdout.contains("seed is now true, and was false"),
+        run.stdout.contains("tell_agent is now true, and was false"),
         "{run}"
     );
     assert_eq!(file(&world), text.replace("false", "true"), "comments stay");
@@ -77,7 +82,9 @@ fn setting_is_set_got_and_unset() {
         (Some("\"title\""), None),
         "{change}"
     );
-    world.run(&["config", "set", "seed", "false"], b"").exits(0);
+    world
+        .run(&["config", "set", "tell_agent", "false"], b"")
+        .exits(0);
     assert_eq!(file(&world), text, "nothing is left of it");
 }
 
@@ -110,22 +117,22 @@ fn unknown_setting_or_value_exits_with_2() {
     for (arguments, hint) in [
         (
             &["config", "set", "colour", "red"][..],
-            "the settings are enabled, scope,",
+            "the settings are enabled, include,",
         ),
         (
             &["config", "get", "colour"],
-            "the settings are enabled, scope,",
+            "the settings are enabled, include,",
         ),
         (
             &["config", "unset", "colour"],
-            "the settings are enabled, scope,",
+            "the settings are enabled, include,",
         ),
         (
-            &["config", "set", "scope", "all"],
+            &["config", "set", "durability", "all"],
             "`\"worktree\"` or `\"cwd\"`",
         ),
         (&["config", "set", "max_file_size", "much"], "a size like"),
-        (&["config", "set", "seed", "1"], "`true` or `false`"),
+        (&["config", "set", "tell_agent", "1"], "`true` or `false`"),
     ] {
         let run = world.run(arguments, b"").exits(2);
         assert!(run.stderr.contains(hint), "{arguments:?}: {run}");
@@ -141,7 +148,9 @@ fn unknown_setting_or_value_exits_with_2() {
 fn file_without_toml_is_left_alone() {
     let world = Sandbox::new();
     world.configure("secret words\n");
-    let run = world.run(&["config", "set", "seed", "true"], b"").exits(1);
+    let run = world
+        .run(&["config", "set", "tell_agent", "true"], b"")
+        .exits(1);
     assert!(!run.stderr.contains("secret"), "and not quoted: {run}");
     assert_eq!(file(&world), "secret words\n");
     let list = world.run(&["config"], b"").exits(0);
@@ -155,16 +164,18 @@ fn file_without_toml_is_left_alone() {
 #[test]
 fn linked_settings_file_stays_linked() {
     let world = Sandbox::new();
-    world.configure("seed = false\n");
+    world.configure("tell_agent = false\n");
     let link = world.home().join(".config/ckpt-hook/config.toml");
     let dotfiles = world.home().join("dotfiles.toml");
     std::fs::rename(&link, &dotfiles).expect("writable");
     std::os::unix::fs::symlink(&dotfiles, &link).expect("writable");
-    world.run(&["config", "set", "seed", "true"], b"").exits(0);
+    world
+        .run(&["config", "set", "tell_agent", "true"], b"")
+        .exits(0);
     assert!(link.is_symlink(), "people keep their settings elsewhere");
     assert_eq!(
         std::fs::read_to_string(dotfiles).expect("there"),
-        "seed = true\n"
+        "tell_agent = true\n"
     );
 }
 

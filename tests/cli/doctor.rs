@@ -82,31 +82,6 @@ fn what_is_not_well_is_found() {
     );
 }
 
-/// Hooks that were installed under another value of tool events are named with what is
-/// recorded.
-#[test]
-fn hooks_of_another_tool_events_are_named() {
-    let world = Sandbox::new();
-    let install = || world.run(&["install", "claude-code"], b"").exits(0);
-    world.configure("tool_events = false\n");
-    install();
-    let run = doctor(&world, 0);
-    assert!(!run.stdout.contains("`tool_events`"), "as installed: {run}");
-    world.configure("tool_events = true\n");
-    let run = doctor(&world, 0);
-    assert!(
-        run.stdout
-            .contains("`tool_events` is on, but the hooks for single tools are not installed"),
-        "{run}"
-    );
-    install();
-    let run = doctor(&world, 0);
-    assert!(!run.stdout.contains("`tool_events`"), "written anew: {run}");
-    world.configure("tool_events = false\n");
-    let run = doctor(&world, 0);
-    assert!(run.stdout.contains("`tool_events` is off"), "{run}");
-}
-
 /// A store that cannot be written to is told for the hooks say nothing.
 #[test]
 fn unwritable_store_is_reported_by_doctor() {

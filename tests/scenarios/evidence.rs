@@ -322,44 +322,6 @@ fn what_was_edited_before_the_first_tool_of_a_session_is_the_users_where_the_age
 }
 
 #[test]
-fn a_setting_of_tool_events_that_is_turned_off_or_on_counts_from_the_next_event() {
-    let settings = |tool_events| Settings {
-        tool_events,
-        ..Settings::default()
-    };
-    let mut world = World::new();
-    let before = world.tree();
-    world.message("m1");
-    world.tool_start_in("s1", "t1", &[]);
-    world.write("first", "x\n");
-    world.tool_finish_in("s1", "t1");
-    world.finish();
-    world.reopen(settings(false));
-    world.message("m2");
-    world.start();
-    world.tool_start_in("s1", "t2", &[]);
-    world.write("second", "x\n");
-    world.tool_finish_in("s1", "t2");
-    let end = world.event(EventKind::TurnEnd, "s1");
-    world.send(&end);
-    world.reopen(settings(true));
-    world.message("m3");
-    world.start();
-    world.tool_start_in("s1", "t3", &[]);
-    world.write("third", "x\n");
-    world.tool_finish_in("s1", "t3");
-    world.finish();
-    world.start();
-    world.write("by hand", "while it thinks\n");
-    let end = world.event(EventKind::TurnEnd, "s1");
-    world.send(&end);
-    let report = world.revert("m1");
-    assert_eq!(unclear_of(&report), [], "each step is one or the other");
-    world.remove("by hand");
-    assert_eq!(world.tree(), before, "all of the agent's: {report:?}");
-}
-
-#[test]
 fn a_step_in_which_no_tool_was_told_of_is_not_nothing() {
     let mut world = World::new();
     world.message("m1");

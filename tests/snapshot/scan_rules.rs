@@ -274,28 +274,6 @@ fn the_settings_win_over_ignore_files() {
 }
 
 #[test]
-fn only_the_scope_is_captured_under_the_rules_above_it() {
-    let world = CapturedWorkspace::git();
-    world.write(".gitignore", "*.log\n");
-    ["a/b/x", "a/b/x.log", "a/y", "z"]
-        .iter()
-        .for_each(|file| world.write(file, "x"));
-    let scope = path("a/b");
-    let taken = world
-        .snapshots
-        .take(&Request {
-            scope: Some(&scope),
-            ..world.request()
-        })
-        .unwrap();
-    assert_eq!(
-        world.names(&taken),
-        ["a/b/x"],
-        "a parent's ignore file still applies"
-    );
-}
-
-#[test]
 fn outside_a_repository_dependency_and_build_folders_are_left_out_too() {
     let world = CapturedWorkspace::plain();
     [

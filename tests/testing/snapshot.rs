@@ -69,7 +69,6 @@ impl CapturedWorkspace {
     pub fn request(&self) -> Request<'_> {
         Request {
             root: &self.root,
-            scope: None,
             named: &[],
             whatever_size: &[],
             include: &[],

@@ -212,26 +212,26 @@ mod tests {
 
     const FILE: &str = "\
 # mine
-seed = false # slow disk
+tell_agent = false # slow disk
 exclude = [
   \"*.iso\", # images
 ]
 
 # the big one
 [workspaces.\"~/big\"]
-scope = \"cwd\"   # it is huge
+durability = \"full\"   # it is huge
 ";
 
     #[test]
     fn a_value_is_replaced_and_every_comment_stays() {
         assert_eq!(
-            set_to(FILE, "seed", None, "true"),
-            FILE.replace("seed = false #", "seed = true #"),
+            set_to(FILE, "tell_agent", None, "true"),
+            FILE.replace("tell_agent = false #", "tell_agent = true #"),
             "also the one behind it"
         );
         assert_eq!(
-            set_to(FILE, "scope", Some("/home/u/big"), "worktree"),
-            FILE.replace("\"cwd\"   #", "\"worktree\"   #"),
+            set_to(FILE, "durability", Some("/home/u/big"), "objects"),
+            FILE.replace("\"full\"   #", "\"objects\"   #"),
             "however the directory is written"
         );
     }
@@ -240,8 +240,8 @@ scope = \"cwd\"   # it is huge
     fn line_ends_and_a_byte_order_mark_stay() {
         let windows = format!("\u{feff}{}", FILE.replace('\n', "\r\n"));
         assert_eq!(
-            set_to(&windows, "seed", None, "true"),
-            windows.replace("seed = false", "seed = true"),
+            set_to(&windows, "tell_agent", None, "true"),
+            windows.replace("tell_agent = false", "tell_agent = true"),
             "all of them"
         );
         let added = set_to(&windows, "keep", None, "90 days");
@@ -250,12 +250,12 @@ scope = \"cwd\"   # it is huge
                 && !added.replace("\r\n", "").contains('\n'),
             "a new line ends as the others do: {added:?}"
         );
-        let seed = target("keep", None);
-        assert_eq!(unset(&added, seed).expect("it is TOML"), windows);
-        let mixed = "a = 1\nb = 2\r\nseed = false\r\nc = 3";
+        let keep = target("keep", None);
+        assert_eq!(unset(&added, keep).expect("it is TOML"), windows);
+        let mixed = "a = 1\nb = 2\r\ntell_agent = false\r\nc = 3";
         assert_eq!(
-            set_to(mixed, "seed", None, "true"),
-            "a = 1\nb = 2\r\nseed = true\nc = 3\n",
+            set_to(mixed, "tell_agent", None, "true"),
+            "a = 1\nb = 2\r\ntell_agent = true\nc = 3\n",
             "what was not asked for stays as it is, but for the end of the file"
         );
     }
@@ -277,8 +277,8 @@ scope = \"cwd\"   # it is huge
             "{with}"
         );
         assert_eq!(
-            set_to("", "seed", None, "false"),
-            "seed = false\n",
+            set_to("", "tell_agent", None, "false"),
+            "tell_agent = false\n",
             "an empty file"
         );
     }
@@ -286,13 +286,17 @@ scope = \"cwd\"   # it is huge
     #[test]
     fn a_setting_is_taken_out_alone() {
         let unset = |text, key, workspace| unset(text, target(key, workspace)).expect("TOML");
-        let without = unset(FILE, "scope", Some("/home/u/big"));
+        let without = unset(FILE, "durability", Some("/home/u/big"));
         assert!(
-            without.contains("[workspaces.\"~/big\"]") && !without.contains("scope"),
+            without.contains("[workspaces.\"~/big\"]") && !without.contains("durability"),
             "{without}"
         );
         assert_eq!(unset(FILE, "keep", None), FILE, "what is not there");
-        assert_eq!(unset(FILE, "scope", Some("/elsewhere")), FILE, "nor there");
+        assert_eq!(
+            unset(FILE, "durability", Some("/elsewhere")),
+            FILE,
+            "nor there"
+        );
     }
 
     /// A bare word is a text or a list of one.
@@ -313,7 +317,7 @@ scope = \"cwd\"   # it is huge
         );
         assert_eq!(read("hook_deadline", "2 s").as_deref(), Some("\"2 s\""));
         assert_eq!(read("max_file_size", "1000").as_deref(), Some("1000"));
-        assert_eq!(read("seed", "perhaps"), None, "no value of it");
+        assert_eq!(read("tell_agent", "perhaps"), None, "no value of it");
     }
 
     /// A broken file is left alone and not quoted.
@@ -321,8 +325,9 @@ scope = \"cwd\"   # it is huge
     fn broken_settings_file_is_left_alone() {
         let value = toml::Value::Boolean(true);
         let error =
-            set("prompt = secret words", target("seed", None), &value).expect_err("no TOML");
+            set("prompt = secret words", target("tell_agent", None), &value).expect_err("no TOML");
         assert!(!error.to_string().contains("secret"), "{error}");
-        set("workspaces = 3", target("seed", Some("/w")), &value).expect_err("no place for it");
+        set("workspaces = 3", target("tell_agent", Some("/w")), &value)
+            .expect_err("no place for it");
     }
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use bytesize::ByteSize;
-use ckpt_store::settings::{Durability, RecordPrompts, Scope};
+use ckpt_store::settings::{Durability, RecordPrompts};
 use ckpt_store::{Settings, Unclear};
 use toml::Value;
 
@@ -27,20 +27,13 @@ const SIZE: &str = "a size like `\"256 MiB\"`, or a number of bytes";
 const TIME: &str = "a time like `\"10 s\"` or `\"30 days\"`";
 
 /// Every setting, in the order of `docs/settings.md`.
-pub const KEYS: [SettingKey; 17] = [
+pub const KEYS: [SettingKey; 14] = [
     SettingKey {
         name: "enabled",
         meaning: "whether anything is recorded",
         expected: BOOLEAN,
         set: |settings, value| set(&mut settings.enabled, value.as_bool()),
         get: |settings| settings.enabled.into(),
-    },
-    SettingKey {
-        name: "scope",
-        meaning: "what is captured: the work tree, or the agent's own directory",
-        expected: "`\"worktree\"` or `\"cwd\"`",
-        set: |settings, value| set(&mut settings.scope, word(value, &SCOPES)),
-        get: |settings| text(settings.scope, &SCOPES),
     },
     SettingKey {
         name: "include",
@@ -92,20 +85,6 @@ pub const KEYS: [SettingKey; 17] = [
         get: |settings| text(settings.durability, &DURABILITIES),
     },
     SettingKey {
-        name: "seed",
-        meaning: "whether the first snapshot takes objects from your repository",
-        expected: BOOLEAN,
-        set: |settings, value| set(&mut settings.seed, value.as_bool()),
-        get: |settings| settings.seed.into(),
-    },
-    SettingKey {
-        name: "tool_events",
-        meaning: "whether the events of single tools are used",
-        expected: BOOLEAN,
-        set: |settings, value| set(&mut settings.tool_events, value.as_bool()),
-        get: |settings| settings.tool_events.into(),
-    },
-    SettingKey {
         name: "tell_agent",
         meaning: "whether to tell the agent which files went back",
         expected: BOOLEAN,
@@ -149,7 +128,6 @@ pub const KEYS: [SettingKey; 17] = [
     },
 ];
 
-const SCOPES: [(&str, Scope); 2] = [("worktree", Scope::Worktree), ("cwd", Scope::Cwd)];
 const DURABILITIES: [(&str, Durability); 2] =
     [("objects", Durability::Objects), ("full", Durability::Full)];
 const PROMPTS: [(&str, RecordPrompts); 3] = [
@@ -239,7 +217,6 @@ mod tests {
         let default = Settings::default();
         let other = Settings {
             enabled: false,
-            scope: Scope::Cwd,
             include: vec!["a\"b".to_owned()],
             exclude: vec!["*.iso".to_owned(), "/x/".to_owned()],
             keep_ignored: Vec::new(),
@@ -247,8 +224,6 @@ mod tests {
             max_file_size: 1_234_567,
             hook_deadline: Duration::from_millis(1500),
             durability: Durability::Full,
-            seed: false,
-            tool_events: false,
             tell_agent: false,
             record_prompts: RecordPrompts::None,
             unclear: Unclear::Take,

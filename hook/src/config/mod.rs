@@ -189,7 +189,7 @@ mod tests {
     use std::time::Duration;
 
     use ckpt_store::Unclear;
-    use ckpt_store::settings::{Durability, RecordPrompts, Scope};
+    use ckpt_store::settings::{Durability, RecordPrompts};
 
     use super::*;
 
@@ -211,15 +211,12 @@ mod tests {
     fn every_documented_key_is_understood() {
         let text = r#"
             enabled = false
-            scope = "cwd"
             include = [".env"]
             exclude = ["*.iso"]
             keep_ignored = ["*.conf"]
             max_file_size = "1 MiB"
             hook_deadline = "2 s"
             durability = "full"
-            seed = false
-            tool_events = false
             tell_agent = false
             record_prompts = "title"
             keep = "30 days"
@@ -234,15 +231,12 @@ mod tests {
         );
         let expected = Settings {
             enabled: false,
-            scope: Scope::Cwd,
             include: vec![".env".to_owned()],
             exclude: vec!["*.iso".to_owned()],
             keep_ignored: vec!["*.conf".to_owned()],
             max_file_size: 1 << 20,
             hook_deadline: Duration::from_secs(2),
             durability: Durability::Full,
-            seed: false,
-            tool_events: false,
             tell_agent: false,
             record_prompts: RecordPrompts::Title,
             keep: Duration::from_secs(30 * 24 * 3600),
@@ -256,11 +250,14 @@ mod tests {
     /// A key in a wrong shape costs that key and an unknown one is a warning.
     #[test]
     fn wrong_value_costs_only_its_key() {
-        let config = parse("max_file_size = \"much\"\nseed = false\ncolour = 1\n", None);
+        let config = parse(
+            "max_file_size = \"much\"\ntell_agent = false\ncolour = 1\n",
+            None,
+        );
         assert_eq!(
             config.settings,
             Settings {
-                seed: false,
+                tell_agent: false,
                 ..Settings::default()
             },
             "the good key holds"
@@ -294,12 +291,15 @@ mod tests {
     /// A directory starts from the other settings wherever they stand.
     #[test]
     fn directory_starts_from_the_other_settings() {
-        let text = "[workspaces.\"~/big\"]\nscope = \"cwd\"\nallow = true\n[workspaces.relative]\nseed = true\n";
-        let config = parse(&format!("seed = false\n{text}"), Some(Path::new("/home/u")));
+        let text = "[workspaces.\"~/big\"]\ndurability = \"full\"\nallow = true\n[workspaces.relative]\ntell_agent = true\n";
+        let config = parse(
+            &format!("tell_agent = false\n{text}"),
+            Some(Path::new("/home/u")),
+        );
         let here = config.settings.for_directory(Path::new("/home/u/big/sub"));
         assert_eq!(
-            (here.scope, here.allow, here.seed),
-            (Scope::Cwd, true, false),
+            (here.durability, here.allow, here.tell_agent),
+            (Durability::Full, true, false),
             "its own keys over the common ones"
         );
         assert!(

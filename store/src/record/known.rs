@@ -104,7 +104,7 @@ impl<'a> KnownEvent<'a> {
     /// may change any file. So does the event that says the command ended: later, nobody could tell that a change was
     /// made before that.
     fn decided(&self) -> Decision {
-        let mut decision = decide::decide(self.event, &self.view, &self.place.settings);
+        let mut decision = decide::decide(self.event, &self.view);
         if self.view.is_in_background && (decision.is_boundary() || ends_background(self.event)) {
             decision.look = LookScope::Everywhere;
         }

@@ -205,7 +205,6 @@ mod tests {
     use super::*;
     use crate::record::decide::decide;
     use crate::sessions::{MessageRow, SessionRow, StepRow};
-    use crate::settings::Settings;
 
     fn path(text: &str) -> WorkspacePath {
         WorkspacePath::new(text).expect("legal")
@@ -294,7 +293,7 @@ mod tests {
             tool_kind,
             ..Event::new(kind, "generic", "s1")
         };
-        decide(&event, view, &Settings::default()).look
+        decide(&event, view).look
     }
 
     fn around(names: &[&str]) -> LookScope {
@@ -439,7 +438,7 @@ mod tests {
             ..Event::new(EventKind::StepStart, "generic", "s1")
         };
         let mut view = between_steps();
-        let look = |view: &EventContext| decide(&event, view, &Settings::default()).look;
+        let look = |view: &EventContext| decide(&event, view).look;
         let session = |last: &str| SessionRow {
             last_event: Some(last.to_owned()),
             tool_events: false,

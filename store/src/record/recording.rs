@@ -449,16 +449,8 @@ impl<'a> Recording<'a> {
         // that they report.
         let is_of_tool = matches!(self.event.event, EventKind::ToolStart | EventKind::ToolWait);
         let is_told = is_of_tool || self.event.tells_of_tools;
-        // If the setting was turned off, steps count as a whole from now on, whatever was reported before.
-        let tells_of_tools = self.place.settings.tool_events.then_some(is_told);
         let session = self.session.id;
-        sessions::touch_session(
-            self.connection,
-            &session,
-            self.event,
-            tells_of_tools,
-            self.now,
-        )?;
+        sessions::touch_session(self.connection, &session, self.event, is_told, self.now)?;
         if seen.failure().is_none() && super::known::ends_background(self.event) {
             sessions::release_background(self.connection, &session, self.now)?;
         }

@@ -27,13 +27,12 @@ impl UnheardTools {
     /// Finds them. `None` if the event names no tools, or its agent does not report them.
     pub fn of(
         connection: &Connection,
-        place: &Place,
         event: &Event,
         session: &SessionRow,
         own: Option<&OpenStep>,
     ) -> Result<Option<Self>> {
         let named = ended_tools(event);
-        if named.is_empty() || !session.tool_events || !place.settings.tool_events {
+        if named.is_empty() || !session.tool_events {
             return Ok(None);
         }
         let is_own = |tool: &ToolUse| {

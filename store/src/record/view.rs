@@ -120,7 +120,7 @@ impl EventContext {
             return Ok(());
         };
         let own = self.own_step();
-        let unheard = UnheardTools::of(connection, place, event, session, own)?;
+        let unheard = UnheardTools::of(connection, event, session, own)?;
         let id = own.map(|step| step.row.id.clone());
         if let Some(unheard) = unheard.as_ref().filter(|unheard| !unheard.tools.is_empty())
             && event.event == EventKind::StepFinish

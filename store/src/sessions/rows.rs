@@ -301,13 +301,12 @@ pub(crate) fn upsert_session(
 /// The `last_event` of a session while the agent runs one of our commands that its user typed.
 pub(crate) const COMMAND: &str = "command";
 
-/// Notes an event of a session, and whether its agent reports tools. Once it has, it counts as doing so until that is
-/// turned off (`None`). A command of ours that the user typed is not a sign of the agent's life, nor is its call of us.
+/// Notes an event of a session, and whether its agent reports tools. Once it has, it counts as doing so. A command of ours that the user typed is not a sign of the agent's life, nor is its call of us.
 pub(crate) fn touch_session(
     connection: &Connection,
     id: &str,
     event: &Event,
-    tells_of_tools: Option<bool>,
+    tells_of_tools: bool,
     now: Milliseconds,
 ) -> Result<()> {
     use ckpt_schema::EventKind::{SessionEnd, StepFinish, StepStart, UserMessage};
@@ -317,7 +316,7 @@ pub(crate) fn touch_session(
     connection
         .prepare_cached(
             "UPDATE sessions SET last_event_at = iif(?11 AND ?10 IN (?3, ifnull(last_event, '')), last_event_at, ?2), last_event = iif(?9 AND last_event IS ?10, ?10, ?3), ended_at = iif(?4, ?2, NULL),
-                    tool_events = ifnull(max(tool_events, ?5), 0), transcript = ifnull(?6, transcript),
+                    tool_events = max(tool_events, ?5), transcript = ifnull(?6, transcript),
                     interrupted_at = iif(?7, ?2, interrupted_at),
                     process_seen = iif(?8 IS NULL, process_seen, iif(process IS ?8, min(process_seen + 1, 2), 1 + (?12 OR EXISTS
                         (SELECT 1 FROM sessions AS above WHERE above.id = sessions.parent_id AND above.process = ?8)))),

@@ -16,8 +16,6 @@ use crate::model::progress::SnapshotProgress;
 pub struct Request<'a> {
     /// The workspace's root, canonical.
     pub root: &'a Path,
-    /// The only directory in it that is captured, if the scope is `cwd`.
-    pub scope: Option<&'a WorkspacePath>,
     /// Paths that are captured even if ignored: edit tools named them.
     pub named: &'a [WorkspacePath],
     /// Paths that are captured whatever their size, because a revert is about to replace them.

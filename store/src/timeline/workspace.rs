@@ -20,7 +20,7 @@ use crate::model::number::count;
 use crate::model::path::WorkspacePath;
 use crate::model::progress::SnapshotProgress;
 use crate::sessions::{self, SessionRow, WorkspaceRow};
-use crate::settings::{Scope, Settings};
+use crate::settings::Settings;
 use crate::snapshot::{Request, Snapshots, Taken};
 use crate::store::{Store, Surroundings};
 
@@ -49,8 +49,6 @@ pub(crate) struct Place {
     pub row: WorkspaceRow,
     pub root: PathBuf,
     pub folder: PathBuf,
-    /// The only part that is captured, if the settings say `scope = "cwd"`.
-    pub scope: Option<WorkspacePath>,
     pub settings: Settings,
     /// The directory that relative paths start from.
     pub cwd: PathBuf,
@@ -215,15 +213,10 @@ impl Place {
 
     fn new(surroundings: &Surroundings, row: WorkspaceRow, cwd: PathBuf) -> Self {
         let settings = surroundings.settings.for_directory(&row.path).clone();
-        let scope = match settings.scope {
-            Scope::Worktree => None,
-            Scope::Cwd => WorkspacePath::in_workspace(&row.path, &cwd),
-        };
         let folder = names::workspace(&surroundings.directory, &row.key);
         Self {
             root: row.path.clone(),
             folder,
-            scope,
             settings,
             cwd,
             row,
@@ -334,14 +327,13 @@ impl Place {
     fn request<'a>(&'a self, store: &'a Store) -> Request<'a> {
         Request {
             root: &self.root,
-            scope: self.scope.as_ref(),
             named: &[],
             whatever_size: &[],
             include: &self.settings.include,
             exclude: &self.settings.exclude,
             keep_ignored: &self.settings.keep_ignored,
             max_file_size: self.settings.max_file_size,
-            seed: self.settings.seed,
+            seed: true,
             home: store.surroundings.home.as_deref(),
             config_home: store.surroundings.config_home.as_deref(),
             store: &store.surroundings.directory,

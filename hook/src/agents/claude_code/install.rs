@@ -13,8 +13,7 @@ use crate::agents::settings::advice::{self, Advice};
 use crate::agents::settings::commands::{self, Form};
 use crate::agents::settings::content::SettingsFile;
 use crate::agents::settings::file;
-use crate::agents::settings::hook_table::HookSubject::{Conversation, Tool};
-use crate::agents::settings::hook_table::{self, HookEvent, HookTable};
+use crate::agents::settings::hook_table::{self, HookTable};
 use crate::agents::settings::jsonc::JsonDialect;
 use crate::agents::settings::place::{SettingsPlace, SettingsScope};
 use crate::agents::settings::target::{AgentTarget, enables_package, names_package};
@@ -60,18 +59,18 @@ pub const TARGET: AgentTarget = AgentTarget {
 pub const TIMEOUT: u32 = 30;
 
 /// The events in the order of a conversation, and what each is about.
-pub const EVENTS: &[HookEvent] = &[
-    ("SessionStart", Conversation),
-    ("UserPromptSubmit", Conversation),
-    ("PreToolUse", Tool),
-    ("PermissionRequest", Tool),
-    ("PostToolUse", Tool),
-    ("PostToolUseFailure", Tool),
-    (STEP_END, Conversation),
-    ("SubagentStart", Conversation),
-    ("SubagentStop", Conversation),
-    ("Stop", Conversation),
-    ("SessionEnd", Conversation),
+pub const EVENTS: &[&str] = &[
+    "SessionStart",
+    "UserPromptSubmit",
+    "PreToolUse",
+    "PermissionRequest",
+    "PostToolUse",
+    "PostToolUseFailure",
+    STEP_END,
+    "SubagentStart",
+    "SubagentStop",
+    "Stop",
+    "SessionEnd",
 ];
 
 /// The event at which a step ends.
@@ -95,8 +94,8 @@ fn files(scope: SettingsScope, place: &SettingsPlace<'_>) -> Result<Vec<Settings
         SettingsScope::Project => place.project.join(".claude"),
     };
     let handler = |event: &str| hook_table::handler(place, "claude-code", event, TIMEOUT);
-    let table = HookTable::of_events(EVENTS, place.tool_events, handler)?
-        .known_to(TARGET.lowest_version(place), since);
+    let table =
+        HookTable::of_events(EVENTS, handler)?.known_to(TARGET.lowest_version(place), since);
     let files = commands::files_beside(table, Form::Claude, &directory, scope, place)?;
     Ok(match scope {
         SettingsScope::User => files,
@@ -147,7 +146,7 @@ fn check(_: SettingsScope, place: &SettingsPlace<'_>, _: &Path, text: &str) -> R
         true => Vec::new(),
         false => advice::switched_off(&settings_files(place)),
     };
-    let missing = missing_events(place, text)?;
+    let missing = missing_events(text)?;
     if TARGET.version(place).is_none() && missing.contains(&STEP_END) {
         advice.push(Advice::remark(
             format!(
@@ -162,15 +161,10 @@ fn check(_: SettingsScope, place: &SettingsPlace<'_>, _: &Path, text: &str) -> R
 }
 
 /// Returns the events that are not among the hooks of a settings file.
-fn missing_events(place: &SettingsPlace<'_>, text: &str) -> Result<Vec<&'static str>> {
+fn missing_events(text: &str) -> Result<Vec<&'static str>> {
     let handlers = hook_table::positions(text)?;
     let is_there = |event: &str| handlers.iter().any(|handler| handler.event == event);
-    let wanted = EVENTS
-        .iter()
-        .filter(|(_, subject)| place.tool_events || *subject != Tool);
-    let missing = wanted
-        .map(|(event, _)| *event)
-        .filter(|event| !is_there(event));
+    let missing = EVENTS.iter().copied().filter(|event| !is_there(event));
     Ok(missing.collect())
 }
 
@@ -188,7 +182,7 @@ pub fn advice_on_running(place: &SettingsPlace<'_>, program: &Path) -> Option<Ad
         .filter_map(|path| file::read(&path).ok().flatten());
     let ours = |text: &String| hook_table::positions(text).is_ok_and(|own| !own.is_empty());
     let text: String = texts.into_iter().find(ours)?;
-    let missing = missing_events(place, &text).ok()?;
+    let missing = missing_events(&text).ok()?;
     let missing: Vec<&str> = missing
         .into_iter()
         .filter(|event| version >= since(event))

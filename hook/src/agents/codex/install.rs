@@ -13,8 +13,7 @@ use crate::agents::settings::commands::{self, Form};
 use crate::agents::settings::content::SettingsFile;
 use crate::agents::settings::edit::Edit;
 use crate::agents::settings::file;
-use crate::agents::settings::hook_table::HookSubject::{Conversation, Tool};
-use crate::agents::settings::hook_table::{self, HookEvent, HookTable, positions};
+use crate::agents::settings::hook_table::{self, HookTable, positions};
 use crate::agents::settings::jsonc::JsonDialect;
 use crate::agents::settings::place::{SettingsPlace, SettingsScope};
 use crate::agents::settings::target::AgentTarget;
@@ -52,18 +51,18 @@ pub const TARGET: AgentTarget = AgentTarget {
 };
 
 /// The events, and what each is about.
-pub const EVENTS: &[HookEvent] = &[
-    ("SessionStart", Conversation),
-    ("UserPromptSubmit", Conversation),
-    ("PreModelRequest", Conversation),
-    ("PreToolUse", Tool),
-    ("PermissionRequest", Tool),
-    ("PostToolUse", Tool),
-    ("SubagentStart", Conversation),
-    ("SubagentStop", Conversation),
-    ("Stop", Conversation),
-    ("Interrupt", Conversation),
-    ("SessionEnd", Conversation),
+pub const EVENTS: &[&str] = &[
+    "SessionStart",
+    "UserPromptSubmit",
+    "PreModelRequest",
+    "PreToolUse",
+    "PermissionRequest",
+    "PostToolUse",
+    "SubagentStart",
+    "SubagentStop",
+    "Stop",
+    "Interrupt",
+    "SessionEnd",
 ];
 
 /// Returns the seconds after which Codex continues without us; for two of the events it waits three at most.
@@ -82,7 +81,7 @@ fn files(scope: SettingsScope, place: &SettingsPlace<'_>) -> Result<Vec<Settings
         SettingsScope::Project => place.project.join(".codex"),
     };
     let handler = |event: &str| hook_table::handler(place, "codex", event, timeout(event));
-    let table = HookTable::of_events(EVENTS, place.tool_events, handler)?;
+    let table = HookTable::of_events(EVENTS, handler)?;
     let mut files = vec![SettingsFile::with_table(
         directory.join("hooks.json"),
         scope,

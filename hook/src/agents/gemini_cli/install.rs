@@ -8,8 +8,7 @@ use serde_json::{Value, json};
 use crate::agents::settings::advice::{self, Advice, FolderTrust};
 use crate::agents::settings::commands::{self, Form};
 use crate::agents::settings::content::SettingsFile;
-use crate::agents::settings::hook_table::HookSubject::{Conversation, Tool};
-use crate::agents::settings::hook_table::{self, HookEvent, HookTable};
+use crate::agents::settings::hook_table::{self, HookTable};
 use crate::agents::settings::jsonc::JsonDialect;
 use crate::agents::settings::place::{SettingsPlace, SettingsScope};
 use crate::agents::settings::policy::{self, Policy, SystemSettings};
@@ -53,15 +52,15 @@ pub const NAME: &str = "ckpt-hook";
 pub const TIMEOUT: u32 = 30_000;
 
 /// The events, and what each is about.
-pub const EVENTS: &[HookEvent] = &[
-    ("SessionStart", Conversation),
-    ("BeforeAgent", Conversation),
+pub const EVENTS: &[&str] = &[
+    "SessionStart",
+    "BeforeAgent",
     // `AfterModel` would come once for each chunk of an answer.
-    ("BeforeModel", Conversation),
-    ("BeforeTool", Tool),
-    ("AfterTool", Tool),
-    ("AfterAgent", Conversation),
-    ("SessionEnd", Conversation),
+    "BeforeModel",
+    "BeforeTool",
+    "AfterTool",
+    "AfterAgent",
+    "SessionEnd",
 ];
 
 fn files(scope: SettingsScope, place: &SettingsPlace<'_>) -> Result<Vec<SettingsFile>> {
@@ -71,7 +70,7 @@ fn files(scope: SettingsScope, place: &SettingsPlace<'_>) -> Result<Vec<Settings
         handler.0.insert(1, ("name", json!(NAME)));
         Ok(handler)
     };
-    let table = HookTable::of_events(EVENTS, place.tool_events, handler)?;
+    let table = HookTable::of_events(EVENTS, handler)?;
     commands::files_beside(table, Form::Toml, &directory, scope, place)
 }
 

@@ -8,7 +8,7 @@ use crate::agents::claude_code::install as claude_code;
 use crate::agents::settings::advice::{self, Advice, FolderTrust};
 use crate::agents::settings::commands::{self, Form};
 use crate::agents::settings::content::SettingsFile;
-use crate::agents::settings::hook_table::{self, HookEvent, HookTable};
+use crate::agents::settings::hook_table::{self, HookTable};
 use crate::agents::settings::jsonc::JsonDialect;
 use crate::agents::settings::place::{SettingsPlace, SettingsScope};
 use crate::agents::settings::policy::{self, Policy, SystemSettings};
@@ -55,12 +55,12 @@ pub const TARGET: AgentTarget = AgentTarget {
 pub const TIMEOUT: u32 = 30_000;
 
 /// It has Claude Code's events.
-const EVENTS: &[HookEvent] = claude_code::EVENTS;
+const EVENTS: &[&str] = claude_code::EVENTS;
 
 fn files(scope: SettingsScope, place: &SettingsPlace<'_>) -> Result<Vec<SettingsFile>> {
     let directory = place.root(scope).join(".qwen");
     let handler = |event: &str| hook_table::handler(place, "qwen-code", event, TIMEOUT);
-    let table = HookTable::of_events(EVENTS, place.tool_events, handler)?;
+    let table = HookTable::of_events(EVENTS, handler)?;
     commands::files_beside(table, Form::Braces, &directory, scope, place)
 }
 

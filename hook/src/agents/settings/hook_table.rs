@@ -43,35 +43,19 @@ pub struct HandlerPosition {
     pub handler_json: Value,
 }
 
-/// An event of an agent, and what it is about.
-pub type HookEvent = (&'static str, HookSubject);
-
-/// What an event of an agent is about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum HookSubject {
-    /// A single tool. The user may leave these out.
-    Tool,
-    /// The conversation: a session, a message, a step or a sub-agent.
-    Conversation,
-}
-
 impl HookTable {
-    /// Returns the table with a handler for each of these events; `tool_events` says whether those about single tools
-    /// are in.
+    /// Returns the table with a handler for each of these events.
     ///
     /// # Errors
     ///
     /// Those of `handler`, which is given the event's name.
     pub fn of_events(
-        events: &[HookEvent],
-        tool_events: bool,
+        events: &[&'static str],
         handler: impl Fn(&str) -> Result<Handler>,
     ) -> Result<Self> {
-        let events = events
-            .iter()
-            .filter(|(_, subject)| tool_events || *subject == HookSubject::Conversation);
         let handlers = events
-            .map(|(event, _)| Ok((*event, handler(event)?)))
+            .iter()
+            .map(|event| Ok((*event, handler(event)?)))
             .collect::<Result<_>>()?;
         Ok(Self {
             handlers,

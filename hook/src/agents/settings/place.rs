@@ -25,8 +25,6 @@ pub struct SettingsPlace<'a> {
     pub machine: &'a Path,
     /// The binary that agents are to call, absolute.
     pub binary: &'a Path,
-    /// Whether the events before and after single tools are installed, too: the setting `tool_events`.
-    pub tool_events: bool,
     /// Whether to make Codex trust the hook (`--trust`), without the review that it asks the user for.
     pub trust: bool,
     /// The file that records what was there before the hook.

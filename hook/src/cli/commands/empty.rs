@@ -106,7 +106,7 @@ pub fn next_step(invocation: &Invocation) -> String {
     if let Some(why) = turned_off(invocation) {
         return format!("Recording is turned off here: {why}.");
     }
-    let agents = InstallPaths::of(invocation).map(|paths| install::list(&paths.place(invocation)));
+    let agents = InstallPaths::of(invocation).map(|paths| install::list(&paths.place()));
     let names = |is_it: fn(&AgentState) -> bool| -> Vec<&str> {
         let agents = agents.iter().flatten().filter(|agent| is_it(agent));
         agents.map(|agent| agent.agent).collect()

@@ -301,7 +301,6 @@ impl Recorder<'_> {
             start: cwd,
             machine: Path::new("/"),
             binary: Path::new(""),
-            tool_events: self.settings(event).tool_events,
             trust: false,
             memory: Path::new(""),
             environment: &surroundings::variable,

@@ -122,7 +122,7 @@ pub fn uninstall(
 /// edited.
 fn projects(invocation: &Invocation) -> std::result::Result<BTreeSet<PathBuf>, Failure> {
     let paths = InstallPaths::of(invocation)?;
-    let mut projects = install::projects(&paths.place(invocation));
+    let mut projects = install::projects(&paths.place());
     let directory = invocation.directory().ok();
     let workspaces = invocation
         .open()?
@@ -144,7 +144,7 @@ fn run(
     let paths = InstallPaths::of(invocation)?;
     let place = SettingsPlace {
         trust: arguments.trust,
-        ..paths.place(invocation)
+        ..paths.place()
     };
     if arguments.list {
         return list(invocation, &place);
@@ -487,18 +487,13 @@ impl InstallPaths {
     }
 
     /// Returns them as the installer wants them, to trust nothing.
-    pub fn place<'a>(&'a self, invocation: &Invocation) -> SettingsPlace<'a> {
+    pub fn place(&self) -> SettingsPlace<'_> {
         SettingsPlace {
             home: &self.home,
             project: &self.project,
             start: &self.start,
             machine: &self.machine,
             binary: &self.binary,
-            tool_events: invocation
-                .config
-                .settings
-                .for_directory(&self.project)
-                .tool_events,
             trust: false,
             memory: &self.memory,
             environment: &surroundings::variable,

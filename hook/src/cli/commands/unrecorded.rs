@@ -17,7 +17,7 @@ pub fn look(invocation: &Invocation, store: &mut Store, workspace: &Path) -> Vec
     let Ok(paths) = InstallPaths::of(invocation) else {
         return Vec::new();
     };
-    let conversations = transcripts::newest_in(&paths.place(invocation), workspace);
+    let conversations = transcripts::newest_in(&paths.place(), workspace);
     if conversations.is_empty() {
         return Vec::new();
     }

@@ -13,7 +13,6 @@ use super::view::EventContext;
 pub(super) use step::last_boundary;
 
 use crate::sessions::{COMMAND, OpenStep, SessionRow, ToolRow};
-use crate::settings::Settings;
 use crate::timeline::evidence::StepStanding;
 
 /// What to do about an event.
@@ -124,15 +123,15 @@ impl Decision {
 }
 
 /// Decides what an event asks for.
-pub(crate) fn decide(event: &Event, view: &EventContext, settings: &Settings) -> Decision {
-    let decision = what_happens(event, view, settings);
+pub(crate) fn decide(event: &Event, view: &EventContext) -> Decision {
+    let decision = what_happens(event, view);
     Decision {
         look: look::look(event, view, &decision),
         ..decision
     }
 }
 
-fn what_happens(event: &Event, view: &EventContext, settings: &Settings) -> Decision {
+fn what_happens(event: &Event, view: &EventContext) -> Decision {
     if event.is_command || is_of_command(event, view) {
         return Decision::default();
     }
@@ -145,10 +144,7 @@ fn what_happens(event: &Event, view: &EventContext, settings: &Settings) -> Deci
         EventKind::SessionStart => close(own(view, EndedBy::Another, StepStanding::Cut)),
         EventKind::UserMessage => message::begin(event, view),
         EventKind::StepStart => step::start(event, view),
-        EventKind::ToolStart if settings.tool_events => step::tool_start(event, view),
-        // With `tool_events = false`, an agent may still send these, because its settings are older or a plugin
-        // sends them. Then they must not move a step's start.
-        EventKind::ToolStart => Decision::default(),
+        EventKind::ToolStart => step::tool_start(event, view),
         EventKind::ToolWait => Decision {
             action: Action::WaitTool,
             ..Decision::default()

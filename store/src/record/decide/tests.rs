@@ -75,7 +75,7 @@ fn event(kind: EventKind) -> Event {
 }
 
 fn decided(event: &Event, view: &EventContext) -> Decision {
-    decide(event, view, &Settings::default())
+    decide(event, view)
 }
 
 fn ends(step: &str, recovered: bool, standing: StepStanding) -> Vec<Closing> {
@@ -284,15 +284,6 @@ fn the_first_tool_of_a_step_moves_its_start_and_the_next_does_not() {
         decided(&tool, &second).action,
         Action::AddTool,
         "no snapshot"
-    );
-    let settings = Settings {
-        tool_events: false,
-        ..Settings::default()
-    };
-    assert_eq!(
-        decide(&tool, &none, &settings),
-        Decision::default(),
-        "the settings say so"
     );
 }
 

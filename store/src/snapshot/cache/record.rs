@@ -173,7 +173,7 @@ impl<'a> Directory<'a> {
             DirectoryView::Open,
             DirectoryView::Included,
             DirectoryView::Ignored,
-            DirectoryView::Passage,
+            DirectoryView::Ignored,
         ][usize::from(self.head.fixed[AT_VIEW] & 3)]
     }
 
@@ -344,7 +344,6 @@ fn put_fixed(heads: &mut Vec<u8>, listing: &Listing) {
         DirectoryView::Open => 0,
         DirectoryView::Included => 1,
         DirectoryView::Ignored => 2,
-        DirectoryView::Passage => 3,
     });
     let has = |kind: fn(&ItemKind) -> bool| listing.items.iter().any(|item| kind(&item.kind));
     let flags = [

@@ -7,7 +7,7 @@ use std::sync::{Arc, RwLock};
 use super::patterns::{MatchCost, Patterns};
 use super::{BUILT_IN, Rules, has_below};
 use crate::fs::threads;
-use crate::model::path::{PathKind, is_below};
+use crate::model::path::PathKind;
 
 /// Which part of a directory is captured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,8 +19,6 @@ pub(crate) enum DirectoryView {
     /// It is ignored: only what is forced or included. A file with this view is captured all the same, because it is
     /// forced or kept.
     Ignored,
-    /// It leads to the scope: only what is on the way there.
-    Passage,
 }
 
 impl DirectoryView {
@@ -43,7 +41,6 @@ pub(crate) struct Matcher<'a> {
     built_in: Patterns,
     untracked: HashMap<Vec<u8>, Patterns>,
     ignores_case: bool,
-    scope: Option<Vec<u8>>,
     forced: BTreeSet<Vec<u8>>,
     gitignores: Box<Ignores<'a>>,
     chains: RwLock<HashMap<Vec<u8>, Chain>>,
@@ -98,7 +95,6 @@ impl Rules {
                 .map(|(path, lines)| (path.clone(), parse(lines)))
                 .collect(),
             ignores_case: self.ignores_case,
-            scope: self.scope.clone(),
             forced: self.forced.clone(),
             gitignores: Box::new(gitignores),
             chains: RwLock::new(HashMap::new()),
@@ -137,11 +133,7 @@ impl Matcher<'_> {
 
     /// Returns the view of the workspace's root.
     pub fn root_view(&self) -> DirectoryView {
-        if self.scope.is_some() {
-            DirectoryView::Passage
-        } else {
-            DirectoryView::Open
-        }
+        DirectoryView::Open
     }
 
     /// Returns whether ignore files alone would leave this path out, regardless of tracking, edit tools and
@@ -186,7 +178,7 @@ impl Matcher<'_> {
         // The first of these that holds decides. What the user wrote in the settings goes before what ignore files
         // say. Even a file that a tool named stays out if the settings exclude it.
         //
-        //     excluded, or out of scope                        left out
+        //     excluded                                         left out
         //     included                                         captured, with everything below
         //     in an included directory                         the same
         //     not ignored                                      captured
@@ -198,31 +190,20 @@ impl Matcher<'_> {
             .map(|slash| slash + 1);
         let excluded = !self.exclude.is_empty()
             && self.exclude.matched(path, name, kind, &self.work) == Some(true);
-        if excluded || !self.is_in_scope(path, kind) {
+        if excluded {
             return None;
         }
-        let passage = self.is_passage(path);
         if !self.include.is_empty()
             && self.include.matched(path, name, kind, &self.work) == Some(true)
         {
-            return Some(if passage {
-                DirectoryView::Passage
-            } else {
-                DirectoryView::Included
-            });
+            return Some(DirectoryView::Included);
         }
         match parent {
             DirectoryView::Included => Some(DirectoryView::Included),
-            DirectoryView::Open | DirectoryView::Passage
-                if !self.is_ignored_here(neighbours, path, name, kind) =>
-            {
-                Some(if passage {
-                    DirectoryView::Passage
-                } else {
-                    DirectoryView::Open
-                })
+            DirectoryView::Open if !self.is_ignored_here(neighbours, path, name, kind) => {
+                Some(DirectoryView::Open)
             }
-            DirectoryView::Open | DirectoryView::Passage | DirectoryView::Ignored => {
+            DirectoryView::Open | DirectoryView::Ignored => {
                 let is_wanted = is_forced(path, kind)
                     || match kind {
                         PathKind::Directory => self.leads_to_included(path),
@@ -241,22 +222,6 @@ impl Matcher<'_> {
     fn keeps(&self, path: &[u8], name: Option<usize>) -> bool {
         !self.kept.is_empty()
             && self.kept.matched(path, name, PathKind::File, &self.work) == Some(true)
-    }
-
-    fn is_in_scope(&self, path: &[u8], kind: PathKind) -> bool {
-        match &self.scope {
-            None => true,
-            Some(scope) => {
-                is_below(path, scope)
-                    || kind == PathKind::Directory && (path == &scope[..] || is_below(scope, path))
-            }
-        }
-    }
-
-    fn is_passage(&self, path: &[u8]) -> bool {
-        self.scope
-            .as_ref()
-            .is_some_and(|scope| is_below(scope, path))
     }
 
     fn is_forced(&self, path: &[u8], kind: PathKind) -> bool {
@@ -285,9 +250,7 @@ impl Matcher<'_> {
             .iter()
             .rposition(|byte| *byte == b'/')
             .unwrap_or_default();
-        self.scope.is_none()
-            && outer.iter().all(|patterns| patterns.is_empty())
-            && self.chain(&path[..directory]).is_none()
+        outer.iter().all(|patterns| patterns.is_empty()) && self.chain(&path[..directory]).is_none()
     }
 
     fn is_ignored_here(

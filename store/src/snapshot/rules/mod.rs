@@ -33,11 +33,8 @@ pub(crate) struct Rules {
     pub global: Vec<u8>,
     /// The repository's `info/exclude`, likewise.
     pub info: Vec<u8>,
-    /// The `.gitignore` files that are not in the tree, by directory: those of the directories above the captured one,
-    /// and those that ignore themselves.
+    /// The `.gitignore` files that are not in the tree, by directory: those that ignore themselves.
     pub untracked: Vec<(Vec<u8>, Vec<u8>)>,
-    /// The only directory that is captured, if the settings name one.
-    pub scope: Option<Vec<u8>>,
     /// The settings' patterns of paths that are captured even if ignored.
     pub include: Vec<u8>,
     /// The settings' patterns of paths that are never captured.
@@ -89,9 +86,6 @@ impl Rules {
         if self.ignores_case {
             section("ignore-case", b"");
         }
-        if let Some(scope) = &self.scope {
-            section("scope", scope);
-        }
         for (directory, lines) in &self.untracked {
             section("untracked", &[directory, &b"\0"[..], lines].concat());
         }
@@ -130,7 +124,6 @@ impl Rules {
             b"include" => self.include = bytes.to_vec(),
             b"exclude" => self.exclude = bytes.to_vec(),
             b"keep-ignored" => self.kept = bytes.to_vec(),
-            b"scope" => self.scope = Some(bytes.to_vec()),
             b"untracked" => {
                 let end = bytes.iter().position(|byte| *byte == 0)?;
                 self.untracked
@@ -192,7 +185,6 @@ mod tests {
         let rules = Rules {
             global: b"*.o\n".to_vec(),
             untracked: vec![(Vec::new(), b"x\n".to_vec())],
-            scope: Some(b"a/b".to_vec()),
             kept: b".env\n".to_vec(),
             built_in: true,
             ignores_case: true,
@@ -292,17 +284,5 @@ mod tests {
             matcher.is_ignored(b"c/x.log"),
             "rules that are no file of the tree hold all the same"
         );
-    }
-
-    #[test]
-    fn only_the_scope_is_visible() {
-        let rules = Rules {
-            scope: Some(b"a/b".to_vec()),
-            ..Rules::default()
-        };
-        let matcher = rules.matcher(|_| None);
-        assert!(matcher.is_visible(b"a/b/c/d"), "below the scope");
-        assert!(!matcher.is_visible(b"a/c"), "beside it");
-        assert!(!matcher.is_visible(b"a/b"), "a file cannot be the scope");
     }
 }

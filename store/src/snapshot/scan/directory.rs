@@ -409,10 +409,6 @@ impl Open<'_> {
         if let Some(watched) = self.watched(name) {
             return Some(watched);
         }
-        // On the way to the scope, other entries are not ignored, but out of scope.
-        if self.view == DirectoryView::Passage {
-            return None;
-        }
         looked.has_more_ignored |= looked.ignored == IGNORED_NAMES;
         if looked.has_more_ignored {
             return None;
@@ -424,7 +420,7 @@ impl Open<'_> {
     /// Returns the item of a repository's metadata below the root. It is not captured, and remembered like an ignored
     /// name: a revert says that the repository came, or went.
     fn repository_below(&self, name: &[u8], kind: PathKind) -> Option<ListedItem> {
-        if self.path.is_empty() || self.view == DirectoryView::Passage {
+        if self.path.is_empty() {
             return None;
         }
         Some(ListedItem::left_out(name, kind, GapReason::Metadata))

@@ -1,8 +1,8 @@
 //! The ignore rules outside the snapshot's tree, and those that are read during the walk. This module does IO.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::os::fd::{AsFd, OwnedFd};
-use std::path::{Path, PathBuf};
+use std::os::fd::AsFd;
+use std::path::PathBuf;
 use std::sync::Mutex;
 
 use rustix::io::Errno;
@@ -45,11 +45,7 @@ pub(crate) fn outer_rules(
         global: significant(&global),
         ignores_case: config.ignores_case,
         info: significant(&info),
-        untracked: request
-            .scope
-            .map(|scope| rules_above(request.root, scope.as_bytes()))
-            .unwrap_or_default(),
-        scope: request.scope.map(|scope| scope.as_bytes().to_vec()),
+        untracked: Vec::new(),
         include: lines(request.include),
         exclude: lines(request.exclude),
         kept: lines(request.keep_ignored),
@@ -109,29 +105,6 @@ fn substitute(rules: &mut Rules, last: Option<Rules>, is_unread: [bool; 3], glob
             }
         }
     }
-}
-
-/// Returns the ignore files of the directories above the scope, which are not in the tree.
-fn rules_above(root: &Path, scope: &[u8]) -> Vec<(Vec<u8>, Vec<u8>)> {
-    let Ok(root) = beneath::open_root(root) else {
-        return Vec::new();
-    };
-    let ends = std::iter::once(0).chain((0..scope.len()).filter(|end| scope[*end] == b'/'));
-    let directories = ends.map(|end| &scope[..end]);
-    directories
-        .filter_map(|directory| Some((directory.to_vec(), lines_in(&root, directory)?)))
-        .collect()
-}
-
-/// Returns the significant lines of a directory's ignore file, or `None` if there are none. If it cannot be read, it
-/// may ignore everything.
-fn lines_in(root: &OwnedFd, directory: &[u8]) -> Option<Vec<u8>> {
-    let directory = beneath::open_directory(root.as_fd(), directory).ok()?;
-    let lines = match directory::rules_of(directory.as_fd()) {
-        Ok(rules) => rules::significant_lines(&rules?.0),
-        Err(_) => UNKNOWN_LINES.to_vec(),
-    };
-    (!lines.is_empty()).then_some(lines)
 }
 
 /// A hash that no ignore file has, so that the next snapshot looks again.

@@ -24,14 +24,9 @@ impl SnapshotBuilder<'_> {
         // With other settings or excludes, anything may have come into view, anywhere.
         let Some(cache) = cache.filter(|cache| cache.header.capture_key == self.capture_key())
         else {
-            let view = if self.rules.scope.is_some() {
-                DirectoryView::Passage
-            } else {
-                DirectoryView::Open
-            };
             return vec![Task::Directory {
                 path: Vec::new(),
-                view,
+                view: DirectoryView::Open,
                 names: RememberedNames::AgainBelow,
             }];
         };

@@ -154,7 +154,6 @@ fn place<'a>(home: &'a Path, project: &'a Path, binary: &'a Path) -> SettingsPla
         start: project,
         machine: Path::new("/nowhere"),
         binary,
-        tool_events: true,
         trust: false,
         memory: Path::new("/nowhere/installed.json"),
         environment: &no_environment,

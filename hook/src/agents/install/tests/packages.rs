@@ -65,12 +65,12 @@ fn shared_plugin(files: &mut Files) {
     );
     let claude = claude_code::EVENTS
         .iter()
-        .map(|(event, _)| (*event, claude_code::TIMEOUT));
+        .map(|event| (*event, claude_code::TIMEOUT));
     add(files, "plugin/ckpt-hook/hooks/hooks.json", &hooks(claude));
     // Installed from its folder, Qwen Code reads this one, with a time that means the same in all of its versions.
     let qwen = claude_code::EVENTS
         .iter()
-        .map(|(event, _)| (*event, qwen_code::TIMEOUT));
+        .map(|event| (*event, qwen_code::TIMEOUT));
     let mut qwen = hooks(qwen);
     qwen["name"] = json!("ckpt-hook");
     qwen["version"] = json!(version());
@@ -78,7 +78,7 @@ fn shared_plugin(files: &mut Files) {
     // Claude Code drops a file of hooks with an event that it does not know, so Codex's own ones are in another.
     let codex = codex::EVENTS
         .iter()
-        .map(|(event, _)| (*event, codex::timeout(event)));
+        .map(|event| (*event, codex::timeout(event)));
     add(files, "plugin/ckpt-hook/hooks/codex.json", &hooks(codex));
     let codex = json!({"name": "ckpt-hook", "version": version(), "description": ABOUT, "hooks": "./hooks/codex.json"});
     add(files, "plugin/ckpt-hook/.codex-plugin/plugin.json", &codex);
@@ -154,7 +154,7 @@ fn gemini_extension(files: &mut Files) {
     add(files, "gemini-extension/gemini-extension.json", &manifest);
     let hooks: Map<String, Value> = gemini_cli::EVENTS
         .iter()
-        .map(|(event, _)| {
+        .map(|event| {
             (
                 (*event).to_owned(),
                 named(handler(

@@ -4,30 +4,6 @@ use std::fs;
 
 use super::*;
 
-#[test]
-fn without_tool_events_single_tools_are_left_out() {
-    let world = World::new();
-    world
-        .with_place(|place| {
-            install(
-                "claude-code",
-                SettingsScope::User,
-                &SettingsPlace {
-                    tool_events: false,
-                    ..*place
-                },
-                DryRun::No,
-            )
-        })
-        .expect("it can be installed");
-    let text = world.read(CLAUDE);
-    assert!(
-        !text.contains("PreToolUse") && !text.contains("\"PostToolUse"),
-        "a process less for every tool"
-    );
-    assert!(text.contains("SubagentStop"), "turns are still seen");
-}
-
 /// The events of Claude Code that its settings hold handlers for, sorted.
 fn events(world: &World) -> Vec<String> {
     let text = world.read(CLAUDE);

@@ -6,9 +6,7 @@ use std::time::Duration;
 use ckpt_schema::report::{Finding, FindingLevel};
 
 use super::finding;
-use crate::agents::install::{
-    self, AgentState, Installation, Installed, PATIENCE, SettingsPlace, SettingsScope,
-};
+use crate::agents::install::{self, AgentState, Installation, Installed, PATIENCE, SettingsScope};
 use crate::cli::commands::install::InstallPaths;
 use crate::cli::invocation::Invocation;
 
@@ -17,19 +15,9 @@ pub fn look(invocation: &Invocation) -> Vec<Finding> {
     let Ok(paths) = InstallPaths::of(invocation) else {
         return Vec::new();
     };
-    let place = paths.place(invocation);
+    let place = paths.place();
     let agents = install::list(&place);
     let mut findings: Vec<Finding> = agents.iter().flat_map(agent).collect();
-    if agents
-        .iter()
-        .any(|agent| is_any(agent, Installation::Outdated))
-    {
-        let otherwise = install::list(&SettingsPlace {
-            tool_events: !place.tool_events,
-            ..place
-        });
-        findings.extend(of_another_setting(&agents, &otherwise, place.tool_events));
-    }
     if agents
         .iter()
         .any(|agent| agent.is_installed() || agent.package.is_some() || agent.managed.is_some())
@@ -105,38 +93,6 @@ fn agent(agent: &AgentState) -> Vec<Finding> {
         ));
     }
     findings
-}
-
-fn is_any(agent: &AgentState, state: Installation) -> bool {
-    let mut installed = agent.installed.iter();
-    installed.any(|installed| installed.state == state)
-}
-
-/// Hooks that were installed with the other value of `tool_events`. An agent's hooks are written once, but the setting
-/// is read at each event.
-fn of_another_setting(
-    agents: &[AgentState],
-    otherwise: &[AgentState],
-    tool_events: bool,
-) -> Vec<Finding> {
-    let message = if tool_events {
-        "`tool_events` is on, but the hooks for single tools are not installed: what changes in a step is recorded as unclear"
-    } else {
-        "`tool_events` is off: the hooks for single tools are called for nothing, and what changes in a step counts as the agent's"
-    };
-    let outdated = agents
-        .iter()
-        .filter(|agent| is_any(agent, Installation::Outdated));
-    let by_setting = outdated.filter(|agent| {
-        let other = otherwise.iter().find(|other| other.agent == agent.agent);
-        other.is_some_and(|other| !is_any(other, Installation::Outdated))
-    });
-    by_setting
-        .map(|agent| {
-            let hint = format!("`ckpt-hook install {}` rewrites them", agent.agent);
-            finding(FindingLevel::Warning, agent.agent, message, Some(&hint))
-        })
-        .collect()
 }
 
 /// What is not recorded in the version that is on this machine.
