@@ -9,7 +9,6 @@ use super::View;
 use super::fold::{self, ListedFile};
 use super::paint::Paint;
 use super::patch;
-use super::table::Table;
 use super::text::{bytes, fit_end, path, safe, short};
 
 /// Returns the line above a difference, which says what is compared.
@@ -50,7 +49,7 @@ pub fn names(files: &[ChangeReport], raw: bool, view: &View) -> Vec<u8> {
     shown(files).flat_map(name).collect()
 }
 
-/// Returns how many columns a line of names has, or `None` where they are to be whole.
+/// The columns of a line of names, or `None` where they are to be whole.
 fn room(view: &View) -> Option<usize> {
     view.width.filter(|_| !view.verbose)
 }
@@ -129,56 +128,29 @@ pub fn listing(files: &[ChangeReport], view: &View) -> String {
 
 /// Returns the lines, and whether some stand for all files of a directory.
 fn listed(files: &[ChangeReport], view: &View) -> (String, bool) {
-    let mut table = Table::new(&[1, 2])
-        .indented(2)
-        .dropping(&[1])
-        .together(&[1, 2])
-        .ending_with_path();
     let all: Vec<ChangeReport> = shown(files)
         .map(|change| patch::rename(change, files).unwrap_or_else(|| change.clone()))
         .collect();
-    let lines: Vec<ListedFile<'_>> = all
-        .iter()
-        .map(|change| ListedFile {
-            path: &change.path,
-            group: (whose(change, view.paint).is_empty() && !is_gap(change)).then_some(0),
-            additions: change.additions,
-            deletions: change.deletions,
-        })
-        .collect();
-    let parts = fold::fold(&lines, view.verbose);
-    let is_folded = parts.len() < lines.len();
-    for part in parts {
-        match part {
-            fold::FoldedRow::One(place) => {
-                let change = &all[place];
-                table.noted(row(change, view.paint), whose(change, view.paint));
-            }
-            fold::FoldedRow::Directory {
-                name,
-                files,
-                additions,
-                deletions,
-                ..
-            } => {
-                let [additions, deletions] = counts(Some(additions), Some(deletions), view.paint);
-                table.noted(
-                    vec![count(files, "file"), additions, deletions, name],
-                    String::new(),
-                );
-            }
-        }
-    }
+    let listed = |change| listed_file(change, view.paint);
+    let listed: Vec<ListedFile<'_>> = all.iter().map(listed).collect();
+    let (table, is_folded) = fold::table(&listed, view);
     (table.render(view), is_folded)
 }
 
-fn row(change: &ChangeReport, paint: Paint) -> Vec<String> {
-    let [additions, deletions] = counts(change.additions, change.deletions, paint);
-    let name = match &change.renamed_from {
-        Some(rename) => format!("{} → {}", path(&rename.path), path(&change.path)),
-        None => path(&change.path),
-    };
-    vec![kind(change, paint), additions, deletions, name]
+fn listed_file(change: &ChangeReport, paint: Paint) -> ListedFile<'_> {
+    let note = whose(change, paint);
+    ListedFile {
+        group: (note.is_empty() && !is_gap(change)).then_some(0),
+        additions: change.additions,
+        deletions: change.deletions,
+        word: kind(change, paint),
+        name: match &change.renamed_from {
+            Some(rename) => format!("{} → {}", path(&rename.path), path(&change.path)),
+            None => path(&change.path),
+        },
+        note,
+        ..ListedFile::of(&change.path)
+    }
 }
 
 /// Returns the note behind a path whose change is not certainly the agent's.
@@ -214,7 +186,7 @@ pub fn total(files: &[ChangeReport], view: &View) -> String {
     format!("{}{and_unclear}\n", sum_of(sum.0, sum.1, sum.2, view.paint))
 }
 
-/// Returns how many different paths there are: one that somebody else changed in between has two rows.
+/// The number of different paths: one that another author changed in between has two rows.
 fn paths(changes: &[&ChangeReport]) -> u64 {
     let paths: BTreeSet<&PathText> = changes.iter().map(|change| &change.path).collect();
     paths.len() as u64
@@ -230,7 +202,7 @@ pub fn sum_of(files: u64, additions: u64, deletions: u64, paint: Paint) -> Strin
     )
 }
 
-/// Returns what happened to a file, in a word.
+/// A word for the change of a file.
 pub fn kind(change: &ChangeReport, paint: Paint) -> String {
     if is_gap(change) {
         return paint.warning("not captured");

@@ -4,13 +4,11 @@ use std::collections::BTreeMap;
 
 use ckpt_schema::report::{FileAction, FileReport, FileResult, GitPart, GitReport};
 use ckpt_store::model::branch_name;
-use ckpt_store::model::number::count;
 
 use super::View;
-use super::diff::{counts, sum_of};
-use super::fold::{FoldedRow, ListedFile, fold};
+use super::diff::sum_of;
+use super::fold::{self, ListedFile};
 use super::paint::Paint;
-use super::table::Table;
 use super::text::{path, safe, short};
 
 /// Returns a line for each file, except those that were already as they should be.
@@ -20,29 +18,23 @@ pub fn files(files: &[FileReport], view: &View) -> String {
 
 /// The same, with a line for each part of git's state below.
 pub fn moved(files: &[FileReport], git: &[GitReport], view: &View) -> String {
-    let mut table = Table::new(&[1, 2])
-        .indented(2)
-        .dropping(&[1])
-        .together(&[1, 2])
-        .ending_with_path();
     let shown: Vec<&FileReport> = files
         .iter()
         .filter(|file| says_something(file) || view.verbose)
         .collect();
     let groups = groups(&shown);
     let lines = shown.iter().zip(groups).map(|(file, group)| ListedFile {
-        path: &file.path,
         group,
         additions: file.additions,
         deletions: file.deletions,
+        word: word(file, view.paint),
+        name: path(&file.path),
+        note: reason(file.reason.as_deref(), view.paint),
+        is_kept: !is_done(file),
+        ..ListedFile::of(&file.path)
     });
     let lines: Vec<ListedFile<'_>> = lines.collect();
-    let parts = fold(&lines, view.verbose);
-    let is_folded = parts.len() < shown.len();
-    for part in parts {
-        let (cells, file) = row(part, &shown, view.paint);
-        table.noted(cells, reason(file.reason.as_deref(), view.paint));
-    }
+    let (mut table, is_folded) = fold::table(&lines, view);
     for part in git {
         let cells = vec![
             git_word(part.result, view.paint),
@@ -65,37 +57,6 @@ pub fn moved(files: &[FileReport], git: &[GitReport], view: &View) -> String {
         view.paint,
     );
     format!("{}{total} (-v lists all)\n", table.render(view))
-}
-
-/// Returns the cells of a row, and a file that has the note behind it.
-fn row<'a>(
-    part: FoldedRow,
-    shown: &[&'a FileReport],
-    paint: Paint,
-) -> (Vec<String>, &'a FileReport) {
-    match part {
-        FoldedRow::One(place) => {
-            let file = shown[place];
-            let [additions, deletions] = counts(file.additions, file.deletions, paint);
-            let cells = vec![word(file, paint), additions, deletions, path(&file.path)];
-            (cells, file)
-        }
-        FoldedRow::Directory {
-            name,
-            first,
-            files,
-            additions,
-            deletions,
-        } => {
-            let file = shown[first];
-            let [additions, deletions] = counts(Some(additions), Some(deletions), paint);
-            let files = match is_done(file) {
-                true => count(files, "file"),
-                false => paint.warning(&format!("{files} kept")),
-            };
-            (vec![files, additions, deletions, name], file)
-        }
-    }
 }
 
 /// Returns the files that may share a row: those that went back, and those that stay for the same reason. A few that
@@ -160,7 +121,7 @@ fn git_part(part: &GitReport) -> String {
     what + &way
 }
 
-/// Returns what HEAD or a branch points to: the name of a branch, or the abbreviated id of a commit.
+/// The target of HEAD or a branch: the name of a branch, or the abbreviated id of a commit.
 fn git_value(text: Option<&str>) -> String {
     match text.map(|text| (text, text.strip_prefix("ref: "))) {
         Some((_, Some(branch))) => safe(branch_name(branch)).into_owned(),

@@ -1,20 +1,24 @@
-//! Long lists of files, folded by directory. Pure.
+//! Lists of files as tables, long ones folded by directory. Pure.
 
 use std::collections::BTreeMap;
 
 use ckpt_schema::report::PathText;
+use ckpt_store::model::number::count;
 
+use super::View;
 use super::data;
+use super::diff::counts;
+use super::table::Table;
 use super::text::safe_bytes;
 
 /// A list of more files than this is folded.
-const MANY: usize = 20;
+const LONGEST_LIST: usize = 20;
 
 /// In one line, a list of more files than this is folded.
-const FEW: usize = 6;
+const LONGEST_LINE: usize = 6;
 
 /// A file of a list.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct ListedFile<'a> {
     /// Its path.
     pub path: &'a PathText,
@@ -24,23 +28,72 @@ pub struct ListedFile<'a> {
     pub additions: Option<u64>,
     /// Lines removed.
     pub deletions: Option<u64>,
+    /// What happened to it, in a word.
+    pub word: String,
+    /// Its name; of a renamed file both.
+    pub name: String,
+    /// The note behind it, which the files of its group share.
+    pub note: String,
+    /// Whether it stays as it is.
+    pub is_kept: bool,
 }
 
 impl<'a> ListedFile<'a> {
-    /// Returns a file of which only the path counts.
-    fn of(path: &'a PathText) -> Self {
+    /// A file of which only the path counts, until more is said of it.
+    pub fn of(path: &'a PathText) -> Self {
         Self {
             path,
             group: Some(0),
             additions: None,
             deletions: None,
+            word: String::new(),
+            name: String::new(),
+            note: String::new(),
+            is_kept: false,
         }
     }
 }
 
+/// The table of a list, and whether some of its rows stand for all files of a directory.
+pub fn table(files: &[ListedFile<'_>], view: &View) -> (Table, bool) {
+    let mut table = Table::new(&[1, 2])
+        .indented(2)
+        .dropping(&[1])
+        .together(&[1, 2])
+        .ending_with_path();
+    let rows = fold(files, view.verbose);
+    let is_folded = rows.len() < files.len();
+    for row in rows {
+        let (word, name, sums, first) = match row {
+            FoldedRow::One(place) => {
+                let file = &files[place];
+                let sums = (file.additions, file.deletions);
+                (file.word.clone(), file.name.clone(), sums, file)
+            }
+            FoldedRow::Directory {
+                name,
+                first,
+                files: number,
+                additions,
+                deletions,
+            } => {
+                let first = &files[first];
+                let word = match first.is_kept {
+                    true => view.paint.warning(&format!("{number} kept")),
+                    false => count(number, "file"),
+                };
+                (word, name, (Some(additions), Some(deletions)), first)
+            }
+        };
+        let [additions, deletions] = counts(sums.0, sums.1, view.paint);
+        table.noted(vec![word, additions, deletions, name], first.note.clone());
+    }
+    (table, is_folded)
+}
+
 /// A row of a folded list.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum FoldedRow {
+enum FoldedRow {
     /// The file at this index of the list.
     One(usize),
     /// Several files of a directory.
@@ -59,7 +112,7 @@ pub enum FoldedRow {
 }
 
 impl FoldedRow {
-    /// Returns how many files of the list it stands for.
+    /// The number of files that it stands for.
     fn files(&self) -> usize {
         match self {
             Self::One(_) => 1,
@@ -72,12 +125,12 @@ impl FoldedRow {
 ///
 /// The deepest directories are folded first, until the list is short or only the topmost are left. Files that must be
 /// named are never folded.
-pub fn fold(lines: &[ListedFile<'_>], all: bool) -> Vec<FoldedRow> {
+fn fold(lines: &[ListedFile<'_>], all: bool) -> Vec<FoldedRow> {
     let deepest = lines.iter().map(|line| depth(line.path)).max();
     match deepest.unwrap_or(0) {
         0 => (0..lines.len()).map(FoldedRow::One).collect(),
-        _ if all || lines.len() <= MANY => (0..lines.len()).map(FoldedRow::One).collect(),
-        deepest => folded_to(lines, MANY, deepest),
+        _ if all || lines.len() <= LONGEST_LIST => (0..lines.len()).map(FoldedRow::One).collect(),
+        deepest => folded_to(lines, LONGEST_LIST, deepest),
     }
 }
 
@@ -102,7 +155,7 @@ pub fn names(paths: &[&PathText], most: usize) -> Vec<String> {
     let each = || (0..lines.len()).map(FoldedRow::One).collect();
     let deepest = lines.iter().map(|line| depth(line.path)).max();
     let rows: Vec<FoldedRow> = match paths.len() {
-        few if few <= FEW => each(),
+        few if few <= LONGEST_LINE => each(),
         _ => folded_to(&lines, most, deepest.unwrap_or_default().max(1)),
     };
     let named: usize = rows.iter().take(most).map(FoldedRow::files).sum();
@@ -186,13 +239,12 @@ mod tests {
         paths
             .iter()
             .map(|path| ListedFile {
-                path,
                 group: match path.path.as_str() {
                     "a/kept" => None,
                     path => Some(usize::from(path.contains("other"))),
                 },
                 additions: Some(2),
-                deletions: None,
+                ..ListedFile::of(path)
             })
             .collect()
     }
