@@ -22,7 +22,6 @@ fn main() -> ckpt_store::Result<()> {
         let start = Instant::now();
         let request = Request {
             root: &root,
-            scope: None,
             named: &[],
             whatever_size: &[],
             include: &[],

@@ -37,8 +37,6 @@ pub enum GapReason {
     Metadata,
     /// A directory with more ignored names than are kept. Which others are in it is not known.
     MoreIgnored,
-    /// A directory on the way to the captured one. What else is in it was not looked at.
-    OutOfScope,
 }
 
 /// Neither a file, a link nor a directory.
@@ -75,14 +73,11 @@ impl GapReason {
 
     /// Returns whether reports list it among the gaps of a snapshot. What the user's own rules leave out is none.
     pub fn is_reported(&self) -> bool {
-        !matches!(
-            self,
-            Self::Ignored | Self::Metadata | Self::MoreIgnored | Self::OutOfScope
-        )
+        !matches!(self, Self::Ignored | Self::Metadata | Self::MoreIgnored)
     }
 
     /// Every reason without a detail. A new one has to be added here, too.
-    pub(crate) const PLAIN: [Self; 17] = [
+    pub(crate) const PLAIN: [Self; 16] = [
         Self::TooLarge,
         Self::KeptTooLarge,
         Self::Changing,
@@ -95,7 +90,6 @@ impl GapReason {
         Self::Ignored,
         Self::Metadata,
         Self::MoreIgnored,
-        Self::OutOfScope,
         Self::Special(SpecialFile::Pipe),
         Self::Special(SpecialFile::Socket),
         Self::Special(SpecialFile::BlockDevice),
@@ -144,7 +138,6 @@ impl fmt::Display for GapReason {
             Self::Ignored => formatter.write_str("ignored"),
             Self::Metadata => formatter.write_str("the metadata of version control"),
             Self::MoreIgnored => formatter.write_str("more ignored names than are kept"),
-            Self::OutOfScope => formatter.write_str("out of the scope"),
         }
     }
 }

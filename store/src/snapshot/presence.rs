@@ -62,7 +62,7 @@ impl<'a> Presences<'a> {
         {
             match reason {
                 GapReason::Repository => drop(presences.repositories.insert(path)),
-                GapReason::MoreIgnored | GapReason::OutOfScope => {
+                GapReason::MoreIgnored => {
                     presences.partial.insert(path, (0, Vec::new()));
                 }
                 _ => {

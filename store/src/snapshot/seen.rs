@@ -126,8 +126,7 @@ pub(crate) fn code(reason: &GapReason) -> u8 {
         GapReason::Repository => 23,
         GapReason::Ignored => 24,
         GapReason::Metadata => 25,
-        GapReason::OutOfScope => 26,
-        GapReason::MoreIgnored => 27,
+        GapReason::MoreIgnored => 26,
     }
 }
 
@@ -150,8 +149,7 @@ pub(crate) fn reason(code: u8) -> Option<GapReason> {
         23 => GapReason::Repository,
         24 => GapReason::Ignored,
         25 => GapReason::Metadata,
-        26 => GapReason::OutOfScope,
-        27 => GapReason::MoreIgnored,
+        26 => GapReason::MoreIgnored,
         _ => return None,
     })
 }
@@ -172,7 +170,7 @@ mod tests {
     #[test]
     fn seen_entries_are_read_as_they_are_written() {
         let mut entries = vec![
-            entry(b"", GapReason::OutOfScope, None),
+            entry(b"", GapReason::MoreIgnored, None),
             entry(b"a/b", GapReason::Ignored, None),
             entry(
                 b"a/bc\n\xff",

@@ -87,8 +87,7 @@ fn is_file(gap: &Gap) -> bool {
         | GapReason::ForgottenDirectory
         | GapReason::Ignored
         | GapReason::Metadata
-        | GapReason::MoreIgnored
-        | GapReason::OutOfScope => false,
+        | GapReason::MoreIgnored => false,
     }
 }
 

@@ -222,7 +222,6 @@ impl CacheCheck<'_> {
                     GapReason::Ignored
                     | GapReason::Metadata
                     | GapReason::MoreIgnored
-                    | GapReason::OutOfScope
                     | GapReason::ReservedName
                     | GapReason::TooDeep
                     | GapReason::Repository,

@@ -9,7 +9,6 @@ use crate::model::entry::{ObjectId, file_type};
 use crate::model::path::{IGNORE_FILE, join, split};
 use crate::snapshot::attributes::{Bearer, FilePermissions};
 use crate::snapshot::cache::{Cache, Directory, Records};
-use crate::snapshot::rules::DirectoryView;
 use crate::snapshot::{Gap, GapReason};
 
 /// Every directory, by path; the root's is empty.
@@ -402,7 +401,6 @@ fn add_seen(path: &[u8], listing: &Listing, seen: &mut Vec<Gap>) {
     let own = match (&listing.state, listing.view) {
         (ListingState::Gap(reason), _) => Some(reason.clone()),
         (ListingState::LeftOut, _) => Some(GapReason::Ignored),
-        (ListingState::Listed, DirectoryView::Passage) => Some(GapReason::OutOfScope),
         // It is ignored, and looked into for something that may be below it.
         (ListingState::Listed, view) if listing.tree.is_none() && !view.shows_empty() => {
             Some(GapReason::Ignored)
