@@ -37,7 +37,6 @@ pub mod commands {
     pub mod status;
     pub mod store_place;
     pub mod ui;
-    pub mod undo;
     pub mod unrecorded;
     pub mod upkeep;
     pub mod watch;
@@ -57,7 +56,7 @@ use arguments::{Arguments, Command, Common, Forward};
 use commands::{
     blame, candidates, cat, demo, diff, doctor, empty, exact, generate, history, inside, install,
     label, log, manual, mcp, no_document, operation, page, recover, run as run_command, schema,
-    serve, snapshot, status, ui, undo, upkeep, watch, workspace,
+    serve, snapshot, status, ui, upkeep, watch, workspace,
 };
 use invocation::Invocation;
 
@@ -182,7 +181,7 @@ fn dispatch(invocation: &Invocation, command: &Command) -> Result<u8, Failure> {
         | Command::Message(_) => {
             unreachable!("the guard takes what agents call")
         }
-        Command::Undo(arguments) => undo::run(invocation, arguments),
+        Command::Undo(arguments) => operation::undo(invocation, arguments),
         Command::Revert(arguments) => operation::revert(invocation, arguments),
         Command::Redo(arguments) => {
             operation::redo(invocation, &arguments.forward, arguments.how_far())
@@ -205,7 +204,7 @@ fn dispatch(invocation: &Invocation, command: &Command) -> Result<u8, Failure> {
         Command::Workspace(arguments) => workspace::run(invocation, arguments),
         Command::Install(arguments) => install::install(invocation, arguments),
         Command::Uninstall(arguments) => install::uninstall(invocation, arguments),
-        Command::Settle => snapshot::settle(invocation),
+        Command::Settle => snapshot::adopt_packs(invocation),
         Command::Config(arguments) => commands::config::run(invocation, arguments),
         Command::Doctor(arguments) => doctor::run(invocation, arguments),
         Command::Gc(arguments) => upkeep::gc(invocation, arguments),

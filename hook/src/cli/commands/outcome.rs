@@ -6,7 +6,7 @@ use ckpt_schema::report::{OperationEntry, OperationKind, OperationReport, Outcom
 use ckpt_store::Store;
 use ckpt_store::revert::PriorState;
 
-use super::undo::UndoOutcome;
+use super::operation::Done;
 use crate::cli::invocation::Invocation;
 use crate::failure::{BUSY, DONE, Failure, PARTIAL, UNAVAILABLE};
 use crate::output::data;
@@ -21,7 +21,7 @@ pub fn watched<T>(
     work: impl FnOnce(&mut Store) -> T,
 ) -> T {
     if invocation.output.tells_progress() {
-        // Do not stop in the middle because nobody reads the output any more.
+        // Do not stop in the middle because the output was closed.
         store.watch(Some(Box::new(|progress| {
             let _ = write_line(&document(progress));
         })));
@@ -66,56 +66,20 @@ impl AskedExtent {
 }
 
 /// Shows what was done, and returns the exit code that says how much of it.
-pub fn finish(
-    invocation: &Invocation,
-    store: &mut Store,
-    report: &OperationReport,
-    extent: AskedExtent,
-) -> Result<u8, Failure> {
-    show(invocation, store, report, extent, None)
-}
-
-/// Shows what an undo did.
-pub fn finish_undo(
-    invocation: &Invocation,
-    store: &mut Store,
-    undone: &UndoOutcome,
-) -> Result<u8, Failure> {
-    let UndoOutcome { report, extent, of } = undone;
-    show(invocation, store, report, *extent, Some(of))
-}
-
-fn show(
-    invocation: &Invocation,
-    store: &mut Store,
-    report: &OperationReport,
-    extent: AskedExtent,
-    undoes: Option<&OperationEntry>,
-) -> Result<u8, Failure> {
+pub fn finish(invocation: &Invocation, store: &mut Store, done: &Done) -> Result<u8, Failure> {
+    let Done { report, undoes, .. } = done;
     #[cfg(debug_assertions)]
     crate::process::fault::strike();
     let guarded = data::is_read_by_model().then(|| data::guarded(report));
     let report = guarded.as_ref().and_then(Option::as_ref).unwrap_or(report);
     let is_well = matches!(report.outcome, Outcome::Restored | Outcome::Nothing) && !report.dry_run;
     if !(is_well && invocation.output.is_quiet()) {
-        let before = report
-            .operation
-            .as_deref()
-            // The operation is done, so do not fail because the way back is unknown.
-            .and_then(|operation| store.before(operation).ok());
-        let before = before.unwrap_or_else(|| PriorState {
-            is_part: extent.is_part(),
-            ..PriorState::default()
-        });
-        let around = Around {
-            prompt: prompt(invocation, store, report, undoes),
-            before,
-            undoes: undoes.cloned(),
-            moves_point: (undoes.is_some() || !extent.is_part())
-                && (invocation.directory())
-                    .is_ok_and(|directory| moves_point(store, &directory, report)),
+        let directory = match invocation.output.is_json() {
+            true => None,
+            false => Some(invocation.directory()?),
         };
-        invocation.look_up(store, ids(report, undoes));
+        let around = around(store, directory.as_deref(), done);
+        invocation.look_up(store, ids(report, undoes.as_ref()));
         invocation
             .output
             .report(report, |view| operation::render(report, &around, view))
@@ -174,23 +138,40 @@ pub fn carried_out(report: &OperationReport) -> Option<String> {
 
 /// Returns the message that an outcome names: the one that is undone alone, or whose undoing is taken back, else the
 /// revert point.
-pub fn titled<'a>(
-    report: &'a OperationReport,
-    undoes: Option<&'a OperationEntry>,
-) -> Option<&'a str> {
+fn titled<'a>(report: &'a OperationReport, undoes: Option<&'a OperationEntry>) -> Option<&'a str> {
     let alone = report.alone.as_deref();
     alone
         .or(report.message.as_deref())
         .or(undoes.and_then(|operation| operation.alone.as_deref()))
 }
 
-/// Returns what the user wrote in the message that the outcome names; a missing title is not an error.
-fn prompt(
-    invocation: &Invocation,
-    store: &mut Store,
-    report: &OperationReport,
-    undoes: Option<&OperationEntry>,
-) -> Option<String> {
-    let id = titled(report, undoes).filter(|_| !invocation.output.is_json())?;
-    store.prompt(&invocation.directory().ok()?, id).ok()?
+/// What an outcome says besides its report. Without a directory, it has no title. The operation is done, so nothing fails
+/// because its way back or its title is unknown.
+pub fn around(store: &mut Store, directory: Option<&Path>, done: &Done) -> Around {
+    let report = &done.report;
+    let id = titled(report, done.undoes.as_ref()).zip(directory);
+    let operation = report.operation.as_deref();
+    let before = operation.and_then(|operation| store.before(operation).ok());
+    let plan = around_plan(None, done.extent, false);
+    let is_of_point = done.undoes.is_some() || !done.extent.is_part();
+    Around {
+        moves_point: is_of_point
+            && directory.is_some_and(|directory| moves_point(store, directory, report)),
+        prompt: id.and_then(|(id, directory)| store.prompt(directory, id).ok().flatten()),
+        before: before.unwrap_or(plan.before),
+        undoes: done.undoes.clone(),
+    }
+}
+
+/// What a plan says besides its report.
+pub fn around_plan(prompt: Option<String>, extent: AskedExtent, moves_point: bool) -> Around {
+    Around {
+        prompt,
+        before: PriorState {
+            is_part: extent.is_part(),
+            ..PriorState::default()
+        },
+        undoes: None,
+        moves_point,
+    }
 }

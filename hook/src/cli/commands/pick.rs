@@ -5,23 +5,24 @@ use std::path::Path;
 
 use ckpt_schema::report::{MessageReport, MessageState, OperationReport, Outcome};
 use ckpt_store::query::LogFilter;
-use ckpt_store::revert::PriorState;
 use ckpt_store::{Error, RevertRequest, Store, Unclear};
 
 use super::ask;
-use super::outcome::{AskedExtent, finish, moves_point, watched};
-use super::parts::{self, ChoiceOptions};
+use super::operation::{Operation, Terms, carry_out};
+use super::outcome::{around_plan, finish, moves_point, watched};
+use super::parts;
 use crate::cli::invocation::Invocation;
 use crate::failure::{DONE, Failure};
-use crate::output::operation::{self, Around};
+use crate::output::operation;
 use crate::output::{View, history};
 
-/// Lets the user choose, and reverts if they say yes. With `hunks`, they choose hunk by hunk.
+/// Lets the user choose, and reverts if they say yes. With `patch`, they choose hunk by hunk.
 pub fn revert(
     invocation: &Invocation,
     store: &mut Store,
     request: RevertRequest,
-    hunks: Option<ChoiceOptions>,
+    terms: Terms,
+    patch: bool,
 ) -> Result<u8, Failure> {
     if !invocation.output.can_ask() {
         return Err(Failure::usage(
@@ -38,32 +39,34 @@ pub fn revert(
         session: Some(message.session.clone()),
         ..request
     };
-    let plan = plan(invocation, store, &directory, &request)?;
-    if let Some(options) = hunks {
-        return parts::choose(invocation, store, &plan, options);
+    let run = |store: &mut Store, request: &RevertRequest, terms| {
+        let operation = Operation::Revert(request.clone());
+        watched(invocation, store, |store| {
+            carry_out(store, &directory, operation, terms)
+        })
+    };
+    let planned = Terms {
+        dry_run: true,
+        ..terms
+    };
+    let planned = run(store, &request, planned)?;
+    if patch {
+        return parts::choose(invocation, store, planned.report, terms);
     }
-    let extent = AskedExtent::of(request.is_part());
-    let moves_point = moves_point(store, &directory, &plan);
-    let is_over = request.dry_run
+    let plan = &planned.report;
+    let moves_point = moves_point(store, &directory, plan);
+    let is_over = terms.dry_run
         || plan.busy
         || plan.outcome == Outcome::Unavailable
         || plan.outcome == Outcome::Nothing && !moves_point;
     if is_over {
-        return finish(invocation, store, &plan, extent);
+        return finish(invocation, store, &planned);
     }
-    let around = Around {
-        prompt: message.prompt.clone(),
-        before: PriorState {
-            is_part: extent.is_part(),
-            ..PriorState::default()
-        },
-        undoes: None,
-        moves_point,
-    };
+    let around = around_plan(message.prompt.clone(), planned.extent, moves_point);
     invocation
         .output
-        .text(&operation::render(&plan, &around, invocation.output.view()))?;
-    let request = match answer(&plan)? {
+        .text(&operation::render(plan, &around, invocation.output.view()))?;
+    let request = match answer(plan)? {
         PlanAnswer::Yes => request,
         PlanAnswer::TakeUnclear => RevertRequest {
             unclear: Some(Unclear::Take),
@@ -74,25 +77,8 @@ pub fn revert(
             return Ok(DONE);
         }
     };
-    let report = watched(invocation, store, |store| {
-        store.revert(&directory, &request)
-    })?;
-    finish(invocation, store, &report, extent)
-}
-
-fn plan(
-    invocation: &Invocation,
-    store: &mut Store,
-    directory: &Path,
-    request: &RevertRequest,
-) -> Result<OperationReport, Failure> {
-    let request = RevertRequest {
-        dry_run: true,
-        ..request.clone()
-    };
-    Ok(watched(invocation, store, |store| {
-        store.revert(directory, &request)
-    })?)
+    let done = run(store, &request, terms)?;
+    finish(invocation, store, &done)
 }
 
 /// Lets the user choose among the messages that the request may mean; `None` if they leave.

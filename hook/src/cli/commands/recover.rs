@@ -7,6 +7,7 @@ use ckpt_schema::report::{GoneReport, OperationReport};
 use ckpt_store::{DryRun, Error, Force};
 
 use super::ask;
+use super::operation::Done;
 use super::outcome::{AskedExtent, carried_out, finish, watched};
 use crate::cli::arguments::RecoverArguments;
 use crate::cli::invocation::Invocation;
@@ -54,8 +55,11 @@ pub fn run(invocation: &Invocation, arguments: &RecoverArguments) -> Result<u8, 
         let done = done.map(str::to_owned);
         output.text(&list).map_err(|failure| failure.after(done))?;
     }
-    match &report.operation {
-        Some(operation) => finish(invocation, &mut store, operation, AskedExtent::Part),
+    match report.operation {
+        Some(operation) => {
+            let done = Done::of(operation, AskedExtent::Part);
+            finish(invocation, &mut store, &done)
+        }
         None => Ok(DONE),
     }
 }

@@ -12,9 +12,10 @@ use ckpt_schema::report::{FileReport, FileResult, OperationReport};
 use ckpt_store::error::Context;
 use ckpt_store::model::entry::{Entry, EntryKind};
 use ckpt_store::query::{BlobReader, Proposed};
-use ckpt_store::{Chosen, ChosenContent, DryRun, Error, Force, Store};
+use ckpt_store::{Chosen, ChosenContent, Error, Store};
 
 use super::changes::ChangesView;
+use super::operation::{Done, Operation, Terms, carry_out};
 use super::outcome::{AskedExtent, finish, watched};
 use crate::cli::arguments::ChangesArguments;
 use crate::cli::invocation::Invocation;
@@ -48,21 +49,12 @@ p - print the current hunk again
 ? - print help
 ";
 
-/// How the chosen parts are applied.
-#[derive(Clone, Copy, Debug)]
-pub struct ChoiceOptions {
-    /// Whether only the plan is shown.
-    pub dry_run: DryRun,
-    /// What to ignore.
-    pub force: Force,
-}
-
 /// Asks about each hunk of a dry run's plan, and does what was chosen.
 pub fn choose(
     invocation: &Invocation,
     store: &mut Store,
-    plan: &OperationReport,
-    options: ChoiceOptions,
+    plan: OperationReport,
+    terms: Terms,
 ) -> Result<u8, Failure> {
     if invocation.output.is_json() {
         return Err(Failure::usage(
@@ -74,20 +66,20 @@ pub fn choose(
     let token = plan
         .plan
         .as_deref()
-        .filter(|_| !plan.busy || options.force.goes_on());
+        .filter(|_| !plan.busy || terms.force.goes_on());
     let Some(token) = token else {
-        return finish(invocation, store, plan, AskedExtent::Part);
+        return finish(invocation, store, &Done::of(plan, AskedExtent::Part));
     };
     let proposal = store.proposal(token)?;
     if proposal.files.is_empty() {
         // Hunks are chosen of files, and no message is hidden for that.
         let plan = OperationReport {
             messages_hidden: Vec::new(),
-            ..plan.clone()
+            ..plan
         };
-        return finish(invocation, store, &plan, AskedExtent::Part);
+        return finish(invocation, store, &Done::of(plan, AskedExtent::Part));
     }
-    tell_what_stays(invocation, plan)?;
+    tell_what_stays(invocation, &plan)?;
     let mut dialog = Dialog {
         invocation,
         is_over: false,
@@ -105,17 +97,16 @@ pub fn choose(
         invocation.output.text("Nothing was changed.\n")?;
         return Ok(DONE);
     }
-    let report = watched(invocation, store, |store| {
-        let undoes = plan.undoes.as_deref();
-        store.apply_parts(
-            &proposal.workspace,
-            &chosen,
-            undoes,
-            options.dry_run,
-            options.force,
-        )
+    let operation = Operation::Parts {
+        workspace: proposal.workspace.clone(),
+        chosen,
+        undoes: plan.undoes,
+    };
+    let directory = proposal.workspace.as_path();
+    let done = watched(invocation, store, |store| {
+        carry_out(store, directory, operation, terms)
     })?;
-    finish(invocation, store, &report, AskedExtent::Part)
+    finish(invocation, store, &done)
 }
 
 /// What cannot be undone is not asked about.
@@ -414,7 +405,7 @@ fn chosen(file: &Proposed, choice: &UnitChoice, old: &[&[u8]]) -> Option<Chosen>
     })
 }
 
-/// Returns what the user made of a hunk in their editor.
+/// The hunk as the user left it in their editor.
 fn edited(hunk: &ChangeUnit, old: &[&[u8]]) -> Result<Vec<u8>, Failure> {
     const REMARKS: &str = "\
 # To leave a `-` line in the file, make its `-` a blank; to leave a `+` line out, delete it.

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::methods::{self, RequestContext, document};
 use super::protocol::RequestError;
-use crate::cli::commands::undo::{Undo, undo};
+use crate::cli::commands::operation::{Operation, Terms, carry_out};
 use crate::failure::Failure;
 
 /// Refuses a parameter that the operation does not have.
@@ -97,8 +97,26 @@ pub fn apply(context: &RequestContext<'_>, asked: &ApplyParameters) -> Result<Va
         }
     }
     let force = Force::asked(asked.force);
-    let report = context.watched(|store| store.apply(&asked.plan, force))?;
-    document(&report)
+    let operation = Operation::Apply(asked.plan.clone());
+    let terms = Terms {
+        force,
+        ..Terms::default()
+    };
+    document(&carry_out_watched(
+        context,
+        Path::new(""),
+        operation,
+        terms,
+    )?)
+}
+
+fn carry_out_watched(
+    context: &RequestContext<'_>,
+    directory: &Path,
+    operation: Operation,
+    terms: Terms,
+) -> Result<OperationReport, RequestError> {
+    context.watched(|store| Ok::<_, Failure>(carry_out(store, directory, operation, terms)?.report))
 }
 
 /// Plans and carries out the operation that the method names, whatever operation its parameters name.
@@ -133,64 +151,38 @@ fn run(
     let (on_conflict, unclear) = (on_conflict(&asked)?, unclear(&asked)?);
     let directory = context.directory(asked.workspace.as_deref())?;
     check_exact(context, &directory, &asked)?;
-    let force = Force::asked(asked.force);
     let only = methods::paths(&directory, &asked.only);
-    match asked.operation {
-        OperationName::Revert => {
-            let request = RevertRequest {
-                message: asked.message.unwrap_or_default(),
-                alone: asked.alone,
-                step: asked.step,
-                session: asked.session,
-                only,
-                on_conflict: on_conflict.unwrap_or_default(),
-                unclear,
-                dry_run: dry_run.is_dry(),
-                contents: asked.contents,
-                force,
-                git: asked.git,
-            };
-            context.watched(|store| store.revert(&directory, &request))
-        }
-        OperationName::Redo | OperationName::Unrevert => {
-            let request = redo_request(asked, on_conflict, dry_run, force);
-            context.watched(|store| store.redo(&directory, &request))
-        }
-        OperationName::Restore => {
-            let request = RestoreRequest {
-                id: asked.id.unwrap_or_default(),
-                paths: only,
-                dry_run: dry_run.is_dry(),
-                contents: asked.contents,
-                force,
-                git: asked.git,
-            };
-            context.watched(|store| store.restore(&directory, &request))
-        }
-        OperationName::Undo => {
-            let undone = Undo {
-                dry_run: dry_run.is_dry(),
-                force,
-                contents: asked.contents,
-            };
-            context.watched(|store| Ok::<_, Failure>(undo(store, &directory, undone)?.report))
-        }
-    }
-}
-
-fn redo_request(
-    asked: OperationParameters,
-    on_conflict: Option<OnConflict>,
-    dry_run: DryRun,
-    force: Force,
-) -> RedoRequest {
-    RedoRequest {
-        session: asked.session,
-        all: asked.operation == OperationName::Unrevert,
-        on_conflict,
+    let terms = Terms {
         dry_run: dry_run.is_dry(),
         contents: asked.contents,
-        force,
-        git: asked.git,
-    }
+        force: Force::asked(asked.force),
+    };
+    let operation = match asked.operation {
+        OperationName::Revert => Operation::Revert(RevertRequest {
+            message: asked.message.unwrap_or_default(),
+            alone: asked.alone,
+            step: asked.step,
+            session: asked.session,
+            only,
+            on_conflict: on_conflict.unwrap_or_default(),
+            unclear,
+            git: asked.git,
+            ..RevertRequest::default()
+        }),
+        OperationName::Redo | OperationName::Unrevert => Operation::Redo(RedoRequest {
+            session: asked.session,
+            all: asked.operation == OperationName::Unrevert,
+            on_conflict,
+            git: asked.git,
+            ..RedoRequest::default()
+        }),
+        OperationName::Restore => Operation::Restore(RestoreRequest {
+            id: asked.id.unwrap_or_default(),
+            paths: only,
+            git: asked.git,
+            ..RestoreRequest::default()
+        }),
+        OperationName::Undo => Operation::Undo,
+    };
+    carry_out_watched(context, &directory, operation, terms)
 }

@@ -23,12 +23,12 @@ use std::time::{Duration, Instant};
 
 use ckpt_schema::report::{ChangeReport, TimelineEntry};
 use ckpt_store::query::{DiffRequest, LogFilter};
-use ckpt_store::{Chosen, DryRun, Error, Force, Store};
+use ckpt_store::{Error, Store};
 use ratatui::crossterm::event::{self, Event};
 
 use super::changes::ChangesView;
-use super::outcome::AskedExtent;
-use super::{empty, undo};
+use super::empty;
+use super::operation::{Operation, Terms, carry_out, last};
 use crate::cli::arguments::{ChangesArguments, UiArguments};
 use crate::cli::invocation::Invocation;
 use crate::failure::{DONE, Failure};
@@ -80,7 +80,7 @@ fn lost(error: io::Error) -> Failure {
         .into()
 }
 
-/// Returns how wide the terminal is.
+/// The width of the terminal.
 fn columns() -> u16 {
     ratatui::crossterm::terminal::size().map_or(80, |(columns, _)| columns.min(MOST_COLUMNS))
 }
@@ -106,7 +106,7 @@ struct Browser {
     /// The search for the filter in what messages changed.
     search: Option<Search>,
     /// What of the plan is done where hunks were marked.
-    chosen: Option<(PathBuf, Vec<Chosen>)>,
+    chosen: Option<Operation>,
 }
 
 /// A search in what messages changed, as far as it has come. It goes on while no key is pressed.
@@ -181,7 +181,7 @@ impl Browser {
             let is_searching = self.is_searching();
             let patience = if is_searching { Duration::ZERO } else { TICK };
             let mut comes = screen.wait(patience).map_err(lost)?;
-            // Nobody pays for a terminal that stands still, least of all over ssh.
+            // A terminal that stands still costs nothing, least of all over ssh.
             is_drawn = !comes && !self.has_news()? && screen.is_full();
             if !comes && is_searching {
                 self.search_on();
@@ -304,24 +304,18 @@ impl Browser {
             UiAction::Blame => self.tell(Self::blame),
             UiAction::Plan { unclear, later } => self.tell(|browser| browser.plan(unclear, later)),
             UiAction::Apply(token) => self.tell(|browser| {
-                let chosen = browser.chosen.take();
-                let report = match &chosen {
-                    None => browser.store.apply(&token, Force::No)?,
-                    Some((workspace, chosen)) => {
-                        browser
-                            .store
-                            .apply_parts(workspace, chosen, None, DryRun::No, Force::No)?
-                    }
-                };
-                browser.done(&report, AskedExtent::of(chosen.is_some()), None)
+                let parts = browser.chosen.take();
+                browser.operate(parts.unwrap_or(Operation::Apply(token)))
             }),
-            UiAction::Undo => self.tell(|browser| {
-                let asked = undo::Undo::default();
-                let undone = undo::undo(&mut browser.store, &browser.directory, asked)?;
-                browser.done(&undone.report, undone.extent, Some(undone.of))
-            }),
+            UiAction::Undo => self.tell(|browser| browser.operate(Operation::Undo)),
         }
         Ok(())
+    }
+
+    fn operate(&mut self, operation: Operation) -> Result<(), Failure> {
+        let terms = Terms::default();
+        let done = carry_out(&mut self.store, &self.directory, operation, terms)?;
+        self.done(&done)
     }
 
     /// Does something. Where it fails, the browser stays, and says why.
@@ -395,7 +389,7 @@ impl Browser {
         };
         let rows = graph::rows(&entries, &view);
         self.model.list(entries, rows);
-        let last = undo::last(&mut self.store, &self.directory);
+        let last = last(&mut self.store, &self.directory);
         self.model.no_undo = last.err().map(|failure| failure.message());
         Ok(())
     }

@@ -4,17 +4,15 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
-use ckpt_schema::report::{
-    FileReport, FileResult, OperationEntry, OperationReport, Outcome, TimelineEntry,
-};
-use ckpt_store::revert::PriorState;
-use ckpt_store::{Chosen, ChosenContent, DryRun, Force, RevertRequest, Unclear};
+use ckpt_schema::report::{FileReport, FileResult, OperationReport, Outcome, TimelineEntry};
+use ckpt_store::{Chosen, ChosenContent, RevertRequest, Unclear};
 
-use super::super::outcome::{AskedExtent, moves_point, titled};
+use super::super::operation::{Done, Operation, Terms, carry_out};
+use super::super::outcome::{around, around_plan, moves_point};
 use super::model::{LaterMessages, Pane, Popup};
 use super::{Browser, parts};
 use crate::failure::Failure;
-use crate::output::operation::{self, Around};
+use crate::output::operation;
 use crate::output::paint::Paint;
 use crate::output::patch::FileSides;
 use crate::output::{View, text};
@@ -38,11 +36,15 @@ impl Browser {
             // Hunks belong to this message; later changes are not theirs.
             alone: later == LaterMessages::Stay || are_hunks,
             unclear,
-            dry_run: true,
             ..RevertRequest::default()
         };
-        let is_part = request.is_part();
-        let mut report = self.store.revert(&self.directory, &request)?;
+        let planned = Terms {
+            dry_run: true,
+            ..Terms::default()
+        };
+        let whole = Operation::Revert(request);
+        let done = carry_out(&mut self.store, &self.directory, whole, planned)?;
+        let (mut report, extent) = (done.report, done.extent);
         let has_unclear =
             unclear != Some(Unclear::Take) && report.files.iter().any(|file| file.unclear);
         let mut token = token(&report);
@@ -51,22 +53,18 @@ impl Browser {
             if chosen.is_empty() {
                 token = Err(why_nothing(&report).to_owned());
             } else {
-                report =
-                    self.store
-                        .apply_parts(&workspace, &chosen, None, DryRun::Yes, Force::No)?;
-                self.chosen = Some((workspace, chosen));
+                let parts = Operation::Parts {
+                    workspace,
+                    chosen,
+                    undoes: None,
+                };
+                let done = carry_out(&mut self.store, &self.directory, parts.clone(), planned)?;
+                report = done.report;
+                self.chosen = Some(parts);
             }
         }
         let moves_point = moves_point(&mut self.store, &self.directory, &report);
-        let around = Around {
-            prompt: message.prompt.clone(),
-            before: PriorState {
-                is_part,
-                ..PriorState::default()
-            },
-            undoes: None,
-            moves_point,
-        };
+        let around = around_plan(message.prompt.clone(), extent, moves_point);
         self.model.lay(Popup::Plan {
             text: operation::render(&report, &around, &self.fitting()),
             token,
@@ -124,33 +122,12 @@ impl Browser {
     }
 
     /// Shows what was done: in one line if all went well, else with every file.
-    pub(super) fn done(
-        &mut self,
-        report: &OperationReport,
-        extent: AskedExtent,
-        undoes: Option<OperationEntry>,
-    ) -> Result<(), Failure> {
+    pub(super) fn done(&mut self, done: &Done) -> Result<(), Failure> {
         self.due.list = true;
         self.model.pane = Pane::List;
         self.model.unmark();
-        let before = report
-            .operation
-            .as_deref()
-            // The operation is done, so do not fail because the way back is unknown.
-            .and_then(|operation| self.store.before(operation).ok());
-        let prompt = match titled(report, undoes.as_ref()) {
-            Some(id) => self.store.prompt(&self.directory, id).ok().flatten(),
-            None => None,
-        };
-        let around = Around {
-            prompt,
-            before: before.unwrap_or_else(|| PriorState {
-                is_part: extent.is_part(),
-                ..PriorState::default()
-            }),
-            undoes,
-            moves_point: false,
-        };
+        let around = around(&mut self.store, Some(&self.directory), done);
+        let report = &done.report;
         let is_well = report.outcome == Outcome::Restored && report.notes.is_empty();
         if is_well && !report.busy {
             let plain = View {
@@ -181,7 +158,7 @@ fn texts(sides: &FileSides) -> Option<parts::Texts<'_>> {
     }
 }
 
-/// Returns what applies a plan, or why it cannot be applied.
+/// The token that applies a plan, or the reason that it cannot be applied.
 fn token(report: &OperationReport) -> Result<String, String> {
     match (&report.plan, report.busy) {
         (_, true) => Err("an agent is at work: wait for it, or stop it".to_owned()),
@@ -190,7 +167,7 @@ fn token(report: &OperationReport) -> Result<String, String> {
     }
 }
 
-/// Returns why nothing is left of what was marked.
+/// The reason that nothing is left of the marked files.
 fn why_nothing(report: &OperationReport) -> &'static str {
     let is_planned = |file: &FileReport| file.result == FileResult::Planned;
     match report.files.iter().all(is_planned) {
