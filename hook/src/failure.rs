@@ -61,7 +61,7 @@ impl Failure {
         }
     }
 
-    /// Returns what was done before it failed.
+    /// The work that was done before it failed.
     pub fn notes(&self) -> &[String] {
         match self {
             Self::Store(error) => error.notes(),
@@ -109,7 +109,7 @@ impl Failure {
         }
     }
 
-    /// Returns what failed, in one line.
+    /// The failure in one line.
     pub fn message(&self) -> String {
         match self {
             Self::Store(error) => error.to_string(),
@@ -126,7 +126,7 @@ impl Failure {
         }
     }
 
-    /// Returns what failed and why in one line.
+    /// The failure with its causes in one line.
     pub fn with_causes(&self) -> String {
         match self {
             Self::Store(error) => error.with_causes(),
@@ -134,7 +134,7 @@ impl Failure {
         }
     }
 
-    /// Returns what the user can do.
+    /// The hint for the user.
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Store(error) => error.hint_text().map(str::to_owned),
@@ -146,7 +146,7 @@ impl Failure {
     }
 }
 
-/// Returns what clap says is wrong, without its hints; its first paragraph names arguments and values on lines of
+/// The fault that clap names, without its hints; its first paragraph names arguments and values on lines of
 /// their own.
 fn in_one_line(error: &clap::Error) -> String {
     let text = error.render().to_string();

@@ -75,7 +75,7 @@ pub fn may_be_hook_call(arguments: &[OsString], commands: &[&str]) -> bool {
 }
 
 /// Lets an agent continue whose call is invalid: exit code 2 would erase its user's message.
-pub fn let_go(arguments: &[OsString]) -> ExitCode {
+pub fn accept_invalid(arguments: &[OsString]) -> ExitCode {
     posix::behave(DONE, OpenStreams::default());
     stdin::listen();
     let surroundings = Environment::read();
@@ -177,7 +177,7 @@ pub fn run(arguments: &[OsString]) -> ExitCode {
     }) = &done
     {
         // If it cannot be started, the first tool or the next operation does the work.
-        let _ = detached::settle(store, cwd);
+        let _ = detached::adopt_packs(store, cwd);
     }
     code
 }
@@ -245,7 +245,7 @@ fn print_line(done: &Result<Recorded, Failure>) {
         Err(failure) => serde_json::to_string(&output::failure::document(failure)),
     };
     if let Ok(line) = line {
-        // Nobody reads the output any more.
+        // The output is closed.
         let _ = writeln!(
             std::io::stdout().lock(),
             "{}",

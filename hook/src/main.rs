@@ -22,7 +22,7 @@ fn main() -> ExitCode {
     if guard::is_hook_call(&arguments, cli::arguments::COMMANDS) {
         guard::run(&arguments)
     } else if guard::may_be_hook_call(&arguments, cli::arguments::COMMANDS) {
-        guard::let_go(&arguments)
+        guard::accept_invalid(&arguments)
     } else {
         process::with_room(|| cli::run(&arguments))
     }

@@ -224,7 +224,7 @@ const OF_AGENTS: [&str; 8] = [
     "AI_AGENT",
 ];
 
-/// Returns whether an agent or a program reads the terminal: then there is nobody to use a pager.
+/// Returns whether an agent or a program reads the terminal: then a pager has no use.
 pub fn is_read_by_no_person() -> bool {
     OF_AGENTS.iter().any(|name| variable(name).is_some()) || is_dumb_terminal()
 }
@@ -262,7 +262,7 @@ fn file_clock() -> FileTime {
     now + ahead.unwrap_or_default() * 1_000_000_000
 }
 
-/// Returns how much of an id is shown at least; `$CKPT_HOOK_TEST_ID_LENGTH` of a debug build says so, because random
+/// The shortest part of an id that is shown; `$CKPT_HOOK_TEST_ID_LENGTH` of a debug build says so, because random
 /// ids that begin alike would change a text that a test compares.
 pub fn least_of_an_id() -> usize {
     let asked = match cfg!(debug_assertions) {

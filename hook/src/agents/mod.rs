@@ -7,8 +7,8 @@
 pub mod install;
 pub mod own_command;
 pub mod payload;
+pub mod reminder;
 pub mod settings;
-pub mod told;
 pub mod transcripts;
 
 pub mod claude_code {

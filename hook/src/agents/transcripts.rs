@@ -213,14 +213,14 @@ fn by_day(folder: &Path) -> Vec<PathBuf> {
     days.flat_map(|month| sorted(&month)).take(DAYS).collect()
 }
 
-/// Returns what is in a folder, the newest first.
+/// The entries of a folder, the newest first.
 fn newest(folder: &Path, most: usize) -> Vec<PathBuf> {
     let mut found: Vec<(i64, PathBuf)> = entries(folder).collect();
     found.sort_by(|one, other| other.cmp(one));
     found.into_iter().map(|(_, path)| path).take(most).collect()
 }
 
-/// Returns what is in a folder, with the time of its last change in milliseconds.
+/// The entries of a folder, with the time of its last change in milliseconds.
 fn entries(folder: &Path) -> impl Iterator<Item = (i64, PathBuf)> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     entries.filter_map(|entry| {

@@ -17,7 +17,7 @@ use crate::surroundings;
 /// `less` ends at once where a page is enough, keeps colours, and leaves the text on the screen.
 const LESS: &str = "FRX";
 
-/// The pager where nobody named one. Small systems have none.
+/// The pager if none is set. Small systems have none.
 const DEFAULT: &str = "if command -v less >/dev/null; then exec less; else exec cat; fi";
 
 /// Buffers text until it is longer than the screen, then passes it to the pager.
@@ -59,7 +59,7 @@ impl<'a> Pages<'a> {
         }
     }
 
-    /// Returns whether nobody reads any more.
+    /// Returns whether the pager has ended.
     pub fn is_over(&self) -> bool {
         self.is_over
     }
@@ -107,7 +107,7 @@ impl<'a> Pages<'a> {
         self.sent.take_if(|sent| sent.len() > READ);
     }
 
-    /// Writes what the pager was given if it could not be started; else nobody reads any more.
+    /// Writes what the pager was given if it could not be started; else it has ended.
     fn without_reader(&mut self) -> Result<(), Failure> {
         let Some(mut pager) = self.pager.take() else {
             return Ok(());

@@ -11,7 +11,7 @@ pub struct Obstacle {
     pub hint: &'static str,
 }
 
-/// Returns what keeps hooks from the store in a directory.
+/// The obstacle between hooks and the store in a directory.
 pub fn look(directory: &Path) -> Option<Obstacle> {
     let (place, error) = obstacle(directory)?;
     Some(Obstacle {

@@ -155,7 +155,7 @@ pub fn operation_line(entry: &OperationEntry, view: &View) -> String {
     line(&[id, when, what], view)
 }
 
-/// Returns what there is of these parts as one line that fits into the terminal.
+/// Joins these parts, as far as they are there, to one line that fits into the terminal.
 fn line(parts: &[String], view: &View) -> String {
     let line = joined(parts, "  ");
     match view.width {

@@ -13,7 +13,7 @@ use super::paint::Paint;
 use super::text::safe_bytes;
 
 /// A diff that takes longer becomes coarser.
-const PATIENCE: Duration = Duration::from_secs(2);
+const DIFF_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// How many letters and digits a line needs to be recognized elsewhere. Braces and blank lines are everywhere.
 const KNOWN_AGAIN: usize = 10;
@@ -56,7 +56,7 @@ pub struct LineDifference<'a> {
 pub fn difference<'a>(old: &'a [u8], new: &'a [u8], look: &DiffOptions) -> LineDifference<'a> {
     let (old, new) = (split(old), split(new));
     let mut configuration = TextDiff::configure();
-    configuration.timeout(PATIENCE);
+    configuration.timeout(DIFF_TIMEOUT);
     let groups = if look.ignore_space {
         let (old, new) = (keys(&old), keys(&new));
         let (old, new) = (refer(&old), refer(&new));
@@ -247,7 +247,7 @@ pub fn with_tabs(line: &[u8]) -> String {
 pub fn changed_words(old: &[u8], new: &[u8]) -> [Vec<Range<usize>>; 2] {
     let (old_words, new_words) = (words(old), words(new));
     let difference = TextDiff::configure()
-        .timeout(PATIENCE)
+        .timeout(DIFF_TIMEOUT)
         .diff_slices(&old_words, &new_words);
     let place = |words: &[&[u8]], range: Range<usize>| {
         let length = |words: &[&[u8]]| words.iter().map(|word| word.len()).sum::<usize>();
@@ -300,7 +300,7 @@ fn words_of(op: &DiffOp, difference: &LineDifference<'_>, style: &Style<'_>, byt
     } else {
         let (old_words, new_words) = (words(&old), words(&new));
         let difference = TextDiff::configure()
-            .timeout(PATIENCE)
+            .timeout(DIFF_TIMEOUT)
             .diff_slices(&old_words, &new_words);
         for op in difference.ops() {
             let (gone, come) = (

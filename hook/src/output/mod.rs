@@ -126,7 +126,7 @@ impl Output {
         let lines = Term::stdout()
             .size_checked()
             .map(|(lines, _)| usize::from(lines.min(MOST_ROWS)));
-        // A pseudo-terminal whose size nobody set has 0 columns.
+        // A pseudo-terminal without a size has 0 columns.
         let columns = |terminal: Term| {
             let size = terminal.is_term().then(|| terminal.size_checked())?;
             size.map(|(_, columns)| usize::from(columns.min(MOST_COLUMNS)))
@@ -150,7 +150,7 @@ impl Output {
         }
     }
 
-    /// Returns how things are shown to people.
+    /// The look of output for people.
     pub fn view(&self) -> &View {
         &self.view
     }

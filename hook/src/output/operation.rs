@@ -117,7 +117,7 @@ pub fn message(id: &str, prompt: Option<&str>, paint: Paint) -> String {
     }
 }
 
-/// Returns how an operation is called in a sentence: one that undid a single message by that, others by their id.
+/// The name of an operation in a sentence: one that undid a single message by that, others by their id.
 fn operation_name(operation: &OperationEntry, prompt: Option<&str>, paint: Paint) -> String {
     let kind = operation_word(operation);
     match operation.alone.as_deref() {

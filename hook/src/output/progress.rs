@@ -12,7 +12,7 @@ use ckpt_store::model::progress::SnapshotProgress as Capture;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 /// Progress is shown only after this time: a line about what is done sooner would only flicker.
-const PATIENCE: Duration = Duration::from_secs(1);
+const DELAY: Duration = Duration::from_secs(1);
 
 /// How often the line is redrawn if the progress is unknown.
 const TICK: Duration = Duration::from_millis(125);
@@ -52,7 +52,7 @@ impl ProgressLine {
         std::thread::scope(|scope| {
             // Without a thread, nothing is shown.
             let _ = std::thread::Builder::new().spawn_scoped(scope, move || {
-                let mut pause = PATIENCE;
+                let mut pause = DELAY;
                 while is_done.recv_timeout(pause) == Err(RecvTimeoutError::Timeout) {
                     self.bar.set_message(text.to_owned());
                     self.bar.tick();
@@ -72,7 +72,7 @@ impl ProgressLine {
     }
 
     fn tell(&self, text: impl FnOnce() -> String) {
-        if self.start.elapsed() > PATIENCE {
+        if self.start.elapsed() > DELAY {
             self.bar.set_message(text());
             self.bar.tick();
         }

@@ -158,7 +158,7 @@ pub fn short(id: &str) -> String {
     safe(id.get(..length).unwrap_or(id)).into_owned()
 }
 
-/// Returns how many columns text takes at most. A terminal without support for joined emoji shows their parts.
+/// The largest number of columns that a text takes. A terminal without support for joined emoji shows their parts.
 pub fn width(text: &str) -> usize {
     if is_plain(text) {
         return text.len();
@@ -293,7 +293,7 @@ fn wrap_line(line: &str, columns: usize, indent: usize, wrapped: &mut String) {
     }
 }
 
-/// Returns how many bytes of a long word fit into a number of columns; at least one character's.
+/// The bytes of a long word that fit into a number of columns; at least one character's.
 fn head_of(word: &str, columns: usize) -> usize {
     let mut used = 0;
     let mut end = 0;

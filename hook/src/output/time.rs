@@ -64,7 +64,7 @@ impl TimeContext {
     }
 }
 
-/// Returns how long something took: "0.4 s", "3.2 s", "12 s", "3 min 5 s", "2 h 4 min". Tenths are rounded up, so that
+/// A duration for people: "0.4 s", "3.2 s", "12 s", "3 min 5 s", "2 h 4 min". Tenths are rounded up, so that
 /// nothing takes "0.0 s".
 pub fn duration(milliseconds: Milliseconds) -> String {
     let (seconds, minutes) = (milliseconds / 1000, milliseconds / 60_000);

@@ -8,7 +8,7 @@ use super::View;
 use super::table::Table;
 use super::text::{safe, short};
 
-/// Returns what was removed, or would be, and why.
+/// The report of removed sessions and files, with the reasons.
 pub fn gc(report: &GcReport, view: &View) -> String {
     let paint = view.paint;
     let going: Vec<&GcSession> = report
@@ -169,7 +169,7 @@ pub fn du(report: &DuReport, view: &View) -> String {
 /// How many files are named without `--verbose`.
 const NAMED: usize = 20;
 
-/// Returns what was forgotten, or would be.
+/// The report of a `forget`.
 pub fn forget(report: &ForgetReport, view: &View) -> String {
     let mut text = String::new();
     for workspace in &report.workspaces {

@@ -95,7 +95,7 @@ fn state(state: WorkspaceState, paint: Paint) -> String {
     }
 }
 
-/// Returns what was adopted.
+/// The report of an adoption.
 pub fn adopt(report: &AdoptReport, view: &View) -> String {
     let paint = view.paint;
     let head = if report.dry_run {

@@ -22,7 +22,7 @@ pub fn take_snapshot(store: &Path, cwd: &Path) -> io::Result<()> {
 
 /// Starts to copy the objects that the store borrows from the repository of the workspace that holds `cwd`. It gives
 /// way by itself, once no tool waits for it any more.
-pub fn settle(store: &Path, cwd: &Path) -> io::Result<()> {
+pub fn adopt_packs(store: &Path, cwd: &Path) -> io::Result<()> {
     start("settle", store, cwd).map(drop)
 }
 

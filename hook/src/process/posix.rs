@@ -172,7 +172,7 @@ fn note_crash() {
             return;
         }
         let log = libc::open(trace.log.as_ptr(), flags, 0o600 as libc::c_uint);
-        // Of several names, one may be a link by which somebody has us write into another file of the user's.
+        // Of several names, one may be a link that makes us write into another file of the user's.
         if log >= 0
             && libc::fstat(log, &raw mut found) == 0
             && (found.st_uid, found.st_nlink) == (user, 1)

@@ -6,7 +6,7 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
 /// How long a program may take.
-const PATIENCE: Duration = Duration::from_secs(5);
+const PROGRAM_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// How often it is looked whether the program has ended.
 const GLANCE: Duration = Duration::from_millis(50);
@@ -30,7 +30,7 @@ pub fn printed(command: &mut Command) -> Option<String> {
     Some(text)
 }
 
-/// Returns what a program prints until it ends, or until [`PATIENCE`] is over. A process that it leaves behind may hold
+/// The output of a program until it ends, or until [`PROGRAM_TIMEOUT`] is over. A process that it leaves behind may hold
 /// its output open and is not waited for.
 fn read(child: &mut Child) -> String {
     let (sender, chunks) = channel();
@@ -44,7 +44,7 @@ fn read(child: &mut Child) -> String {
             }
         }
     });
-    let (end, mut bytes) = (Instant::now() + PATIENCE, Vec::new());
+    let (end, mut bytes) = (Instant::now() + PROGRAM_TIMEOUT, Vec::new());
     while bytes.len() < MOST_READ {
         let has_ended = matches!(child.try_wait(), Ok(Some(_)));
         match chunks.recv_timeout(GLANCE) {

@@ -1,4 +1,4 @@
-//! The process that started this one. A server whose starter is gone has nobody to serve, even if another process still
+//! The process that started this one. A server whose starter is gone has no client, even if another process still
 //! holds its streams open.
 
 use std::io::{self, Read};

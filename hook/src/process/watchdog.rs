@@ -92,7 +92,7 @@ fn end(log: Option<LogFile>, strict: bool) {
                 "a hook was not done at its deadline and ended",
             );
         }
-        // Nobody listens any more: the process is ending anyway.
+        // The process is ending anyway.
         let _ = done.send(());
     });
     if noting.is_ok() {

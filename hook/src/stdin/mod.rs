@@ -32,7 +32,7 @@ const AT_ONCE: usize = 64 << 10;
 const AT_FIRST: usize = 8 << 10;
 
 /// How long to read from a writer if nothing will be recorded, so that it does not write into a closed pipe.
-const PATIENCE: Duration = Duration::from_millis(200);
+const DRAIN_TIMEOUT: Duration = Duration::from_millis(200);
 
 /// The input on stdin.
 #[derive(Debug, PartialEq, Eq)]
@@ -162,9 +162,9 @@ pub fn goes_on() -> bool {
     }
 }
 
-/// Reads and drops a payload that is not needed, for [`PATIENCE`] or up to the end of stdin.
+/// Reads and drops a payload that is not needed, for [`DRAIN_TIMEOUT`] or up to the end of stdin.
 pub fn listen() {
-    let end = Instant::now() + PATIENCE;
+    let end = Instant::now() + DRAIN_TIMEOUT;
     let stdin = io::stdin();
     let mut buffer = [0; 64 << 10];
     loop {

@@ -173,7 +173,7 @@ fn listed(events: &[&str]) -> String {
     quoted.join(", ")
 }
 
-/// Returns what a user should know whose hooks were installed while the version was unknown, from the program that runs
+/// Advice for a user whose hooks were installed while the version was unknown, from the program that runs
 /// now: the events that it reports and that are not among the hooks.
 pub fn advice_on_running(place: &SettingsPlace<'_>, program: &Path) -> Option<Advice> {
     let version = TARGET.versions.told_by_file(program)?;

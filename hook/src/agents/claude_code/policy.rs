@@ -15,7 +15,7 @@ use crate::agents::settings::target::enables_package;
 /// A file of an administrator, and what it says.
 type Document = (PathBuf, Value);
 
-/// Returns what administrators decide.
+/// The policy of administrators.
 pub fn policy(place: &SettingsPlace<'_>) -> Policy {
     let (documents, unread) = documents(place);
     let against = [
@@ -46,7 +46,7 @@ pub fn sets_switch(place: &SettingsPlace<'_>) -> bool {
     last_set(&documents(place).0, "disableAllHooks").is_some()
 }
 
-/// Returns what is in force, the document that wins last, and advice on what cannot be read.
+/// The documents in force, the one that wins last, and advice on what cannot be read.
 fn documents(place: &SettingsPlace<'_>) -> (Vec<Document>, Vec<Advice>) {
     let user = place.directory("CLAUDE_CONFIG_DIR", ".claude");
     let machine = policy::folder(place, "claude-code", "ClaudeCode");

@@ -105,7 +105,7 @@ fn describe_tool(event: &mut Event, call: &Object<'_>) {
         .filter(|_| event.event == EventKind::ToolFinish);
 }
 
-/// Returns what the user typed, without the tag that Cline puts around it for the model.
+/// The text that the user typed, without the tag that Cline puts around it for the model.
 fn words_of(prompt: &str) -> &str {
     let tagged = prompt
         .strip_prefix("<user_input")

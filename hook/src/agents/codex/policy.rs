@@ -10,7 +10,7 @@ use crate::agents::settings::file;
 use crate::agents::settings::place::SettingsPlace;
 use crate::agents::settings::policy::{self, Policy};
 
-/// Returns what administrators decide, and whether a switch of anybody's turns every hook off.
+/// The policy of administrators, and whether any switch turns every hook off.
 pub fn policy(place: &SettingsPlace<'_>) -> Policy {
     let machine = place.machine.join("etc/codex");
     let requirements = machine.join("requirements.toml");

@@ -52,7 +52,7 @@ impl Trust {
         self.0.iter().all(is_trusted)
     }
 
-    /// Returns how many of the handlers the user has switched off.
+    /// The number of handlers that the user has switched off.
     pub fn switched_off_in(&self, text: &str) -> usize {
         let Ok(mut document) = parse(text) else {
             return 0;

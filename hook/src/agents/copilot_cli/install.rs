@@ -35,7 +35,7 @@ pub const TARGET: AgentTarget = AgentTarget {
                 NAMES_STEERED,
                 "does not report a message that is sent while it works: it goes back with the one before",
             ),
-            // Elsewhere nobody knows which process calls the hook, and so whose sub-agent it is.
+            // Elsewhere it is unknown which process calls the hook, and so whose sub-agent it is.
             #[cfg(not(target_os = "linux"))]
             (
                 NAMES_SUB_AGENTS,

@@ -31,7 +31,7 @@ pub use super::settings::place::{SettingsPlace, SettingsScope};
 pub use super::settings::target::AgentPresence;
 
 /// How long agents are configured to wait for the hook: far longer than its own default deadline.
-pub const PATIENCE: Duration = Duration::from_secs(30);
+pub const HOOK_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Puts our hook into an agent's settings, and returns what was done (or would be, in a dry run), file by file.
 ///
@@ -89,7 +89,7 @@ pub fn learn_versions(place: &SettingsPlace<'_>, is_wanted: impl Fn(&str) -> boo
     }));
 }
 
-/// Returns what the user of an agent should know whose `program` runs now, if it reports more than the hook is called for:
+/// Advice for the user of an agent whose `program` runs now, if it reports more than the hook is called for:
 /// its version was not known when the hook was installed.
 pub fn advice_on_running(
     agent: &str,

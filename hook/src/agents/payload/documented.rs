@@ -8,7 +8,7 @@ use super::{Agent, Payload, PayloadError, shape};
 pub struct Documented {
     /// The name that settings and the command line use.
     pub name: &'static str,
-    /// Returns what one of its events means.
+    /// The meaning of one of its events.
     pub kind: fn(&str) -> Option<EventKind>,
     /// The field with the user's words.
     pub prompt: &'static str,

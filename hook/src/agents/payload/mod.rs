@@ -78,19 +78,19 @@ pub trait Agent: Sync {
     /// alone.
     fn proven_on(&self) -> &'static [&'static str];
 
-    /// Returns what to print at a user message so that the model reads a line with it; `None` if the agent documents no
+    /// The output at a user message from which the model reads a line with it; `None` if the agent documents no
     /// way to do so.
     fn tell(&self, _line: &str) -> Option<String> {
         None
     }
 
     /// Returns whether the agent was seen to report every tool that may change a file before it runs, so that it
-    /// changes nothing while none runs. If nobody has seen that, its first event of a tool says so.
+    /// changes nothing while none runs. If no event of that came before, its first event of a tool says so.
     fn tells_of_tools(&self) -> bool {
         false
     }
 
-    /// Returns what a payload of the agent means.
+    /// The meaning of a payload of the agent.
     fn translate(&self, payload: &Payload<'_>) -> Result<Vec<Event>, PayloadError>;
 
     /// Reads a payload and returns what it means; `event` is the agent's own name of the event, from the command line.
@@ -249,7 +249,7 @@ impl<'a> Payload<'a> {
         self.object
     }
 
-    /// Returns what the process knows.
+    /// The knowledge of the process.
     pub fn context(&self) -> &PayloadContext<'a> {
         self.context
     }

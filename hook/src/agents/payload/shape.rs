@@ -55,7 +55,7 @@ pub fn event(
     Ok(event)
 }
 
-/// Returns what an event of Claude Code's names means; `None` for the many that mean nothing to us, and for those that
+/// The meaning of an event with one of Claude Code's names; `None` for the many that mean nothing to us, and for those that
 /// we do not know.
 pub fn kind(name: &str) -> Option<EventKind> {
     match name {
@@ -81,7 +81,7 @@ pub fn kind_with_sub_agents(name: &str) -> Option<EventKind> {
     }
 }
 
-/// Returns what a hook prints so that the model reads a line with the user's message, at the agent's own event for it.
+/// The output of a hook from which the model reads a line with the user's message, at the agent's own event for it.
 ///
 /// It must hold nothing else: Codex rejects fields that it does not know.
 pub fn additional_context(event: &str, line: &str) -> String {
@@ -169,7 +169,7 @@ const READING_TOOLS: [&str; 32] = [
     "todo_write",
 ];
 
-/// Returns what a tool may change: the files that it names, nothing if it only reads, else anything.
+/// The reach of a tool: the files that it names, nothing if it only reads, else anything.
 fn tool_kind(event: &Event) -> Option<ToolKind> {
     if !event.paths.is_empty() {
         return Some(ToolKind::Edit);

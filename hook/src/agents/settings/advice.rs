@@ -100,7 +100,7 @@ impl FolderTrust {
         [defaults, user, project, system]
     }
 
-    /// Returns what [`switched_off`] and [`Self::check`] find.
+    /// The advice of [`switched_off`] and [`Self::check`].
     ///
     /// # Errors
     ///

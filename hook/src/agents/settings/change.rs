@@ -102,7 +102,7 @@ fn carry_out(
     Ok(())
 }
 
-/// Returns why the whole installation may not work as it should.
+/// The reason that the whole installation may not work.
 fn advice(
     target: &AgentTarget,
     scope: SettingsScope,

@@ -61,7 +61,7 @@ pub trait SettingsContent {
         ""
     }
 
-    /// Returns what the user should know about a change of the file that was made, or would be.
+    /// Advice for the user about a change of the file that was made, or would be.
     fn note(&self, _before: Option<&str>, _after: &str, _dry_run: DryRun) -> Option<String> {
         None
     }

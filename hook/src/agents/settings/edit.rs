@@ -79,7 +79,7 @@ impl Edit {
         }
     }
 
-    /// Returns what became of the file, with a diff if it differs now.
+    /// The outcome for the file, with a diff if it differs now.
     pub fn report(&self, agent: &str, dry_run: DryRun) -> SettingsChange {
         let action = match (&self.before, &self.after) {
             (before, after) if before == after => "unchanged",

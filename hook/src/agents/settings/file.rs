@@ -16,7 +16,7 @@ use ckpt_store::error::{Context, Error, Result};
 /// The longest settings file that is read, in bytes.
 const MAX_LENGTH: u64 = 16 << 20;
 
-/// After this time nobody writes to a temporary file any more.
+/// After this time no installer writes to a temporary file any more.
 const ABANDONED: Duration = Duration::from_secs(600);
 
 /// Returns the text of a file, or `None` if it does not exist.

@@ -183,7 +183,7 @@ impl HookTable {
         let wanted = self.wanted(event);
         let mut kept = false;
         for own in own_handlers(&groups(event)?) {
-            // A matcher that somebody added would keep some tools from us.
+            // A matcher of the user's would keep some tools from us.
             match wanted.filter(|_| !kept && !own.has_matcher) {
                 None => remove_handler(own, event),
                 Some(handler) => {
@@ -414,7 +414,7 @@ fn own_handlers(groups: &CstArray) -> Vec<Own> {
     found
 }
 
-/// Returns what a handler runs, as one line.
+/// The command of a handler, as one line.
 fn line(handler: &CstObject) -> Option<String> {
     let Value::Object(fields) = handler.to_serde_value()? else {
         return None;

@@ -115,7 +115,7 @@ impl AgentState {
         by_package || self.managed.is_some() || settings.any(|settings| settings.state.works())
     }
 
-    /// Returns why no event arrives although the hook is there, if that is so.
+    /// The reason that no event arrives although the hook is there, if so.
     pub fn obstacle(&self) -> Option<String> {
         let is_there = self.is_installed() || self.package.is_some();
         if !is_there || self.works() {
@@ -138,7 +138,7 @@ impl AgentState {
 }
 
 impl AgentTarget {
-    /// Returns what is installed in the settings of a scope.
+    /// The installation in the settings of a scope.
     pub fn look(&self, scope: SettingsScope, place: &SettingsPlace<'_>) -> Installed {
         let called = self.called(scope, place);
         let binary = called.as_deref().unwrap_or(place.binary);

@@ -17,7 +17,7 @@ pub struct JsonDialect {
 }
 
 impl JsonDialect {
-    /// Returns what keeps an agent from reading a text, named as what the user would have to remove.
+    /// The obstacles to an agent's reading of a text, by the names of the pieces that the user would have to remove.
     pub fn refuses(self, text: &str) -> Option<&'static str> {
         let (mark, rest) = split_byte_order_mark(text);
         let is_read = |options: &ParseOptions| jsonc_parser::parse_to_value(rest, options).is_ok();

@@ -52,7 +52,7 @@ impl SettingsContent for OwnFile {
         ))
     }
 
-    /// Returns what stays in the file: nothing, or all of it if it is not ours.
+    /// The rest of the file: nothing, or all of it if it is not ours.
     fn remove(&self, before: &str) -> Result<Option<String>> {
         Ok((!self.is_ours(before)).then(|| before.to_owned()))
     }

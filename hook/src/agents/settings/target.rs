@@ -18,7 +18,7 @@ use super::{file, hook_table};
 /// Returns a settings file that depends on the change of another one.
 pub type Follow = fn(&SettingsPlace<'_>, &Edit) -> Result<Option<SettingsFile>>;
 
-/// Returns why a hook that is installed may still not be called, from its settings file and that file's text.
+/// The reason that an installed hook may still not be called, from its settings file and that file's text.
 pub type HookCheck = fn(SettingsScope, &SettingsPlace<'_>, &Path, &str) -> Result<Vec<Advice>>;
 
 /// What older versions of an agent do with our package.
@@ -51,9 +51,9 @@ pub struct AgentTarget {
     pub follow: Option<Follow>,
     /// What it accepts in its settings; `None` if the file is ours alone.
     pub dialect: Option<JsonDialect>,
-    /// Returns why an existing installation may not work.
+    /// The reason that an existing installation may not work.
     pub check: Option<HookCheck>,
-    /// Returns what administrators decide about its hooks.
+    /// The policy of administrators about its hooks.
     pub policy: fn(&SettingsPlace<'_>) -> Policy,
     /// Whether a session that is started below the top of a project reads the project's settings.
     pub reads_above: bool,
@@ -77,7 +77,7 @@ pub struct AgentPresence {
 }
 
 impl AgentTarget {
-    /// Returns what the user should know once it is installed.
+    /// Advice for the user once it is installed.
     pub fn notes_for(&self, scope: SettingsScope) -> Vec<String> {
         let project = match scope {
             SettingsScope::User => &[][..],
@@ -90,7 +90,7 @@ impl AgentTarget {
             .collect()
     }
 
-    /// Returns why an installation may not work, from the text of its first file.
+    /// The reason that an installation may not work, from the text of its first file.
     pub fn advice(
         &self,
         scope: SettingsScope,
@@ -127,7 +127,7 @@ impl AgentTarget {
         })
     }
 
-    /// Returns what keeps our package in the agent from being called; nothing if it is not there.
+    /// The obstacles to calls of our package in the agent; none if it is not there.
     pub fn advice_on_our_package(&self, place: &SettingsPlace<'_>) -> Vec<Advice> {
         if (self.package)(place).is_none() {
             return Vec::new();
@@ -166,7 +166,7 @@ impl AgentTarget {
         ))
     }
 
-    /// Returns what a user of the versions that are on this machine should know.
+    /// Advice for a user of the versions on this machine.
     pub fn advice_on_version(&self, place: &SettingsPlace<'_>) -> Vec<Advice> {
         let advice = self.all_versions(place).into_iter().flat_map(|version| {
             let of_package = self.advice_on_package(version, place);

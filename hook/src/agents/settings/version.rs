@@ -76,7 +76,7 @@ impl AgentVersion {
 }
 
 impl AgentVersions {
-    /// Returns what a user of a version should know: what is not recorded, and from which version on it is.
+    /// Advice for a user of a version: the events that are not recorded, and the version from which on they are.
     pub fn advice(&self, version: AgentVersion) -> Vec<Advice> {
         let Self { agent, lowest, .. } = self;
         if version < *lowest && !self.lower_were_tried {

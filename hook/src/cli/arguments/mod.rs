@@ -297,7 +297,7 @@ pub enum Candidates {
 }
 
 impl Common {
-    /// Returns what was asked for of the output.
+    /// The requests about the output.
     pub fn wanted(&self) -> OutputOptions {
         OutputOptions {
             json: self.json || self.json_lines,
@@ -308,7 +308,7 @@ impl Common {
         }
     }
 
-    /// Returns how to speak about arguments that cannot be read.
+    /// The output for arguments that cannot be read.
     pub fn glance(arguments: &[OsString]) -> Self {
         // What follows is data: an id, a path, or another program's options.
         let data = arguments.iter().position(|word| word == "--");

@@ -140,7 +140,7 @@ pub struct RedoArguments {
 }
 
 impl RedoArguments {
-    /// Returns how far they ask to go.
+    /// The distance that they ask for.
     pub fn how_far(&self) -> Forward {
         match self.all {
             true => Forward::AllTheWay,

@@ -102,7 +102,7 @@ fn key_unechoed(question: &str, keys: &[char]) -> io::Result<Option<char>> {
     Ok(answer)
 }
 
-/// Asks before something that cannot be undone. Fails without a terminal, because nobody could answer.
+/// Asks before something that cannot be undone. Fails without a terminal, because there would be no answer.
 pub fn agrees(invocation: &Invocation, question: &str) -> Result<bool, Failure> {
     if !stdin::is_terminal() || !io::stderr().is_terminal() {
         return Err(Failure::usage(

@@ -35,7 +35,7 @@ pub fn run(invocation: &Invocation, arguments: &CatArguments) -> Result<u8, Fail
 }
 
 /// A label and a path may both contain colons. The colon separates them that has an id before it, and behind it a file
-/// of that state; where there are several, nobody can tell which is meant.
+/// of that state; where there are several, none is chosen.
 fn find(invocation: &Invocation, file: &OsStr) -> Result<CapturedFile, Failure> {
     let directory = invocation.directory()?;
     let mut store = invocation.open()?;

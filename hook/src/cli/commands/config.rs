@@ -228,7 +228,7 @@ fn places(invocation: &Invocation) -> Result<Vec<SettingReport>, Failure> {
         .collect())
 }
 
-/// Returns what is set outside the file: by an environment variable, if one is named.
+/// The value from outside the file: that of an environment variable, if one is named.
 fn outside(key: &str, value: String, variable: Option<&str>, meaning: &str) -> SettingReport {
     SettingReport {
         key: key.to_owned(),

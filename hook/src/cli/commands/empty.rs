@@ -101,7 +101,7 @@ pub fn out_of_sight(store: &Store) -> Result<Option<String>, Failure> {
     }))
 }
 
-/// Returns what to do so that something is recorded.
+/// The steps to take so that something is recorded.
 pub fn next_step(invocation: &Invocation) -> String {
     if let Some(why) = turned_off(invocation) {
         return format!("Recording is turned off here: {why}.");
@@ -143,7 +143,7 @@ pub fn next_step(invocation: &Invocation) -> String {
     }
 }
 
-/// Returns what turns the recording off here.
+/// The setting that turns the recording off here.
 fn turned_off(invocation: &Invocation) -> Option<&'static str> {
     if surroundings::is_disabled() {
         return Some("`CKPT_HOOK_DISABLE` is set");

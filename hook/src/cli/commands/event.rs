@@ -16,7 +16,7 @@ use ckpt_store::{Settings, Store};
 
 use crate::agents::install::{self, SettingsPlace};
 use crate::agents::payload::{Parsed, PayloadContext};
-use crate::agents::{self, GENERIC, told};
+use crate::agents::{self, GENERIC, reminder};
 use crate::cli::arguments::{Arguments, Command, Common, EventArguments, FlagArguments};
 use crate::config::{self, Config};
 use crate::failure::{Failure, is_help};
@@ -33,7 +33,7 @@ pub struct Recorded {
     pub report: EventReport,
     /// The text for the agent.
     pub words: Option<String>,
-    /// The store, and a directory of the workspace, if work is left that nobody should wait for.
+    /// The store, and a directory of the workspace, if work is left for the background.
     pub unsettled: Option<(PathBuf, PathBuf)>,
 }
 
@@ -281,7 +281,7 @@ impl Recorder<'_> {
         if event.event == EventKind::SessionStart {
             self.note_missing_hooks(event);
         }
-        // At the end of a session the agent is gone, so nobody waits while git's refs are written.
+        // At the end of a session the agent is gone, and does not wait while git's refs are written.
         let is_over = event.event == EventKind::SessionEnd;
         if is_over || self.store.as_ref().is_some_and(Store::is_unsettled) {
             self.unsettled.clone_from(&event.cwd);
@@ -360,7 +360,7 @@ impl Recorder<'_> {
     /// Tells the agent, if it can be told, which files the user put back since the last message.
     fn tell(&mut self, event: &Event, report: &EventReport) {
         if !report.went_back.is_empty() && self.settings(event).tell_agent {
-            let line = told::line(&report.went_back);
+            let line = reminder::line(&report.went_back);
             self.words = agents::find(&event.agent).and_then(|agent| agent.tell(&line));
         }
     }

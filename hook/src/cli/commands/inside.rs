@@ -128,7 +128,7 @@ fn live(messages: &[MessageReport]) -> impl Iterator<Item = &MessageReport> {
         .filter(|message| message.state == MessageState::Live)
 }
 
-/// Returns what can be taken back, by numbers that can be typed.
+/// The changes that can be taken back, by numbers that can be typed.
 fn list(why: &str, messages: &[MessageReport]) -> String {
     let mut lines = vec![why.to_owned()];
     let rows: Vec<String> = (1..)

@@ -42,7 +42,7 @@ pub fn run(invocation: &Invocation, arguments: &SnapshotArguments) -> Result<u8,
 }
 
 /// Copies the objects that the store borrows from the repository. A hook starts this after it has answered its agent.
-pub fn settle(invocation: &Invocation) -> Result<u8, Failure> {
+pub fn adopt_packs(invocation: &Invocation) -> Result<u8, Failure> {
     let directory = invocation.directory()?;
     let mut store = invocation.open()?;
     // If this fails, the rest tries again, and says why.
@@ -50,7 +50,7 @@ pub fn settle(invocation: &Invocation) -> Result<u8, Failure> {
     detached::give_way();
     for _ in 1..TRIES {
         match store.settle(&directory) {
-            // Nobody would try again before many more packs are there.
+            // The next try would come only with many more packs.
             Err(error) if error.kind == ErrorKind::Busy => std::thread::sleep(PAUSE),
             settled => return Ok(settled.map(|()| DONE)?),
         }

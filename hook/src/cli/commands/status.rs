@@ -20,17 +20,17 @@ pub fn run(invocation: &Invocation, arguments: &StatusArguments) -> Result<u8, F
     if data::is_read_by_model() {
         report = data::guarded(&report).unwrap_or(report);
     }
-    let told = if invocation.output.is_json() {
+    let messages = if invocation.output.is_json() {
         Vec::new()
     } else {
-        told(&mut store, &directory, &report)?
+        hidden_messages(&mut store, &directory, &report)?
     };
     let own = [&report.session, &report.revert_point];
     let own = own.into_iter().filter_map(|id| id.as_deref());
     let others = report.also_reverted.iter().map(|it| it.session.as_str());
-    let told_of = told.iter().map(|it| it.id.as_str());
+    let hidden = messages.iter().map(|it| it.id.as_str());
     let unclear = report.unclear.iter().map(|it| it.message.as_str());
-    let ids = own.chain(others).chain(told_of).chain(unclear);
+    let ids = own.chain(others).chain(hidden).chain(unclear);
     invocation.look_up(&store, ids);
     let nothing = match report.session {
         None if !invocation.output.is_json() => match empty::out_of_sight(&store)? {
@@ -44,13 +44,13 @@ pub fn run(invocation: &Invocation, arguments: &StatusArguments) -> Result<u8, F
         _ => String::new(),
     };
     invocation.output.report(&report, |view| {
-        status::render(&report, &told, &nothing, view)
+        status::render(&report, &messages, &nothing, view)
     })?;
     Ok(DONE)
 }
 
 /// The report names hidden messages and those undone alone by id; people know them by their text.
-fn told(
+fn hidden_messages(
     store: &mut Store,
     directory: &std::path::Path,
     report: &StatusReport,

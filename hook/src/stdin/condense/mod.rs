@@ -75,7 +75,7 @@ impl Condenser {
         self.is_whole
     }
 
-    /// Returns what is kept, and whether the end of the payload is missing.
+    /// The kept part, and whether the end of the payload is missing.
     pub fn finish(self) -> (Vec<u8>, bool) {
         (self.kept, self.is_cut)
     }
@@ -286,7 +286,7 @@ impl Condenser {
     }
 }
 
-/// Returns how much comes next of a field that is left out, up to where its own brackets are closed, and what stands
+/// The length of the next part of a field that is left out, up to where its own brackets are closed, and what stands
 /// before the rest: whole blocks, as long as there are any.
 fn left_out_blocks(
     bytes: &[u8],

@@ -139,7 +139,7 @@ mod tests {
         })
     }
 
-    /// Returns what stands before the byte that comes next, a backslash outside of strings taken for one inside.
+    /// The byte before the next one, a backslash outside of strings taken for one inside.
     fn step(place: StringState, escaped: &mut bool, byte: u8) -> StringState {
         let is_quote = byte == b'"' && !*escaped;
         *escaped = byte == b'\\' && !*escaped;

@@ -6,11 +6,13 @@ use std::time::Duration;
 use ckpt_schema::report::{Finding, FindingLevel};
 
 use super::finding;
-use crate::agents::install::{self, AgentState, Installation, Installed, PATIENCE, SettingsScope};
+use crate::agents::install::{
+    self, AgentState, HOOK_TIMEOUT, Installation, Installed, SettingsScope,
+};
 use crate::cli::commands::install::InstallPaths;
 use crate::cli::invocation::Invocation;
 
-/// Returns what was found, agent by agent.
+/// The findings, agent by agent.
 pub fn look(invocation: &Invocation) -> Vec<Finding> {
     let Ok(paths) = InstallPaths::of(invocation) else {
         return Vec::new();
@@ -174,7 +176,7 @@ fn installation(agent: &str, installed: &Installed) -> Vec<Finding> {
             "it calls a program that does not exist or cannot be executed",
             true,
         ),
-        // Whoever switched it off may want it so.
+        // The switch may be on purpose.
         Installation::Blocked => (Warning, "no event arrives from the hook", false),
         Installation::Broken => (Error, "the settings cannot be read", false),
     };
@@ -194,8 +196,9 @@ fn deadline(hook_deadline: Duration) -> Option<Finding> {
     let message = format!(
         "`hook_deadline` is {} s, but agents wait for at most {} s",
         hook_deadline.as_secs(),
-        PATIENCE.as_secs()
+        HOOK_TIMEOUT.as_secs()
     );
     let hint = "make it shorter, so that a hook ends by itself and says what it could not do";
-    (hook_deadline >= PATIENCE).then(|| finding(FindingLevel::Warning, "hook", message, Some(hint)))
+    (hook_deadline >= HOOK_TIMEOUT)
+        .then(|| finding(FindingLevel::Warning, "hook", message, Some(hint)))
 }

@@ -94,7 +94,7 @@ struct Ask {
 /// Answers calls one after the other, on a thread of its own: the runtime's thread must not wait for the store.
 fn work(invocation: &Invocation, asked: Receiver<Ask>) {
     for ask in asked {
-        // Nobody reads progress here, so it is dropped.
+        // The protocol has no progress, so it is dropped.
         let (lines, _) = sync_channel(1);
         let context = ServeContext {
             invocation,

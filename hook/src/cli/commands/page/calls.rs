@@ -47,7 +47,7 @@ fn respond(invocation: &Invocation, job: &Job) -> Value {
         let what = format!("`{name}` is not accepted here: the page shows one workspace");
         return RequestError::parameters(&what).response(&job.id);
     }
-    // Nobody reads progress here, so it is dropped.
+    // The protocol has no progress, so it is dropped.
     let (lines, _) = sync_channel(1);
     let context = RequestContext {
         invocation,

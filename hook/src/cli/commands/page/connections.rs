@@ -21,7 +21,7 @@ pub struct Connections {
 }
 
 impl Connections {
-    /// Takes in a new one. If too many wait, the one that has waited longest is closed: whoever has the key does not wait.
+    /// Takes in a new one. If too many wait, the one that has waited longest is closed: a client that has the key does not wait.
     /// `None` if it cannot be served now; a browser tries again.
     pub fn take(&self, number: u64, stream: &TcpStream) -> Option<Connection<'_>> {
         if self.shown.load(Ordering::SeqCst) >= MOST_SHOWN {

@@ -17,7 +17,7 @@ const MOST_FIELDS: usize = 64;
 pub const MOST_BODY: usize = 1 << 20;
 
 /// How long a whole request may take to arrive, and an answer to be taken.
-const PATIENCE: Duration = Duration::from_secs(10);
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The headers of every answer that keep others from showing, framing or scripting the page.
 const SAFETY: &str = "\
@@ -43,9 +43,9 @@ pub struct HttpRequest {
 }
 
 impl HttpRequest {
-    /// Reads a request. An error is the answer to an invalid request, or `None` if nobody waits for one.
+    /// Reads a request. An error is the answer to an invalid request, or `None` if the connection is closed.
     pub fn read(stream: &TcpStream) -> Result<Self, Option<HttpResponse>> {
-        let until = Instant::now() + PATIENCE;
+        let until = Instant::now() + REQUEST_TIMEOUT;
         let mut bytes = Vec::new();
         let (mut request, length) = loop {
             if let Some((request, body)) = Self::head(&bytes)? {
@@ -214,7 +214,7 @@ impl HttpResponse {
 
     /// Writes it. The client need not read it.
     pub fn write(&self, mut stream: &TcpStream) {
-        let _ = stream.set_write_timeout(Some(PATIENCE));
+        let _ = stream.set_write_timeout(Some(REQUEST_TIMEOUT));
         let head = format!(
             "HTTP/1.1 {} {}\r\nContent-Type: {}\r\nContent-Length: {}\r\n{SAFETY}\r\n",
             self.status,
@@ -248,7 +248,7 @@ fn pass_over(mut stream: &TcpStream) {
 
 /// Begins an answer of JSON lines that continues as long as the client reads.
 pub fn begin_lines(mut stream: &TcpStream) -> std::io::Result<()> {
-    stream.set_write_timeout(Some(PATIENCE))?;
+    stream.set_write_timeout(Some(REQUEST_TIMEOUT))?;
     let head = format!("HTTP/1.1 200 OK\r\nContent-Type: application/x-ndjson\r\n{SAFETY}\r\n");
     stream.write_all(head.as_bytes())
 }

@@ -13,7 +13,7 @@ impl Peers {
     /// Returns the peers of a server at this address.
     pub fn of(server: SocketAddr) -> Self {
         Self {
-            server: is_told().then_some(server),
+            server: has_owners().then_some(server),
         }
     }
 
@@ -23,15 +23,15 @@ impl Peers {
     }
 }
 
-/// Returns whether the kernel tells, of a connection of our own. It is to a server that nobody else knows: strangers could
+/// Returns whether the kernel names the owner of a connection of our own. It is to a server of its own: strangers could
 /// keep it from the one that they know.
-fn is_told() -> bool {
-    let told = || {
+fn has_owners() -> bool {
+    let connected = || {
         let server = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
         let client = TcpStream::connect(server.local_addr()?)?;
         Ok::<_, std::io::Error>(is_ours(client.local_addr()?, server.local_addr()?))
     };
-    told().unwrap_or_default()
+    connected().unwrap_or_default()
 }
 
 fn is_ours(client: SocketAddr, server: SocketAddr) -> bool {
@@ -39,7 +39,7 @@ fn is_ours(client: SocketAddr, server: SocketAddr) -> bool {
         return false;
     };
     let user = rustix::process::geteuid().as_raw();
-    told(&question(client, server)).is_some_and(|told| owner(&told, server) == Some(user))
+    answer(&question(client, server)).is_some_and(|answer| owner(&answer, server) == Some(user))
 }
 
 /// Returns the question for the socket at an end of a connection, `nlmsghdr` and `inet_diag_req_v2`. The list of all
@@ -72,7 +72,7 @@ fn question(client: SocketAddrV4, server: SocketAddrV4) -> Vec<u8> {
 
 /// Asks the kernel, which answers at once.
 #[cfg(target_os = "linux")]
-fn told(question: &[u8]) -> Option<Vec<u8>> {
+fn answer(question: &[u8]) -> Option<Vec<u8>> {
     use rustix::net::{
         AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, netlink, recv, send,
         socket_with,
@@ -81,19 +81,19 @@ fn told(question: &[u8]) -> Option<Vec<u8>> {
     let protocol = Some(netlink::SOCK_DIAG);
     let socket = socket_with(family, kind, SocketFlags::CLOEXEC, protocol).ok()?;
     send(&socket, question, SendFlags::empty()).ok()?;
-    let mut told = vec![0; 4096];
-    let (length, _) = recv(&socket, &mut told[..], RecvFlags::DONTWAIT).ok()?;
-    told.truncate(length);
-    Some(told)
+    let mut answer = vec![0; 4096];
+    let (length, _) = recv(&socket, &mut answer[..], RecvFlags::DONTWAIT).ok()?;
+    answer.truncate(length);
+    Some(answer)
 }
 
 #[cfg(not(target_os = "linux"))]
-fn told(_: &[u8]) -> Option<Vec<u8>> {
+fn answer(_: &[u8]) -> Option<Vec<u8>> {
     None
 }
 
 /// Returns the user of the socket in an answer, `nlmsghdr` and `inet_diag_msg`. Without a connection, the kernel answers
-/// with a socket that listens. One that its program has closed belongs to nobody: it says root, and no inode.
+/// with a socket that listens. One that its program has closed has no owner: it says root, and no inode.
 fn owner(told: &[u8], server: SocketAddrV4) -> Option<u32> {
     let number = |at: usize| Some(u32::from_ne_bytes(told.get(at..at + 4)?.try_into().ok()?));
     let kind = u16::from_ne_bytes(told.get(4..6)?.try_into().ok()?);

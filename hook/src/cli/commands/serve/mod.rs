@@ -144,7 +144,7 @@ fn read(stdin: &mut impl BufRead, queue: &RequestQueue, lines: &SyncSender<Strin
     }
 }
 
-/// Writes lines until there are no more. If nobody reads any more, the queue is told.
+/// Writes lines until there are no more. If the client is gone, the queue is told.
 fn write(lines: Receiver<String>, queue: &RequestQueue) {
     let mut stdout = io::stdout().lock();
     let mut is_open = true;

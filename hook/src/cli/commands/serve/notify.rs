@@ -51,7 +51,7 @@ impl Subscription {
         }
     }
 
-    /// Sends a notification under each of its names that is wanted. Returns false if nobody listens any more.
+    /// Sends a notification under each of its names that is wanted. Returns false if the client is gone.
     fn send(&self, told: &Notification, lines: &SyncSender<String>) -> bool {
         let value = json!(told);
         let names = [Some(told.name()), embedders_name(told)];
@@ -173,7 +173,7 @@ fn follow_with(
     Ok(())
 }
 
-/// Sends what happened since; false if nobody listens any more.
+/// Sends the events since; false if the client is gone.
 fn news(
     store: &mut Store,
     subscription: &Subscription,

@@ -35,7 +35,7 @@ fn parse<T: DeserializeOwned>(given: Map<String, Value>) -> serde_json::Result<T
     serde_json::from_value(Value::Object(given))
 }
 
-/// Returns what is wrong, after the name of the parameter. An unknown or missing one is named by the error itself.
+/// The reason of a refusal, after the name of the parameter. An unknown or missing one is named by the error itself.
 fn explained<T: DeserializeOwned>(given: &Map<String, Value>, error: &str) -> String {
     let mut text = error.to_owned();
     for (theirs, ours) in TYPES {

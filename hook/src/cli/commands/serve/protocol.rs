@@ -151,7 +151,7 @@ impl Incoming {
     }
 }
 
-/// Returns what is wrong with an id: an answer has to carry exactly the same one.
+/// The fault of an id: an answer has to carry exactly the same one.
 fn wrong_id(id: &Value) -> Option<&'static str> {
     match id {
         Value::String(_) => None,

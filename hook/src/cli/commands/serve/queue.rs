@@ -31,7 +31,7 @@ struct Jobs {
     /// Of each line, whether one of its requests was taken and is not done.
     is_busy: [bool; LINES],
     is_closed: bool,
-    /// Whether nobody reads answers any more.
+    /// Whether the client is gone.
     is_abandoned: bool,
 }
 
@@ -152,7 +152,7 @@ impl RequestQueue {
         self.changed.notify_all();
     }
 
-    /// Notes that nobody reads answers any more: of what waits, or comes, only events are recorded. A client may send
+    /// Notes that the client is gone: of the requests that wait or come, only events are recorded. A client may send
     /// them and leave, and what they tell has happened all the same.
     pub fn abandon(&self) {
         let mut state = self.state();
@@ -162,7 +162,7 @@ impl RequestQueue {
         self.changed.notify_all();
     }
 
-    /// Returns whether it has ended, or nobody listens any more.
+    /// Returns whether it has ended, or the client is gone.
     pub fn is_over(&self) -> bool {
         let state = self.state();
         state.is_closed || state.is_abandoned

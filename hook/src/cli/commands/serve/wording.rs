@@ -154,7 +154,7 @@ impl Asker {
         words
     }
 
-    /// Returns what stands between two quoted pieces: an option may stand there by itself.
+    /// The text between two quoted pieces: an option may stand there by itself.
     fn outside(self, text: &str) -> String {
         let word = |word: &str| {
             let name = word.trim_end_matches(|last: char| !last.is_ascii_alphanumeric());

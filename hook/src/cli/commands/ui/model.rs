@@ -213,7 +213,7 @@ impl Model {
         self.hunks.clear();
     }
 
-    /// Returns why there is nothing to revert here.
+    /// The reason that there is nothing to revert here.
     pub fn no_revert(&self) -> Option<String> {
         match self.entry() {
             Some(TimelineEntry::Message(message)) if message.revertable => None,
@@ -233,14 +233,14 @@ impl Model {
         }
     }
 
-    /// Returns why there is nothing to blame here.
+    /// The reason that there is nothing to blame here.
     pub fn no_blame(&self) -> Option<String> {
         self.files
             .is_empty()
             .then(|| "there is no file here".to_owned())
     }
 
-    /// Returns why a key does nothing now.
+    /// The reason that a key does nothing now.
     pub fn why_not(&self, keys: &str) -> Option<String> {
         match keys {
             "r" | "a" => self.no_revert(),
@@ -252,7 +252,7 @@ impl Model {
         }
     }
 
-    /// Returns why there is no id to copy here.
+    /// The reason that there is no id to copy here.
     pub fn no_copy(&self) -> Option<String> {
         self.id()
             .is_none()
@@ -440,7 +440,7 @@ impl Model {
         UiAction::Nothing
     }
 
-    /// Returns why nothing can be marked here.
+    /// The reason that nothing can be marked here.
     pub fn no_mark(&self) -> Option<String> {
         if self.files.is_empty() {
             return Some("there is no file here".to_owned());

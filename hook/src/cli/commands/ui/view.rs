@@ -22,7 +22,7 @@ const TWO_COLUMNS: u16 = 76;
 /// The share of a wide terminal for the timeline, in percent.
 const LIST: u16 = 45;
 
-/// Returns how wide a row of the list can be, without the cursor's sign.
+/// The width that a row of the list can have, without the cursor's sign.
 pub fn list_width(columns: u16) -> usize {
     let columns = usize::from(columns);
     let list = match columns < usize::from(TWO_COLUMNS) {
@@ -209,7 +209,7 @@ impl Canvas<'_, '_> {
             .collect()
     }
 
-    /// Returns what keys do, and why they do nothing here, if so.
+    /// The effects of keys, and the reason that they do nothing here, if so.
     fn help_line(&self, keys: &str, what: &str) -> String {
         let padding = " ".repeat(WIDEST_KEYS.saturating_sub(width(keys)));
         let line = format!("{keys}{padding} {what}");

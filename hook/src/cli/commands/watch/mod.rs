@@ -8,7 +8,7 @@ use crate::cli::invocation::Invocation;
 use crate::failure::{DONE, Failure};
 use crate::process::starter::is_stdout_read;
 
-/// Watches until no hook asks any more, or nobody reads the output.
+/// Watches until no hook asks any more, or the output is closed.
 pub fn run(invocation: &Invocation, arguments: &WatchArguments) -> Result<u8, Failure> {
     if invocation.common.json_lines {
         return print(invocation, arguments);
@@ -18,7 +18,7 @@ pub fn run(invocation: &Invocation, arguments: &WatchArguments) -> Result<u8, Fa
     Ok(DONE)
 }
 
-/// Prints what happens, one line each, until nobody reads.
+/// Prints each event in a line, until the output is closed.
 fn print(invocation: &Invocation, arguments: &WatchArguments) -> Result<u8, Failure> {
     let workspace = match arguments.everywhere {
         true => None,
