@@ -32,7 +32,7 @@ fn every_setting_says_where_its_value_comes_from() {
     };
     assert_eq!(
         found("durability"),
-        ("\"worktree\"".into(), SettingSource::Default, None)
+        ("\"objects\"".into(), SettingSource::Default, None)
     );
     assert_eq!(
         found("tell_agent"),
@@ -129,7 +129,7 @@ fn unknown_setting_or_value_exits_with_2() {
         ),
         (
             &["config", "set", "durability", "all"],
-            "`\"worktree\"` or `\"cwd\"`",
+            "`\"objects\"` or `\"full\"`",
         ),
         (&["config", "set", "max_file_size", "much"], "a size like"),
         (&["config", "set", "tell_agent", "1"], "`true` or `false`"),
