@@ -50,6 +50,7 @@ mod packed;
 mod parts;
 mod planned;
 mod races;
+mod real_programs;
 mod receipt;
 mod redo;
 mod refused;
