@@ -25,6 +25,7 @@ test("a time is told by how long ago it was", () => {
 test("a prompt is one line without what reorders text", () => {
   assert.equal(clean("a\n  b\tc"), "a b c");
   assert.equal(clean("pay \u202egnp.exe\u0007"), "pay \ufffdgnp.exe\ufffd");
+  assert.equal(clean("[x](command:y)"), "[x] (command:y)", "no link in a notification");
   assert.equal(titleOf(null), "(no prompt)");
   assert.equal(titleOf(" \n "), "(no prompt)");
   assert.equal(titleOf("😀".repeat(100), 5), "😀😀😀😀…", "no half of a character");

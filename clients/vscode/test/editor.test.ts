@@ -1,6 +1,7 @@
 // The extension with a made-up editor and the real program: what is pressed, and what becomes of the files.
 
 import assert from "node:assert/strict";
+import { existsSync, mkdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from "node:fs";
 import { test } from "node:test";
 import { World } from "../../typescript/test/world.js";
 import { activate } from "../src/editor/extension.js";
@@ -26,9 +27,12 @@ class Desk {
     this.world = world;
   }
 
-  async open(): Promise<void> {
+  async open(folders = [this.world.workspace]): Promise<void> {
     editor.settings.set("path", this.world.env.CKPT_HOOK_BINARY);
-    workspace.workspaceFolders = [{ uri: Uri.file(this.world.workspace), name: "workspace" }];
+    workspace.workspaceFolders = folders.map((path) => ({
+      uri: Uri.file(path),
+      name: path.slice(path.lastIndexOf("/") + 1),
+    }));
     await activate(this.#context as never);
   }
 
@@ -335,6 +339,98 @@ test("only a message, and redo", () =>
     assert.match(world.read("a.txt"), /two/);
   }));
 
+test("a renamed file goes back whole", () =>
+  atDesk(async (desk, world) => {
+    world.write("a.txt", CHAIN.join(""));
+    world.event("user_message", "m1", { prompt: "move it" });
+    world.begin("m1");
+    renameSync(`${world.workspace}/a.txt`, `${world.workspace}/b.txt`);
+    world.write("c.txt", "new\n");
+    world.event("tool_finish", "m1", { tool_use_id: "m1", tool_name: "shell" });
+    world.event("turn_end", "m1");
+    await desk.open();
+    const files = await desk.items("messages", await desk.message("move it"));
+    assert.deepEqual(
+      files.map(({ item }) => [item.label, item.description]),
+      [
+        ["b.txt", "renamed from a.txt"],
+        ["c.txt", "added · +1"],
+      ],
+    );
+    await desk.run("revertFile", files[0]?.node);
+    await desk.run("apply");
+    assert.equal(world.read("a.txt"), CHAIN.join(""));
+    assert.equal(existsSync(`${world.workspace}/b.txt`), false);
+    assert.equal(world.read("c.txt"), "new\n");
+  }));
+
+test("a file whose name is not text is shown and goes back", () =>
+  atDesk(async (desk, world) => {
+    const name = Buffer.concat([Buffer.from(`${world.workspace}/`), Buffer.from([0xff, 0x61])]);
+    world.event("user_message", "m1", { prompt: "odd" });
+    world.begin("m1");
+    writeFileSync(name, "odd\n");
+    world.event("tool_finish", "m1", { tool_use_id: "m1", tool_name: "shell" });
+    world.event("turn_end", "m1");
+    await desk.open();
+    const [odd] = await desk.items("messages", await desk.message("odd"));
+    await desk.run("showChanges", odd?.node);
+    const [, right] = editor.executed.find(({ command }) => command === "vscode.diff")?.given as [Uri, Uri];
+    assert.equal(Buffer.from((await editor.files?.readFile(right)) ?? []).toString(), "odd\n");
+    await desk.run("revertFile", odd?.node);
+    await desk.run("apply");
+    assert.equal(existsSync(name), false, editor.said.join("\n"));
+  }));
+
+test("unclear changes are taken back only if that is chosen", () =>
+  atDesk(async (desk, world) => {
+    // The step names a tool of which neither start nor finish was reported.
+    world.write("a.txt", "before\n");
+    world.event("user_message", "m1", { prompt: "lost", tells_of_tools: true });
+    world.event("step_start", "m1");
+    world.write("a.txt", "after\n");
+    world.event("step_finish", "m1", { tools: [{ tool_use_id: "lost", tool_name: "shell" }] });
+    world.event("turn_end", "m1");
+    await desk.open();
+    await desk.run("revertTo", await desk.message("lost"));
+    const row = (await desk.planned()).get("a.txt");
+    assert.match(row?.item.contextValue ?? "", /take/);
+    await desk.run("take", row?.node);
+    assert.match((await desk.planned()).get("a.txt")?.item.contextValue ?? "", /keep/);
+    await desk.run("keep", (await desk.planned()).get("a.txt")?.node);
+    assert.match((await desk.planned()).get("a.txt")?.item.contextValue ?? "", /take/);
+    await desk.run("alone", (await desk.planned()).get("a.txt")?.node);
+    await desk.run("apply");
+    assert.equal(world.read("a.txt"), "before\n");
+  }));
+
+test("a folder that is opened by a link has the same files", () =>
+  atDesk(async (desk, world) => {
+    play(world);
+    const link = `${world.scratch}/link`;
+    symlinkSync(world.workspace, link);
+    await desk.open([link]);
+    const document = await workspace.openTextDocument(Uri.file(`${link}/a.txt`));
+    document?.type("typed\n");
+    await desk.run("revertTo", await desk.message("spell it out"));
+    assert.match((await desk.labels()).join("\n"), /unsaved text in the editor: a\.txt/);
+    await desk.run("changesSince", await desk.message("spell it out"));
+    const [, right] = editor.executed.find(({ command }) => command === "vscode.diff")?.given as [Uri, Uri];
+    assert.equal(right.toString(), Uri.file(`${link}/a.txt`).toString());
+  }));
+
+test("one of several folders is chosen", () =>
+  atDesk(async (desk, world) => {
+    play(world);
+    const other = `${world.scratch}/other`;
+    mkdirSync(other);
+    await desk.open([other, world.workspace]);
+    assert.equal(editor.contexts.get("ckpt-hook.state"), "empty");
+    editor.presses.push({ at: /^The folder/, press: "workspace" });
+    await desk.run("chooseFolder");
+    await desk.message("spell it out");
+  }));
+
 test("where nothing is recorded, doctor's words are shown", () =>
   atDesk(async (desk) => {
     await desk.open();
@@ -358,10 +454,10 @@ test("without the program, the view says so", () =>
 test("every command of the manifest is there, and none is missing in it", () =>
   atDesk(async (desk) => {
     await desk.open();
-    const { contributes } = JSON.parse(await import("node:fs").then((fs) => fs.readFileSync("package.json", "utf-8")));
+    const { contributes } = JSON.parse(readFileSync("package.json", "utf-8"));
     const named = contributes.commands.map(({ command }: { command: string }) => command).sort();
     assert.deepEqual([...editor.commands.keys()].sort(), named);
-    const texts = await import("node:fs").then((fs) => JSON.parse(fs.readFileSync("package.nls.json", "utf-8")));
+    const texts = JSON.parse(readFileSync("package.nls.json", "utf-8"));
     const asked = [...JSON.stringify(contributes).matchAll(/"%([^%"]+)%"/g)].map(([, key]) => key ?? "");
     for (const key of asked) assert.ok(key in texts, key);
   }));

@@ -146,7 +146,7 @@ export function choose(asked: PlanParameters, way: Way, file: FileReport): PlanP
     case "keep":
       return with_({ on_conflict: "keep", ...(revert && { unclear: "keep" }) });
     case "alone": {
-      const policy = file.result === "conflict" ? { on_conflict: "overwrite" } : { unclear: "take" };
+      const policy = file.unclear ? { unclear: "take", on_conflict: "merge" } : { on_conflict: "overwrite" };
       return with_({ only: [{ path: file.path, path_hex: file.path_hex }], ...policy });
     }
   }

@@ -23,10 +23,13 @@ export function ago(time: number, now: number): string {
   return new Date(time).toISOString().slice(0, 10);
 }
 
-/** One line without control characters and characters that reorder text, which a prompt or a name may have. */
+/**
+ * One line without control characters and characters that reorder text, which a prompt or a name may have, and without what an editor's
+ * notification takes for a link: one could run a command.
+ */
 export function clean(text: string): string {
   const unsafe = /[\u0000-\u0008\u000e-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
-  return text.replace(/\s+/gu, " ").replace(unsafe, "\ufffd").trim();
+  return text.replace(/\s+/gu, " ").replace(unsafe, "\ufffd").replaceAll("](", "] (").trim();
 }
 
 export function titleOf(prompt: string | null, most = TITLE): string {
