@@ -291,8 +291,7 @@ impl Store {
         Ok(revert::restore(self, cwd, request, None)?.report)
     }
 
-    /// Takes an operation back: what it moved is as before it, and so is the revert point. What was changed since is merged
-    /// or kept.
+    /// Takes an operation back: what it moved is as before it, and so is the revert point.
     pub fn undo(&mut self, cwd: &Path, request: &UndoRequest) -> Result<report::OperationReport> {
         self.take_up_lost();
         Ok(revert::undo(self, cwd, request, None)?.report)
@@ -548,11 +547,7 @@ impl Store {
     pub fn gone(&mut self, cwd: &Path, paths: &[PathBuf]) -> Result<report::RecoverReport> {
         let place = timeline::Place::known(self, cwd)?;
         let files = query::gone(self, &place, paths)?;
-        Ok(report::RecoverReport {
-            version: report::VERSION,
-            files: files.into_iter().map(|gone| gone.report).collect(),
-            operation: None,
-        })
+        Ok(query::recovered(files, None))
     }
 
     /// Puts back the files that are gone: those at or below the paths, or with that name anywhere; all if no path is
@@ -569,11 +564,7 @@ impl Store {
         let files = query::gone(self, &place, paths)?;
         let states = query::last_states(&files);
         let operation = revert::recover(self, cwd, paths, &states, dry_run, force)?;
-        Ok(report::RecoverReport {
-            version: report::VERSION,
-            files: files.into_iter().map(|gone| gone.report).collect(),
-            operation: Some(operation),
-        })
+        Ok(query::recovered(files, Some(operation)))
     }
 
     /// Returns which prompt wrote each line of a file.

@@ -461,9 +461,8 @@ impl World {
 
     pub fn undo(&mut self, operation: &str) -> OperationReport {
         let cwd = self.cwd.clone();
-        let operation = operation.to_owned();
         let request = UndoRequest {
-            operation,
+            operation: operation.to_owned(),
             ..UndoRequest::default()
         };
         let undone = self.store.undo(&cwd, &request);

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-use ckpt_schema::report::{GoneReport, TakenBy};
+use ckpt_schema::report::{GoneReport, OperationReport, RecoverReport, TakenBy, VERSION};
 use rusqlite::Connection;
 
 use super::{compare, renames};
@@ -44,6 +44,15 @@ pub(crate) fn gone(store: &Store, place: &Place, named: &[PathBuf]) -> Result<Ve
     let names: BTreeSet<&[u8]> = only.iter().map(WorkspacePath::name).collect();
     all.retain(|gone| names.contains(gone.path.name()));
     Ok(all)
+}
+
+/// Returns the report on files that are gone, and on the operation that puts them back, if there was one.
+pub(crate) fn recovered(files: Vec<GoneFile>, operation: Option<OperationReport>) -> RecoverReport {
+    RecoverReport {
+        version: VERSION,
+        files: files.into_iter().map(|gone| gone.report).collect(),
+        operation,
+    }
 }
 
 /// Returns the last states of files that are gone, also of those whose bytes are not stored: an operation names them.

@@ -42,7 +42,7 @@ pub(crate) use check::{check_all, row_counts};
 pub(crate) use diff::diff;
 pub use feed::Feed;
 pub(crate) use feed::{agents_at_work, feed, newest};
-pub(crate) use gone::{gone, gone_states, last_states};
+pub(crate) use gone::{gone, gone_states, last_states, recovered};
 pub(crate) use graph::{snapshots, timeline};
 pub(crate) use history::{log, operations, sessions};
 pub(crate) use label::{label, labels};

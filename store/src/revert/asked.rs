@@ -11,13 +11,13 @@ pub(crate) fn is_covered(scopes: &[RevertScope], change: &LiveChange) -> bool {
 
 /// Which changes of a session are to be undone.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct UndoRequest<'a> {
+pub(crate) struct UndoScope<'a> {
     pub scopes: &'a [RevertScope],
     /// Where unclear changes are undone as well.
     pub taken: &'a [RevertScope],
 }
 
-/// What an [`UndoRequest`] says about one change.
+/// What an [`UndoScope`] says about one change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Asked {
     /// It asks for it to be undone.
@@ -30,7 +30,7 @@ pub(crate) enum Asked {
     No,
 }
 
-impl UndoRequest<'_> {
+impl UndoScope<'_> {
     /// Returns what becomes of a change of the session. The plan follows it, and so does the receipt, which says why
     /// the other changes stay.
     pub fn of(&self, change: &LiveChange) -> Asked {
@@ -96,7 +96,7 @@ mod tests {
     fn a_shared_change_is_undone_where_its_path_is_named_and_an_unclear_one_where_that_was_said() {
         let (all, later, named) = ([RevertScope::from(5)], [RevertScope::from(6)], [only("a")]);
         let asked = |attribution, scopes: &[RevertScope], taken: &[RevertScope]| {
-            UndoRequest { scopes, taken }.of(&change(attribution))
+            UndoScope { scopes, taken }.of(&change(attribution))
         };
         for attribution in [Attribution::Agent, Attribution::Outside] {
             assert_eq!(asked(attribution, &all, &[]), Asked::Undo);

@@ -221,7 +221,7 @@ impl Movement {
         let is_part = row.part_message_id.is_some() || row.step_id.is_some();
         let is_first = row.is_first_revert();
         let has_moved = !is_part && row.from_message_id != row.message_id;
-        if !(is_first || has_moved) || sessions::has_message_since(connection, row)? {
+        if !(is_first || has_moved) || sessions::has_message_since(connection, &row.id)? {
             return Ok(None);
         }
         let session = found(sessions::session(connection, session)?)?;

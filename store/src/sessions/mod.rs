@@ -69,10 +69,10 @@ pub(crate) use labels::{
 pub(crate) use mend::{complaint, lacks_table, mend_objects, wrong_objects};
 pub(crate) use migrate::{copies, copy_into};
 pub(crate) use operations::{
-    ChainOperation, HAS_MOVED, NewOperation, OperationRow, close_operation, has_message_since,
-    has_open_operation, insert_operation, moved_since, moves_since, newest_operation,
-    note_permanent, note_results, open_operations, operation, operation_items, operation_outcome,
-    restored_states, was_operation_at_work,
+    ChainOperation, HAS_MOVED, NewOperation, OperationRow, close_operation, has_open_operation,
+    insert_operation, moved_since, moves_since, newest_operation, note_permanent, note_results,
+    open_operations, operation, operation_items, operation_outcome, restored_states,
+    was_operation_at_work,
 };
 pub(crate) use rebuild::{newest_snapshot_time, put_noted, snapshots_to_note, workspace_keys};
 pub(crate) use retention::{
@@ -83,11 +83,11 @@ pub(crate) use retention::{
 pub(crate) use roots::{Named, named, paths_of_blobs, roots, workspaces};
 pub(crate) use rows::{
     COMMAND, MessageRow, NewMessage, SessionRow, SteplessMessage, bind_pending_messages,
-    discard_hidden_messages, find_message_by_agent_id, find_session, insert_message, message,
-    message_at_or_after, message_time, messages_from, messages_of_turn, newest_begun_message,
-    newest_message, newest_reverted_session, next_hidden_message, other_reverted_sessions, root_of,
-    session, session_at_home, session_of_process, set_hidden_from, set_revert_point,
-    stepless_messages, touch_session, upsert_session,
+    discard_hidden_messages, find_message_by_agent_id, find_session, has_message_since,
+    insert_message, message, message_at_or_after, message_time, messages_from, messages_of_turn,
+    newest_begun_message, newest_message, newest_reverted_session, next_hidden_message,
+    other_reverted_sessions, root_of, session, session_at_home, session_of_process,
+    set_hidden_from, set_revert_point, stepless_messages, touch_session, upsert_session,
 };
 pub(crate) use runs::{begin_run, end_run, note_killed};
 pub(crate) use salvage::{Salvaged, add_former, remove_unfinished, salvage, unfinished, unread};

@@ -334,18 +334,6 @@ pub(crate) fn operation(connection: &Connection, id: &str) -> Result<OperationRo
         .context(|| "cannot read an operation")
 }
 
-/// Returns whether a message came after an operation began, so that it is permanent.
-pub(crate) fn has_message_since(connection: &Connection, operation: &OperationRow) -> Result<bool> {
-    connection
-        .query_row(
-            "SELECT EXISTS (SELECT 1 FROM messages JOIN operations ON operations.id = ?1
-                             WHERE messages.session_id = operations.session_id AND messages.created_at >= started_at)",
-            [&operation.id],
-            |row| row.get(0),
-        )
-        .context(|| "cannot read messages")
-}
-
 /// Returns the outcome of an operation. `None` while it is open, unless it began as partial.
 pub(crate) fn operation_outcome(connection: &Connection, id: &str) -> Result<Option<Outcome>> {
     connection

@@ -363,6 +363,18 @@ pub(crate) fn message(connection: &Connection, id: &str) -> Result<Option<Messag
     one_message(connection, "WHERE id = ?1", [id])
 }
 
+/// Returns whether a message came after an operation began, so that it is permanent.
+pub(crate) fn has_message_since(connection: &Connection, operation: &str) -> Result<bool> {
+    connection
+        .query_row(
+            "SELECT EXISTS (SELECT 1 FROM messages JOIN operations ON operations.id = ?1
+                             WHERE messages.session_id = operations.session_id AND messages.created_at >= started_at)",
+            [operation],
+            |row| row.get(0),
+        )
+        .context(|| "cannot read messages")
+}
+
 /// Returns when the message with our id was sent.
 pub(crate) fn message_time(connection: &Connection, id: &str) -> Result<Milliseconds> {
     connection

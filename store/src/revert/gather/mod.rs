@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rusqlite::Connection;
 
-use super::asked::{UndoRequest, is_covered};
+use super::asked::{UndoScope, is_covered};
 use super::bases::pasts;
 use super::folders::{Folders, standing};
 use super::history::PastChange;
@@ -74,7 +74,7 @@ pub(crate) fn gather(
     let mut paths = paths_in_question(movement, chain, &live, scopes);
     let folders = folders_in_question(movement, chain, folders, &paths);
     paths.extend(folders.keys().cloned());
-    let asked = UndoRequest {
+    let asked = UndoScope {
         scopes,
         taken: &taking.scopes,
     };

@@ -7,7 +7,7 @@ use rusqlite::Connection;
 use crate::error::Result;
 use crate::model::entry::Change;
 use crate::model::path::WorkspacePath;
-use crate::revert::asked::{Asked, UndoRequest, is_covered};
+use crate::revert::asked::{Asked, UndoScope, is_covered};
 use crate::revert::authors::Authors;
 use crate::revert::bases::Sightings;
 use crate::revert::history::{Author, Claim, PastChange, Source};
@@ -91,7 +91,7 @@ pub(super) fn past_changes(
     movement: &Movement,
     seen: &Observation,
     live: &[LiveChange],
-    asked: UndoRequest<'_>,
+    asked: UndoScope<'_>,
     paths: &BTreeSet<WorkspacePath>,
 ) -> Result<Vec<PastChange>> {
     let mut authors = Authors::new(connection, place.row.id);
@@ -142,7 +142,7 @@ fn kept(change: Change, author: Author) -> PastChange {
     }
 }
 
-fn claim(connection: &Connection, change: &LiveChange, asked: UndoRequest<'_>) -> Result<Claim> {
+fn claim(connection: &Connection, change: &LiveChange, asked: UndoScope<'_>) -> Result<Claim> {
     Ok(match asked.of(change) {
         Asked::No => Claim::Keep,
         Asked::Shared => {

@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use ckpt_schema::report::{Difference, DifferenceReason, NoteCode, Receipt};
 use rusqlite::Connection;
 
-use super::asked::{Asked, UndoRequest};
+use super::asked::{Asked, UndoScope};
 use super::authors::Authors;
 use super::chain::chain;
 use super::history::Author;
@@ -447,7 +447,7 @@ impl ReceiptComparison<'_> {
         if !row.is_of_session {
             return Actor::Other;
         }
-        let asked = UndoRequest {
+        let asked = UndoScope {
             scopes: &self.expectation.scopes,
             taken: &self.expectation.taken,
         };
