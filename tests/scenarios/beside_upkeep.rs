@@ -16,6 +16,9 @@ use testing::scenario::{World, set_clock_from_files, try_open};
 /// What one of the processes does in a workspace. The name is one that no other race has.
 type Act = fn(&mut Store, &Path, &str);
 
+/// One that has begun, and what is heard of it.
+type Beside = (JoinHandle<()>, Receiver<()>);
+
 /// The most moments that any of them has; a race at a later one ends the search.
 const MOST_MOMENTS: usize = 200;
 
@@ -48,7 +51,7 @@ fn race(base: &Path, root: &Path, acts: [Act; 2], at: usize) -> bool {
     let outer = std::thread::spawn(move || {
         set_clock_from_files(0);
         let mut store = try_open(&base, Settings::default()).expect("a store of our own");
-        let other: Rc<RefCell<Option<(JoinHandle<()>, Receiver<()>)>>> = Rc::default();
+        let other: Rc<RefCell<Option<Beside>>> = Rc::default();
         let begun = Rc::clone(&other);
         let (mut passed, mut writes) = (0, false);
         let place = (base, root.clone());
@@ -81,7 +84,7 @@ fn race(base: &Path, root: &Path, acts: [Act; 2], at: usize) -> bool {
 }
 
 /// Begins something in a thread. What is heard first is that it waits for a lock, or has ended.
-fn begin((base, root): &(PathBuf, PathBuf), act: Act) -> (JoinHandle<()>, Receiver<()>) {
+fn begin((base, root): &(PathBuf, PathBuf), act: Act) -> Beside {
     let (base, root) = (base.clone(), root.clone());
     let (tell, heard) = channel();
     let thread = std::thread::spawn(move || {

@@ -155,8 +155,9 @@ fn what_the_user_does_in_vim_stays_in_all_of_its_files() {
         let mut world = World::new();
         let text = |first: &str, last: &str| format!("{first}\n2\n3\n4\n5\n6\n{last}\n");
         world.write("f", text("1", "7"));
-        let options =
-            format!("set backup backupskip= undofile backupcopy={copy} directory=. undodir=. backupdir=.");
+        let options = format!(
+            "set backup backupskip= undofile backupcopy={copy} directory=. undodir=. backupdir=."
+        );
         world.turn("m1", |world| world.write("f", text("agent", "7")));
         vim(&world, &options, "$s/7/mine/", "f");
         let beside = ["f~", ".f.un~"];
