@@ -242,7 +242,7 @@ fn the_users_own_configuration_still_names_programs() {
 }
 
 /// What a repository may name or hold in the place of a file; `%` is what stands there.
-const PLACES: [(&str, &str); 12] = [
+const PLACES: [(&str, &str); 27] = [
     (".git/config", "[include]\n\tpath = %\n"),
     (".git/config", "[includeIf \"gitdir:/**\"]\n\tpath = %\n"),
     (".git/config", "[core]\n\texcludesFile = %\n"),
@@ -255,6 +255,21 @@ const PLACES: [(&str, &str); 12] = [
     (".git/packed-refs", ""),
     (".git/logs/HEAD", ""),
     (".git/index", ""),
+    (".git/HEAD", ""),
+    (".git/config", ""),
+    (".git/config.worktree", ""),
+    (".git/refs/heads/main", ""),
+    (".git/refs/stash", ""),
+    (".git/shallow", ""),
+    (".git/MERGE_HEAD", ""),
+    (".git/rebase-merge/head-name", ""),
+    (".git/info/attributes", ""),
+    (".git/objects/info/commit-graph", ""),
+    (".git/objects/pack/pack-1.idx", ""),
+    (".git/objects/pack/multi-pack-index", ""),
+    (".gitignore", ""),
+    (".gitattributes", ""),
+    (".gitmodules", ""),
 ];
 
 /// No pipe or device that a repository names is opened.
@@ -269,7 +284,7 @@ fn repositorys_pipe_or_device_is_not_opened() {
     }
     for (file, text) in PLACES {
         let world = Sandbox::new();
-        world.run_git(&["init", "--quiet"]);
+        world.run_git(&["init", "--quiet", "--initial-branch", "main"]);
         world.write("kept", "1\n");
         world.run_git(&["add", "."]);
         world.run_git(&["commit", "--quiet", "-m", "first"]);
@@ -286,6 +301,7 @@ fn repositorys_pipe_or_device_is_not_opened() {
         .expect("writable");
         for named in [&*pipe, "/dev/zero", "/dev/tty"] {
             let path = world.workspace().join(file);
+            fs::create_dir_all(path.parent().expect("a folder")).expect("ours");
             let _ = fs::remove_file(&path);
             match text {
                 "" if named == pipe => fs::hard_link(&pipe, &path).expect("one file system"),
