@@ -60,6 +60,7 @@ mod renames;
 mod restoring;
 mod resumed;
 mod searching;
+mod seen;
 mod sessions;
 mod side_by_side;
 mod told;

@@ -236,24 +236,20 @@ fn paths_longer_than_the_kernel_takes_are_captured() {
     }
 }
 
+/// Git follows it, so that its rules and what it tracks count here, as they do for `git status`.
 #[test]
-fn a_dot_git_that_is_a_link_is_not_followed() {
+fn a_dot_git_that_is_a_link_counts_as_for_git() {
     let (world, other) = (CapturedWorkspace::plain(), CapturedWorkspace::git());
     other.write("a.log", "x");
     other.write(".git/info/exclude", "*\n");
     other.run_git(&["add", "-f", "a.log"]);
     symlink(other.root.join(".git"), world.root.join(".git")).unwrap();
     world.write("file", "x");
-    world.write("inner/file", "x");
-    symlink("../.git", world.root.join("inner/.git")).unwrap();
-    symlink(".git", world.root.join("alias")).unwrap();
+    world.write("a.log", "y");
+    symlink("../.git", world.root.join("inner")).unwrap();
     let taken = world.take();
-    assert_eq!(
-        world.names(&taken),
-        ["alias", "file", "inner/file"],
-        "a link is a link, and `.git` is never captured"
-    );
-    assert_eq!(taken.git, None, "nobody else's repository is read for it");
+    assert_eq!(world.names(&taken), ["a.log"], "all else is excluded");
+    assert!(taken.git.is_some(), "its HEAD is known");
 }
 
 #[test]

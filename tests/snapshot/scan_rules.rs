@@ -299,6 +299,30 @@ fn outside_a_repository_dependency_and_build_folders_are_left_out_too() {
     );
 }
 
+/// Opening a pipe is an act: its other end goes on.
+#[test]
+fn a_pipe_with_the_name_of_an_ignore_file_is_not_opened() {
+    use rustix::fs::inotify;
+
+    let world = CapturedWorkspace::git();
+    let watch = inotify::init(inotify::CreateFlags::NONBLOCK).unwrap();
+    world.write("a/file", "x");
+    for name in ["a/.gitignore", "a/.gitattributes"] {
+        let pipe = world.root.join(name);
+        rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, rustix::fs::Mode::RWXU).unwrap();
+        inotify::add_watch(&watch, &pipe, inotify::WatchFlags::OPEN).unwrap();
+    }
+    world.take();
+    world.write("a/other", "x");
+    world.take();
+    world.write(".gitignore", "*.log\n");
+    world.write("a/x.log", "x");
+    world.take();
+    let mut room = [std::mem::MaybeUninit::uninit(); 512];
+    let read = rustix::io::read(&watch, &mut room);
+    assert_eq!(read.err(), Some(rustix::io::Errno::AGAIN), "it was opened");
+}
+
 /// Invariant `agent/hostile-workspace`: Nothing in a workspace makes it hang or fail.
 #[test]
 fn hostile_ignore_files_neither_hang_nor_fail_anything() {

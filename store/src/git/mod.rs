@@ -13,6 +13,7 @@ pub(crate) mod tracked;
 
 use std::ffi::OsStr;
 use std::io::Read;
+use std::os::fd::BorrowedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
@@ -21,6 +22,7 @@ use rustix::io::Errno;
 
 use crate::fs::beneath;
 use crate::fs::system::errno;
+use crate::model::entry::file_type;
 use crate::objects::hash::{SHA1, SHA256};
 
 /// The largest ignore or configuration file that is read, in bytes.
@@ -36,12 +38,14 @@ pub(crate) struct Location {
 }
 
 impl Location {
-    /// Finds the repository of a work tree's top: its `.git` folder, or the one that a `.git` file points at.
+    /// Finds the repository of a work tree's top: its `.git` folder, or the one that a `.git` file or link points at.
     pub fn of(root: &Path) -> Option<Self> {
         let git = root.join(".git");
         let metadata = git.symlink_metadata().ok()?;
         let directory = if metadata.is_dir() {
             git
+        } else if metadata.is_symlink() {
+            git.canonicalize().ok()?
         } else {
             let text = read_small(&git, SMALL, OFlags::NOFOLLOW)?;
             root.join(path_of(text.strip_prefix(b"gitdir:")?)?)
@@ -127,22 +131,18 @@ fn read_if_small(path: &Path, limit: u64, more_flags: OFlags) -> Result<Option<V
     read_all(rustix::fs::open(path, flags, Mode::empty())?.into(), size)
 }
 
-/// Does this for an open file.
-pub(crate) fn read_small_file(file: std::fs::File, limit: u64) -> Option<Vec<u8>> {
-    try_read_small_file(file, limit).ok()?
-}
-
-/// Like [`read_small_file`], but distinguishes what is not a small regular file from one that cannot be read.
-pub(crate) fn try_read_small_file(
-    file: std::fs::File,
+/// Reads a regular file of an open directory, or returns `None` for anything else. It is opened like those of
+/// [`read_small`].
+pub(crate) fn read_small_in(
+    directory: BorrowedFd<'_>,
+    name: &[u8],
     limit: u64,
 ) -> Result<Option<Vec<u8>>, Errno> {
-    let stat = rustix::fs::fstat(&file)?;
-    let size = u64::try_from(stat.st_size).unwrap_or_default();
-    if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile || size > limit {
+    let stamp = beneath::stat(directory, name)?;
+    if stamp.file_type() != file_type::REGULAR || stamp.size > limit {
         return Ok(None);
     }
-    read_all(file, size)
+    read_all(beneath::open_file(directory, name)?.into(), stamp.size)
 }
 
 /// Reads this many bytes of a file, or `None` if it is one of holes.

@@ -192,16 +192,16 @@ impl UnseenSearch<'_> {
         found.retain(|_, _| presences.next() == Some(Presence::Absent));
         let mut changes = Vec::new();
         for (path, entry) in found {
-            let (span, doubt) = match self.creator(spans, &path)? {
-                Some(span) => (Some(span), None),
-                // Moved here, or away by now: only the looks tell in which step.
-                None => (
-                    step_of(&path).map(|step| &spans.all[step]),
-                    Some(Doubt::Hidden),
-                ),
-            };
-            let doubt = doubt.filter(|_| !first.contains_key(&path));
-            changes.extend(span.and_then(|span| self.change(span, path, None, Some(entry), doubt)));
+            let creator = self.creator(spans, &path)?;
+            let span = creator.or_else(|| Some(&spans.all[step_of(&path)?]));
+            let Some(span) = span else { continue };
+            let is_alone = !sessions::is_another_at_work(self.connection, self.place.row.id, span)?;
+            // If its own name came, a look saw that. Of what is in a folder that came, only its time tells.
+            let is_sure = is_alone && came.contains_key(path.as_bytes())
+                || creator.is_some()
+                || first.contains_key(&path);
+            let doubt = (!is_sure).then_some(Doubt::Hidden);
+            changes.extend(self.change(span, path, None, Some(entry), doubt));
         }
         Ok(changes)
     }

@@ -137,12 +137,7 @@ fn has_moved_since(directory: &Path, name: &[u8], since: Milliseconds) -> bool {
     let system = SYSTEMS.iter().find(|system| system.as_bytes() == name);
     match (system, is_plain_dot_git(name)) {
         (Some(system), _) => is_written_since(&directory.join(system), since),
-        (None, true) => {
-            // A `.git` that is a link is git's business: only its times are read.
-            let linked = || Location::at(directory.join(".git").canonicalize().ok()?);
-            let git = Location::of(directory).or_else(linked);
-            git.is_some_and(|git| has_moved(&git, since))
-        }
+        (None, true) => Location::of(directory).is_some_and(|git| has_moved(&git, since)),
         (None, false) => is_metadata_written_since(directory, since),
     }
 }

@@ -146,7 +146,9 @@ pub(in crate::revert) fn stays(
     }
     known.retain(|(folder, _)| !repositories.contains(folder));
     let planned: BTreeSet<&WorkspacePath> = plan.items.iter().map(|item| &item.path).collect();
-    others.retain(|path| !planned.contains(path) && !ignored.contains(path));
+    others.retain(|path| !ignored.contains(path));
+    others.extend(came_into_view(snapshots, then, &seen.snapshot)?);
+    others.retain(|path| !planned.contains(path));
     let texts = |paths: &BTreeSet<WorkspacePath>| -> Vec<String> {
         paths.iter().map(WorkspacePath::to_text).collect()
     };
@@ -168,10 +170,35 @@ pub(in crate::revert) fn stays(
         None => Vec::new(),
     };
     Ok(Left {
-        is_incomplete: were_there.contains(&Presence::Seen),
+        is_incomplete: were_there.iter().any(is_not_known),
         notes,
         ..Left::default()
     })
+}
+
+/// Returns the paths that are in view now, and of which the state that a revert goes to only tells that something was
+/// there, or not even that.
+fn came_into_view(
+    snapshots: &Snapshots,
+    then: Option<&Snapshot>,
+    now: &Snapshot,
+) -> Result<Vec<WorkspacePath>> {
+    let Some(then) = then else {
+        return Ok(Vec::new());
+    };
+    let came = snapshots.difference(then, now)?.into_iter();
+    let came = came.filter(|change| change.old.is_none());
+    let came = came.filter(|change| !change.new.is_some_and(|entry| entry.is_empty_directory()));
+    let came: Vec<WorkspacePath> = came.map(|change| change.path).collect();
+    let presences = snapshots.presences(then, &came)?;
+    let came = came.into_iter().zip(presences);
+    let came = came.filter(|(_, presence)| is_not_known(presence));
+    Ok(came.map(|(path, _)| path).collect())
+}
+
+/// Returns whether a state does not tell what a file at a path was.
+fn is_not_known(presence: &Presence) -> bool {
+    matches!(presence, Presence::Seen | Presence::Unknown)
 }
 
 /// Returns what came in a step and was not there in the state that a revert goes to.

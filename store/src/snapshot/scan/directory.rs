@@ -165,13 +165,10 @@ impl Open<'_> {
     /// Returns whether its `HEAD` is one of git's.
     fn has_head(&self) -> bool {
         let name = b"HEAD";
-        let text = beneath::open_file(self.directory, name)
-            .ok()
-            .and_then(|file| git::read_small_file(file.into(), git::SMALL));
-        match text {
-            Some(text) => metadata::is_head(&text),
+        match git::read_small_in(self.directory, name, git::SMALL) {
+            Ok(Some(text)) => metadata::is_head(&text),
             // Old versions of git made a link.
-            None => beneath::read_link(self.directory, name)
+            Ok(None) | Err(_) => beneath::read_link(self.directory, name)
                 .is_ok_and(|target| target.as_bytes().starts_with(b"refs/")),
         }
     }
@@ -243,7 +240,7 @@ impl Open<'_> {
     ) -> Result<Option<ListedItem>> {
         // If the file system names the kind, whatever is left out costs no `stat`.
         if let Some(kind) = listed.filter(|kind| is_of_repository(name, *kind)) {
-            return Ok(self.repository_below(name, kind));
+            return Ok(Some(Self::repository(name, kind)));
         }
         let path = join(self.path, name);
         let mut view = listed.and_then(|kind| self.decide(&path, kind));
@@ -259,7 +256,7 @@ impl Open<'_> {
         };
         let kind = PathKind::of(stamp.file_type() == file_type::DIRECTORY);
         if is_of_repository(name, kind) {
-            return Ok(self.repository_below(name, kind));
+            return Ok(Some(Self::repository(name, kind)));
         }
         // Some file systems name no kind, and the entry may have become another one since. A rule may be for
         // directories only.
@@ -417,13 +414,9 @@ impl Open<'_> {
         Some(ListedItem::left_out(name, kind, GapReason::Ignored))
     }
 
-    /// Returns the item of a repository's metadata below the root. It is not captured, and remembered like an ignored
-    /// name: a revert says that the repository came, or went.
-    fn repository_below(&self, name: &[u8], kind: PathKind) -> Option<ListedItem> {
-        if self.path.is_empty() {
-            return None;
-        }
-        Some(ListedItem::left_out(name, kind, GapReason::Metadata))
+    /// Returns the item of the metadata of version control. A revert says that the repository came, or went.
+    fn repository(name: &[u8], kind: PathKind) -> ListedItem {
+        ListedItem::left_out(name, kind, GapReason::Metadata)
     }
 
     /// Returns the item of an ignore file that ignores itself. It decides about its neighbours all the same.
@@ -457,11 +450,7 @@ fn is_of_repository(name: &[u8], kind: PathKind) -> bool {
 pub(crate) fn rules_of(
     directory: BorrowedFd<'_>,
 ) -> std::result::Result<Option<(Vec<u8>, ObjectId)>, Errno> {
-    let read = || {
-        let file = beneath::open_file(directory, IGNORE_FILE)?;
-        git::try_read_small_file(file.into(), git::SMALL)
-    };
-    match beneath::twice(read) {
+    match beneath::twice(|| git::read_small_in(directory, IGNORE_FILE, git::SMALL)) {
         Ok(bytes) => Ok(bytes.map(|bytes| {
             let id = hash::blob_id(&bytes);
             (bytes, id)

@@ -66,11 +66,10 @@ impl<'a> Conversions<'a> {
 
 fn of_directory(root: &OwnedFd, tracked: &Tracked, directory: &[u8]) -> Vec<u8> {
     let opened = beneath::open_directory(root.as_fd(), directory);
-    match opened.and_then(|directory| beneath::open_file(directory.as_fd(), NAME)) {
-        Ok(file) => match git::read_small_file(file.into(), git::SMALL) {
-            Some(bytes) => patterns(&bytes),
-            None => EVERYTHING.to_vec(),
-        },
+    let read = opened.and_then(|opened| git::read_small_in(opened.as_fd(), NAME, git::SMALL));
+    match read {
+        Ok(Some(bytes)) => patterns(&bytes),
+        Ok(None) => EVERYTHING.to_vec(),
         // Without a file, git uses the one in its index.
         Err(Errno::NOENT) if !tracked.holds(&join(directory, NAME), PathKind::File) => Vec::new(),
         Err(_) => EVERYTHING.to_vec(),

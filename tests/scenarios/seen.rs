@@ -1,0 +1,183 @@
+//! What a snapshot saw and does not store: what of it went, came or changed is named for the state that had it.
+
+use ckpt_schema::report::{NoteCode, OperationReport, Outcome};
+use testing::clock::await_tick;
+use testing::scenario::{World, set_clock_from_files};
+
+fn about(report: &OperationReport, code: NoteCode) -> Vec<&str> {
+    let notes = report.remarks.iter().filter(|note| note.code == code);
+    notes
+        .flat_map(|note| &note.about)
+        .map(String::as_str)
+        .collect()
+}
+
+fn pipe(world: &World, path: &str) {
+    let mode = rustix::fs::Mode::RWXU;
+    rustix::fs::mkfifoat(rustix::fs::CWD, world.path(path), mode).expect("writable");
+}
+
+#[test]
+fn a_pipe_is_named_for_the_state_that_had_it() {
+    set_clock_from_files(0);
+    let mut world = World::git(&[("a", "1\n")]);
+    world.turn("m1", |world| pipe(world, "p"));
+    world.turn("m2", |world| world.remove("p"));
+    let report = world.revert("m1");
+    assert_eq!(
+        about(&report, NoteCode::NotCaptured),
+        [""; 0],
+        "{report:#?}"
+    );
+    let report = world.revert("m2");
+    assert_eq!(about(&report, NoteCode::NotCaptured), ["p"], "{report:#?}");
+    assert_eq!(report.outcome, Outcome::Partial);
+}
+
+#[test]
+fn what_git_clean_removed_is_named_and_partial() {
+    set_clock_from_files(0);
+    let mut world = World::git(&[(".gitignore", "out/\n*.log\n")]);
+    world.write("out/u", "mine\n");
+    world.write("x.log", "mine\n");
+    world.turn("m1", |world| {
+        world.run_git(&["clean", "-qfdx"]);
+    });
+    let report = world.revert("m1");
+    assert_eq!(about(&report, NoteCode::IgnoredRemoved), ["out", "x.log"]);
+    assert_eq!(report.outcome, Outcome::Partial, "{report:#?}");
+}
+
+/// Where a step takes a rule away and writes where it hid something, the state before had other bytes, or none.
+#[test]
+fn files_that_a_rule_hid_and_a_step_overwrote_are_partial() {
+    set_clock_from_files(0);
+    let mut world = World::git(&[(".gitignore", "out/\n"), ("a", "1\n")]);
+    world.write("out/same", "mine\n");
+    world.write("out/u", "mine\n");
+    await_tick();
+    world.message("m1");
+    world.step(|world| {
+        await_tick();
+        world.remove(".gitignore");
+        world.write("out/u", "agent\n");
+        world.write("out/new", "agent\n");
+    });
+    let report = world.revert("m1");
+    assert_eq!(
+        about(&report, NoteCode::IgnoredChanged),
+        ["out/new", "out/u"],
+        "{report:#?}"
+    );
+    assert_eq!(report.outcome, Outcome::Partial, "{report:#?}");
+}
+
+#[test]
+fn an_ignored_folder_that_became_a_file_is_the_agents() {
+    set_clock_from_files(0);
+    for rule in ["out\n", "out/\n"] {
+        let mut world = World::git(&[(".gitignore", rule), ("a", "1\n")]);
+        world.write("out/u", "mine\n");
+        world.turn("m1", |world| {
+            world.remove(".gitignore");
+            world.remove_tree("out");
+            world.write("out", "a file\n");
+        });
+        world.revert("m1");
+        assert!(!world.exists("out"), "{rule:?}: it was no file then");
+        world.unrevert();
+        assert_eq!(world.read("out"), "a file\n", "{rule:?}");
+    }
+}
+
+#[test]
+fn what_came_into_view_unchanged_is_nothing() {
+    set_clock_from_files(0);
+    let mut world = World::git(&[(".gitignore", "out/\n"), ("a", "1\n")]);
+    world.write("out/u", "mine\n");
+    await_tick();
+    world.message("m1");
+    await_tick();
+    world.step(|world| world.remove(".gitignore"));
+    let report = world.revert("m1");
+    assert_eq!(report.outcome, Outcome::Restored, "{report:#?}");
+    assert_eq!(world.read("out/u"), "mine\n");
+}
+
+#[test]
+fn metadata_that_a_step_removed_at_the_root_is_named() {
+    set_clock_from_files(0);
+    for name in [
+        ".hg",
+        ".jj",
+        ".svn",
+        ".bzr",
+        "_darcs",
+        ".pijul",
+        "CVS",
+        ".fslckout",
+        "_FOSSIL_",
+    ] {
+        let is_file = matches!(name, ".fslckout" | "_FOSSIL_");
+        let mut world = World::new();
+        world.write("a", "1\n");
+        match is_file {
+            true => world.write(name, "1\n"),
+            false => world.write(format!("{name}/store"), "1\n"),
+        }
+        world.turn("m1", |world| {
+            match is_file {
+                true => world.remove(name),
+                false => world.remove_tree(name),
+            }
+            world.write("a", "2\n");
+        });
+        let report = world.revert("m1");
+        assert_eq!(about(&report, NoteCode::RepositoryRemoved), [name]);
+        assert_eq!(report.outcome, Outcome::Partial, "{report:#?}");
+        assert_eq!(world.read("a"), "1\n");
+    }
+}
+
+#[test]
+fn a_file_that_came_where_a_later_rule_hid_it_goes() {
+    set_clock_from_files(0);
+    let mut world = World::git(&[("a", "1\n")]);
+    world.turn("m1", |world| world.write(".gitignore", "*.log\n"));
+    world.turn("m2", |world| world.write("x.log", "agent\n"));
+    world.turn("m3", |world| world.remove(".gitignore"));
+    let report = world.revert("m1");
+    assert!(!world.exists("x.log"), "{report:#?}");
+    world.unrevert();
+    assert_eq!(world.read("x.log"), "agent\n");
+}
+
+/// The 65th ignored name of a directory is not kept, so that it came into the list says nothing.
+#[test]
+fn a_name_after_those_that_are_kept_did_not_come() {
+    set_clock_from_files(0);
+    let mut world = World::git(&[(".gitignore", "*.o\n")]);
+    (0..70).for_each(|number| world.write(format!("{number:02}.o"), "x\n"));
+    world.turn("m1", |world| world.remove("03.o"));
+    let report = world.revert("m1");
+    assert_eq!(
+        about(&report, NoteCode::IgnoredMade),
+        [""; 0],
+        "{report:#?}"
+    );
+    assert_eq!(about(&report, NoteCode::IgnoredRemoved), ["03.o"]);
+}
+
+/// Git follows such a link, so what it tracks there is tracked.
+#[test]
+fn tracked_files_of_a_linked_dot_git_are_captured() {
+    set_clock_from_files(0);
+    let mut world = World::git(&[(".gitignore", "*.log\n"), ("x.log", "1\n")]);
+    world.run_git(&["add", "-f", "x.log"]);
+    let elsewhere = world.base().join("elsewhere.git");
+    std::fs::rename(world.path(".git"), &elsewhere).expect("writable");
+    world.link(".git", &elsewhere);
+    world.turn("m1", |world| world.write("x.log", "2\n"));
+    world.revert("m1");
+    assert_eq!(world.read("x.log"), "1\n");
+}
