@@ -3,6 +3,9 @@
 /// The migrations in order: the first brings an empty file to version 1, the next to 2, and so on.
 pub const MIGRATIONS: &[&str] = &[include_str!("../migrations/0001_sessions.sql")];
 
+/// The views, which people ask, and which no migration changes.
+pub const VIEWS: &str = include_str!("../views.sql");
+
 /// The version of a store with all migrations, kept in SQLite's `user_version`.
 pub const VERSION: u32 = MIGRATIONS.len() as u32;
 

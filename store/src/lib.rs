@@ -526,6 +526,11 @@ impl Store {
         }
     }
 
+    /// Adds the views of the session store, which people ask, unless they are there: no hook needs them.
+    pub fn add_views(&mut self) {
+        sessions::add_views(&mut self.database);
+    }
+
     /// Returns the number of rows of each table, for a bug report.
     pub fn row_counts(&self) -> Result<std::collections::BTreeMap<String, u64>> {
         query::row_counts(self)

@@ -149,7 +149,7 @@ fn expect_one_session(agent: &Agent, world: &Machine) {
 fn expect_command_lines(agent: &Agent, world: &Machine) {
     let lines = rows::texts(
         &world.store().join("sessions.db"),
-        "SELECT command FROM tool_overview WHERE command IS NOT NULL",
+        "SELECT command FROM tools WHERE command IS NOT NULL",
     );
     for shell in ["echo one > one.txt", "echo half > half.txt; exit 3"] {
         let is_kept = lines.iter().any(|line| line.contains(shell));

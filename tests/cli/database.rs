@@ -20,8 +20,9 @@ fn blocks(language: &str) -> Vec<&'static str> {
         .collect()
 }
 
-/// Runs a query as the page says, in the user's home, on the store of this world.
+/// Runs a query as the page says, in the user's home, on the store of this world, after a command, which adds the views.
 fn query(world: &Sandbox, sql: &str) -> Run {
+    ask(world, &["status"]);
     let workspace = world.workspace();
     let sql = sql.replace(
         "/home/you/project",
@@ -281,6 +282,7 @@ fn pages_first_command_runs() {
     let message = ["message", "--strict", "--session", "s", "--prompt", "hello"];
     let store_option = ["--store", store.to_str().expect("a plain path")];
     ask(&world, &[&message[..], &store_option].concat());
+    ask(&world, &[&["log"][..], &store_option].concat());
     let line = blocks("console")[0].trim_start_matches("$ ");
     assert!(line.starts_with("sqlite3 "), "the first one: {line}");
     let run = shell(&home, line);

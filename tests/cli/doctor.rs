@@ -18,6 +18,8 @@ fn played() -> Sandbox {
     world.play("m1", "confidential-prompt about everything", |world| {
         world.write("another-secret.txt", "classified-content too\n");
     });
+    // A person gives a command, which adds the views.
+    world.run(&["status"], b"").exits(0);
     world
 }
 

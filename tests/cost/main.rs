@@ -7,6 +7,7 @@
     reason = "the counts are told, so that the limits can follow them"
 )]
 
+mod instructions;
 mod nothing;
 mod workspace;
 

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ckpt_schema::migration::MIGRATIONS;
+use ckpt_schema::migration::{MIGRATIONS, VIEWS};
 use rusqlite::Connection;
 
 /// The tables that hold a session store.
@@ -100,7 +100,7 @@ fn store() -> Connection {
     connection
         .pragma_update(None, "foreign_keys", true)
         .expect("a pragma");
-    for migration in MIGRATIONS {
+    for migration in MIGRATIONS.iter().chain([&VIEWS]) {
         connection
             .execute_batch(migration)
             .expect("the migration is SQL");

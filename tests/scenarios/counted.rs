@@ -152,7 +152,8 @@ fn log_and_show_count_a_file_once_that_went_in_one_step_and_came_elsewhere_in_th
 
 /// Returns how many files the view for SQL counts, which sees no contents. The view of steps counts those of an only step
 /// alike.
-fn in_the_view(world: &World, message: &str) -> u64 {
+fn in_the_view(world: &mut World, message: &str) -> u64 {
+    world.store.add_views();
     let path = world.base().join("store/sessions.db");
     let files = files_in(
         &path,
@@ -218,14 +219,14 @@ fn the_view_counts_the_files_that_log_counts_except_where_only_contents_tell() {
         ("in steps", 2),
     ] {
         assert_eq!(counted(&mut world, message).0, files, "{message}");
-        assert_eq!(in_the_view(&world, message), files, "{message}");
+        assert_eq!(in_the_view(&mut world, message), files, "{message}");
     }
     world.turn("edited", |world| {
         rename(world, "a", "edited");
         world.write("edited", TEN.to_owned() + "11\n");
     });
     assert_eq!(counted(&mut world, "edited").0, 1, "log reads contents");
-    assert_eq!(in_the_view(&world, "edited"), 2, "SQL does not");
+    assert_eq!(in_the_view(&mut world, "edited"), 2, "SQL does not");
     world.assert_totals();
     let kept = files_in(
         &world.base().join("store/sessions.db"),
@@ -233,8 +234,12 @@ fn the_view_counts_the_files_that_log_counts_except_where_only_contents_tell() {
         "edited",
     );
     assert_eq!(kept, 1, "but it knows what is kept of a message");
-    assert_eq!(in_the_view(&world, "edited"), 1, "and of its step");
-    assert_eq!(in_the_view(&world, "in steps"), 2, "and of others as well");
+    assert_eq!(in_the_view(&mut world, "edited"), 1, "and of its step");
+    assert_eq!(
+        in_the_view(&mut world, "in steps"),
+        2,
+        "and of others as well"
+    );
 }
 
 #[test]
@@ -249,6 +254,7 @@ fn the_view_of_steps_counts_a_file_once_that_one_of_several_renamed_and_edited()
         world.remove("b");
         world.write("d", "d\n");
     });
+    world.store.add_views();
     let steps = |world: &World| {
         let database = world.base().join("store/sessions.db");
         let sql = "SELECT CAST(files AS TEXT) FROM step_overview ORDER BY seq";
@@ -286,6 +292,7 @@ fn an_empty_file_that_went_is_not_where_another_came_from() {
         rename(world, "empty", "another");
         rename(world, "a", "b");
     });
+    world.store.add_views();
     let database = world.base().join("store/sessions.db");
     let renamed = testing::rows::texts(
         &database,

@@ -519,6 +519,7 @@ fn du_groups_the_same_bytes_in_each_way_and_a_view_has_them_too() {
         assert_eq!(report.rows.len(), rows, "{report:?}");
         sums.push(report.rows.iter().map(|row| row.bytes).sum::<u64>());
     }
+    world.store.add_views();
     let database = world.base().join("store/sessions.db");
     let sum = "SELECT CAST(sum(bytes) AS TEXT) FROM disk_usage";
     let in_view = testing::rows::texts(&database, sum)[0].parse();

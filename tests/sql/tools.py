@@ -32,6 +32,7 @@ def world(binary, scratch):
         subprocess.run([binary, *arguments], cwd=workspace, env=environment, check=True, stdout=subprocess.PIPE)
 
     run("snapshot")
+    run("status")
     store = scratch / "store/sessions.db"
     connection = sqlite3.connect(store)
     connection.executescript((HERE / "history.sql").read_text())

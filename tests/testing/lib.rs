@@ -23,6 +23,7 @@
 
 pub mod apply;
 pub mod binary;
+pub mod callgrind;
 pub mod clock;
 pub mod count;
 pub mod disk;

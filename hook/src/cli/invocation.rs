@@ -52,7 +52,7 @@ impl Invocation {
     /// Opens the store. A missing one is not created.
     pub fn open(&self) -> Result<Store, Failure> {
         let mut store = Store::open_existing(self.for_store()?)?;
-        self.learn_of_untold(&mut store);
+        self.serve_person(&mut store);
         self.tell_of_forgetting(&store)?;
         let shows_ids = !self.output.is_json() && !self.output.is_quiet();
         if shows_ids && let Ok(prefixes) = store.prefixes() {
@@ -71,7 +71,7 @@ impl Invocation {
     /// Opens the store, and creates a missing one: for a command that records.
     pub fn open_to_record(&self) -> Result<Store, Failure> {
         let mut store = Store::open(self.for_store()?)?;
-        self.learn_of_untold(&mut store);
+        self.serve_person(&mut store);
         self.tell_of_forgetting(&store)?;
         Ok(store)
     }
@@ -104,8 +104,12 @@ impl Invocation {
         }
     }
 
-    fn learn_of_untold(&self, store: &mut Store) {
+    /// Reads what is to be told to a person, and adds the views for what a person may ask next.
+    fn serve_person(&self, store: &mut Store) {
         if self.is_for_a_person {
+            if !store.is_missing() {
+                store.add_views();
+            }
             self.untold.get_or_init(|| store.untold());
         }
     }

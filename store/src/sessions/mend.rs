@@ -3,10 +3,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use ckpt_schema::migration::VIEWS;
 use rusqlite::Connection;
 
 use super::Database;
 use super::version::version;
+use super::views::has_views;
 use crate::error::{Context, Result};
 
 /// The objects of a schema: kind and definition, by name.
@@ -30,8 +32,13 @@ fn ours_and_found(connection: &Connection) -> Result<Option<(SchemaObjects, Sche
     if found != version() {
         return Ok(None);
     }
-    let ours = objects(Database::empty()?.connection())?;
-    Ok(Some((ours, objects(connection)?)))
+    let ours = Database::empty()?;
+    if has_views(connection)? {
+        ours.connection()
+            .execute_batch(VIEWS)
+            .context(|| "cannot make the views")?;
+    }
+    Ok(Some((objects(ours.connection())?, objects(connection)?)))
 }
 
 /// Returns the names of what is missing, foreign, or defined otherwise.

@@ -17,6 +17,7 @@ use super::journal::Journal;
 use super::new_file::make_file;
 use super::older::older;
 use super::version::{self, steps_from};
+use super::views::drop_views;
 use crate::error::{Context, Error, Result};
 use crate::fs::names::{BACKUP, COPY, DAMAGED, DATABASE, OLDER};
 use crate::fs::{layout, presence};
@@ -53,6 +54,9 @@ pub(super) fn migrate(connection: &mut Connection, path: &Path) -> Result<bool> 
         // be migrated.
         _ => Some(keep_copy(path, from)?),
     };
+    if from > 0 {
+        drop_views(&transaction)?;
+    }
     transaction
         .execute_batch(&steps_from(from))
         .context(|| format!("cannot migrate `{}`", path.display()))?;

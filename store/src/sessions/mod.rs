@@ -37,6 +37,7 @@ mod totals;
 mod unrecorded;
 mod untold;
 mod version;
+mod views;
 mod words;
 mod work;
 mod workspaces;
@@ -113,6 +114,7 @@ pub(crate) use totals::{
     kept_totals, totals, unsummed,
 };
 pub(crate) use unrecorded::{LastRows, has_rows, mark_lost, unprotected_steps, was_unrecorded};
+pub(crate) use views::add_views;
 pub(crate) use work::{WorkTimes, free_work_since, work_since};
 pub(crate) use workspaces::{
     ListedWorkspace, WorkspaceRow, claim_workspace, find_workspace, forget_identity, has_workspace,
