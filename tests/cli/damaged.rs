@@ -72,9 +72,7 @@ fn harm(packs: &Path, act: impl Fn(&mut Vec<u8>)) {
             fs::write(&path, bytes).expect("ours");
         }
     }
-    for derived in ["info/recent-packs", "pack/multi-pack-index"] {
-        let _ = fs::remove_file(packs.with_file_name("").join(derived));
-    }
+    let _ = fs::remove_file(packs.join("multi-pack-index"));
 }
 
 /// What only reads reads by the packs where their indexes are damaged and writes nothing.

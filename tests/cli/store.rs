@@ -460,9 +460,6 @@ fn killed_hooks_leftovers_are_swept() {
         make(&format!("{packs}/tmp_pack_4194305_1"), false),
         make("cache.4194306", false),
     ];
-    // Now and then all names are read; without a note of the recent packs it is now.
-    std::fs::remove_file(folder.join("repository.git/objects/info/recent-packs"))
-        .expect("it is there");
     // Without a cache the next snapshot writes all of it.
     std::fs::remove_file(folder.join("cache")).expect("it is there");
     world.play("n", "prompt", |world| world.write("a", "2\n"));

@@ -225,7 +225,7 @@ fn everywhere(is_meant: impl Fn(&str) -> bool) {
 /// bytes, or an error that says what is lost.
 #[test]
 fn a_pack_or_an_index_damaged_anywhere_gives_the_right_bytes_or_says_what_is_lost() {
-    everywhere(|kind| matches!(kind, "pack" | "idx" | "recent-packs" | "multi-pack-index"));
+    everywhere(|kind| matches!(kind, "pack" | "idx" | "multi-pack-index"));
 }
 
 /// Invariant `truth/damaged-store`.

@@ -116,9 +116,7 @@ fn lose(world: &World, lost: &[String]) {
     for old in indexes.into_iter().chain(packs) {
         fs::remove_file(old).expect("ours");
     }
-    for derived in ["objects/info/recent-packs", "objects/pack/multi-pack-index"] {
-        let _ = fs::remove_file(world.repository().join(derived));
-    }
+    let _ = fs::remove_file(world.repository().join("objects/pack/multi-pack-index"));
 }
 
 fn errors(findings: &[Finding]) -> Vec<&str> {
@@ -232,9 +230,7 @@ const HARMS: [Harm; 3] = [
 /// Harms the indexes of all packs, so that nothing else tells where an object is.
 fn harm(world: &World, act: fn(&Path)) {
     indexes(world).iter().for_each(|index| act(index));
-    for derived in ["objects/info/recent-packs", "objects/pack/multi-pack-index"] {
-        let _ = fs::remove_file(world.repository().join(derived));
-    }
+    let _ = fs::remove_file(world.repository().join("objects/pack/multi-pack-index"));
 }
 
 /// Invariant `truth/damaged-index`.

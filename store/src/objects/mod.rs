@@ -8,7 +8,6 @@ pub(crate) mod hash;
 pub(crate) mod multi_pack_index;
 pub(crate) mod pack;
 pub(crate) mod reader;
-pub(crate) mod recent;
 pub(crate) mod refs;
 pub(crate) mod repack;
 pub(crate) mod tree;
@@ -265,8 +264,8 @@ impl Objects {
             }
             ids.push(id);
         }
-        if let Some(name) = pack.finish()? {
-            reader.note_new_pack(&name)?;
+        if pack.finish()?.is_some() {
+            reader.note_new_pack()?;
         }
         Ok(ids)
     }

@@ -15,6 +15,7 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::Objects;
 use super::hash::ObjectKind;
 use super::multi_pack_index;
 use super::pack::compress::{Effort, pack_delta, pack_object};
@@ -23,7 +24,6 @@ use super::pack::delta::delta;
 use super::pack::read::{PackFile, open_regular};
 use super::pack::write::PackWriter;
 use super::reader::ObjectReader;
-use super::{Objects, recent};
 use crate::error::{Context, Error, Result};
 use crate::fs::layout::sync;
 use crate::fs::presence;
@@ -277,8 +277,6 @@ pub(crate) fn remove(
     but: &[PathBuf],
 ) -> Result<Vec<PathBuf>> {
     let directory = objects.packs();
-    // Both name packs that go. A reader that finds neither lists the directory.
-    recent::forget(&directory);
     presence::remove_file(&directory.join(multi_pack_index::NAME))?;
     let mut gone = HashSet::new();
     let but: HashSet<&Path> = but.iter().map(PathBuf::as_path).collect();
@@ -287,8 +285,6 @@ pub(crate) fn remove(
         gone.insert(old.pack.name().with_extension(""));
     }
     sync(&directory)?;
-    let reader = ObjectReader::open(objects.repository())?;
-    reader.packs().note(&directory);
     let names = names(&directory)?
         .into_iter()
         .map(|name| PathBuf::from(OsString::from_vec(name)));

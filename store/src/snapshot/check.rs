@@ -152,8 +152,8 @@ pub(super) fn heal(
             None => lost.push(broken),
         }
     }
-    if let Some(name) = pack.finish()? {
-        objects.reader()?.note_new_pack(&name)?;
+    if pack.finish()?.is_some() {
+        objects.reader()?.note_new_pack()?;
     }
     Ok(lost)
 }

@@ -83,9 +83,9 @@ impl Snapshots {
             }
         }
         if let Some(to) = rewriting.to
-            && let Some(name) = to.finish()?
+            && to.finish()?.is_some()
         {
-            reader.note_new_pack(&name)?;
+            reader.note_new_pack()?;
         }
         Ok(rewritten)
     }

@@ -95,8 +95,8 @@ impl Snapshots {
         for (id, bytes) in &trees {
             pack.add(pack_object(ObjectKind::Tree, *id, bytes, Effort::Least))?;
         }
-        if let Some(name) = pack.finish()? {
-            reader.note_new_pack(&name)?;
+        if pack.finish()?.is_some() {
+            reader.note_new_pack()?;
         }
         Ok(trees.len())
     }

@@ -182,8 +182,8 @@ pub(super) fn settle(
     settled
         .missing
         .extend(torn.map(|(id, path, _)| (id, Some(path))));
-    if let Some(name) = pack.finish()? {
-        reader.note_new_pack(&name)?;
+    if pack.finish()?.is_some() {
+        reader.note_new_pack()?;
     }
     Ok(settled)
 }

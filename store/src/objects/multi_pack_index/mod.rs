@@ -18,8 +18,8 @@ use sha1::{Digest, Sha1};
 use super::pack::index::{IdTable, IndexBytes, Rows};
 use crate::error::{Error, Result};
 use crate::model::entry::ObjectId;
-pub(crate) use encode::{ObjectLocation, encode};
-pub(crate) use renew::{few, renew};
+pub(crate) use encode::ObjectLocation;
+pub(crate) use renew::renew;
 
 /// Its name beside the packs.
 pub(crate) const NAME: &str = "multi-pack-index";

@@ -23,13 +23,13 @@ use crate::objects::reader::Packs;
 const FEW: usize = 16;
 /// For this many joined packs, one more may be outside, so that a growing file is written less often.
 const SHARE: usize = 64;
-/// The upper limit, because the note about them is written with every pack.
+/// The upper limit, because each of them is asked by its own index.
 const MANY: usize = 128;
 /// The longest index that is joined, in bytes: some 35,000 objects.
 const LONGEST: u64 = 1 << 20;
 
 /// Returns how many packs may be outside a multi-pack-index.
-pub(crate) fn few(joint: Option<&MultiPackIndex>) -> usize {
+fn few(joint: Option<&MultiPackIndex>) -> usize {
     let share = joint.map_or(0, |joint| joint.packs() as usize / SHARE);
     share.clamp(FEW, MANY)
 }

@@ -26,7 +26,6 @@ use crate::fs::presence;
 use crate::model::entry::ObjectId;
 use crate::objects::borrowed;
 use crate::objects::hash::{hash, id_of_reader};
-use crate::objects::recent;
 
 /// The signature and version at the start of every pack. The number of its objects follows.
 const MAGIC: &[u8; 8] = b"PACK\0\0\0\x02";
@@ -47,7 +46,6 @@ pub(crate) fn rebuild_indexes(directory: &Path, largest: u64) -> Result<Vec<Path
         rebuilt.push(name);
     }
     if !rebuilt.is_empty() {
-        recent::forget(directory);
         sync(directory)?;
     }
     Ok(rebuilt)

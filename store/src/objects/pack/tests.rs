@@ -319,20 +319,17 @@ fn what_is_there_is_told_for_all_ids_at_once() {
     let store = |number: u32| {
         let mut writer = PackWriter::begin(repository.path()).expect("begun");
         let id = add(&mut writer, &number.to_be_bytes());
-        (
-            id,
-            writer
-                .finish()
-                .expect("finished")
-                .expect("something was added"),
-        )
+        writer
+            .finish()
+            .expect("finished")
+            .expect("something was added");
+        id
     };
     let reader = ObjectReader::open(repository.path()).expect("opened");
     let mut ids: Vec<ObjectId> = Vec::new();
     for number in 0..150 {
-        let (id, name) = store(number);
-        ids.insert(0, id);
-        reader.note_new_pack(&name).expect("listed");
+        ids.insert(0, store(number));
+        reader.note_new_pack().expect("listed");
         assert!(
             reader.has_all(ids.clone()),
             "in any order, joined or alone: {number}"
@@ -360,95 +357,19 @@ fn what_it_takes_to_ask_a_store_does_not_grow_with_its_packs() {
     for number in 0..400_u32 {
         let mut writer = PackWriter::begin(repository.path()).expect("begun");
         ids.push(add(&mut writer, &number.to_be_bytes()));
-        let name = writer.finish().expect("finished").expect("it has one");
+        writer.finish().expect("finished").expect("it has one");
         // In a separate process, like every step.
         let reader = ObjectReader::open(repository.path()).expect("opened");
-        reader.note_new_pack(&name).expect("noted");
+        reader.note_new_pack().expect("joined");
     }
     let packs = repository.path().join("objects/pack");
-    // A name that only the one sees who lists the directory.
-    std::fs::write(packs.join("tmp_pack_1_1"), "").expect("writable");
-    let noted = Packs::noted(&packs).expect("it is noted");
-    assert_eq!(noted.temporary().count(), 0, "the directory was not listed");
-    assert_eq!(
-        noted.alone().len(),
-        0,
-        "no pack is asked by its own index: what stands in them is noted"
-    );
-    let joint = noted.joint().expect("most are joined");
-    assert!(joint.packs() > 256, "{}", joint.packs());
-    for id in &ids {
-        assert_eq!(noted.likely(*id).count(), 1, "each is found, once");
-    }
     let listed = Packs::list(&packs, &Packs::default());
     let listed = listed.expect("readable").expect("it was not known");
-    assert_eq!(listed.temporary().count(), 1, "that one lists it");
     assert!(listed.alone().len() <= 17, "{}", listed.alone().len());
-}
-
-#[test]
-fn the_note_of_new_packs_does_not_hold_what_a_large_one_does() {
-    let repository = repository();
-    let store = |numbers: std::ops::Range<u32>| {
-        let mut writer = PackWriter::begin(repository.path()).expect("begun");
-        let add = |number: u32| add(&mut writer, &number.to_be_bytes());
-        let ids: Vec<ObjectId> = numbers.map(add).collect();
-        let name = writer.finish().expect("finished").expect("it has one");
-        let reader = ObjectReader::open(repository.path()).expect("opened");
-        reader.note_new_pack(&name).expect("noted");
-        ids
-    };
-    let ids = [store(0..3000), store(3000..3010)].concat();
-    let note = repository.path().join("objects/info/recent-packs");
-    let length = fs::metadata(note).expect("it is noted").len();
-    assert!(length < 4096, "{length} bytes are read with every look");
-    let noted = Packs::noted(&repository.path().join("objects/pack")).expect("it is noted");
-    assert_eq!(
-        noted.alone().len(),
-        1,
-        "the large one is asked by its own index"
-    );
-    for id in ids {
-        assert_eq!(noted.likely(id).count(), 1, "each is found, once");
-    }
-}
-
-/// Invariant `agent/cost`.
-#[test]
-fn a_pack_of_which_no_note_was_taken_is_found_all_the_same() {
-    let repository = repository();
-    let store = |bytes: &[u8], is_noted: bool| {
-        let mut writer = PackWriter::begin(repository.path()).expect("begun");
-        let id = add(&mut writer, bytes);
-        let name = writer.finish().expect("finished").expect("it has one");
-        if is_noted {
-            let reader = ObjectReader::open(repository.path()).expect("opened");
-            reader.note_new_pack(&name).expect("noted");
-        }
-        id
-    };
-    let note = repository.path().join("objects/info/recent-packs");
-    store(b"one", true);
-    assert!(note.exists(), "it is noted");
-    let killed = store(b"two", false);
-    assert!(!note.exists(), "an old note is worse than none");
-    store(b"three", true);
-    let old = std::fs::read(&note).expect("it is noted");
-    let newest = store(b"four", true);
-    // As a process leaves it that wrote its note later than it should have.
-    std::fs::write(&note, &old).expect("writable");
-    for id in [killed, newest] {
-        let reader = ObjectReader::open(repository.path()).expect("opened");
-        assert!(reader.blob(id).is_ok(), "the directory is listed then");
-    }
-    for damage in [&b""[..], b"no note at all", &old[..old.len() - 1]] {
-        std::fs::write(&note, damage).expect("writable");
-        assert!(
-            Packs::noted(&repository.path().join("objects/pack")).is_none(),
-            "a torn one"
-        );
-        let reader = ObjectReader::open(repository.path()).expect("opened");
-        assert!(reader.blob(newest).is_ok(), "is none");
+    let joint = listed.joint().expect("most are joined");
+    assert!(joint.packs() > 256, "{}", joint.packs());
+    for id in &ids {
+        assert_eq!(listed.likely(*id).count(), 1, "each is found, once");
     }
 }
 

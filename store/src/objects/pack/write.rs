@@ -28,7 +28,6 @@ use crate::fs::{names, system};
 use crate::model::entry::ObjectId;
 use crate::objects::hash::{Hasher, ObjectKind};
 use crate::objects::reader::{ObjectReader, StoredBytes};
-use crate::objects::recent;
 
 /// Writes one pack.
 pub(crate) struct PackWriter {
@@ -340,8 +339,7 @@ impl OpenPack {
 
     fn finish(mut self, directory: &Path) -> Result<PathBuf> {
         let what = || format!("cannot complete the pack in `{}`", directory.display());
-        //   pack ─► index ─► sync of the pack ─► note of recent packs goes ─► pack renamed ─► index renamed
-        //        ─► sync of the names
+        //   pack ─► index ─► sync of the pack ─► pack renamed ─► index renamed ─► sync of the names
         //
         // Killed before the first rename, only temporary files are left, which git and we remove. Killed between
         // the two, the pack has no index: readers pass over it, and `doctor` makes one.
@@ -367,8 +365,6 @@ impl OpenPack {
             index_file.sync_all().context(not_synced)?;
         }
         let name = ObjectId::new(checksum);
-        // Before the pack is there: a note that does not know it would hide it from readers.
-        recent::forget(directory);
         // The pack comes first: an index without its pack would name objects that do not exist.
         fs::rename(
             &self.temporary.0,

@@ -54,10 +54,7 @@ impl ObjectReader {
     /// Opens the packs that exist now.
     pub(crate) fn open(repository: &Path) -> Result<Self> {
         let directory = names::packs(repository);
-        let packs = match Packs::noted(&directory) {
-            Some(packs) => packs,
-            None => Packs::list(&directory, &Packs::default())?.unwrap_or_default(),
-        };
+        let packs = Packs::list(&directory, &Packs::default())?.unwrap_or_default();
         Ok(Self {
             directory,
             packs: RwLock::new(Arc::new(packs)),
@@ -86,24 +83,16 @@ impl ObjectReader {
         Ok(())
     }
 
-    /// Notes a pack that was just written, joins the indexes if many packs are outside, and removes what killed
-    /// processes left.
-    pub(crate) fn note_new_pack(&self, name: &Path) -> Result<()> {
-        // Most steps end here, with one small file written. Listing the directory, and joining indexes, is for one
-        // step in many.
-        if let Some(packs) = self.packs().with(&self.directory, name) {
-            self.set_packs(packs);
-            return Ok(());
-        }
+    /// Sees a pack that was just written, joins the indexes if many packs are outside, and removes what killed processes
+    /// left.
+    pub(crate) fn note_new_pack(&self) -> Result<()> {
         self.refresh()?;
         // Without it, everything is found as well, only slower.
         if multi_pack_index::renew(&self.directory, &self.packs()).unwrap_or(false) {
             self.is_crowded.store(true, Ordering::Relaxed);
             self.refresh()?;
         }
-        let packs = self.packs();
-        packs.note(&self.directory);
-        leftover::sweep(&self.directory, packs.temporary());
+        leftover::sweep(&self.directory, self.packs().temporary());
         Ok(())
     }
 

@@ -22,7 +22,6 @@ use crate::fs::system;
 use crate::model::entry::ObjectId;
 use crate::objects::multi_pack_index::{self, MultiPackIndex};
 use crate::objects::pack::read::{PackFile, open_regular};
-use crate::objects::recent;
 
 /// How many answers of a multi-pack-index are checked one by one before all of it is.
 const FEW_ANSWERS: u32 = 64;
@@ -36,8 +35,6 @@ pub(crate) struct Packs {
     /// The directory's stamp, if any later change shows in its times.
     settled: Option<Stamp>,
     joint: Option<Joint>,
-    /// The note on the packs that were written last, if the directory was not listed.
-    recent: Option<Joint>,
     alone: Vec<Arc<PackFile>>,
     temporary: Vec<Vec<u8>>,
 }
@@ -97,66 +94,15 @@ impl Packs {
         Ok(Some(Self {
             settled: stamp.is_settled(now, 0).then_some(stamp),
             joint,
-            recent: None,
             alone,
             temporary,
         }))
     }
 
-    /// Returns the packs from the note instead of listing the directory, because most processes look for few objects.
-    /// `None` without a note.
-    pub fn noted(directory: &Path) -> Option<Self> {
-        let recent = Opened::new(directory, Stamp::default(), recent::open(directory)?);
-        let mut has_places = vec![false; recent.packs.len()];
-        for place in recent.index.all().ok()? {
-            has_places[place.pack as usize] = true;
-        }
-        let long = (0..recent.index.packs()).filter(|number| !has_places[*number as usize]);
-        let alone = long
-            .filter_map(|number| recent.pack(number).cloned())
-            .collect();
-        let mut joint = Joint::open(directory, &Self::default());
-        // Reading one that is gone fails, and then the directory is listed.
-        joint.iter_mut().for_each(|joint| joint.is_there.fill(true));
-        Some(Self {
-            settled: None,
-            joint,
-            recent: Some(Joint {
-                is_there: has_places,
-                opened: Arc::new(recent),
-            }),
-            alone,
-            temporary: Vec::new(),
-        })
-    }
-
-    /// Adds a new pack, and notes it. `None` if the directory has to be listed, or the indexes have to be joined.
-    pub fn with(&self, directory: &Path, name: &Path) -> Option<Self> {
-        let noted = &self.recent.as_ref()?.opened.index;
-        // The note is written with every pack, so it must stay short. When it is full, the caller lists the
-        // directory and joins the indexes, and the note begins anew.
-        let few = multi_pack_index::few(self.joint()) as u32;
-        if noted.packs() >= few {
-            return None;
-        }
-        let pack = Arc::new(PackFile::new(directory, name));
-        recent::write(directory, Some(noted), [&pack]).ok()?;
-        Self::noted(directory)
-    }
-
-    /// Notes the packs that are in no multi-pack-index, so that the next process need not list the directory. Borrowed
-    /// ones come and go, and are left out.
-    pub fn note(&self, directory: &Path) {
-        if self.recent.is_none() && self.borrowed().next().is_none() {
-            // Without it, everything is found as well, only slower.
-            let _ = recent::write(directory, None, &self.alone);
-        }
-    }
-
     /// Returns possible locations of an object. That is enough for a caller that hashes what it reads.
     pub fn likely(&self, id: ObjectId) -> impl Iterator<Item = (&Arc<PackFile>, u64)> {
-        let in_one = [&self.recent, &self.joint].map(|joint| joint.as_ref()?.find(id));
-        in_one.into_iter().flatten().chain(
+        let joint = self.joint.as_ref().and_then(|joint| joint.find(id));
+        joint.into_iter().chain(
             self.alone
                 .iter()
                 .filter_map(move |pack| Some((pack, pack.find(id)?))),
@@ -228,10 +174,7 @@ impl Packs {
                     .for_each(|(id, _)| note(id));
             }),
         }
-        let noted = self.recent.iter().flat_map(|noted| {
-            (0..noted.opened.index.packs()).filter_map(|number| noted.pack(number))
-        });
-        let alone = self.alone.iter().chain(noted).filter(|pack| counts(pack));
+        let alone = self.alone.iter().filter(|pack| counts(pack));
         // A power cut may leave the name of a pack whose end never reached the disk.
         for pack in alone.filter(|pack| pack.has_its_end()) {
             pack.offsets(ids)

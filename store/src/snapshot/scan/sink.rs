@@ -94,8 +94,8 @@ impl<'a> Sink<'a> {
     pub fn finish(self) -> Result<bool> {
         match threads::unlocked(self.writer) {
             Some(writer) => {
-                if let Some(name) = writer.finish()? {
-                    self.reader.note_new_pack(&name)?;
+                if writer.finish()?.is_some() {
+                    self.reader.note_new_pack()?;
                 }
                 Ok(true)
             }

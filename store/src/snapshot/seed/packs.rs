@@ -23,7 +23,6 @@ use crate::model::entry::ObjectId;
 use crate::objects::borrowed::{self, Borrowed};
 use crate::objects::pack::read::{PackFile, open_regular, open_sized};
 use crate::objects::pack::write::{create_temporary, seal};
-use crate::objects::recent;
 use crate::objects::{self, Objects};
 
 /// Fewer objects than this are read from their files, which is better than one more pack to search for ever.
@@ -108,7 +107,6 @@ fn names(directory: &Path) -> Vec<PathBuf> {
 /// Borrows a pack with its index, and syncs.
 fn hold(from: &Path, to: &Path, name: &Path, saved: u64, objects: &Objects) -> Result<()> {
     objects::prepare(objects.repository())?;
-    recent::forget(to);
     // The pack comes first: an index without its pack would name objects that do not exist.
     let names = [name.to_owned(), name.with_extension("idx")];
     names
