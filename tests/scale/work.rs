@@ -7,6 +7,7 @@ use std::process::{Command, Stdio};
 use wait4::Wait4;
 
 use testing::binary::{Sandbox, finish};
+use testing::callgrind;
 
 /// What a call took.
 #[derive(Clone, Debug)]
@@ -77,6 +78,11 @@ pub fn measure(mut command: Command, stdin: &str) -> Work {
         processor: (usage.utime + usage.stime).as_secs_f64(),
         peak: usage.maxrss,
     }
+}
+
+/// Sends an event and returns how many instructions it took.
+pub fn instructions_of_event(world: &Sandbox, name: &str) -> u64 {
+    callgrind::count(world, &["event", "--strict"], &payload(world, name))
 }
 
 /// Sends an event and returns how many system calls it took.
