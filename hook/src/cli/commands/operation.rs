@@ -22,7 +22,7 @@ use crate::surroundings::is_read_by_no_person;
 
 /// An operation. The terms of its request do not count.
 #[derive(Clone, Debug)]
-pub enum Operation {
+pub enum OperationRequest {
     /// The plan of a dry run, by its token.
     Apply(String),
     /// Goes back to just before a message.
@@ -80,7 +80,7 @@ impl Done {
 pub fn carry_out(
     store: &mut Store,
     directory: &Path,
-    operation: Operation,
+    operation: OperationRequest,
     terms: Terms,
 ) -> Result<Done, Failure> {
     let Terms {
@@ -90,7 +90,7 @@ pub fn carry_out(
     } = terms;
     let mut extent = AskedExtent::Whole;
     let report = match operation {
-        Operation::Undo => {
+        OperationRequest::Undo => {
             let of = last(store, directory)?;
             let request = UndoRequest {
                 operation: of.id.clone(),
@@ -105,8 +105,8 @@ pub fn carry_out(
                 ..Done::of(report, AskedExtent::of(is_part))
             });
         }
-        Operation::Apply(token) => store.apply(&token, force)?,
-        Operation::Parts {
+        OperationRequest::Apply(token) => store.apply(&token, force)?,
+        OperationRequest::Parts {
             workspace,
             chosen,
             undoes,
@@ -115,7 +115,7 @@ pub fn carry_out(
             let dry_run = DryRun::asked(dry_run);
             store.apply_parts(&workspace, &chosen, undoes.as_deref(), dry_run, force)?
         }
-        Operation::Revert(request) => {
+        OperationRequest::Revert(request) => {
             extent = AskedExtent::of(request.is_part());
             let request = RevertRequest {
                 dry_run,
@@ -125,7 +125,7 @@ pub fn carry_out(
             };
             store.revert(directory, &request)?
         }
-        Operation::Redo(request) => {
+        OperationRequest::Redo(request) => {
             let request = RedoRequest {
                 dry_run,
                 contents,
@@ -134,7 +134,7 @@ pub fn carry_out(
             };
             store.redo(directory, &request)?
         }
-        Operation::Restore(request) => {
+        OperationRequest::Restore(request) => {
             let request = RestoreRequest {
                 dry_run,
                 contents,
@@ -159,16 +159,16 @@ pub fn last(store: &mut Store, directory: &Path) -> Result<OperationEntry, Failu
     })
 }
 
-/// What a command asks of an operation.
+/// The flags that the commands of operations share.
 #[derive(Clone, Copy)]
-struct Asked<'a> {
+struct OperationFlags<'a> {
     planning: &'a Planning,
     /// Whether the hunks of the plan are chosen now.
     patch: bool,
     force: Force,
 }
 
-impl Asked<'_> {
+impl OperationFlags<'_> {
     fn terms(self, invocation: &Invocation) -> Result<Terms, Failure> {
         if self.planning.contents && !invocation.output.is_json() {
             return Err(Failure::usage(
@@ -184,10 +184,10 @@ impl Asked<'_> {
     }
 
     /// Carries out an operation, or the plan of a dry run. With `--patch`, the user chooses hunks of its plan.
-    fn run(self, invocation: &Invocation, operation: Operation) -> Result<u8, Failure> {
+    fn run(self, invocation: &Invocation, operation: OperationRequest) -> Result<u8, Failure> {
         let terms = self.terms(invocation)?;
         let operation = match &self.planning.plan {
-            Some(token) => Operation::Apply(token.clone()),
+            Some(token) => OperationRequest::Apply(token.clone()),
             None => operation,
         };
         let mut store = invocation.open_to_operate(terms.dry_run)?;
@@ -209,7 +209,7 @@ impl Asked<'_> {
 /// `revert`: goes back to just before a message. Without one, a terminal shows the browser; with options, a list to choose
 /// from.
 pub fn revert(invocation: &Invocation, arguments: &RevertArguments) -> Result<u8, Failure> {
-    let asked = Asked {
+    let asked = OperationFlags {
         planning: &arguments.planning,
         patch: arguments.patch,
         force: Force::asked(arguments.force),
@@ -227,7 +227,7 @@ pub fn revert(invocation: &Invocation, arguments: &RevertArguments) -> Result<u8
         ..RevertRequest::default()
     };
     if message.is_some() || request.step.is_some() || asked.planning.plan.is_some() {
-        return asked.run(invocation, Operation::Revert(request));
+        return asked.run(invocation, OperationRequest::Revert(request));
     }
     let terms = asked.terms(invocation)?;
     let mut store = invocation.open_to_operate(terms.dry_run)?;
@@ -270,12 +270,12 @@ pub fn redo(
         git: arguments.git,
         ..RedoRequest::default()
     };
-    let asked = Asked {
+    let asked = OperationFlags {
         planning: &arguments.planning,
         patch: arguments.patch,
         force: Force::asked(arguments.force),
     };
-    asked.run(invocation, Operation::Redo(request))
+    asked.run(invocation, OperationRequest::Redo(request))
 }
 
 /// `restore`: puts paths back to a captured state.
@@ -286,22 +286,22 @@ pub fn restore(invocation: &Invocation, arguments: &RestoreArguments) -> Result<
         git: arguments.git,
         ..RestoreRequest::default()
     };
-    let asked = Asked {
+    let asked = OperationFlags {
         planning: &arguments.planning,
         patch: arguments.patch,
         force: Force::asked(arguments.force),
     };
-    asked.run(invocation, Operation::Restore(request))
+    asked.run(invocation, OperationRequest::Restore(request))
 }
 
 /// `undo`: takes back the last operation.
 pub fn undo(invocation: &Invocation, arguments: &UndoArguments) -> Result<u8, Failure> {
-    let asked = Asked {
+    let asked = OperationFlags {
         planning: &arguments.planning,
         patch: arguments.patch,
         force: Force::asked(arguments.force),
     };
-    asked.run(invocation, Operation::Undo)
+    asked.run(invocation, OperationRequest::Undo)
 }
 
 /// Paths are relative to the current directory, even if `--workspace` points elsewhere.

@@ -8,7 +8,7 @@ use ckpt_store::query::LogFilter;
 use ckpt_store::{Error, RevertRequest, Store, Unclear};
 
 use super::ask;
-use super::operation::{Operation, Terms, carry_out};
+use super::operation::{OperationRequest, Terms, carry_out};
 use super::outcome::{around_plan, finish, moves_point, watched};
 use super::parts;
 use crate::cli::invocation::Invocation;
@@ -40,7 +40,7 @@ pub fn revert(
         ..request
     };
     let run = |store: &mut Store, request: &RevertRequest, terms| {
-        let operation = Operation::Revert(request.clone());
+        let operation = OperationRequest::Revert(request.clone());
         watched(invocation, store, |store| {
             carry_out(store, &directory, operation, terms)
         })

@@ -15,7 +15,7 @@ use ckpt_store::query::{BlobReader, Proposed};
 use ckpt_store::{Chosen, ChosenContent, Error, Store};
 
 use super::changes::ChangesView;
-use super::operation::{Done, Operation, Terms, carry_out};
+use super::operation::{Done, OperationRequest, Terms, carry_out};
 use super::outcome::{AskedExtent, finish, watched};
 use crate::cli::arguments::ChangesArguments;
 use crate::cli::invocation::Invocation;
@@ -97,7 +97,7 @@ pub fn choose(
         invocation.output.text("Nothing was changed.\n")?;
         return Ok(DONE);
     }
-    let operation = Operation::Parts {
+    let operation = OperationRequest::Parts {
         workspace: proposal.workspace.clone(),
         chosen,
         undoes: plan.undoes,

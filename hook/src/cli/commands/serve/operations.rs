@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::methods::{self, RequestContext, document};
 use super::protocol::RequestError;
-use crate::cli::commands::operation::{Operation, Terms, carry_out};
+use crate::cli::commands::operation::{OperationRequest, Terms, carry_out};
 use crate::failure::Failure;
 
 /// Refuses a parameter that the operation does not have.
@@ -97,7 +97,7 @@ pub fn apply(context: &RequestContext<'_>, asked: &ApplyParameters) -> Result<Va
         }
     }
     let force = Force::asked(asked.force);
-    let operation = Operation::Apply(asked.plan.clone());
+    let operation = OperationRequest::Apply(asked.plan.clone());
     let terms = Terms {
         force,
         ..Terms::default()
@@ -113,7 +113,7 @@ pub fn apply(context: &RequestContext<'_>, asked: &ApplyParameters) -> Result<Va
 fn carry_out_watched(
     context: &RequestContext<'_>,
     directory: &Path,
-    operation: Operation,
+    operation: OperationRequest,
     terms: Terms,
 ) -> Result<OperationReport, RequestError> {
     context.watched(|store| Ok::<_, Failure>(carry_out(store, directory, operation, terms)?.report))
@@ -158,7 +158,7 @@ fn run(
         force: Force::asked(asked.force),
     };
     let operation = match asked.operation {
-        OperationName::Revert => Operation::Revert(RevertRequest {
+        OperationName::Revert => OperationRequest::Revert(RevertRequest {
             message: asked.message.unwrap_or_default(),
             alone: asked.alone,
             step: asked.step,
@@ -169,20 +169,20 @@ fn run(
             git: asked.git,
             ..RevertRequest::default()
         }),
-        OperationName::Redo | OperationName::Unrevert => Operation::Redo(RedoRequest {
+        OperationName::Redo | OperationName::Unrevert => OperationRequest::Redo(RedoRequest {
             session: asked.session,
             all: asked.operation == OperationName::Unrevert,
             on_conflict,
             git: asked.git,
             ..RedoRequest::default()
         }),
-        OperationName::Restore => Operation::Restore(RestoreRequest {
+        OperationName::Restore => OperationRequest::Restore(RestoreRequest {
             id: asked.id.unwrap_or_default(),
             paths: only,
             git: asked.git,
             ..RestoreRequest::default()
         }),
-        OperationName::Undo => Operation::Undo,
+        OperationName::Undo => OperationRequest::Undo,
     };
     carry_out_watched(context, &directory, operation, terms)
 }

@@ -28,7 +28,7 @@ use ratatui::crossterm::event::{self, Event};
 
 use super::changes::ChangesView;
 use super::empty;
-use super::operation::{Operation, Terms, carry_out, last};
+use super::operation::{OperationRequest, Terms, carry_out, last};
 use crate::cli::arguments::{ChangesArguments, UiArguments};
 use crate::cli::invocation::Invocation;
 use crate::failure::{DONE, Failure};
@@ -106,7 +106,7 @@ struct Browser {
     /// The search for the filter in what messages changed.
     search: Option<Search>,
     /// What of the plan is done where hunks were marked.
-    chosen: Option<Operation>,
+    chosen: Option<OperationRequest>,
 }
 
 /// A search in what messages changed, as far as it has come. It goes on while no key is pressed.
@@ -305,14 +305,14 @@ impl Browser {
             UiAction::Plan { unclear, later } => self.tell(|browser| browser.plan(unclear, later)),
             UiAction::Apply(token) => self.tell(|browser| {
                 let parts = browser.chosen.take();
-                browser.operate(parts.unwrap_or(Operation::Apply(token)))
+                browser.operate(parts.unwrap_or(OperationRequest::Apply(token)))
             }),
-            UiAction::Undo => self.tell(|browser| browser.operate(Operation::Undo)),
+            UiAction::Undo => self.tell(|browser| browser.operate(OperationRequest::Undo)),
         }
         Ok(())
     }
 
-    fn operate(&mut self, operation: Operation) -> Result<(), Failure> {
+    fn operate(&mut self, operation: OperationRequest) -> Result<(), Failure> {
         let terms = Terms::default();
         let done = carry_out(&mut self.store, &self.directory, operation, terms)?;
         self.done(&done)

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use ckpt_schema::report::{FileReport, FileResult, OperationReport, Outcome, TimelineEntry};
 use ckpt_store::{Chosen, ChosenContent, RevertRequest, Unclear};
 
-use super::super::operation::{Done, Operation, Terms, carry_out};
+use super::super::operation::{Done, OperationRequest, Terms, carry_out};
 use super::super::outcome::{around, around_plan, moves_point};
 use super::model::{LaterMessages, Pane, Popup};
 use super::{Browser, parts};
@@ -42,7 +42,7 @@ impl Browser {
             dry_run: true,
             ..Terms::default()
         };
-        let whole = Operation::Revert(request);
+        let whole = OperationRequest::Revert(request);
         let done = carry_out(&mut self.store, &self.directory, whole, planned)?;
         let (mut report, extent) = (done.report, done.extent);
         let has_unclear =
@@ -53,7 +53,7 @@ impl Browser {
             if chosen.is_empty() {
                 token = Err(why_nothing(&report).to_owned());
             } else {
-                let parts = Operation::Parts {
+                let parts = OperationRequest::Parts {
                     workspace,
                     chosen,
                     undoes: None,
