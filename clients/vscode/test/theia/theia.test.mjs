@@ -141,6 +141,8 @@ before(
   async () => {
     for (const folder of ["home", "bin", "shop"]) fs.mkdirSync(path.join(root, folder));
     fs.symlinkSync(fs.realpathSync(CKPT_HOOK_BINARY), path.join(root, "bin", "ckpt-hook"));
+    fs.mkdirSync(path.dirname(settings));
+    fs.writeFileSync(settings, JSON.stringify(PREFERENCES));
     write("a.txt", LINES);
     play("m1", "spell it out", () => write("a.txt", LINES.replace("2\n", "two\n").replace("11\n", "eleven\n")));
     write("a.txt", read("a.txt").replace("6\n", "six\n"));
@@ -432,7 +434,8 @@ test("dark and high contrast are the theme's", async () => {
   await press("shout", "Revert to Here");
   await row("Cancel").waitFor();
   for (const theme of ["dark", "hc-theia"]) {
-    fs.writeFileSync(settings, JSON.stringify({ ...PREFERENCES, "workbench.colorTheme": theme }));
+    const known = JSON.parse(fs.readFileSync(settings, "utf8"));
+    fs.writeFileSync(settings, JSON.stringify({ ...known, "workbench.colorTheme": theme }));
     const background = () =>
       page.evaluate(() => getComputedStyle(document.body).getPropertyValue("--theia-editor-background"));
     await until(async () => /^#[0-3]/.test(await background()), "the background is dark");
