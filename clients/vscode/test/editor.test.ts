@@ -96,6 +96,7 @@ async function atDesk(rule: (desk: Desk, world: World) => Promise<void>): Promis
   Object.assign(workspace, { isTrusted: true, textDocuments: [] });
   Object.assign(window, { activeTextEditor: undefined, visibleTextEditors: [] });
   window.tabGroups.activeTabGroup.activeTab = undefined;
+  window.tabGroups.all = [];
   const desk = new Desk(world);
   try {
     await rule(desk, world);
@@ -156,6 +157,19 @@ test("unsaved text is named and never overwritten", () =>
     assert.match((await desk.labels()).join("\n"), /What you saved counts as yours/);
     await desk.run("apply");
     assert.equal(world.read("a.txt"), CHAIN.join("").replace("6\n", "six\n").replace("9\n", "nine\n"));
+  }));
+
+test("what an editor of another kind holds unsaved is named, too", () =>
+  atDesk(async (desk, world) => {
+    play(world);
+    await desk.open();
+    const input = { uri: Uri.file(`${world.workspace}/a.txt`) };
+    window.tabGroups.all = [{ tabs: [{ isDirty: true, input }] }];
+    await desk.run("revertTo", await desk.message("spell it out"));
+    assert.match((await desk.labels()).join("\n"), /unsaved text in the editor: a\.txt/);
+    const before = world.read("a.txt");
+    await desk.run("apply");
+    assert.equal(world.read("a.txt"), before);
   }));
 
 test("a stale plan is planned again, and nothing is done", () =>

@@ -235,7 +235,7 @@ const nothing = () => new Disposable(() => {});
 export const window = {
   activeTextEditor: undefined as unknown,
   visibleTextEditors: [] as unknown[],
-  tabGroups: { activeTabGroup: { activeTab: undefined as unknown } },
+  tabGroups: { activeTabGroup: { activeTab: undefined as unknown }, all: [] as { tabs: object[] }[] },
   showInformationMessage: say,
   showWarningMessage: say,
   showErrorMessage: say,
@@ -298,6 +298,7 @@ export const workspace = {
     for (const { uri, range, text } of edits) (await workspace.openTextDocument(uri))?.replace(range, text);
     return true;
   },
+  save: (_: Uri) => Promise.resolve(undefined),
   asRelativePath: (uri: Uri) => uri.path,
   onDidChangeTextDocument: events.changed.event,
   onDidSaveTextDocument: events.saved.event,

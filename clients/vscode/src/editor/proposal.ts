@@ -183,7 +183,7 @@ export class Proposal implements vscode.TreeDataProvider<PlanNode>, vscode.Dispo
         "Save and Plan Again",
       )
     ) {
-      await Promise.all(rows.map((row) => dirty.get(row.file.path)?.save()));
+      await Promise.all(rows.map((row) => dirty.get(row.file.path)?.()));
       await this.again("What you saved counts as yours in this plan.");
     }
     return true;

@@ -123,14 +123,20 @@ export class Workspace implements vscode.Disposable {
     return inWorkspace(this.root, real);
   }
 
-  /** The documents with unsaved text, by their paths in the workspace. */
-  get unsaved(): Map<string, vscode.TextDocument> {
-    const dirty = new Map<string, vscode.TextDocument>();
-    for (const document of vscode.workspace.textDocuments) {
-      const path = document.isDirty ? this.path(document.uri) : undefined;
-      if (path !== undefined) dirty.set(path, document);
+  /** What is unsaved, by its path in the workspace, with what saves it: texts, notebooks, and what other editors hold. */
+  get unsaved(): Map<string, () => Thenable<unknown>> {
+    const unsaved = new Map<string, () => Thenable<unknown>>();
+    const add = (uri: vscode.Uri, save: () => Thenable<unknown>) => {
+      const path = this.path(uri);
+      if (path !== undefined && !unsaved.has(path)) unsaved.set(path, save);
+    };
+    for (const document of vscode.workspace.textDocuments)
+      if (document.isDirty) add(document.uri, () => document.save());
+    for (const tab of vscode.window.tabGroups.all.flatMap((group) => group.tabs)) {
+      const { uri } = (tab.input ?? {}) as { uri?: unknown };
+      if (tab.isDirty && uri instanceof vscode.Uri) add(uri, () => vscode.workspace.save(uri));
     }
-    return dirty;
+    return unsaved;
   }
 
   async #stop(): Promise<void> {
