@@ -243,7 +243,9 @@ fn check_on_a_terminal(
             broken.push(format!("`{form}` wraps: {row}"));
         }
         let plain = text.replace("\u{1b}[0m", "").replace("\u{1b}[2m", "");
-        if let Some(row) = plain.lines().find(|row| row.trim_end().ends_with("  …")) {
+        let has_columns = columns >= 40 && !is_whole;
+        let mut rows = plain.lines().filter(|_| has_columns);
+        if let Some(row) = rows.find(|row| row.trim_end().ends_with("  …")) {
             broken.push(format!(
                 "`{form}` has a column of which nothing is left: {row}"
             ));

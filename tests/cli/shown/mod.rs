@@ -326,6 +326,10 @@ impl Pages {
 /// Adds command lines as they are printed on a terminal, each kind of it with a world of its own where they change it.
 fn add_shown(pages: &mut Pages, forms: &[&'static str], has_own: bool) -> bool {
     let shared = (!has_own).then(world::world);
+    if let Some(world) = &shared {
+        // The first time leaves caches, and `du` counts them.
+        on_a_pipe(world, forms, "");
+    }
     let show = |variables: &str| -> Option<Vec<String>> {
         let own = has_own.then(world::world);
         let world = own.as_ref().or(shared.as_ref()).expect("one of them");
