@@ -1,15 +1,11 @@
 //! Recorded conversations, payload by payload, as the events that we make of them.
 //!
 //! A line is a payload that means something: its number in the recording, and what it means. Ids are shortened in the
-//! order in which they come: `s1` is a session, `s1/a` a sub-agent's, `t1` a turn, `m1` a message.
+//! order in which they come: `s1` is a session, `s1/a` a sub-agent's, `t1` a turn, `m1` a message. The lines of a recording
+//! are in its folder, in `events.txt`; `UPDATE_EXPECT=1` writes them anew.
 
 mod claude_code;
-mod cline;
-mod codex;
 mod copilot_cli;
-mod gemini_cli;
-mod opencode;
-mod pi;
 mod qwen_code;
 
 use std::collections::HashMap;
@@ -17,13 +13,36 @@ use std::fmt::Write as _;
 use std::fs;
 
 use ckpt_schema::event::Event;
-use expect_test::Expect;
+use expect_test::expect_file;
 use serde_json::Value;
 
 use super::*;
 
-/// Replays a recording and compares what its payloads mean.
-fn check(agent: &str, folder: &str, expected: Expect) {
+/// The recordings, each with the agent that sent it.
+const RECORDINGS: &[(&str, &str)] = &[
+    ("claude-code", "claude-code-2.1.329"),
+    ("claude-code", "claude-code-2.1.329-interactive"),
+    ("claude-code", "claude-code-2.1.329-queued-message"),
+    ("claude-code", "claude-code-2.1.329-refused"),
+    ("codex", "codex-0.169.0"),
+    ("codex", "codex-0.169.0-interactive-interrupt"),
+    ("codex", "codex-0.169.0-interrupt"),
+    ("codex", "codex-0.169.0-subagent"),
+    ("gemini-cli", "gemini-cli-0.61.0"),
+    ("gemini-cli", "gemini-cli-0.61.0-interactive-interrupt"),
+    ("qwen-code", "qwen-code-0.24.4"),
+    ("qwen-code", "qwen-code-0.24.4-interactive-interrupt"),
+    ("copilot-cli", "copilot-cli-1.0.102"),
+    ("copilot-cli", "copilot-cli-1.0.102-interactive-steer"),
+    ("opencode", "opencode-1.18.33"),
+    ("kilo", "kilo-7.7.7"),
+    ("cline", "cline-cli-3.0.65"),
+    ("cline", "cline-cli-3.0.65-interactive-steer"),
+    ("pi", "pi-0.73.1"),
+];
+
+/// What the payloads of a recording mean.
+fn meaning(agent: &str, folder: &str) -> String {
     let mut names = Names::default();
     let mut plugin = Plugin::default();
     let mut lines = String::new();
@@ -47,7 +66,19 @@ fn check(agent: &str, folder: &str, expected: Expect) {
             writeln!(lines, "{number} {}", names.line(&event, agent)).expect("a string takes all");
         }
     }
-    expected.assert_eq(&lines);
+    lines
+}
+
+/// Invariant `truth/prompts`: A prompt made by a program is not a user message.
+#[test]
+fn every_recording_means_what_its_folder_says() {
+    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/fixtures/agents");
+    for (agent, folder) in RECORDINGS {
+        let expected = fixtures.join(folder).join("events.txt");
+        expect_file![expected].assert_eq(&meaning(agent, folder));
+    }
+    let folders = fs::read_dir(fixtures).expect("the recordings are in the repository");
+    assert_eq!(folders.count(), RECORDINGS.len(), "each is replayed");
 }
 
 /// Returns the payloads of a recording in order: number, name of the event, bytes.
