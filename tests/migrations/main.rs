@@ -21,7 +21,7 @@ const TABLES: [&str; 11] = [
 ];
 
 /// The views, which are the interface, and the columns that they will always have.
-const VIEWS: [(&str, &[&str]); 5] = [
+const PROMISED_VIEWS: [(&str, &[&str]); 5] = [
     (
         "session_overview",
         &[
@@ -193,7 +193,7 @@ fn every_table_is_strict() {
 fn every_view_has_its_promised_columns() {
     let connection = store();
     let objects = objects(&connection);
-    for (view, promised) in VIEWS {
+    for (view, promised) in PROMISED_VIEWS {
         assert_eq!(
             objects.get(view).map(String::as_str),
             Some("view"),
@@ -214,7 +214,7 @@ fn every_view_has_its_promised_columns() {
 fn page_names_every_column_of_every_view() {
     let page = include_str!("../../docs/database.md");
     let connection = store();
-    for (view, _) in VIEWS {
+    for (view, _) in PROMISED_VIEWS {
         let begin = format!("\n### `{view}`: ");
         let (_, section) = page
             .split_once(&begin)
