@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { existsSync, mkdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from "node:fs";
 import { test } from "node:test";
 import { World } from "../../typescript/test/world.js";
-import { activate } from "../src/editor/extension.js";
+import { activate, deactivate } from "../src/editor/extension.js";
 import type { Node } from "../src/decide/tree.js";
 import {
   editor,
@@ -102,7 +102,7 @@ async function atDesk(rule: (desk: Desk, world: World) => Promise<void>): Promis
     await rule(desk, world);
   } finally {
     desk.close();
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    await deactivate();
     process.env = env;
     await world[Symbol.asyncDispose]();
   }
@@ -439,7 +439,8 @@ test("one of several folders is chosen", () =>
     const other = `${world.scratch}/other`;
     mkdirSync(other);
     await desk.open([other, world.workspace]);
-    assert.equal(editor.contexts.get("ckpt-hook.state"), "empty");
+    // Doctor is asked in the background, and reads the store.
+    await desk.until(() => /not installed/.test(editor.view.get("ckpt-hook.messages")?.message ?? ""));
     editor.presses.push({ at: /^The folder/, press: "workspace" });
     await desk.run("chooseFolder");
     await desk.message("spell it out");

@@ -13,8 +13,15 @@ import { Reload } from "./reload.js";
 import { Setup } from "./setup.js";
 import { Workspace } from "./workspace.js";
 
+let running: Workspace | undefined;
+
+export async function deactivate(): Promise<void> {
+  await running?.end();
+}
+
 export async function activate(context: vscode.ExtensionContext): Promise<void> {
   const workspace = new Workspace(context.extensionPath);
+  running = workspace;
   const documents = new Documents(workspace);
   const parts: Parts = {
     workspace,

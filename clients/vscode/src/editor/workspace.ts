@@ -145,9 +145,15 @@ export class Workspace implements vscode.Disposable {
     await follower?.end();
   }
 
-  dispose(): void {
+  /** Ends the server, once it has answered what it was asked. */
+  end(): Promise<void> {
     this.#isOver = true;
     this.#started = this.#started.then(() => this.#stop());
+    return this.#started;
+  }
+
+  dispose(): void {
+    void this.end();
     this.#changed.dispose();
   }
 }
