@@ -42,9 +42,9 @@ pub use fs::disk::now as file_clock;
 pub use fs::names::{DATABASE, INSTALLED, OLDER, TEMPORARY};
 pub use hints::WatchLimits;
 pub use ids::{LEAST as LEAST_OF_AN_ID, Prefixes};
-pub use model::request::{Chosen, ChosenContent};
 pub use model::request::{
-    DryRun, Force, OnConflict, RedoRequest, RestoreRequest, RevertRequest, Unclear, UndoRequest,
+    Chosen, ChosenContent, DryRun, Force, OnConflict, RedoRequest, RestoreRequest, RevertRequest,
+    Unclear, UndoRequest,
 };
 pub use model::{FileTime, Milliseconds};
 pub use settings::Settings;
@@ -227,8 +227,7 @@ impl Store {
         Ok(report)
     }
 
-    /// Removes every trace of a path, a session, a message, a workspace, or of everything. A dry run only reports what
-    /// would go.
+    /// Removes every trace of a path, a session, a message, a workspace, or of everything. A dry run only reports.
     ///
     /// Fails as busy while a step or an operation is open in one of the workspaces; a dry run only says so.
     pub fn forget(
@@ -269,8 +268,7 @@ impl Store {
         cwd: &Path,
         request: &RevertRequest,
     ) -> Result<report::OperationReport> {
-        // First, so that what was lost is not taken for the user's. It must not keep anybody from going back,
-        // though.
+        // First, so that lost changes are not taken for the user's.
         self.take_up_lost();
         Ok(revert::revert(self, cwd, request, None)?.report)
     }
@@ -333,8 +331,7 @@ impl Store {
         query::proposal(self, token)
     }
 
-    /// Does to each file what the user chose of a proposal, which may be the one of an undo. If one of them is no
-    /// longer what the proposal was made for, the error is `Stale`, and nothing is changed.
+    /// Does to each file what the user chose of a proposal. If one differs from the proposal, the error is `Stale`.
     pub fn apply_parts(
         &mut self,
         cwd: &Path,
@@ -363,8 +360,7 @@ impl Store {
         Ok(report)
     }
 
-    /// Returns all workspaces that have a history, the most recently used first. The one that holds `cwd` is found
-    /// wherever it was moved.
+    /// Lists the workspaces that have a history, newest first. That of `cwd` is found wherever it was moved.
     pub fn workspaces(&mut self, cwd: Option<&Path>) -> Result<report::WorkspacesReport> {
         timeline::list_workspaces(self, cwd)
     }
@@ -385,7 +381,7 @@ impl Store {
         query::log(self, cwd, filter)
     }
 
-    /// Returns how much of each id distinguishes it from every other.
+    /// Returns how much of each id distinguishes it.
     pub fn prefixes(&self) -> Result<Prefixes> {
         self.database.read(Prefixes::read)
     }
@@ -398,8 +394,7 @@ impl Store {
         })
     }
 
-    /// Searches what messages of the workspace that holds `cwd` changed: `count` of them, from the newest on or before
-    /// a `seq`.
+    /// Searches the changes of `count` messages of the workspace, from the newest on or before a `seq`.
     pub fn search(
         &mut self,
         cwd: &Path,

@@ -38,10 +38,10 @@ pub(crate) fn encode(entries: &[Gap]) -> Option<Vec<u8>> {
 
 /// Reads what [`encode`] wrote.
 pub(crate) fn decode(bytes: &[u8]) -> Option<Vec<Gap>> {
-    let mut rest = Reader(bytes.strip_prefix(MAGIC)?);
+    let mut rest = SeenReader(bytes.strip_prefix(MAGIC)?);
     let mut entries: Vec<Gap> = Vec::new();
     while let Some((first, others)) = rest.0.split_first() {
-        rest = Reader(others);
+        rest = SeenReader(others);
         let shared = usize::try_from(rest.number()?).ok()?;
         let before = entries.last().map_or(&[][..], |entry| &entry.path);
         let path = [before.get(..shared)?, rest.text()?].concat();
@@ -83,9 +83,9 @@ fn put_text(bytes: &mut Vec<u8>, text: &[u8]) {
     bytes.extend_from_slice(text);
 }
 
-struct Reader<'a>(&'a [u8]);
+struct SeenReader<'a>(&'a [u8]);
 
-impl<'a> Reader<'a> {
+impl<'a> SeenReader<'a> {
     fn number(&mut self) -> Option<u64> {
         let mut number = 0;
         for shift in (0..u64::BITS).step_by(7) {

@@ -10,7 +10,7 @@
 //! nothing is forgotten: they may need it.
 
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use ckpt_schema::report::{ForgetReport, ForgetWorkspace, PathText, VERSION};
 
@@ -79,13 +79,7 @@ pub(crate) fn forget(
         repair::take_over_all(store)?;
         was_begun = finish_begun(store)?;
     }
-    let mut copies = sessions::copies(&directory)?;
-    // Also the copies that a killed migration left half-written: they hold the same prompts.
-    copies.extend(sessions::unfinished(&directory)?);
-    report.copies = copies
-        .iter()
-        .map(|copy| copy.to_string_lossy().into_owned())
-        .collect();
+    report.copies = copies(&directory)?;
     let places = match places(store, cwd, what) {
         // It was a part of what was begun before, and is gone now.
         Err(error) if was_begun && error.is_unrecorded() => {
@@ -130,6 +124,15 @@ pub(crate) fn forget(
         report.bytes_after = finish(store, what, &promises).map_err(begun)?;
     }
     Ok(report)
+}
+
+/// Returns the paths of the copies of the session store, also those that a killed migration left half-written: they hold
+/// the same prompts.
+fn copies(directory: &Path) -> Result<Vec<String>> {
+    let mut copies = sessions::copies(directory)?;
+    copies.extend(sessions::unfinished(directory)?);
+    let text = |copy: &PathBuf| copy.to_string_lossy().into_owned();
+    Ok(copies.iter().map(text).collect())
 }
 
 /// Returns the workspaces where a step or an operation is open. Only a dry run goes on in spite of them.
