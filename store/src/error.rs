@@ -380,8 +380,9 @@ mod tests {
         }
     }
 
+    /// A cause that repeats the one before is told once.
     #[test]
-    fn a_cause_that_repeats_the_one_before_is_told_once() {
+    fn repeated_cause_is_told_once() {
         let inner =
             Error::failed("it is locked").because(Error::failed("Error code 5: it is locked"));
         assert_eq!(

@@ -227,8 +227,9 @@ mod tests {
         assert_eq!(hunks[1].lines, [" 17\n", "-18\n", " 19\n"]);
     }
 
+    /// A small edit of a long file has hunks and a long rewrite has none.
     #[test]
-    fn a_small_edit_of_a_long_file_has_hunks_and_a_long_rewrite_has_none() {
+    fn long_rewrite_has_no_hunks() {
         let text = |lines: std::ops::Range<usize>| {
             let lines = lines.map(|line| format!("{line}\n"));
             lines.collect::<String>()
@@ -291,8 +292,9 @@ mod tests {
         }
     }
 
+    /// What both sides begin and end with is not compared.
     #[test]
-    fn what_both_sides_begin_and_end_with_is_not_compared() {
+    fn common_beginning_and_end_are_not_compared() {
         for (old, new, expected) in [
             ("a\nb\nc\n", "a\nx\nc\n", ("b\n", "x\n")),
             ("a\nb\n", "a\nb\nb\n", ("", "b\n")),
@@ -309,8 +311,9 @@ mod tests {
         }
     }
 
+    /// A large rewrite is counted without looking at the order.
     #[test]
-    fn a_large_rewrite_is_counted_without_looking_at_the_order() {
+    fn large_rewrite_is_counted_without_order() {
         let text = |from: usize, to: usize| {
             (from..to)
                 .map(|line| format!("{line}\n"))
@@ -348,16 +351,18 @@ mod tests {
         );
     }
 
+    /// A byte order mark is no part of a text.
     #[test]
-    fn a_byte_order_mark_is_no_part_of_a_text() {
+    fn byte_order_mark_is_no_text() {
         assert_eq!(split_byte_order_mark("\u{feff}a"), ("\u{feff}", "a"));
         assert_eq!(split_byte_order_mark("a\u{feff}"), ("", "a\u{feff}"));
         assert_eq!(without_byte_order_mark(b"\xef\xbb\xbfa"), b"a");
         assert_eq!(without_byte_order_mark(b"\xef\xbb"), b"\xef\xbb", "half");
     }
 
+    /// Binary is a nul byte where git looks for one.
     #[test]
-    fn binary_is_a_nul_byte_where_git_looks_for_one() {
+    fn binary_is_a_nul_byte_where_git_looks() {
         let mut bytes = vec![b'a'; BINARY_PROBE];
         bytes.push(0);
         assert!(

@@ -31,8 +31,10 @@ const NAMED_BY_SHORT: &str = "hello.txt";
 /// How long a start may take on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(300);
 
+/// Two at once in one workspace go back each by itself.
+///
 /// See its name: a shell of one runs while the other one does all of its work. What only shells wrote meanwhile may be either's.
-pub fn two_at_once_in_one_workspace_go_back_each_by_itself(agent: &'static Agent) {
+pub fn two_in_one_workspace_go_back_separately(agent: &'static Agent) {
     let (world, model) = begin(agent);
     let before = world.tree();
     at_once(agent, &world, &model, &world.workspace(), SHORT);
@@ -84,8 +86,10 @@ pub fn two_at_once_in_one_workspace_go_back_each_by_itself(agent: &'static Agent
     assert_ne!(newest, before, "there was something to take back");
 }
 
+/// Two at once in two work trees know nothing of each other.
+///
 /// See its name: each work tree has a history of its own, and nothing is shared.
-pub fn two_at_once_in_two_work_trees_know_nothing_of_each_other(agent: &'static Agent) {
+pub fn two_in_two_work_trees_are_independent(agent: &'static Agent) {
     let (world, model) = begin(agent);
     let other = world.path("second");
     let place = other.to_str().expect("it is text");
@@ -113,8 +117,10 @@ pub fn two_at_once_in_two_work_trees_know_nothing_of_each_other(agent: &'static 
     assert_eq!(trees, newest, "each comes again");
 }
 
+/// Our package and our installation together record everything once.
+///
 /// See its name: the user put in our package, and then ran `install`.
-pub fn our_package_and_our_installation_together_record_everything_once(agent: &'static Agent) {
+pub fn package_and_installation_record_everything_once(agent: &'static Agent) {
     let conversation = Conversation::with_package(agent);
     agent.install(&conversation.world);
     let conversation = conversation.hold(|_, _| {});

@@ -14,12 +14,12 @@ use crate::program::Agent;
 use testing::executable;
 use testing::machine::Machine;
 
+/// The agent goes on with a full disk with held locks and without the binary.
+///
 /// See its name: a message each.
 ///
 /// Invariant `agent/same-behaviour`.
-pub fn the_agent_goes_on_with_a_full_disk_with_held_locks_and_without_the_binary(
-    agent: &'static Agent,
-) {
+pub fn agent_goes_on_without_disk_locks_or_binary(agent: &'static Agent) {
     let holder = Cell::new(None);
     let conversation = Conversation::with_hook(agent).hold(|world, turn| match turn {
         1 => fill_disk(world),
@@ -41,12 +41,12 @@ pub fn the_agent_goes_on_with_a_full_disk_with_held_locks_and_without_the_binary
     conversation.expect_unchanged();
 }
 
+/// The agent goes on without permission to the store and with a damaged store.
+///
 /// See its name: the first and the last message; the second one is recorded.
 ///
 /// Invariant `agent/same-behaviour`.
-pub fn the_agent_goes_on_without_permission_to_the_store_and_with_a_damaged_store(
-    agent: &'static Agent,
-) {
+pub fn agent_goes_on_without_a_usable_store(agent: &'static Agent) {
     let conversation = Conversation::with_hook(agent).hold(|world, turn| match turn {
         1 => {
             fs::create_dir_all(world.store()).expect("a writable home");

@@ -19,22 +19,24 @@ const PAUSE: Duration = Duration::from_millis(50);
 /// What the tool that hangs has written.
 const STUCK: &str = "stuck.txt";
 
+/// A headless run that is killed holds nothing and an edit by hand stays.
+///
 /// See its name: the shell of its tool goes on.
-pub fn a_headless_run_that_is_killed_holds_nothing_and_an_edit_by_hand_stays(
-    agent: &'static Agent,
-) {
+pub fn killed_headless_run_holds_nothing(agent: &'static Agent) {
     stopped(agent, Machine::kill_programs);
 }
 
+/// A headless run whose time is up holds nothing and an edit by hand stays.
+///
 /// See its name: `timeout` ends it, as in a script or in CI, and all that it started.
-pub fn a_headless_run_whose_time_is_up_holds_nothing_and_an_edit_by_hand_stays(
-    agent: &'static Agent,
-) {
+pub fn timed_out_headless_run_holds_nothing(agent: &'static Agent) {
     stopped(agent, |world| world.terminate("timeout"));
 }
 
+/// What a shell that a killed agent left behind writes later stays.
+///
 /// See its name: nobody is at work any more, so that it may be the user's.
-pub fn what_a_shell_that_a_killed_agent_left_behind_writes_later_stays(agent: &'static Agent) {
+pub fn killed_agents_shells_late_work_stays(agent: &'static Agent) {
     let world = Machine::new();
     let before = begin_and_stop(agent, &world, Machine::kill_programs);
     thread::sleep(LATER);

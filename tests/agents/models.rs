@@ -36,8 +36,10 @@ pub fn the_model_reads_the_history_through_our_server(agent: &'static Agent) {
     assert_eq!(files, [0, 5], "reading changes nothing: {log}");
 }
 
+/// The model takes a message back through our server.
+///
 /// The user asks the model to take the message before back, and allowed the server to do it: a plan and its token.
-pub fn the_model_takes_a_message_back_through_our_server(agent: &'static Agent) {
+pub fn model_takes_a_message_back(agent: &'static Agent) {
     let mut conversation = Conversation::with_hook(agent);
     let serve = agent.serve.expect("it can be given servers of tools");
     serve(&conversation.world, &["--allow-revert"]);

@@ -20,10 +20,10 @@ const PATIENCE: Duration = Duration::from_secs(300);
 
 const PAUSE: Duration = Duration::from_millis(20);
 
+/// A start waits for the packages of any plugin and without one for none.
+///
 /// See its name: the packages' registry keeps silent, as it does where packets are lost.
-pub fn a_start_waits_for_the_packages_of_any_plugin_and_without_one_for_none(
-    agent: &'static Agent,
-) {
+pub fn start_waits_for_plugins_packages_only(agent: &'static Agent) {
     let registry = Registry::start();
     let world = Machine::new();
     let model = Model::start(&world);

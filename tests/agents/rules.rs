@@ -9,13 +9,15 @@ use crate::program::{self, Agent};
 use testing::machine::Machine;
 use testing::rows;
 
+/// Every message goes back and comes again and the user's notes stay.
+///
 /// See its name; and the log has the user's messages, and the agent says and does the same as without the hook.
 ///
 /// Invariant `truth/prompts`.
 ///
 /// Invariant `agent/same-behaviour`: The agent behaves the same with the hook, without it, and
 /// with a broken one.
-pub fn every_message_goes_back_and_comes_again_and_the_users_notes_stay(agent: &'static Agent) {
+pub fn every_message_goes_back_and_comes_again(agent: &'static Agent) {
     expect_script_played(&without_hook(agent));
     let mut conversation = Conversation::with_hook(agent).hold(|_, _| {});
     conversation.expect_unchanged();
@@ -30,8 +32,10 @@ pub fn every_message_goes_back_and_comes_again_and_the_users_notes_stay(agent: &
     }
 }
 
+/// No version is disturbed and what it tells of goes back.
+///
 /// See its name: oldest supported to newest, and some that are too old for hooks, of which `doctor` says so.
-pub fn no_version_is_disturbed_and_what_it_tells_of_goes_back(agent: &'static Agent) {
+pub fn no_version_is_disturbed(agent: &'static Agent) {
     let conversation = Conversation::with_hook(agent).hold(|_, _| {});
     conversation.expect_same_work();
     let doctor = agent.ask_hook(&conversation.world, &["doctor"]);

@@ -21,8 +21,10 @@ const PROMPTS: [&str; 5] = [
     "TURN-AGAIN please",
 ];
 
+/// Every message of a terminal session goes back and comes again.
+///
 /// See its name; a message that is sent while a tool runs is one of its own, and what was interrupted is closed.
-pub fn every_message_of_a_terminal_session_goes_back_and_comes_again(agent: &'static Agent) {
+pub fn terminal_sessions_messages_go_back_and_forth(agent: &'static Agent) {
     let screen = agent.screen.as_ref().expect("it has one");
     let world = Machine::new();
     let model = Model::start(&world);

@@ -14,10 +14,10 @@ use testing::executable;
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
+/// Esc in a shell then an edit by hand then a message then a revert keeps the edit.
+///
 /// See its name; the next message comes first, so that the hook hears of the agent again.
-pub fn esc_in_a_shell_then_an_edit_by_hand_then_a_message_then_a_revert_keeps_the_edit(
-    agent: &'static Agent,
-) {
+pub fn esc_edit_message_and_revert_keep_the_edit(agent: &'static Agent) {
     let mut sitting = Sitting::begin(agent);
     sitting.say("TURN-ONE please", "Turn one is finished.");
     let before = sitting.world.tree();
@@ -33,8 +33,10 @@ pub fn esc_in_a_shell_then_an_edit_by_hand_then_a_message_then_a_revert_keeps_th
     sitting.expect(&newest, &[], "all of it comes again");
 }
 
+/// Esc in a shell and a revert at once takes what it did.
+///
 /// See its name; at once, as one presses Esc because of what it sees.
-pub fn esc_in_a_shell_and_a_revert_at_once_takes_what_it_did(agent: &'static Agent) {
+pub fn esc_in_a_shell_and_revert_takes_all(agent: &'static Agent) {
     let mut sitting = Sitting::begin(agent);
     let before = sitting.world.tree();
     sitting.hang();
@@ -46,13 +48,17 @@ pub fn esc_in_a_shell_and_a_revert_at_once_takes_what_it_did(agent: &'static Age
     sitting.expect(&before, &[], "that is what the key is for");
 }
 
+/// A killed agent holds nothing and an edit by hand stays.
+///
 /// See its name: the agent is killed with all that it started, and says nothing.
-pub fn a_killed_agent_holds_nothing_and_an_edit_by_hand_stays(agent: &'static Agent) {
+pub fn killed_agent_holds_nothing(agent: &'static Agent) {
     gone(agent, Sitting::kill);
 }
 
+/// A closed terminal holds nothing and an edit by hand stays.
+///
 /// See its name.
-pub fn a_closed_terminal_holds_nothing_and_an_edit_by_hand_stays(agent: &'static Agent) {
+pub fn closed_terminal_holds_nothing(agent: &'static Agent) {
     gone(agent, Sitting::close);
 }
 
@@ -67,8 +73,10 @@ fn gone(agent: &'static Agent, go: impl Fn(&mut Sitting)) {
     sitting.expect(&before, &["notes.txt"], "the tool's file went");
 }
 
+/// A new session and one that is resumed go back message by message.
+///
 /// See its name: the agent's own command begins a new session, and closing and going on later takes it up again.
-pub fn a_new_session_and_one_that_is_resumed_go_back_message_by_message(agent: &'static Agent) {
+pub fn new_and_resumed_sessions_go_back_by_message(agent: &'static Agent) {
     let mut sitting = Sitting::begin(agent);
     let begin = sitting.world.tree();
     sitting.say("TURN-ONE please", "Turn one is finished.");
@@ -104,10 +112,10 @@ pub fn a_new_session_and_one_that_is_resumed_go_back_message_by_message(agent: &
     sitting.expect(&newest, &[], "all of it comes again");
 }
 
+/// A session that is resumed on the next day goes back message by message.
+///
 /// See its name: the agent was closed overnight, and so was the editor of what was written by hand in the evening.
-pub fn a_session_that_is_resumed_on_the_next_day_goes_back_message_by_message(
-    agent: &'static Agent,
-) {
+pub fn session_resumed_next_day_goes_back_by_message(agent: &'static Agent) {
     let mut sitting = Sitting::begin(agent);
     let begin = sitting.world.tree();
     sitting.say("TURN-ONE please", "Turn one is finished.");
@@ -132,8 +140,10 @@ pub fn a_session_that_is_resumed_on_the_next_day_goes_back_message_by_message(
     sitting.expect(&newest, &[], "all of it comes again");
 }
 
+/// What a shell in the background writes later is offered and not taken.
+///
 /// See its name: the answer comes long before the shell ends, and nobody can tell then who wrote what.
-pub fn what_a_shell_in_the_background_writes_later_is_offered_and_not_taken(agent: &'static Agent) {
+pub fn late_background_shells_work_is_offered(agent: &'static Agent) {
     let mut sitting = Sitting::begin(agent);
     sitting.say("TURN-ONE please", "Turn one is finished.");
     let before = sitting.world.tree();
@@ -167,8 +177,10 @@ pub fn what_a_shell_in_the_background_writes_later_is_offered_and_not_taken(agen
     sitting.expect(&before, &[], "asked for, it goes as well");
 }
 
+/// After its own rewind a revert takes back what that left.
+///
 /// See its name: an agent's own rewind puts back the files of its edit tools, and leaves what its shells did.
-pub fn after_its_own_rewind_a_revert_takes_back_what_that_left(agent: &'static Agent) {
+pub fn revert_takes_what_its_own_rewind_left(agent: &'static Agent) {
     let mut sitting = Sitting::begin_to_rewind(agent);
     let before = sitting.world.tree();
     sitting.say("TURN-ONE please", "Turn one is finished.");
@@ -184,8 +196,10 @@ pub fn after_its_own_rewind_a_revert_takes_back_what_that_left(agent: &'static A
     sitting.expect(&rewound, &[], "as it was before the revert");
 }
 
+/// A message after its own undo goes back to what that left.
+///
 /// See its name: some agents' own undo puts back every file that changed, and that of Codex and of Pi puts back none.
-pub fn a_message_after_its_own_undo_goes_back_to_what_that_left(agent: &'static Agent) {
+pub fn message_goes_back_after_its_own_undo(agent: &'static Agent) {
     let mut sitting = Sitting::begin_to_rewind(agent);
     let before = sitting.world.tree();
     sitting.say("TURN-ONE please", "Turn one is finished.");
@@ -209,8 +223,10 @@ pub fn a_message_after_its_own_undo_goes_back_to_what_that_left(agent: &'static 
     sitting.expect(&newest, &[], "all of it comes again");
 }
 
+/// What its own undo removed of earlier messages is recovered.
+///
 /// See its name: Cline's undo of a message goes back to the last commit, and removes what git does not know of earlier ones, too.
-pub fn what_its_own_undo_removed_of_earlier_messages_is_recovered(agent: &'static Agent) {
+pub fn what_its_own_undo_removed_is_recovered(agent: &'static Agent) {
     let mut sitting = Sitting::begin_to_rewind(agent);
     sitting.say("TURN-ONE please", "Turn one is finished.");
     let after_one = sitting.world.tree();
@@ -225,10 +241,10 @@ pub fn what_its_own_undo_removed_of_earlier_messages_is_recovered(agent: &'stati
     assert_eq!(now.get(raw), after_one.get(raw), "byte for byte");
 }
 
+/// A queued message that is sent at once counts from the end of the running step.
+///
 /// See its name: the agent queues what is typed, and a key sends it to the turn that goes on.
-pub fn a_queued_message_that_is_sent_at_once_counts_from_the_end_of_the_running_step(
-    agent: &'static Agent,
-) {
+pub fn queued_message_counts_from_the_steps_end(agent: &'static Agent) {
     let mut sitting = Sitting::begin(agent);
     let begin = sitting.world.tree();
     let screen = sitting.screen;
@@ -268,10 +284,10 @@ pub fn a_queued_message_that_is_sent_at_once_counts_from_the_end_of_the_running_
     sitting.expect(&newest, &[], "all of it comes again");
 }
 
+/// A message while a tool runs that no hook is told of counts from the end of that step.
+///
 /// See its name: the agent reports nothing of it to its hooks, and sends its tool to the background.
-pub fn a_message_while_a_tool_runs_that_no_hook_is_told_of_counts_from_the_end_of_that_step(
-    agent: &'static Agent,
-) {
+pub fn unreported_message_counts_from_the_steps_end(agent: &'static Agent) {
     let mut sitting = Sitting::begin(agent);
     sitting.say("TURN-ONE please", "Turn one is finished.");
     let before = sitting.world.tree();
@@ -301,8 +317,10 @@ pub fn a_message_while_a_tool_runs_that_no_hook_is_told_of_counts_from_the_end_o
     sitting.expect(&newest, &[], "all of it comes again");
 }
 
+/// While a hook runs the screen shows its name and no shell line.
+///
 /// See its name: the hook of the message waits, so that there is something to see.
-pub fn while_a_hook_runs_the_screen_shows_its_name_and_no_shell_line(agent: &'static Agent) {
+pub fn screen_shows_the_hooks_name(agent: &'static Agent) {
     let mut sitting = Sitting::begin(agent);
     let binary = sitting.world.binary();
     let real = binary.with_file_name("ckpt-hook-real");

@@ -30,10 +30,12 @@ fn plans() -> Vec<(Thing, Thing)> {
     ]
 }
 
+/// Whatever the user made of it since is kept.
+///
 /// Invariant `work/checked-before-touched`: A file is checked right before it is touched, and
 /// left alone if it is not what the plan expects.
 #[test]
-fn whatever_the_user_made_of_it_since_is_kept() {
+fn users_later_version_is_kept() {
     let made = [
         file("the user's\n"),
         file(""),
@@ -75,8 +77,9 @@ fn whatever_the_user_made_of_it_since_is_kept() {
     }
 }
 
+/// What the user deleted since is not brought back.
 #[test]
-fn what_the_user_deleted_since_is_not_brought_back() {
+fn users_deletion_is_not_undone() {
     for (expected, target) in plans()
         .into_iter()
         .filter(|(expected, _)| *expected != Thing::Nothing)
@@ -121,9 +124,11 @@ fn meddle(
     )
 }
 
+/// An edit between the check and the exchange is found in what came out.
+///
 /// Invariant `work/checked-before-touched`.
 #[test]
-fn an_edit_between_the_check_and_the_exchange_is_found_in_what_came_out() {
+fn edit_before_the_exchange_is_found_after() {
     for abilities in ways() {
         let mut world = PlannedWorkspace::new();
         world.put_and_plan("x", &file("agent\n"), &file("before\n"));
@@ -146,8 +151,9 @@ fn an_edit_between_the_check_and_the_exchange_is_found_in_what_came_out() {
     }
 }
 
+/// Something new between the check and the rename is not replaced.
 #[test]
-fn something_new_between_the_check_and_the_rename_is_not_replaced() {
+fn new_file_before_the_rename_is_not_replaced() {
     for abilities in ways() {
         for thing in [
             file("the user's\n"),
@@ -176,9 +182,11 @@ fn something_new_between_the_check_and_the_rename_is_not_replaced() {
     }
 }
 
+/// A file put into a directory meanwhile keeps the directory.
+///
 /// Invariant `work/no-recursion`.
 #[test]
-fn a_file_put_into_a_directory_meanwhile_keeps_the_directory() {
+fn late_file_in_a_directory_keeps_it() {
     for abilities in ways() {
         let mut world = PlannedWorkspace::new();
         world.put_and_plan("x", &Thing::Directory(0o755), &file("before\n"));
@@ -199,8 +207,9 @@ fn a_file_put_into_a_directory_meanwhile_keeps_the_directory() {
     }
 }
 
+/// A directory that is moved meanwhile is left clean.
 #[test]
-fn a_directory_that_is_moved_meanwhile_is_left_clean() {
+fn moved_directory_is_left_clean() {
     for abilities in ways() {
         let mut world = PlannedWorkspace::new();
         world.put_and_plan("d/x", &file("agent\n"), &file("before\n"));
@@ -225,8 +234,9 @@ fn a_directory_that_is_moved_meanwhile_is_left_clean() {
     }
 }
 
+/// A hard link is broken and never written through.
 #[test]
-fn a_hard_link_is_broken_and_never_written_through() {
+fn hard_link_is_broken_never_written_through() {
     let targets = [
         file("before\n"),
         executable("agent\n"),
@@ -253,8 +263,9 @@ fn a_hard_link_is_broken_and_never_written_through() {
     }
 }
 
+/// What bears a temporary name and is not ours is kept.
 #[test]
-fn what_bears_a_temporary_name_and_is_not_ours_is_kept() {
+fn foreign_temporary_name_is_kept() {
     let mut world = PlannedWorkspace::new();
     world.put_and_plan("x", &file("agent\n"), &file("before\n"));
     world.put_and_plan("y", &file("agent\n"), &Thing::Nothing);
@@ -325,10 +336,12 @@ fn temporary_names(world: &PlannedWorkspace) -> Vec<String> {
     names
 }
 
+/// What a program has open to write is kept and named.
+///
 /// Invariant `work/open-files`: Writes of a program to a file that it has open are not lost if
 /// the kernel reports the program; otherwise, those within a fifth of a second are not.
 #[test]
-fn what_a_program_has_open_to_write_is_kept_and_named() {
+fn file_open_for_writing_is_kept() {
     let targets = [
         file("before\n"),
         Thing::Nothing,
@@ -391,9 +404,11 @@ fn apply_while(
     apply(&world.open().with_abilities(abilities), &work)[0].clone()
 }
 
+/// What a program writes a little later is kept and named without leases.
+///
 /// Invariant `work/open-files`.
 #[test]
-fn what_a_program_writes_a_little_later_is_kept_and_named_without_leases() {
+fn late_write_is_kept_without_leases() {
     let targets = [
         file("before\n"),
         Thing::Nothing,
@@ -436,8 +451,9 @@ fn what_a_program_writes_a_little_later_is_kept_and_named_without_leases() {
     }
 }
 
+/// What nobody wrote to is gone after the second look.
 #[test]
-fn what_nobody_wrote_to_is_gone_after_the_second_look() {
+fn unwritten_file_goes_after_the_second_look() {
     let targets = [file("before\n"), Thing::Nothing, Thing::Directory(0o755)];
     for mut abilities in ways() {
         abilities.leases = false;

@@ -294,10 +294,12 @@ fn kinds() -> &'static [(&'static str, usize)] {
     }
 }
 
+/// Killed at any system call the next try ends it.
+///
 /// Invariant `work/crash-one-file`: After a crash at any point, a file is the old one or the
 /// new one.
 #[test]
-fn killed_at_any_system_call_the_next_try_ends_it() {
+fn kill_at_any_system_call_is_repaired() {
     if !has_strace() {
         return;
     }
@@ -324,8 +326,9 @@ fn killed_at_any_system_call_the_next_try_ends_it() {
     }
 }
 
+/// Killed again in the try that should end it.
 #[test]
-fn killed_again_in_the_try_that_should_end_it() {
+fn kill_in_the_repair_is_repaired() {
     if !has_strace() {
         return;
     }
@@ -346,9 +349,11 @@ fn killed_again_in_the_try_that_should_end_it() {
     });
 }
 
+/// An error in any system call leaves the file whole and no trace.
+///
 /// Invariant `work/crash-one-file`.
 #[test]
-fn an_error_in_any_system_call_leaves_the_file_whole_and_no_trace() {
+fn system_call_error_leaves_the_file_whole() {
     if !has_strace() {
         return;
     }

@@ -143,8 +143,9 @@ fn all_times(world: &PlannedWorkspace) -> BTreeMap<String, (u64, i64, i64, i64, 
     world.listing().into_keys().map(of).collect()
 }
 
+/// Overlapping paths are put in an order that works.
 #[test]
-fn overlapping_paths_are_put_in_an_order_that_works() {
+fn overlapping_paths_get_an_order_that_works() {
     let mut world = PlannedWorkspace::on_the_disk();
     world.put_and_plan("foo/bar/baz", &file("deep\n"), &Thing::Nothing);
     world.put_and_plan("foo/also", &link("x"), &Thing::Nothing);
@@ -167,8 +168,9 @@ fn overlapping_paths_are_put_in_an_order_that_works() {
     );
 }
 
+/// Directories of the agent go when empty and only then.
 #[test]
-fn directories_of_the_agent_go_when_empty_and_only_then() {
+fn agents_directories_go_when_empty() {
     let mut world = PlannedWorkspace::new();
     world.put_and_plan("made/deep/a", &file("agent\n"), &Thing::Nothing);
     world.put_and_plan("shared/deep/b", &file("agent\n"), &Thing::Nothing);
@@ -189,8 +191,9 @@ fn directories_of_the_agent_go_when_empty_and_only_then() {
     );
 }
 
+/// A directory that holds what no snapshot holds stays.
 #[test]
-fn a_directory_that_holds_what_no_snapshot_holds_stays() {
+fn directory_with_unstored_content_stays() {
     let mut world = PlannedWorkspace::new();
     world.put_and_plan("build", &Thing::Directory(0o755), &Thing::Nothing);
     world.put("build/ignored.o", &file("object\n"));
@@ -207,8 +210,9 @@ fn a_directory_that_holds_what_no_snapshot_holds_stays() {
     );
 }
 
+/// An empty directory gets its file and keeps its inode.
 #[test]
-fn an_empty_directory_gets_its_file_and_keeps_its_inode() {
+fn empty_directory_gets_its_file_and_keeps_inode() {
     let mut world = PlannedWorkspace::new();
     world.put_and_plan("d", &Thing::Directory(0o700), &Thing::Nothing);
     world.plan("d/x", &Thing::Nothing, &file("x\n"));
@@ -247,8 +251,9 @@ fn names_of_any_bytes_are_put_back() {
     }
 }
 
+/// A path longer than the system allows is reached step by step.
 #[test]
-fn a_path_longer_than_the_system_allows_is_reached_step_by_step() {
+fn overlong_path_is_reached_step_by_step() {
     let mut world = PlannedWorkspace::new();
     let deep = vec!["d".repeat(200); 60].join("/");
     world.plan(&deep, &Thing::Nothing, &file("deep\n"));
@@ -294,9 +299,11 @@ fn only_what_is_planned_is_touched() {
     assert_eq!(all_times(&world), before, "and untouched");
 }
 
+/// What is not stored is neither replaced nor invented.
+///
 /// Invariant `work/not-stored`.
 #[test]
-fn what_is_not_stored_is_neither_replaced_nor_invented() {
+fn unstored_is_neither_replaced_nor_invented() {
     let mut world = PlannedWorkspace::new();
     world.put_and_plan("from", &file("a\n"), &file("b\n"));
     world.put_and_plan("to", &file("c\n"), &file("d\n"));
@@ -321,9 +328,11 @@ fn what_is_not_stored_is_neither_replaced_nor_invented() {
     assert_eq!(all_times(&world), before, "and untouched");
 }
 
+/// A missing blob fails one file and leaves no trace.
+///
 /// Invariant `truth/named-with-reason`.
 #[test]
-fn a_missing_blob_fails_one_file_and_leaves_no_trace() {
+fn missing_blob_fails_one_file() {
     let mut world = PlannedWorkspace::new();
     world.put_and_plan("a", &file("a\n"), &file("b\n"));
     world.plan("new/deep/c", &Thing::Nothing, &file("c\n"));
@@ -436,9 +445,11 @@ fn twenty_thousand_files_are_done_in_one_operation() {
     }
 }
 
+/// Too little room is found before the first write.
+///
 /// Invariant `work/refused-before-writing`.
 #[test]
-fn too_little_room_is_found_before_the_first_write() {
+fn little_room_is_found_before_writing() {
     let mut world = PlannedWorkspace::new();
     world.plan("new", &Thing::Nothing, &file("x\n"));
     let problems =

@@ -84,8 +84,9 @@ fn a_change_of_permissions_alone_keeps_the_file() {
     );
 }
 
+/// A file that comes back is newer than what it replaces.
 #[test]
-fn a_file_that_comes_back_is_newer_than_what_it_replaces() {
+fn restored_file_is_newer_than_the_old() {
     let mut world = PlannedWorkspace::new();
     world.put_and_plan("x", &file("agent\n"), &file("before\n"));
     let agent = fs::metadata(world.on_disk("x"))
@@ -124,8 +125,9 @@ fn root_leaves_every_file_to_its_owner() {
     }
 }
 
+/// A directory that may not be written to fails its files alone.
 #[test]
-fn a_directory_that_may_not_be_written_to_fails_its_files_alone() {
+fn unwritable_directory_fails_its_files_alone() {
     let world = PlannedWorkspace::on_the_disk();
     parts::play(
         &Part::ReadOnly,
@@ -174,8 +176,9 @@ pub fn in_a_read_only_directory(world: &mut PlannedWorkspace) {
     );
 }
 
+/// A file that may not be changed fails and stays whole.
 #[test]
-fn a_file_that_may_not_be_changed_fails_and_stays_whole() {
+fn unchangeable_file_fails_and_stays_whole() {
     // Immutable, and open for appending only.
     for attribute in ["i", "a"] {
         let mut world = PlannedWorkspace::on_the_disk();

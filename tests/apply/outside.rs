@@ -40,8 +40,9 @@ fn targets() -> Vec<Thing> {
     ]
 }
 
+/// A parent or grandparent that became a link is not passed.
 #[test]
-fn a_parent_or_grandparent_that_became_a_link_is_not_passed() {
+fn parent_that_became_a_link_is_not_passed() {
     for abilities in ways() {
         for target in targets() {
             for expected in [file("agent\n"), Thing::Nothing] {
@@ -79,9 +80,11 @@ fn a_parent_or_grandparent_that_became_a_link_is_not_passed() {
     }
 }
 
+/// A leaf that became a link is left and so is what it points at.
+///
 /// Invariant `work/never-outside`.
 #[test]
-fn a_leaf_that_became_a_link_is_left_and_so_is_what_it_points_at() {
+fn leaf_that_became_a_link_is_left() {
     for abilities in ways() {
         for target in targets() {
             for to in ["x", "d", "no such thing"] {
@@ -103,8 +106,9 @@ fn a_leaf_that_became_a_link_is_left_and_so_is_what_it_points_at() {
     }
 }
 
+/// A link of the agent to outside is replaced and not followed.
 #[test]
-fn a_link_of_the_agent_to_outside_is_replaced_and_not_followed() {
+fn agents_link_outside_is_replaced_not_followed() {
     for abilities in ways() {
         for target in targets() {
             let mut world = PlannedWorkspace::new();
@@ -127,8 +131,9 @@ fn a_link_of_the_agent_to_outside_is_replaced_and_not_followed() {
     }
 }
 
+/// A link and a path below it in one plan write nothing outside.
 #[test]
-fn a_link_and_a_path_below_it_in_one_plan_write_nothing_outside() {
+fn link_and_path_below_write_nothing_outside() {
     let mut world = PlannedWorkspace::new();
     let look = canary(&world);
     let before = look();
@@ -149,8 +154,9 @@ fn a_link_and_a_path_below_it_in_one_plan_write_nothing_outside() {
     assert_eq!(look(), before, "nothing outside was touched");
 }
 
+/// A git directory under another name is not entered.
 #[test]
-fn a_git_directory_under_another_name_is_not_entered() {
+fn renamed_git_directory_is_not_entered() {
     // No file system here folds case, so the alias is a bind mount.
     let mut world = PlannedWorkspace::new();
     world.put(".git/config", &file("[core]\n"));
@@ -193,8 +199,9 @@ fn a_git_directory_under_another_name_is_not_entered() {
     }
 }
 
+/// A root that is not the recorded directory is refused.
 #[test]
-fn a_root_that_is_not_the_recorded_directory_is_refused() {
+fn root_of_another_directory_is_refused() {
     let world = PlannedWorkspace::new();
     let metadata = fs::metadata(&world.root).expect("it exists");
     assert!(

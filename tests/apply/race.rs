@@ -13,10 +13,12 @@ fn full() -> bool {
     std::env::var_os("CKPT_FULL").is_some()
 }
 
+/// Nothing is written outside while a parent is swapped for a link.
+///
 /// Invariant `work/never-outside`: Nothing is written through a link, outside the workspace or
 /// below `.git`.
 #[test]
-fn nothing_is_written_outside_while_a_parent_is_swapped_for_a_link() {
+fn swapped_parent_leads_no_write_outside() {
     for openat2 in [true, false] {
         hammer(openat2, if full() { 30_000 } else { 1_500 });
     }
@@ -103,9 +105,11 @@ fn reversed(item: &ckpt_store::model::item::Item) -> ckpt_store::model::item::It
     }
 }
 
+/// No edit is lost while somebody saves all the time.
+///
 /// Invariant `work/checked-before-touched`.
 #[test]
-fn no_edit_is_lost_while_somebody_saves_all_the_time() {
+fn constant_saving_loses_no_edit() {
     let mut world = PlannedWorkspace::new();
     world.put_and_plan("x", &file("agent\n"), &file("before\n"));
     let path = world.on_disk("x");

@@ -9,8 +9,9 @@ use crate::parts::{self, Part};
 use testing::apply::{PlannedWorkspace, Thing, assert_done, file};
 use testing::mount::Mount;
 
+/// A disk that fills up leaves whole files and the next try ends it.
 #[test]
-fn a_disk_that_fills_up_leaves_whole_files_and_the_next_try_ends_it() {
+fn filling_disk_leaves_whole_files() {
     let mut world = PlannedWorkspace::new();
     let Some(mount) = Mount::new(&world.root, "size=256k,mode=755") else {
         return;
@@ -58,9 +59,11 @@ fn a_disk_that_fills_up_leaves_whole_files_and_the_next_try_ends_it() {
     assert_done(&world.apply());
 }
 
+/// A disk that the agent filled is no reason not to remove what fills it.
+///
 /// Invariant `work/refused-before-writing`.
 #[test]
-fn a_disk_that_the_agent_filled_is_no_reason_not_to_remove_what_fills_it() {
+fn full_disk_allows_removals() {
     let mut world = PlannedWorkspace::new();
     let Some(_mount) = Mount::new(&world.root, "size=256k,mode=755") else {
         return;
@@ -96,9 +99,11 @@ fn a_disk_that_the_agent_filled_is_no_reason_not_to_remove_what_fills_it() {
     assert_eq!(fs::read(world.on_disk("d/9")).expect("a file").len(), 8_000);
 }
 
+/// A read only file system is known before the first write.
+///
 /// Invariant `work/refused-before-writing`.
 #[test]
-fn a_read_only_file_system_is_known_before_the_first_write() {
+fn read_only_file_system_is_known_before_writing() {
     let mut world = PlannedWorkspace::new();
     let Some(mount) = Mount::new(&world.root, "size=256k,mode=755") else {
         return;
@@ -125,8 +130,9 @@ fn a_read_only_file_system_is_known_before_the_first_write() {
     assert_eq!(world.listing(), before, "everything is as it was");
 }
 
+/// The lower layers of a container are replaced like any file.
 #[test]
-fn the_lower_layers_of_a_container_are_replaced_like_any_file() {
+fn containers_lower_layers_are_replaced() {
     let mut world = PlannedWorkspace::new();
     let at = |name: &str| world.outside.join(name);
     let lower = PlannedWorkspace::at(&at("lower"));

@@ -104,9 +104,11 @@ fn readers_manage_without_damaged_indexes() {
     }
 }
 
+/// A damaged table is met with what to do.
+///
 /// Each table loses the page at which it begins. What a command cannot read then, it says how to mend.
 #[test]
-fn a_damaged_table_is_met_with_what_to_do() {
+fn damaged_table_comes_with_advice() {
     let world = world();
     let database = world.store().join("sessions.db");
     rows::execute(&database, "PRAGMA wal_checkpoint(TRUNCATE)");

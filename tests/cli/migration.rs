@@ -24,8 +24,9 @@ fn old() -> (Sandbox, PathBuf) {
     (world, database)
 }
 
+/// A store of an older version is migrated with every row.
 #[test]
-fn a_store_of_an_older_version_is_migrated_with_every_row() {
+fn older_versions_store_is_migrated_with_every_row() {
     if !is_debug_build() {
         return;
     }
@@ -91,11 +92,13 @@ fn run_at_once(world: &Sandbox) {
     }
 }
 
+/// A store of an unreleased build is set aside.
+///
 /// The builds before the first release counted other migrations.
 ///
 /// Invariant `work/older-build`: A session store of a build before the first release is set aside whole, and said so.
 #[test]
-fn a_store_of_an_unreleased_build_is_set_aside() {
+fn unreleased_builds_store_is_set_aside() {
     let world = Sandbox::new();
     put_older_build(&world.store());
     let store = std::fs::canonicalize(world.store()).expect("it is there");
@@ -127,8 +130,9 @@ fn a_store_of_an_unreleased_build_is_set_aside() {
     assert_eq!(world.read("a"), b"0\n", "and it records");
 }
 
+/// Hooks that meet an unreleased build's store at once set it aside once.
 #[test]
-fn hooks_that_meet_an_unreleased_build_s_store_at_once_set_it_aside_once() {
+fn hooks_set_an_unreleased_store_aside_once() {
     let world = Sandbox::new();
     put_older_build(&world.store());
     run_at_once(&world);
@@ -136,11 +140,13 @@ fn hooks_that_meet_an_unreleased_build_s_store_at_once_set_it_aside_once() {
     assert_eq!(values(&world.store().join("sessions.db.older-1")).len(), 1);
 }
 
+/// An unreleased build's store that is in use stays.
+///
 /// What is not in the file yet would be lost with a rename.
 ///
 /// Invariant `work/older-build`.
 #[test]
-fn an_unreleased_build_s_store_that_is_in_use_stays() {
+fn unreleased_store_in_use_stays() {
     let world = Sandbox::new();
     put_older_build(&world.store());
     let database = world.store().join("sessions.db");

@@ -256,76 +256,73 @@ fn set_writable(world: &Sandbox, is_writable: bool) {
     assert!(status.expect("chmod starts").success());
 }
 
+/// A store without permission to write answers and says so.
 #[test]
-fn a_store_without_permission_to_write_answers_and_says_so() {
-    as_nobody(
-        "untold::a_store_without_permission_to_write_answers_and_says_so",
-        || {
-            let world = Sandbox::new();
-            world.write("file", "0\n");
-            world.play("m1", "first", |world| world.write("file", "1\n"));
-            let questions: [&[&str]; 6] = [
-                &["log"],
-                &["status"],
-                &["diff", "m1"],
-                &["revert", "--dry-run", "--message", "m1"],
-                &["restore", "--dry-run", "m1", "file"],
-                &["show", "m1"],
-            ];
-            let answers = || questions.map(|question| world.run(question, b"").exits(0));
-            let before = answers();
-            set_writable(&world, false);
-            for event in ["user_message", "step_start", "step_finish"] {
-                world
-                    .event(json!({"event": event, "session_id": "s", "message_id": "m2"}))
-                    .ends_silently();
-            }
-            for (run, before) in answers().iter().zip(&before) {
-                assert_eq!(world.redact(&run.stdout), world.redact(&before.stdout));
-                assert!(
-                    run.stderr
-                        .contains("cannot be written to, so nothing is recorded"),
-                    "{run}"
-                );
-                assert!(before.stderr.is_empty(), "{before}");
-            }
-            let run = world.run(&["--json", "log"], b"").exits(0);
-            assert_eq!(run.stderr, "", "it is for a person");
-            set_writable(&world, true);
-        },
-    );
-}
-
-#[test]
-fn a_store_that_cannot_be_made_is_said_by_each_command() {
-    as_nobody(
-        "untold::a_store_that_cannot_be_made_is_said_by_each_command",
-        || {
-            let world = Sandbox::new();
-            std::fs::create_dir(world.store()).expect("ours");
-            set_writable(&world, false);
-            let store = world.store().join("below/store");
-            let run = |words: &[&str], input: &[u8]| {
-                let mut command = world.command(words);
-                finish(command.env("CKPT_HOOK_HOME", &store), input)
-            };
-            let event =
-                json!({"event": "user_message", "session_id": "s", "cwd": world.workspace()});
-            run(&["event"], event.to_string().as_bytes()).ends_silently();
-            let said = run(&["log"], b"");
+fn unwritable_store_answers_and_says_so() {
+    as_nobody("untold::unwritable_store_answers_and_says_so", || {
+        let world = Sandbox::new();
+        world.write("file", "0\n");
+        world.play("m1", "first", |world| world.write("file", "1\n"));
+        let questions: [&[&str]; 6] = [
+            &["log"],
+            &["status"],
+            &["diff", "m1"],
+            &["revert", "--dry-run", "--message", "m1"],
+            &["restore", "--dry-run", "m1", "file"],
+            &["show", "m1"],
+        ];
+        let answers = || questions.map(|question| world.run(question, b"").exits(0));
+        let before = answers();
+        set_writable(&world, false);
+        for event in ["user_message", "step_start", "step_finish"] {
+            world
+                .event(json!({"event": event, "session_id": "s", "message_id": "m2"}))
+                .ends_silently();
+        }
+        for (run, before) in answers().iter().zip(&before) {
+            assert_eq!(world.redact(&run.stdout), world.redact(&before.stdout));
             assert!(
-                said.stderr
+                run.stderr
                     .contains("cannot be written to, so nothing is recorded"),
-                "{said}"
+                "{run}"
             );
-            set_writable(&world, true);
-        },
-    );
+            assert!(before.stderr.is_empty(), "{before}");
+        }
+        let run = world.run(&["--json", "log"], b"").exits(0);
+        assert_eq!(run.stderr, "", "it is for a person");
+        set_writable(&world, true);
+    });
 }
 
+/// A store that cannot be made is said by each command.
+#[test]
+fn every_command_reports_an_impossible_store() {
+    as_nobody("untold::every_command_reports_an_impossible_store", || {
+        let world = Sandbox::new();
+        std::fs::create_dir(world.store()).expect("ours");
+        set_writable(&world, false);
+        let store = world.store().join("below/store");
+        let run = |words: &[&str], input: &[u8]| {
+            let mut command = world.command(words);
+            finish(command.env("CKPT_HOOK_HOME", &store), input)
+        };
+        let event = json!({"event": "user_message", "session_id": "s", "cwd": world.workspace()});
+        run(&["event"], event.to_string().as_bytes()).ends_silently();
+        let said = run(&["log"], b"");
+        assert!(
+            said.stderr
+                .contains("cannot be written to, so nothing is recorded"),
+            "{said}"
+        );
+        set_writable(&world, true);
+    });
+}
+
+/// An event that the system refuses is told once.
+///
 /// The session store is damaged, and the system refuses what would heal it: no row can be written, but the reserve.
 #[test]
-fn an_event_that_the_system_refuses_is_told_once() {
+fn refused_event_is_told_once() {
     let world = Sandbox::new();
     world.write("file", "0\n");
     world.play("m1", "first", |world| world.write("file", "1\n"));
@@ -352,8 +349,9 @@ fn an_event_that_the_system_refuses_is_told_once() {
     assert_eq!(again.stderr, "", "once");
 }
 
+/// A directory that is no store is not made one.
 #[test]
-fn a_directory_that_is_no_store_is_not_made_one() {
+fn foreign_directory_is_not_made_a_store() {
     let world = Sandbox::new();
     std::fs::create_dir(world.store()).expect("ours");
     std::fs::write(world.store().join("theirs"), "1\n").expect("ours");

@@ -103,9 +103,11 @@ fn an_event_without_a_look_takes_few_instructions() {
     assert!(with <= without + OF_THE_VIEWS, "{with}");
 }
 
+/// An event without a look makes few system calls.
+///
 /// Invariant `agent/cost`.
 #[test]
-fn an_event_without_a_look_makes_few_system_calls() {
+fn event_without_a_look_makes_few_calls() {
     if !has_strace() {
         return;
     }

@@ -26,8 +26,9 @@ const OVERHEAD: u64 = 415;
 /// Calls that a thread makes or not as it happens to wait for another: they are no work.
 const NOISE: u64 = 12;
 
+/// A call without changes makes one system call a file and three a directory.
 #[test]
-fn a_call_without_changes_makes_one_system_call_a_file_and_three_a_directory() {
+fn unchanged_call_makes_the_least_system_calls() {
     if !has_strace() || !is_debug_build() {
         return;
     }
@@ -49,8 +50,9 @@ fn a_call_without_changes_makes_one_system_call_a_file_and_three_a_directory() {
     }
 }
 
+/// What a call costs besides does not grow with the tree.
 #[test]
-fn what_a_call_costs_besides_does_not_grow_with_the_tree() {
+fn fixed_cost_ignores_the_trees_size() {
     if !has_strace() || !is_debug_build() {
         return;
     }
@@ -67,8 +69,9 @@ fn what_a_call_costs_besides_does_not_grow_with_the_tree() {
     );
 }
 
+/// A call without changes syncs nothing and writes no pack.
 #[test]
-fn a_call_without_changes_syncs_nothing_and_writes_no_pack() {
+fn unchanged_call_syncs_and_packs_nothing() {
     if !has_strace() || !is_debug_build() {
         return;
     }
@@ -87,8 +90,9 @@ fn a_call_without_changes_syncs_nothing_and_writes_no_pack() {
 /// Calls that an event may add where it is unclear whose a change is.
 const UNCLEAR: u64 = 10;
 
+/// A call costs hardly more where a change is unclear.
 #[test]
-fn a_call_costs_hardly_more_where_a_change_is_unclear() {
+fn unclear_change_costs_hardly_more() {
     if !has_strace() || !is_debug_build() {
         return;
     }
@@ -127,9 +131,11 @@ fn a_call_writes_its_rows_in_few_transactions() {
 /// Write transactions of one call: that it runs, its rows, that it ended.
 const TRANSACTIONS: u64 = 3;
 
+/// What an event asks of the database does not grow with the steps before it.
+///
 /// Invariant `agent/cost`: The cost of a step does not grow with the number of steps before it.
 #[test]
-fn what_an_event_asks_of_the_database_does_not_grow_with_the_steps_before_it() {
+fn events_queries_ignore_earlier_steps() {
     if !has_strace() || !is_debug_build() {
         return;
     }
@@ -186,8 +192,9 @@ fn what_an_event_asks_of_the_database_does_not_grow_with_the_steps_before_it() {
 /// message or step reads a page more for each eight of them.
 const MORE_PAGES: u64 = 15;
 
+/// A list of messages opens the database once however many steps there are.
 #[test]
-fn a_list_of_messages_opens_the_database_once_however_many_steps_there_are() {
+fn list_of_messages_opens_the_database_once() {
     if !has_strace() || !is_debug_build() {
         return;
     }
@@ -208,8 +215,9 @@ fn a_list_of_messages_opens_the_database_once_however_many_steps_there_are() {
     assert_eq!(world.run(&["log"], b"").exits(0).stdout, list);
 }
 
+/// An operation and what names one open the database once however many steps there are.
 #[test]
-fn an_operation_and_what_names_one_open_the_database_once_however_many_steps_there_are() {
+fn operation_opens_the_database_once() {
     if !has_strace() || !is_debug_build() {
         return;
     }
@@ -271,8 +279,9 @@ fn pages(world: &Sandbox, arguments: &[&str]) -> u64 {
     count::count_run(world, arguments, "", &[]).pages
 }
 
+/// Log with files finds each message by its indexes.
 #[test]
-fn log_with_files_finds_each_message_by_its_indexes() {
+fn log_with_files_uses_its_indexes() {
     if !has_strace() || !is_debug_build() {
         return;
     }
@@ -288,8 +297,9 @@ fn log_with_files_finds_each_message_by_its_indexes() {
 /// How many system calls a message more costs there: it is written, and each content that is gone is looked for once more.
 const CALLS_A_MESSAGE: [(&str, u64); 2] = [("--name-only", 12), ("--stat", 40)];
 
+/// Log with files opens the workspace for many messages at once.
 #[test]
-fn log_with_files_opens_the_workspace_for_many_messages_at_once() {
+fn log_with_files_opens_the_workspace_rarely() {
     if !has_strace() || !is_debug_build() {
         return;
     }
@@ -341,8 +351,9 @@ fn no_command_reads_a_long_history_twice() {
 /// Syncs of a call that stores something.
 const SYNCS: u64 = 2;
 
+/// The first call of all syncs what it makes once.
 #[test]
-fn the_first_call_of_all_syncs_what_it_makes_once() {
+fn first_call_syncs_what_it_makes_once() {
     if !has_strace() || !is_debug_build() {
         return;
     }
@@ -358,8 +369,9 @@ fn the_first_call_of_all_syncs_what_it_makes_once() {
 /// its log, each with its folder.
 const FIRST_SYNCS: u64 = 5 + 2 + 4;
 
+/// No call speaks to anybody and only the last starts a program which is its own.
 #[test]
-fn no_call_speaks_to_anybody_and_only_the_last_starts_a_program_which_is_its_own() {
+fn no_call_speaks_to_anything() {
     if !has_strace() || !is_debug_build() {
         return;
     }
@@ -388,8 +400,9 @@ fn no_call_speaks_to_anybody_and_only_the_last_starts_a_program_which_is_its_own
     }
 }
 
+/// The index is asked only for a file that is ignored.
 #[test]
-fn the_index_is_asked_only_for_a_file_that_is_ignored() {
+fn index_is_asked_only_for_ignored_files() {
     if !has_strace() || !is_debug_build() {
         return;
     }

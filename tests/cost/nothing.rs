@@ -29,8 +29,9 @@ fn calls(tree: &SizedWorkspace, message: &str) -> (u64, u64) {
     (snapshot, revert)
 }
 
+/// A revert of a message that changed nothing looks once.
 #[test]
-fn a_revert_of_a_message_that_changed_nothing_looks_once() {
+fn revert_of_nothing_looks_once() {
     if !has_strace() || !is_debug_build() {
         return;
     }
@@ -44,8 +45,9 @@ fn a_revert_of_a_message_that_changed_nothing_looks_once() {
     }
 }
 
+/// A revert of one file looks at all others once.
 #[test]
-fn a_revert_of_one_file_looks_at_all_others_once() {
+fn revert_of_one_file_looks_at_others_once() {
     if !has_strace() || !is_debug_build() {
         return;
     }

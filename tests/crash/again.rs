@@ -23,9 +23,11 @@ fn killed_once(case: &Case, first: &Point) -> Sandbox {
     world
 }
 
+/// A recovery that is killed twice is ended by the next command.
+///
 /// Invariant `work/crash-operation`.
 #[test]
-fn a_recovery_that_is_killed_twice_is_ended_by_the_next_command() {
+fn recovery_killed_twice_is_ended_next() {
     if !has_strace() {
         return;
     }

@@ -134,9 +134,11 @@ fn a_hook_without_an_allocation_is_silent() {
     });
 }
 
+/// A question without an allocation is answered or refused.
+///
 /// Invariant `work/crash-out-of-memory`.
 #[test]
-fn a_question_without_an_allocation_is_answered_or_refused() {
+fn question_without_an_allocation_is_honest() {
     let questions: [&[&str]; 5] = [
         &["log"],
         &["status"],

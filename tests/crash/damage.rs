@@ -95,9 +95,11 @@ fn a_second_fault_costs_no_row() {
     }
 }
 
+/// A kill while a damaged store is replaced costs no row.
+///
 /// Invariant `work/rows-not-given-up`.
 #[test]
-fn a_kill_while_a_damaged_store_is_replaced_costs_no_row() {
+fn kill_during_replacement_costs_no_row() {
     if !has_strace() {
         return;
     }
@@ -149,7 +151,7 @@ fn errors_that_persist_set_nothing_aside() {
 
 /// Invariant `work/rows-not-given-up`.
 #[test]
-fn an_error_in_a_sound_store_sets_nothing_aside() {
+fn error_in_a_sound_store_sets_nothing_aside() {
     if !has_strace() {
         return;
     }

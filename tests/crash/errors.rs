@@ -146,9 +146,11 @@ fn each_of(case: &Case, tasks: Vec<(Point, &str)>, before: &Tree, after: &Tree) 
     });
 }
 
+/// An error in any system call of an operation is told and the next try ends it.
+///
 /// Invariant `work/crash-operation`.
 #[test]
-fn an_error_in_any_system_call_of_an_operation_is_told_and_the_next_try_ends_it() {
+fn operations_system_call_error_is_reported() {
     if !has_strace() {
         return;
     }
@@ -177,10 +179,12 @@ const OTHERS: [&[&str]; 16] = [
     &["doctor", "--all", "--repair"],
 ];
 
+/// An error in any system call of a command that reverts nothing is told and changes nothing.
+///
 /// Invariant `truth/error-or-answer`: A command that reverts nothing either fails with an
 /// error, or prints all that it usually prints.
 #[test]
-fn an_error_in_any_system_call_of_a_command_that_reverts_nothing_is_told_and_changes_nothing() {
+fn readers_system_call_error_changes_nothing() {
     if !has_strace() {
         return;
     }
@@ -227,11 +231,13 @@ fn an_error_in_any_system_call_of_a_command_that_reverts_nothing_is_told_and_cha
     }
 }
 
+/// A call that fails by chance as if a file were busy or a file system mounted leaves nothing
+/// out.
+///
 /// Invariant `work/chance-failure`: A call that fails by chance is repeated before its file is
 /// left out.
 #[test]
-fn a_call_that_fails_by_chance_as_if_a_file_were_busy_or_a_file_system_mounted_leaves_nothing_out()
-{
+fn chance_failure_leaves_nothing_out() {
     if !has_strace() {
         return;
     }
@@ -253,9 +259,11 @@ fn a_call_that_fails_by_chance_as_if_a_file_were_busy_or_a_file_system_mounted_l
     }
 }
 
+/// An unrevert of which files failed keeps its way and the next one ends it.
+///
 /// Invariant `work/undo-failed-change`.
 #[test]
-fn an_unrevert_of_which_files_failed_keeps_its_way_and_the_next_one_ends_it() {
+fn failed_unrevert_keeps_its_way() {
     if !has_strace() {
         return;
     }
@@ -290,9 +298,11 @@ fn an_unrevert_of_which_files_failed_keeps_its_way_and_the_next_one_ends_it() {
     case.assert_ended(&world, &before, &after, "the next try");
 }
 
+/// What was written and could not be synced is told as done.
+///
 /// Invariant `truth/error-after-changes`.
 #[test]
-fn what_was_written_and_could_not_be_synced_is_told_as_done() {
+fn written_and_unsynced_is_told_as_done() {
     if !has_strace() {
         return;
     }

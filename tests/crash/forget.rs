@@ -52,10 +52,12 @@ pub fn is_anywhere(world: &Sandbox) -> bool {
         })
 }
 
+/// A forget that is killed is ended by the next command.
+///
 /// Invariant `work/upkeep-interrupted`.
 /// Invariant `truth/forget-interrupted`.
 #[test]
-fn a_forget_that_is_killed_is_ended_by_the_next_command() {
+fn killed_forget_is_ended_next() {
     if !has_strace() {
         return;
     }
@@ -83,11 +85,13 @@ fn a_forget_that_is_killed_is_ended_by_the_next_command() {
     });
 }
 
+/// What a killed forget is said to have begun gc finishes.
+///
 /// What every command says that `gc` finishes, it finishes.
 ///
 /// Invariant `truth/forget-interrupted`.
 #[test]
-fn what_a_killed_forget_is_said_to_have_begun_gc_finishes() {
+fn gc_finishes_a_killed_forget() {
     if !has_strace() {
         return;
     }
@@ -115,9 +119,11 @@ fn what_a_killed_forget_is_said_to_have_begun_gc_finishes() {
     }
 }
 
+/// What a killed forget began to take is not known again where the session store is lost then.
+///
 /// Invariant `truth/rows-recovered`.
 #[test]
-fn what_a_killed_forget_began_to_take_is_not_known_again_where_the_session_store_is_lost_then() {
+fn forgotten_stays_away_without_a_session_store() {
     if !has_strace() {
         return;
     }
@@ -182,10 +188,12 @@ fn is_noted(world: &Sandbox, name: &str) -> bool {
     })
 }
 
+/// What a killed forget began to take does not come back with the rows of a damaged session
+/// store.
+///
 /// Invariant `truth/forgotten`.
 #[test]
-fn what_a_killed_forget_began_to_take_does_not_come_back_with_the_rows_of_a_damaged_session_store()
-{
+fn forgotten_stays_away_from_a_damaged_store() {
     if !has_strace() {
         return;
     }
@@ -424,9 +432,11 @@ fn a_secret_in_any_place_is_forgotten() {
     }
 }
 
+/// What a message said of git is forgotten with it.
+///
 /// Invariant `truth/forgotten`.
 #[test]
-fn what_a_message_said_of_git_is_forgotten_with_it() {
+fn messages_words_of_git_are_forgotten_too() {
     for command in [
         ["forget", "--message", "m1", "--yes"],
         ["forget", "--session", "s", "--yes"],
@@ -444,10 +454,12 @@ fn what_a_message_said_of_git_is_forgotten_with_it() {
     }
 }
 
+/// A killed forget is said and never called done.
+///
 /// Invariant `truth/forget-interrupted`: A `forget` that is interrupted is told of by every
 /// command until it is finished.
 #[test]
-fn a_killed_forget_is_said_and_never_called_done() {
+fn killed_forget_is_never_called_done() {
     if !has_strace() {
         return;
     }

@@ -139,10 +139,12 @@ fn first_operation(world: &Sandbox) -> String {
         .to_owned()
 }
 
+/// Every operation that is killed is ended by the next command.
+///
 /// Invariant `work/crash-operation`: The next command finishes any operation, or its recovery,
 /// that a crash or an error cut off.
 #[test]
-fn every_operation_that_is_killed_is_ended_by_the_next_command() {
+fn every_killed_operation_is_ended_next() {
     if !has_strace() {
         return;
     }

@@ -54,9 +54,11 @@ fn git_state(world: &Sandbox) -> (String, Tree, Vec<PathBuf>) {
     (said.concat(), world.tree(), left)
 }
 
+/// A killed revert of git is ended by the next revert and leaves no lock.
+///
 /// Invariant `work/git-of-others`.
 #[test]
-fn a_killed_revert_of_git_is_ended_by_the_next_revert_and_leaves_no_lock() {
+fn killed_revert_of_git_leaves_no_lock() {
     if !has_strace() {
         return;
     }
@@ -96,8 +98,9 @@ fn a_killed_revert_of_git_is_ended_by_the_next_revert_and_leaves_no_lock() {
     });
 }
 
+/// A killed revert of a packed first commit leaves no branch and no lock.
 #[test]
-fn a_killed_revert_of_a_packed_first_commit_leaves_no_branch_and_no_lock() {
+fn killed_revert_of_a_first_commit_leaves_nothing() {
     if !has_strace() {
         return;
     }
@@ -132,8 +135,9 @@ fn a_killed_revert_of_a_packed_first_commit_leaves_no_branch_and_no_lock() {
     });
 }
 
+/// Status and doctor tell of a killed operation and of its locks of git.
 #[test]
-fn status_and_doctor_tell_of_a_killed_operation_and_of_its_locks_of_git() {
+fn status_and_doctor_report_killed_operations() {
     if !has_strace() {
         return;
     }

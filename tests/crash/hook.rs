@@ -130,9 +130,11 @@ fn errors_at(points: Vec<Point>) -> Vec<(Point, &'static str)> {
     tasks
 }
 
+/// A hook in which a call fails is silent and the step is recorded or told of.
+///
 /// Invariant `truth/lost-turn`.
 #[test]
-fn a_hook_in_which_a_call_fails_is_silent_and_the_step_is_recorded_or_told_of() {
+fn hook_with_a_failing_call_is_silent() {
     if !has_strace() {
         return;
     }

@@ -57,10 +57,12 @@ fn between(ready: impl Fn() -> Sandbox, arguments: &[&str], stdin: &[u8]) -> Vec
     (1..limits()).map(|number| least + number * step).collect()
 }
 
+/// An operation that runs out of memory is ended by the next command.
+///
 /// Invariant `work/crash-out-of-memory`: If memory runs out, every message is still true, and
 /// the next command finishes the operation.
 #[test]
-fn an_operation_that_runs_out_of_memory_is_ended_by_the_next_command() {
+fn operation_out_of_memory_is_ended_next() {
     for case in cases() {
         let (before, after) = case.trees();
         for kilobytes in between(case.ready, case.command, b"") {
@@ -85,9 +87,11 @@ fn an_operation_that_runs_out_of_memory_is_ended_by_the_next_command() {
     }
 }
 
+/// A hook that runs out of memory touches nothing and the next one records.
+///
 /// Invariant `work/crash-out-of-memory`.
 #[test]
-fn a_hook_that_runs_out_of_memory_touches_nothing_and_the_next_one_records() {
+fn hook_out_of_memory_touches_nothing() {
     let ready = || {
         let world = played();
         world

@@ -63,10 +63,12 @@ fn broken_at_each(points: Vec<Point>, act: impl Fn(&Sandbox, &Point) + Sync) {
     });
 }
 
+/// A migration that is killed at any system call is done by the next command.
+///
 /// Invariant `work/migration`: A migration is done completely or not at all, and the old file
 /// is kept.
 #[test]
-fn a_migration_that_is_killed_at_any_system_call_is_done_by_the_next_command() {
+fn killed_migration_is_done_next() {
     if !has_strace() || !is_debug_build() {
         return;
     }
@@ -76,8 +78,9 @@ fn a_migration_that_is_killed_at_any_system_call_is_done_by_the_next_command() {
     });
 }
 
+/// A migration in which a system call fails is done by the next command.
 #[test]
-fn a_migration_in_which_a_system_call_fails_is_done_by_the_next_command() {
+fn failing_migration_is_done_next() {
     if !has_strace() || !is_debug_build() {
         return;
     }
@@ -87,11 +90,13 @@ fn a_migration_in_which_a_system_call_fails_is_done_by_the_next_command() {
     });
 }
 
+/// An unreleased build's store is set aside whole.
+///
 /// Killed in between, the store of a build before the first release is where it was, or set aside whole.
 ///
 /// Invariant `work/older-build`.
 #[test]
-fn an_unreleased_build_s_store_is_set_aside_whole() {
+fn unreleased_store_is_set_aside_whole() {
     if !has_strace() {
         return;
     }

@@ -276,11 +276,12 @@ fn back_and_forth(world: &Sandbox, what: &str) -> (String, Tree) {
     )
 }
 
+/// A power cut at any time leaves every acknowledged step where rows are synced.
+///
 /// Invariant `work/crash-power`.
 #[test]
-fn a_power_cut_at_any_time_leaves_every_acknowledged_step_where_rows_are_synced() {
-    let test =
-        "power::a_power_cut_at_any_time_leaves_every_acknowledged_step_where_rows_are_synced";
+fn power_cut_keeps_acknowledged_steps_if_synced() {
+    let test = "power::power_cut_keeps_acknowledged_steps_if_synced";
     powerless(test, "full", |world, before, last, what| {
         let messages = messages(world);
         assert!(
@@ -296,11 +297,13 @@ fn a_power_cut_at_any_time_leaves_every_acknowledged_step_where_rows_are_synced(
     });
 }
 
+/// A power cut at any time leaves no row without its objects.
+///
 /// Invariant `work/crash-power`: Rows never name objects that a power cut took, and an
 /// operation that it cut off is finished.
 #[test]
-fn a_power_cut_at_any_time_leaves_no_row_without_its_objects() {
-    let test = "power::a_power_cut_at_any_time_leaves_no_row_without_its_objects";
+fn power_cut_leaves_no_row_without_objects() {
+    let test = "power::power_cut_leaves_no_row_without_objects";
     powerless(test, "objects", |world, _, _, what| {
         let (outcome, _) = back_and_forth(world, what);
         assert!(

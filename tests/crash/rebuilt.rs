@@ -40,9 +40,11 @@ fn broken_at_each(points: Vec<Point>, act: impl Fn(&Sandbox, &Point) + Sync) {
     });
 }
 
+/// A repair of a lost session store that is killed is ended by the next one.
+///
 /// Invariant `truth/rows-recovered`.
 #[test]
-fn a_repair_of_a_lost_session_store_that_is_killed_is_ended_by_the_next_one() {
+fn killed_recovery_of_rows_is_ended_next() {
     if !has_strace() {
         return;
     }
@@ -52,9 +54,11 @@ fn a_repair_of_a_lost_session_store_that_is_killed_is_ended_by_the_next_one() {
     });
 }
 
+/// A repair of a lost session store in which a call fails is ended by the next one.
+///
 /// Invariant `truth/rows-recovered`.
 #[test]
-fn a_repair_of_a_lost_session_store_in_which_a_call_fails_is_ended_by_the_next_one() {
+fn failing_recovery_of_rows_is_ended_next() {
     if !has_strace() {
         return;
     }

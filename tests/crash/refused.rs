@@ -49,8 +49,9 @@ fn a_system_call_refused_each_time_is_told() {
     });
 }
 
+/// A hook whose system calls are refused says so.
 #[test]
-fn a_hook_whose_system_calls_are_refused_says_so() {
+fn hook_with_refused_system_calls_says_so() {
     if !has_strace() {
         return;
     }
@@ -102,9 +103,11 @@ fn refused(name: &str, error: &str) -> (Sandbox, Run) {
     (world, run)
 }
 
+/// A call that a filter does not know is done without.
+///
 /// As a filter of an old container runtime does, which does not know the call.
 #[test]
-fn a_call_that_a_filter_does_not_know_is_done_without() {
+fn unknown_system_call_is_done_without() {
     if !has_strace() {
         return;
     }

@@ -63,9 +63,11 @@ fn assert_operation_survives(case: &Case) {
     });
 }
 
+/// An operation on a disk that writes in any order is ended by the next command.
+///
 /// Invariant `work/crash-power`.
 #[test]
-fn an_operation_on_a_disk_that_writes_in_any_order_is_ended_by_the_next_command() {
+fn reordered_operation_is_ended_next() {
     if has_strace() {
         for case in &CASES {
             assert_operation_survives(case);
@@ -91,9 +93,11 @@ fn assert_recorded(world: &Sandbox, agent: &Tree, what: &str) {
     assert_eq!(&world.tree(), agent, "{what}: and back to the byte");
 }
 
+/// A step on a disk that writes in any order leaves no row without its objects.
+///
 /// Invariant `work/crash-power`.
 #[test]
-fn a_step_on_a_disk_that_writes_in_any_order_leaves_no_row_without_its_objects() {
+fn reordered_step_has_all_its_objects() {
     if !has_strace() {
         return;
     }
@@ -119,9 +123,11 @@ fn a_step_on_a_disk_that_writes_in_any_order_leaves_no_row_without_its_objects()
     });
 }
 
+/// Gc on a disk that writes in any order loses nothing that is needed.
+///
 /// Invariant `work/crash-power`.
 #[test]
-fn gc_on_a_disk_that_writes_in_any_order_loses_nothing_that_is_needed() {
+fn reordered_gc_loses_nothing() {
     if !has_strace() {
         return;
     }

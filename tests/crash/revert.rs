@@ -40,8 +40,9 @@ fn each_killed_revert(quick: usize, end: impl Fn(&Sandbox, &Tree, &Tree, &str) +
     });
 }
 
+/// A killed revert is ended by the next revert and has its way back.
 #[test]
-fn a_killed_revert_is_ended_by_the_next_revert_and_has_its_way_back() {
+fn killed_revert_is_ended_with_its_way_back() {
     if !has_strace() {
         return;
     }
@@ -53,8 +54,9 @@ fn a_killed_revert_is_ended_by_the_next_revert_and_has_its_way_back() {
     });
 }
 
+/// A killed revert that is redone is as if it had not been.
 #[test]
-fn a_killed_revert_that_is_redone_is_as_if_it_had_not_been() {
+fn killed_and_redone_revert_leaves_no_trace() {
     if !has_strace() {
         return;
     }
@@ -64,8 +66,9 @@ fn a_killed_revert_that_is_redone_is_as_if_it_had_not_been() {
     });
 }
 
+/// A tool that begins after a killed revert of another session does not see what was left.
 #[test]
-fn a_tool_that_begins_after_a_killed_revert_of_another_session_does_not_see_what_was_left() {
+fn tool_after_anothers_killed_revert_sees_no_leftovers() {
     if !has_strace() {
         return;
     }
@@ -126,8 +129,9 @@ fn a_tool_that_begins_after_a_killed_revert_of_another_session_does_not_see_what
     );
 }
 
+/// After a killed revert a hook finds the tree before or after it.
 #[test]
-fn after_a_killed_revert_a_hook_finds_the_tree_before_or_after_it() {
+fn hook_after_a_killed_revert_finds_whole_trees() {
     if !has_strace() {
         return;
     }
@@ -157,8 +161,9 @@ fn after_a_killed_revert_a_hook_finds_the_tree_before_or_after_it() {
     });
 }
 
+/// An edit after a killed revert stays and keeps no other file from going back.
 #[test]
-fn an_edit_after_a_killed_revert_stays_and_keeps_no_other_file_from_going_back() {
+fn edit_after_a_killed_revert_stays() {
     if !has_strace() {
         return;
     }
@@ -186,8 +191,9 @@ fn an_edit_after_a_killed_revert_stays_and_keeps_no_other_file_from_going_back()
     });
 }
 
+/// Permissions and owners are set on what is open and never by name.
 #[test]
-fn permissions_and_owners_are_set_on_what_is_open_and_never_by_name() {
+fn permissions_are_set_on_open_files() {
     if !has_strace() {
         return;
     }

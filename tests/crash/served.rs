@@ -20,9 +20,11 @@ fn served(ready: impl FnOnce() -> Sandbox, is_moved: bool) -> Sandbox {
     world
 }
 
+/// An operation that is killed on a file server is ended by the next command.
+///
 /// Invariant `work/network-file-system`.
 #[test]
-fn an_operation_that_is_killed_on_a_file_server_is_ended_by_the_next_command() {
+fn killed_operation_on_a_file_server_is_ended() {
     if !has_strace() {
         return;
     }
@@ -43,9 +45,11 @@ fn an_operation_that_is_killed_on_a_file_server_is_ended_by_the_next_command() {
     }
 }
 
+/// After a hook that is killed on a file server the next one records.
+///
 /// Invariant `work/network-file-system`.
 #[test]
-fn after_a_hook_that_is_killed_on_a_file_server_the_next_one_records() {
+fn killed_hook_on_a_file_server_is_followed() {
     if !has_strace() {
         return;
     }
@@ -61,8 +65,9 @@ fn after_a_hook_that_is_killed_on_a_file_server_the_next_one_records() {
     }
 }
 
+/// A hook in which a call fails on a file server is silent and the step is recorded or told of.
 #[test]
-fn a_hook_in_which_a_call_fails_on_a_file_server_is_silent_and_the_step_is_recorded_or_told_of() {
+fn failing_hook_on_a_file_server_is_silent() {
     if !has_strace() {
         return;
     }

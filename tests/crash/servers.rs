@@ -174,8 +174,9 @@ fn each_killed_apply(
     assert!(torn > 0, "{}: some were half done", front.arguments[0]);
 }
 
+/// An apply that died with its server is ended by the next one and can be undone.
 #[test]
-fn an_apply_that_died_with_its_server_is_ended_by_the_next_one_and_can_be_undone() {
+fn dead_servers_apply_is_ended_by_the_next() {
     if !has_strace() {
         return;
     }
@@ -189,8 +190,9 @@ fn an_apply_that_died_with_its_server_is_ended_by_the_next_one_and_can_be_undone
     });
 }
 
+/// An apply that died with its server is ended by a command and can be undone.
 #[test]
-fn an_apply_that_died_with_its_server_is_ended_by_a_command_and_can_be_undone() {
+fn dead_servers_apply_is_ended_by_a_command() {
     if !has_strace() {
         return;
     }

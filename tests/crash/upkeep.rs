@@ -202,19 +202,23 @@ fn kill(ready: impl Fn() -> Sandbox + Sync, upkeep: &Upkeep, quick: usize) {
     });
 }
 
+/// Upkeep that is killed loses nothing and the next one ends it.
+///
 /// Invariant `work/upkeep-interrupted`: Upkeep that is interrupted or fails loses no needed
 /// object, and the next run does the rest.
 #[test]
-fn upkeep_that_is_killed_loses_nothing_and_the_next_one_ends_it() {
+fn killed_upkeep_loses_nothing() {
     if !has_strace() {
         return;
     }
     all().for_each(|upkeep| kill(ready, upkeep, 16));
 }
 
+/// Upkeep that is killed on a file server loses nothing and the next one ends it.
+///
 /// Invariant `work/network-file-system`.
 #[test]
-fn upkeep_that_is_killed_on_a_file_server_loses_nothing_and_the_next_one_ends_it() {
+fn killed_upkeep_on_a_file_server_loses_nothing() {
     if !has_strace() {
         return;
     }
@@ -229,9 +233,11 @@ fn upkeep_that_is_killed_on_a_file_server_loses_nothing_and_the_next_one_ends_it
         .for_each(|upkeep| kill(served, upkeep, 8));
 }
 
+/// An error in any system call of upkeep is told and the next one ends it.
+///
 /// Invariant `work/upkeep-interrupted`.
 #[test]
-fn an_error_in_any_system_call_of_upkeep_is_told_and_the_next_one_ends_it() {
+fn upkeeps_system_call_error_is_reported() {
     if !has_strace() {
         return;
     }
@@ -318,8 +324,9 @@ fn assert_honest(world: &Sandbox, upkeep: &Upkeep, run: &Run, what: &str) {
     }
 }
 
+/// A session store that another process makes at this moment is written to.
 #[test]
-fn a_session_store_that_another_process_makes_at_this_moment_is_written_to() {
+fn session_store_in_the_making_is_written_to() {
     if !has_strace() {
         return;
     }
@@ -340,10 +347,12 @@ fn a_session_store_that_another_process_makes_at_this_moment_is_written_to() {
     assert_eq!(log["messages"].as_array().map(Vec::len), Some(1), "{log}");
 }
 
+/// A folder that cannot be seen for a moment is not taken for one that is gone.
+///
 /// Invariant `truth/error-not-absence`: An error is not an absence: a folder of the store that
 /// cannot be read is not taken for one that is not there.
 #[test]
-fn a_folder_that_cannot_be_seen_for_a_moment_is_not_taken_for_one_that_is_gone() {
+fn unseen_folder_is_not_a_missing_one() {
     if !has_strace() {
         return;
     }

@@ -1,9 +1,10 @@
-//! No file is longer than a reader holds in mind, and no function of the product longer than a screen.
+//! No file is longer than a reader holds in mind, no function of the product longer than a screen, and no name of a test longer
+//! than a line of a list.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::{HOUSES, is_name, repository, sources};
+use super::{HOUSES, Source, is_name, repository, sources};
 
 /// The folders with code, from the repository's top.
 const CODE: &[&str] = &["bench", "fuzz", "hook", "schema", "store", "tests"];
@@ -14,35 +15,60 @@ const MOST_LINES: usize = 600;
 /// The most lines of a function of the product, from its name to its end.
 const MOST_LINES_OF_A_FUNCTION: usize = 80;
 
-/// Lists the files of code at or below a folder that are too long, with their lines.
-fn long_files(folder: &Path, found: &mut Vec<(PathBuf, usize)>) {
+/// The most words of a test's name. A comment above it says the rest.
+const MOST_WORDS_OF_A_TEST: usize = 8;
+
+/// Adds the files of code at or below a folder.
+fn code(folder: &Path, found: &mut Vec<Source>) {
     for entry in fs::read_dir(folder).expect("a readable folder") {
         let path = entry.expect("a readable folder").path();
         if path.is_dir() {
             if path.file_name().is_some_and(|name| name != "target") {
-                long_files(&path, found);
+                code(&path, found);
             }
         } else if path.extension().is_some_and(|extension| extension == "rs") {
-            let lines = fs::read_to_string(&path)
-                .expect("code is text")
-                .lines()
-                .count();
-            if lines > MOST_LINES {
-                found.push((path, lines));
-            }
+            let text = fs::read_to_string(&path).expect("code is text");
+            found.push((path, text));
         }
     }
 }
 
-#[test]
-fn no_file_is_too_long() {
+fn all_code() -> Vec<Source> {
     let mut found = Vec::new();
     for folder in CODE {
-        long_files(&repository().join(folder), &mut found);
+        code(&repository().join(folder), &mut found);
     }
+    found
+}
+
+#[test]
+fn no_file_is_too_long() {
+    let mut long = all_code();
+    long.retain(|(_, text)| text.lines().count() > MOST_LINES);
+    let long: Vec<PathBuf> = long.into_iter().map(|(path, _)| path).collect();
     assert!(
-        found.is_empty(),
-        "more than {MOST_LINES} lines; split them by meaning: {found:#?}"
+        long.is_empty(),
+        "more than {MOST_LINES} lines; split them by meaning: {long:#?}"
+    );
+}
+
+/// The names of a file's tests.
+fn tests_of(text: &str) -> impl Iterator<Item = String> {
+    let functions = text.split("#[test]\n").skip(1);
+    let names = functions.filter_map(|after| after.split_once("fn "));
+    let name = |(_, name): (&str, &str)| name.chars().take_while(|next| is_name(*next)).collect();
+    names.map(name)
+}
+
+#[test]
+fn no_test_has_a_long_name() {
+    let code = all_code();
+    let tests = code.iter().flat_map(|(_, text)| tests_of(text));
+    let is_long = |name: &String| name.split('_').count() > MOST_WORDS_OF_A_TEST;
+    let long: Vec<String> = tests.filter(is_long).collect();
+    assert!(
+        long.is_empty(),
+        "more than {MOST_WORDS_OF_A_TEST} words; a comment says the rest: {long:#?}"
     );
 }
 

@@ -204,9 +204,10 @@ fn tell(what: &str, (bytes, files): (u64, usize)) {
     println!("{what}: {:.2} MB in {files} files", bytes as f64 / 1e6);
 }
 
+/// Three hundred small steps take little room after gc.
 #[test]
 #[ignore = "minutes: `just scale`"]
-fn three_hundred_small_steps_take_little_room_after_gc() {
+fn three_hundred_small_steps_take_little_room() {
     let mut months = Months::new();
     months.session(0, 300);
     months.ends_now();
@@ -227,9 +228,10 @@ fn steps_of_a_year() -> usize {
     steps.map_or(20_000, |steps| steps.parse().expect("a number"))
 }
 
+/// The store of a year is packed in little memory and what asking it takes is printed.
 #[test]
 #[ignore = "a quarter of an hour: `just year`"]
-fn the_store_of_a_year_is_packed_in_little_memory_and_what_asking_it_takes_is_printed() {
+fn years_store_is_packed_in_little_memory() {
     let begin = Instant::now();
     let mut year = Months::new();
     let sessions = 200;
@@ -290,9 +292,10 @@ fn days() -> usize {
     days.map_or(365, |days| days.parse().expect("a number"))
 }
 
+/// The store of ordinary days stops growing when old sessions go.
 #[test]
 #[ignore = "an hour: `just year`"]
-fn the_store_of_ordinary_days_stops_growing_when_old_sessions_go() {
+fn store_stops_growing_when_sessions_go() {
     let mut days_of_work = Months::new();
     for day in 0..days() {
         // 300 steps of two files each, in five sessions.

@@ -15,8 +15,9 @@ fn forward(all: bool, on_conflict: Option<OnConflict>) -> RedoRequest {
     }
 }
 
+/// Going forward merges whatever the revert was told about conflicts.
 #[test]
-fn going_forward_merges_whatever_the_revert_was_told_about_conflicts() {
+fn redo_merges_whatever_the_revert_was_told() {
     for said in [None, Some(OnConflict::Merge), Some(OnConflict::Keep)] {
         for all in [true, false] {
             let mut world = World::new();
@@ -58,8 +59,9 @@ fn going_forward_overwrites_where_that_is_asked_for() {
     assert_eq!(world.read("a"), "agent\n", "it was said");
 }
 
+/// One redo of several does not bring back what was overwritten.
 #[test]
-fn one_redo_of_several_does_not_bring_back_what_was_overwritten() {
+fn one_redo_brings_back_no_overwritten_file() {
     let mut world = World::new();
     world.write("a", "0\n");
     world.turn("m1", |world| world.write("b", "1\n"));
@@ -78,8 +80,9 @@ fn one_redo_of_several_does_not_bring_back_what_was_overwritten() {
     assert_eq!(world.read("a"), "mine\n", "the way back");
 }
 
+/// A file that was put back after a conflict is asked again.
 #[test]
-fn a_file_that_was_put_back_after_a_conflict_is_asked_again() {
+fn file_put_back_after_a_conflict_asks_again() {
     let mut world = World::new();
     world.write("a", "0\n");
     world.turn("m1", |world| {
@@ -107,8 +110,9 @@ fn a_file_that_was_put_back_after_a_conflict_is_asked_again() {
     );
 }
 
+/// A file that was edited again after a conflict is merged where it can be.
 #[test]
-fn a_file_that_was_edited_again_after_a_conflict_is_merged_where_it_can_be() {
+fn file_edited_after_a_conflict_is_merged() {
     let mut world = World::new();
     world.write("a", "0\n1\n2\n3\n4\n");
     world.turn("m1", |world| world.write("a", "agent\n1\n2\n3\n4\n"));
@@ -125,8 +129,9 @@ fn a_file_that_was_edited_again_after_a_conflict_is_merged_where_it_can_be() {
     assert_eq!(world.read("a"), "agent\n1\n2\n3\nmine\n", "and back");
 }
 
+/// A file that the user wrote anew after a conflict is still kept.
 #[test]
-fn a_file_that_the_user_wrote_anew_after_a_conflict_is_still_kept() {
+fn file_rewritten_after_a_conflict_is_kept() {
     let mut world = World::new();
     world.write("a", "0\n");
     world.turn("m1", |world| world.write("a", "agent\n"));
@@ -153,8 +158,9 @@ fn forced(message: &str) -> RevertRequest {
     }
 }
 
+/// What a tool wrote after a forced revert is asked again.
 #[test]
-fn what_a_tool_wrote_after_a_forced_revert_is_asked_again() {
+fn tools_change_after_a_forced_revert_asks_again() {
     let mut world = World::new();
     world.write("a", "0\n");
     let before = world.tree();
@@ -175,8 +181,9 @@ fn what_a_tool_wrote_after_a_forced_revert_is_asked_again() {
     assert_eq!(world.tree(), with_more, "with its way back");
 }
 
+/// The user's edits made while reverted are not asked again.
 #[test]
-fn the_users_edits_made_while_reverted_are_not_asked_again() {
+fn edits_made_while_reverted_ask_once() {
     let mut world = World::new();
     world.write("a", "0\n");
     world.turn("m1", |world| world.write("a", "1\n"));
@@ -191,8 +198,9 @@ fn the_users_edits_made_while_reverted_are_not_asked_again() {
     );
 }
 
+/// A discarded message is unavailable and restore is the hint.
 #[test]
-fn a_discarded_message_is_unavailable_and_restore_is_the_hint() {
+fn discarded_message_is_unavailable_with_a_hint() {
     let mut world = World::new();
     world.turn("m1", |world| world.write("a", "1\n"));
     world.revert("m1");

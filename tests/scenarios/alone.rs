@@ -46,8 +46,9 @@ fn two_messages() -> World {
     world
 }
 
+/// What a later message did to other lines stays.
 #[test]
-fn what_a_later_message_did_to_other_lines_stays() {
+fn later_messages_other_lines_stay() {
     let mut world = two_messages();
     let report = alone(&mut world, "m1");
     assert_eq!(report.outcome, Outcome::Restored, "{report:?}");
@@ -71,8 +72,9 @@ fn what_a_later_message_did_to_other_lines_stays() {
     assert_eq!(undone(&mut world), [""; 0], "nothing is undone any more");
 }
 
+/// The same lines of a later message are a conflict that names it.
 #[test]
-fn the_same_lines_of_a_later_message_are_a_conflict_that_names_it() {
+fn later_messages_same_lines_are_a_conflict() {
     let mut world = World::git(&[("f", LINES)]);
     world.turn("m1", |world| world.write("f", LINES.replace('a', "A")));
     world.turn("m2", |world| world.write("f", LINES.replace('a', "AA")));
@@ -92,8 +94,9 @@ fn the_same_lines_of_a_later_message_are_a_conflict_that_names_it() {
     assert!(is_named, "programs have the step: {file:?}");
 }
 
+/// A file that a later message deleted stays deleted.
 #[test]
-fn a_file_that_a_later_message_deleted_stays_deleted() {
+fn file_deleted_by_a_later_message_stays_deleted() {
     let mut world = World::git(&[("f", LINES)]);
     world.turn("m1", |world| world.write("f", LINES.replace('a', "A")));
     world.turn("m2", |world| world.remove("f"));
@@ -103,8 +106,9 @@ fn a_file_that_a_later_message_deleted_stays_deleted() {
     assert!(!world.exists("f"), "there was nothing to bring back");
 }
 
+/// A file that it made and a later message edited is kept and named.
 #[test]
-fn a_file_that_it_made_and_a_later_message_edited_is_kept_and_named() {
+fn its_file_edited_later_is_kept() {
     let mut world = World::git(&[("f", LINES)]);
     world.turn("m1", |world| world.write("new", "1\n"));
     world.turn("m2", |world| world.write("new", "1\n2\n"));
@@ -132,8 +136,9 @@ fn an_edit_of_the_users_since_stays() {
     );
 }
 
+/// One alone and then all from an earlier one go back and forth.
 #[test]
-fn one_alone_and_then_all_from_an_earlier_one_go_back_and_forth() {
+fn one_then_all_go_back_and_forth() {
     let mut world = two_messages();
     world.turn("m3", |world| world.write("three", "3\n"));
     alone(&mut world, "m1");
@@ -163,8 +168,9 @@ fn several_can_be_undone_alone() {
     assert!(world.exists("one") && world.exists("two") && world.exists("three"));
 }
 
+/// The next message makes it permanent and only it.
 #[test]
-fn the_next_message_makes_it_permanent_and_only_it() {
+fn next_message_makes_only_it_permanent() {
     let mut world = two_messages();
     alone(&mut world, "m1");
     world.turn("m3", |world| world.write("three", "3\n"));
@@ -181,8 +187,9 @@ fn the_next_message_makes_it_permanent_and_only_it() {
     assert!(!world.exists("one") && world.exists("two") && world.exists("three"));
 }
 
+/// One that was put back by a restore is not permanent.
 #[test]
-fn one_that_was_put_back_by_a_restore_is_not_permanent() {
+fn restored_one_is_not_permanent() {
     let mut world = two_messages();
     let part = alone(&mut world, "m1");
     world.restore(part.operation.as_deref().expect("it did something"), &[]);
@@ -206,8 +213,9 @@ fn some_paths_of_it_can_be_undone_alone() {
     assert_eq!(world.read("f"), LINES.replace('a', "A").replace('g', "G"));
 }
 
+/// A planned one is carried out by its token.
 #[test]
-fn a_planned_one_is_carried_out_by_its_token() {
+fn planned_one_is_done_by_its_token() {
     let mut world = two_messages();
     let request = RevertRequest {
         alone: true,
@@ -225,8 +233,9 @@ fn a_planned_one_is_carried_out_by_its_token() {
     assert!(!world.exists("one") && world.exists("two"), "just that");
 }
 
+/// An operation is found by the prompt of the message that it undid alone.
 #[test]
-fn an_operation_is_found_by_the_prompt_of_the_message_that_it_undid_alone() {
+fn operation_is_found_by_its_messages_prompt() {
     let mut world = two_messages();
     world.turn("m3", |world| world.write("three", "3\n"));
     world.revert("m3");
@@ -277,10 +286,12 @@ fn moved_file() -> World {
     world
 }
 
+/// One of which every file was put back is not undone any more.
+///
 /// Invariant `truth/put-back-parts`: A part of which every file was put back is not called
 /// undone any more, and is again once that is taken back.
 #[test]
-fn one_of_which_every_file_was_put_back_is_not_undone_any_more() {
+fn one_put_back_whole_is_not_undone() {
     let mut world = moved_file();
     alone(&mut world, "m1");
     let second = alone(&mut world, "m2");
@@ -300,9 +311,11 @@ fn one_of_which_every_file_was_put_back_is_not_undone_any_more() {
     );
 }
 
+/// One that was put back and undone once more comes back with unrevert.
+///
 /// Invariant `truth/put-back-parts`.
 #[test]
-fn one_that_was_put_back_and_undone_once_more_comes_back_with_unrevert() {
+fn one_undone_once_more_comes_back() {
     let mut world = moved_file();
     let before = world.tree();
     let part = alone(&mut world, "m2");

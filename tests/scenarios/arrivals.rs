@@ -50,8 +50,9 @@ fn at_work() -> (World, PathBuf) {
     (world, directory)
 }
 
+/// A directory that the agent moved in goes back and comes again.
 #[test]
-fn a_directory_that_the_agent_moved_in_goes_back_and_comes_again() {
+fn directory_moved_in_goes_and_comes() {
     at(0);
     let mut world = World::new();
     world.write("own", "x\n");
@@ -80,8 +81,9 @@ fn a_directory_that_the_agent_moved_in_goes_back_and_comes_again() {
     assert_eq!(world.tree(), after, "redo brings it");
 }
 
+/// What was made here or only renamed was not moved in.
 #[test]
-fn what_was_made_here_or_only_renamed_was_not_moved_in() {
+fn made_or_renamed_here_is_not_moved_in() {
     at(0);
     let mut world = World::new();
     world.write("own", "x\n");
@@ -109,8 +111,9 @@ fn what_was_made_here_or_only_renamed_was_not_moved_in() {
 /// What an agent does to a workspace with the directory `elsewhere/dir`.
 type Work = fn(&World, &std::path::Path);
 
+/// Whatever the agent brings in goes back and comes again.
 #[test]
-fn whatever_the_agent_brings_in_goes_back_and_comes_again() {
+fn anything_brought_in_goes_and_comes() {
     let ways: [(&str, Work); 9] = [
         ("a file", |world, directory| {
             mv(directory.join("file"), world.path("file"));
@@ -185,8 +188,9 @@ fn whatever_the_agent_brings_in_goes_back_and_comes_again() {
     }
 }
 
+/// A directory that the user moved in before a tool began is the user's.
 #[test]
-fn a_directory_that_the_user_moved_in_before_a_tool_began_is_the_users() {
+fn directory_moved_in_before_a_tool_is_users() {
     at(0);
     let mut world = World::new();
     world.write("own", "x\n");
@@ -207,8 +211,9 @@ fn a_directory_that_the_user_moved_in_before_a_tool_began_is_the_users() {
     assert!(!world.exists("dir/made") && !world.exists("dir/deep/made"));
 }
 
+/// A directory that the user moved in between two edits is the user's.
 #[test]
-fn a_directory_that_the_user_moved_in_between_two_edits_is_the_users() {
+fn directory_moved_in_between_edits_is_users() {
     at(0);
     let mut world = World::new();
     world.write("own", "x\n");
@@ -263,9 +268,11 @@ fn two_shells(world: &mut World, between: impl FnOnce(&World), second: impl FnOn
     at(50);
 }
 
+/// A directory that the user moved in between two shells of a step stays and is named.
+///
 /// Invariant `truth/unclear`.
 #[test]
-fn a_directory_that_the_user_moved_in_between_two_shells_of_a_step_stays_and_is_named() {
+fn directory_moved_in_between_shells_stays() {
     type Moved = fn(&World, &std::path::Path);
     let ways: [(&str, Moved); 3] = [
         ("from outside", |world, directory| {
@@ -316,8 +323,9 @@ fn a_directory_that_the_user_moved_in_between_two_shells_of_a_step_stays_and_is_
     }
 }
 
+/// A directory that the agent moved in with either of two shells goes back.
 #[test]
-fn a_directory_that_the_agent_moved_in_with_either_of_two_shells_goes_back() {
+fn directory_moved_in_by_a_shell_goes() {
     for is_second in [true, false] {
         for is_paused in [true, false] {
             at(0);
@@ -357,8 +365,9 @@ fn a_directory_that_the_agent_moved_in_with_either_of_two_shells_goes_back() {
     }
 }
 
+/// A directory that the user moved in while a prompt stood stays.
 #[test]
-fn a_directory_that_the_user_moved_in_while_a_prompt_stood_stays() {
+fn directory_moved_in_during_a_prompt_stays() {
     let (mut world, directory) = at_work();
     let wait = ckpt_schema::Event {
         tool_use_id: Some("t".to_owned()),
@@ -380,8 +389,9 @@ fn a_directory_that_the_user_moved_in_while_a_prompt_stood_stays() {
     assert_eq!(world.read("dir/file"), "old\n", "{report:#?}");
 }
 
+/// A directory that came after the agent was cut off stays and is named.
 #[test]
-fn a_directory_that_came_after_the_agent_was_cut_off_stays_and_is_named() {
+fn directory_after_an_interruption_stays() {
     let (mut world, directory) = at_work();
     at(60);
     mv(&directory, world.path("dir"));
@@ -394,8 +404,9 @@ fn a_directory_that_came_after_the_agent_was_cut_off_stays_and_is_named() {
     assert_eq!(report.outcome, Outcome::Partial);
 }
 
+/// A directory that a command in the background may have moved in is offered.
 #[test]
-fn a_directory_that_a_command_in_the_background_may_have_moved_in_is_offered() {
+fn directory_of_a_background_command_is_offered() {
     let (mut world, directory) = at_work();
     let finish = ckpt_schema::Event {
         tool_use_id: Some("t".to_owned()),
@@ -414,8 +425,9 @@ fn a_directory_that_a_command_in_the_background_may_have_moved_in_is_offered() {
     assert_eq!(unclear, 3, "{report:#?}");
 }
 
+/// What only came into view was not moved in.
 #[test]
-fn what_only_came_into_view_was_not_moved_in() {
+fn coming_into_view_is_not_moved_in() {
     let ways: [(&str, Work); 4] = [
         ("an ignore rule went", |world, _| {
             world.write(".gitignore", "other\n");

@@ -4,15 +4,17 @@ use ckpt_schema::report::{FileResult, Outcome};
 
 use testing::scenario::{World, paths_with, to};
 
+/// Two snapshots without a change in between give the same hash.
 #[test]
-fn two_snapshots_without_a_change_in_between_give_the_same_hash() {
+fn two_equal_snapshots_have_one_hash() {
     let mut world = World::new();
     world.write("a", "1");
     assert_eq!(world.snapshot(), world.snapshot(), "nothing changed");
 }
 
+/// A modified file is put back to its content before the step.
 #[test]
-fn a_modified_file_is_put_back_to_its_content_before_the_step() {
+fn modified_file_gets_its_former_content() {
     let mut world = World::new();
     world.write("a", "before\n");
     world.turn("m1", |world| world.write("a", "after\n"));
@@ -34,8 +36,9 @@ fn a_file_deleted_by_the_agent_comes_back() {
     assert_eq!(world.read("dir/a"), "kept\n", "with its directory");
 }
 
+/// A file created by the agent is deleted on revert.
 #[test]
-fn a_file_created_by_the_agent_is_deleted_on_revert() {
+fn created_file_is_deleted_on_revert() {
     let mut world = World::new();
     world.write("mine", "1");
     let before = world.tree();
@@ -44,8 +47,10 @@ fn a_file_created_by_the_agent_is_deleted_on_revert() {
     assert_eq!(world.tree(), before, "as it was");
 }
 
+/// A directory tree created by the agent is removed with the directories that are empty after
+/// it.
 #[test]
-fn a_directory_tree_created_by_the_agent_is_removed_with_the_directories_that_are_empty_after_it() {
+fn created_tree_goes_with_its_empty_directories() {
     let mut world = World::new();
     world.write("mine", "1");
     let before = world.tree();
@@ -58,8 +63,9 @@ fn a_directory_tree_created_by_the_agent_is_removed_with_the_directories_that_ar
     assert_eq!(world.tree(), before, "no directory is left behind");
 }
 
+/// A directory that holds the user's files stays with them.
 #[test]
-fn a_directory_that_holds_the_users_files_stays_with_them() {
+fn directory_with_users_files_stays() {
     let mut world = World::new();
     world.write("shared/mine", "1");
     let before = world.tree();
@@ -68,8 +74,9 @@ fn a_directory_that_holds_the_users_files_stays_with_them() {
     assert_eq!(world.tree(), before, "only the agent's file went");
 }
 
+/// A directory made by the agent stays for what the user put there.
 #[test]
-fn a_directory_made_by_the_agent_stays_for_what_the_user_put_there() {
+fn made_directory_stays_for_users_files() {
     let mut world = World::new();
     world.turn("m1", |world| world.write("new/made", "x"));
     world.write("new/mine", "1");
@@ -78,8 +85,9 @@ fn a_directory_made_by_the_agent_stays_for_what_the_user_put_there() {
     assert_eq!(world.read("new/mine"), "1", "the user's stays");
 }
 
+/// A mix of create modify and delete in one step is reverted as a whole.
 #[test]
-fn a_mix_of_create_modify_and_delete_in_one_step_is_reverted_as_a_whole() {
+fn mixed_step_is_reverted_as_a_whole() {
     let mut world = World::new();
     world.write("modified", "1\n");
     world.write("deleted", "2\n");
@@ -96,8 +104,9 @@ fn a_mix_of_create_modify_and_delete_in_one_step_is_reverted_as_a_whole() {
     assert_eq!(world.tree(), after, "and back");
 }
 
+/// An empty directory that the agent made goes and one that it removed comes back.
 #[test]
-fn an_empty_directory_that_the_agent_made_goes_and_one_that_it_removed_comes_back() {
+fn empty_directories_go_and_come_back() {
     let mut world = World::new();
     world.write("a", "1");
     world.make_directory("old");
@@ -141,8 +150,9 @@ fn binary_files_round_trip_exactly() {
     assert_eq!(world.tree(), before, "byte for byte");
 }
 
+/// Reverting a message that changed nothing succeeds and does nothing.
 #[test]
-fn reverting_a_message_that_changed_nothing_succeeds_and_does_nothing() {
+fn reverting_nothing_succeeds() {
     let mut world = World::new();
     world.write("a", "1");
     world.turn("m1", |_| {});
@@ -156,8 +166,9 @@ fn reverting_a_message_that_changed_nothing_succeeds_and_does_nothing() {
     assert_eq!(world.stamp("a"), stamp, "untouched");
 }
 
+/// A file that is gone already is no error.
 #[test]
-fn a_file_that_is_gone_already_is_no_error() {
+fn missing_file_is_no_error() {
     let mut world = World::new();
     world.turn("m1", |world| world.write("made", "x"));
     world.remove("made");
@@ -169,8 +180,9 @@ fn a_file_that_is_gone_already_is_no_error() {
     );
 }
 
+/// A file created and deleted within the steps leaves nothing.
 #[test]
-fn a_file_created_and_deleted_within_the_steps_leaves_nothing() {
+fn file_created_and_deleted_leaves_nothing() {
     let mut world = World::new();
     world.write("mine", "1");
     let before = world.tree();
@@ -181,8 +193,9 @@ fn a_file_created_and_deleted_within_the_steps_leaves_nothing() {
     assert_eq!(world.tree(), before, "nothing came of it");
 }
 
+/// A file deleted and recreated differently gets its first content.
 #[test]
-fn a_file_deleted_and_recreated_differently_gets_its_first_content() {
+fn file_recreated_differently_gets_its_first_content() {
     let mut world = World::new();
     world.write("a", "first\n");
     world.message("m1");
@@ -215,8 +228,9 @@ fn the_oldest_version_after_the_chosen_message_wins() {
     assert_eq!(world.read("a"), "3\n", "all the way");
 }
 
+/// Reverting one of several messages keeps what came before it.
 #[test]
-fn reverting_one_of_several_messages_keeps_what_came_before_it() {
+fn reverting_one_message_keeps_earlier_ones() {
     let mut world = World::new();
     world.turn("m1", |world| world.write("one", "1"));
     let after_one = world.tree();
@@ -230,8 +244,9 @@ fn reverting_one_of_several_messages_keeps_what_came_before_it() {
     );
 }
 
+/// A file changed and changed back within a step gives no change.
 #[test]
-fn a_file_changed_and_changed_back_within_a_step_gives_no_change() {
+fn round_trip_in_a_step_is_no_change() {
     let mut world = World::new();
     world.write("a", "1\n");
     let report = world.turn("m1", |world| {
@@ -250,9 +265,11 @@ fn only_changed_files_are_in_a_steps_list() {
     assert_eq!(report.changes, Some(1), "a was not touched");
 }
 
+/// What the user had before the first snapshot is not the agent's.
+///
 /// Invariant `truth/between-steps`.
 #[test]
-fn what_the_user_had_before_the_first_snapshot_is_not_the_agents() {
+fn users_work_before_the_first_snapshot_stays() {
     let mut world = World::git(&[("committed", "1\n"), ("removed", "1\n"), ("renamed", "1\n")]);
     world.write("committed", "uncommitted edit\n");
     world.write("untracked", "mine\n");
@@ -268,8 +285,9 @@ fn what_the_user_had_before_the_first_snapshot_is_not_the_agents() {
     assert_eq!(world.tree(), before, "exactly what the user had");
 }
 
+/// An empty workspace can be captured and reverted to.
 #[test]
-fn an_empty_workspace_can_be_captured_and_reverted_to() {
+fn empty_workspace_is_captured_and_reverted() {
     let mut world = World::new();
     assert_eq!(
         world.snapshot(),
@@ -321,9 +339,11 @@ fn files_outside_the_plan_keep_inode_and_times() {
     assert_eq!(world.stamp("bystander"), stamp, "nor by the way back");
 }
 
+/// A dry run changes nothing and is what then happens.
+///
 /// Invariant `truth/dry-run`: A dry run shows exactly what happens.
 #[test]
-fn a_dry_run_changes_nothing_and_is_what_then_happens() {
+fn dry_run_is_what_then_happens() {
     let mut world = World::new();
     world.write("a", "1\n");
     world.turn("m1", |world| {
@@ -369,8 +389,9 @@ fn a_dry_run_changes_nothing_and_is_what_then_happens() {
     assert_eq!(what(&planned), what(&done), "the plan was the truth");
 }
 
+/// A revert tells whoever watches how far it is.
 #[test]
-fn a_revert_tells_whoever_watches_how_far_it_is() {
+fn revert_tells_its_progress() {
     use ckpt_store::model::progress::OperationProgress;
     let mut world = World::new();
     world.turn("m1", |world| {
@@ -389,8 +410,9 @@ fn a_revert_tells_whoever_watches_how_far_it_is() {
     );
 }
 
+/// What is told of a revert with two threads never goes back and ends with all.
 #[test]
-fn what_is_told_of_a_revert_with_two_threads_never_goes_back_and_ends_with_all() {
+fn progress_of_two_threads_never_goes_back() {
     use ckpt_store::model::progress::OperationProgress;
     let mut world = World::new();
     world.turn("m1", |world| {

@@ -106,7 +106,7 @@ fn begin((base, root): &(PathBuf, PathBuf), act: Act) -> Beside {
 
 /// Invariant `work/beside-upkeep`: An event beside a `forget` or a `gc` is recorded with all of its objects.
 #[test]
-fn an_event_beside_a_forget_and_a_gc_loses_no_object() {
+fn event_beside_forget_and_gc_loses_no_object() {
     let mut raced = 0;
     for (forget, is_of_all) in [(forget_session as Act, false), (forget_workspace, true)] {
         let orders = [

@@ -46,8 +46,9 @@ fn authors(world: &mut World, path: &str) -> Vec<String> {
         .collect()
 }
 
+/// Each line is of the prompt that wrote it or yours.
 #[test]
-fn each_line_is_of_the_prompt_that_wrote_it_or_yours() {
+fn line_is_of_its_prompt_or_yours() {
     let mut world = World::new();
     world.write("a", "one\ntwo\n");
     world.turn("m1", |world| world.write("a", "one\n2\n"));
@@ -148,8 +149,9 @@ fn a_rename_is_followed() {
     );
 }
 
+/// What has no lines or is not there is refused.
 #[test]
-fn what_has_no_lines_or_is_not_there_is_refused() {
+fn blame_without_lines_is_refused() {
     let mut world = World::new();
     world.turn("m1", |world| {
         world.write("binary", b"a\0b");

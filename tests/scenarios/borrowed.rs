@@ -162,8 +162,9 @@ fn expect_all(world: &World, why: &str) {
     }
 }
 
+/// What the first snapshot borrowed is its own once it is settled.
 #[test]
-fn what_the_first_snapshot_borrowed_is_its_own_once_it_is_settled() {
+fn settled_snapshot_borrows_nothing() {
     let mut world = packed();
     world.message("m1");
     assert!(
@@ -192,10 +193,12 @@ fn what_the_first_snapshot_borrowed_is_its_own_once_it_is_settled() {
     );
 }
 
+/// Nothing that is done to the workspace takes away what is settled.
+///
 /// Invariant `work/store-outlives-changes`: No change of the workspace or of the user's
 /// repository takes anything out of the store.
 #[test]
-fn nothing_that_is_done_to_the_workspace_takes_away_what_is_settled() {
+fn workspace_takes_nothing_settled_away() {
     for (why, deed) in DEEDS {
         let mut world = packed();
         world.message("m1");
@@ -208,9 +211,11 @@ fn nothing_that_is_done_to_the_workspace_takes_away_what_is_settled() {
     }
 }
 
+/// The first tool waits until nothing is borrowed any more.
+///
 /// Invariant `work/store-outlives-changes`.
 #[test]
-fn the_first_tool_waits_until_nothing_is_borrowed_any_more() {
+fn first_tool_waits_until_nothing_is_borrowed() {
     let mut world = packed();
     world.message("m1");
     world.start_in("s1");
@@ -221,8 +226,9 @@ fn the_first_tool_waits_until_nothing_is_borrowed_any_more() {
     expect_all(&world, "the report of the lab");
 }
 
+/// An operation settles what is borrowed before it begins.
 #[test]
-fn an_operation_settles_what_is_borrowed_before_it_begins() {
+fn operation_settles_borrowed_objects_first() {
     let mut world = packed();
     world.message("m1");
     let only_the_files = |world: &World| {
@@ -243,9 +249,11 @@ fn an_operation_settles_what_is_borrowed_before_it_begins() {
     expect_all(&world, "the packs are of no matter any more");
 }
 
+/// What is emptied before it is settled is taken from files that are unchanged and else told.
+///
 /// Invariant `work/store-outlives-changes`.
 #[test]
-fn what_is_emptied_before_it_is_settled_is_taken_from_files_that_are_unchanged_and_else_told() {
+fn emptied_packs_are_healed_from_unchanged_files() {
     let mut world = packed();
     world.message("m1");
     for path in files(&world.path(".git/objects")) {
@@ -280,10 +288,11 @@ fn what_is_emptied_before_it_is_settled_is_taken_from_files_that_are_unchanged_a
     }
 }
 
+/// A borrowed pack that nobody could read does not outlive what is forgotten.
 #[test]
-fn a_borrowed_pack_that_nobody_could_read_does_not_outlive_what_is_forgotten() {
+fn unreadable_borrowed_pack_does_not_outlive_forgetting() {
     as_nobody(
-        "borrowed::a_borrowed_pack_that_nobody_could_read_does_not_outlive_what_is_forgotten",
+        "borrowed::unreadable_borrowed_pack_does_not_outlive_forgetting",
         forget_beside_an_unread_pack,
     );
 }
@@ -305,8 +314,9 @@ fn forget_beside_an_unread_pack() {
     assert!(!shares_inodes(&world), "it may have the bytes of the file");
 }
 
+/// A snapshot that finds a borrowed pack changed reads the files again.
 #[test]
-fn a_snapshot_that_finds_a_borrowed_pack_changed_reads_the_files_again() {
+fn snapshot_rereads_files_of_a_changed_pack() {
     let mut world = packed();
     world.message("m1");
     for path in files(&world.path(".git/objects")) {
@@ -326,8 +336,9 @@ fn a_snapshot_that_finds_a_borrowed_pack_changed_reads_the_files_again() {
     expect_all(&world, "they were stored anew with the second message");
 }
 
+/// A gc of the user's is none of our business.
 #[test]
-fn a_gc_of_the_users_is_none_of_our_business() {
+fn users_gc_is_no_concern() {
     let mut world = packed();
     world.message("m1");
     world.run_git(&["gc", "-q", "--prune=now"]);
@@ -343,8 +354,9 @@ fn a_gc_of_the_users_is_none_of_our_business() {
     expect_all(&world, "whatever became of the user's packs");
 }
 
+/// What is settled stands in a repository that git takes for sound.
 #[test]
-fn what_is_settled_stands_in_a_repository_that_git_takes_for_sound() {
+fn settled_repository_is_sound_for_git() {
     let mut world = packed();
     world.message("m1");
     world.settle();
@@ -381,9 +393,11 @@ fn mount_one_that_clones(mount: testing::namespace::MountCall) -> bool {
     ckpt_portable,
     ignore = "the substitutes of `just portable` clone no files"
 )]
+/// Where files can be cloned no file of the user's is held.
+///
 /// Invariant `work/store-outlives-changes`.
-fn where_files_can_be_cloned_no_file_of_the_users_is_held() {
-    let test = "borrowed::where_files_can_be_cloned_no_file_of_the_users_is_held";
+fn cloned_packs_hold_no_users_file() {
+    let test = "borrowed::cloned_packs_hold_no_users_file";
     testing::namespace::in_namespace(test, |mount| {
         // The folder is this test's alone: nothing is left in that of all tests.
         let outer = tempfile::tempdir().expect("a scratch directory");
@@ -421,11 +435,12 @@ fn move_store_elsewhere(world: &mut World, mount: testing::namespace::MountCall)
     world.reopen(Settings::default());
 }
 
+/// A damaged pack that was copied costs no file that was whole at the message.
+///
 /// Invariant `work/store-outlives-changes`.
 #[test]
-fn a_damaged_pack_that_was_copied_costs_no_file_that_was_whole_at_the_message() {
-    let test =
-        "borrowed::a_damaged_pack_that_was_copied_costs_no_file_that_was_whole_at_the_message";
+fn damaged_copied_pack_costs_no_whole_file() {
+    let test = "borrowed::damaged_copied_pack_costs_no_whole_file";
     testing::namespace::in_namespace(test, |mount| {
         let mut world = packed();
         move_store_elsewhere(&mut world, mount);
@@ -485,9 +500,11 @@ fn exchange_two(index: &Path, ids: [&str; 2]) {
     fs::write(index, &bytes).expect("it is ours");
 }
 
+/// What an index says of a pack is not believed when its objects are copied.
+///
 /// Invariant `work/store-outlives-changes`.
 #[test]
-fn what_an_index_says_of_a_pack_is_not_believed_when_its_objects_are_copied() {
+fn packs_index_is_checked_on_copying() {
     let mut world = packed();
     let id =
         |world: &World, number| world.run_git(&["rev-parse", &format!("HEAD:{}", file(number))]);
@@ -512,8 +529,9 @@ fn what_an_index_says_of_a_pack_is_not_believed_when_its_objects_are_copied() {
     expect_all(&world, "the files still had the right bytes");
 }
 
+/// Du counts what is shared with the repository apart until it is given back.
 #[test]
-fn du_counts_what_is_shared_with_the_repository_apart_until_it_is_given_back() {
+fn du_counts_shared_objects_apart() {
     let mut world = packed();
     world.message("m1");
     let du = |world: &mut World| {

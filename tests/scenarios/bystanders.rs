@@ -43,8 +43,9 @@ fn a_directory_that_the_agent_renamed_goes_back() {
     assert_eq!(world.tree(), before, "{report:#?}");
 }
 
+/// A directory that the user renamed while a prompt stood stays renamed.
 #[test]
-fn a_directory_that_the_user_renamed_while_a_prompt_stood_stays_renamed() {
+fn directory_renamed_during_a_prompt_stays() {
     let mut world = World::new();
     world.write("one/a", "1\n");
     world.message("m1");
@@ -70,8 +71,9 @@ fn a_directory_that_the_user_renamed_while_a_prompt_stood_stays_renamed() {
     assert!(!world.exists("one"), "{report:#?}");
 }
 
+/// The user's stash of what the agent did and its return are no trouble.
 #[test]
-fn the_users_stash_of_what_the_agent_did_and_its_return_are_no_trouble() {
+fn users_stash_and_return_are_no_trouble() {
     let mut world = World::git(&[("a", "1\n"), ("b", "1\n")]);
     world.message("m1");
     shell(&mut world, |world| world.write("a", "agent\n"));
@@ -88,8 +90,9 @@ fn the_users_stash_of_what_the_agent_did_and_its_return_are_no_trouble() {
     assert_eq!(world.read("a"), "1\n", "{report:#?}");
 }
 
+/// A checkout of another branch between two messages stays.
 #[test]
-fn a_checkout_of_another_branch_between_two_messages_stays() {
+fn checkout_between_messages_stays() {
     let mut world = World::git(&[("a", "1\n"), ("b", "1\n")]);
     world.run_git(&["checkout", "-qb", "other"]);
     world.write("b", "other branch\n");
@@ -118,8 +121,9 @@ fn a_checkout_of_another_branch_between_two_messages_stays() {
     );
 }
 
+/// What a formatter writes long after the tool is kept and named.
 #[test]
-fn what_a_formatter_writes_long_after_the_tool_is_kept_and_named() {
+fn late_formatters_work_is_kept() {
     let mut world = World::new();
     world.write("a", "1\n");
     world.message("m1");
@@ -137,8 +141,9 @@ fn what_a_formatter_writes_long_after_the_tool_is_kept_and_named() {
     assert_eq!(report.outcome, Outcome::Partial, "{report:#?}");
 }
 
+/// What an outer agent's shell wrote into an idle inner workspace goes with the outer one.
 #[test]
-fn what_an_outer_agents_shell_wrote_into_an_idle_inner_workspace_goes_with_the_outer_one() {
+fn outer_shells_work_goes_with_the_outer_agent() {
     let mut world = World::git(&[("a", "1\n")]);
     world.run_git(&["worktree", "add", "-q", "inner", "-b", "side"]);
     world.cwd = world.path("inner");

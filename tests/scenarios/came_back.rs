@@ -28,11 +28,13 @@ fn stashed_edit_goes_back_after_it_came_back() {
     );
 }
 
+/// Stash within one step leaves the edit the agent's.
+///
 /// The same within one step, at which others looked meanwhile.
 ///
 /// Invariant `truth/passed-through`.
 #[test]
-fn stash_within_one_step_leaves_the_edit_the_agents() {
+fn stash_within_a_step_is_no_edit() {
     set_clock_from_files(0);
     let mut world = World::git(&[("f", "1\n"), ("g", "1\n")]);
     world.message("m1");
@@ -53,9 +55,11 @@ fn stash_within_one_step_leaves_the_edit_the_agents() {
     assert_eq!(report.outcome, Outcome::Restored, "{report:#?}");
 }
 
+/// Doubtful return of a known state is no edit.
+///
 /// What came back in doubt is what the agent is known to have written.
 #[test]
-fn doubtful_return_of_a_known_state_is_no_edit() {
+fn doubtful_return_of_a_state_is_no_edit() {
     let mut world = World::new();
     world.write("f", "0\n");
     world.message("m1");
@@ -74,12 +78,14 @@ fn doubtful_return_of_a_known_state_is_no_edit() {
     assert_eq!(report.outcome, Outcome::Restored, "{report:#?}");
 }
 
+/// State that the session passed through is no edit.
+///
 /// Edits of the agent and of the user in turn; then the agent's own undo takes its session back to some moment.
 ///
 /// Invariant `truth/passed-through`: What came back is no edit of anybody's, and what a tool
 /// wrote after its step's end is unclear.
 #[test]
-fn state_that_the_session_passed_through_is_no_edit() {
+fn state_passed_through_is_no_edit() {
     for undone_to in ["0\n", "1\n", "by hand\n", "2\n"] {
         let mut world = World::new();
         world.write("f", "0\n");
@@ -211,11 +217,13 @@ fn edit_of_what_restore_brought_stays() {
     );
 }
 
+/// What a tool wrote after its step's end is unclear.
+///
 /// The end of a step overtakes that of its tool, which writes once more in between.
 ///
 /// Invariant `truth/passed-through`.
 #[test]
-fn what_a_tool_wrote_after_its_steps_end_is_unclear() {
+fn tools_write_after_its_steps_end_is_unclear() {
     for looked_at in [false, true] {
         let mut world = World::new();
         world.message("m1");
@@ -243,9 +251,11 @@ fn what_a_tool_wrote_after_its_steps_end_is_unclear() {
     }
 }
 
+/// Late end of a tool is none of the next steps.
+///
 /// The same, where the next step began before: the tool is none of that step's.
 #[test]
-fn late_end_of_a_tool_is_none_of_the_next_steps() {
+fn late_end_of_a_tool_changes_nothing() {
     let mut world = World::new();
     world.message("m1");
     world.start();

@@ -14,8 +14,9 @@ fn unclear_of(report: &ckpt_schema::report::OperationReport) -> Vec<&str> {
     unclear.map(|file| file.path.path.as_str()).collect()
 }
 
+/// What an agent wrote goes whatever the clock of its files says.
 #[test]
-fn what_an_agent_wrote_goes_whatever_the_clock_of_its_files_says() {
+fn agents_work_goes_by_any_clock() {
     for (ahead, names) in [(DAY, true), (DAY, false), (-DAY, true), (-DAY, false)] {
         let mut world = World::new();
         set_clock_from_files(ahead);
@@ -36,10 +37,12 @@ fn what_an_agent_wrote_goes_whatever_the_clock_of_its_files_says() {
     }
 }
 
+/// What a person edits between steps stays whatever the clock of its files says.
+///
 /// Invariant `truth/between-steps`: Changes between steps, and in a pause between two tools of
 /// one, are nobody's.
 #[test]
-fn what_a_person_edits_between_steps_stays_whatever_the_clock_of_its_files_says() {
+fn persons_edit_between_steps_stays_by_any_clock() {
     for ahead in [DAY, -DAY] {
         let mut world = World::new();
         set_clock_from_files(ahead);
@@ -60,10 +63,12 @@ fn what_a_person_edits_between_steps_stays_whatever_the_clock_of_its_files_says(
     }
 }
 
+/// What was edited in a pause of a step is unclear where no time shows that it was one.
+///
 /// Invariant `truth/unclear`: A change that cannot be told apart is not attributed to the
 /// agent.
 #[test]
-fn what_was_edited_in_a_pause_of_a_step_is_unclear_where_no_time_shows_that_it_was_one() {
+fn edit_in_an_unseen_pause_is_unclear() {
     for ahead in [DAY, -DAY] {
         let mut world = World::new();
         set_clock_from_files(ahead);
@@ -83,9 +88,11 @@ fn what_was_edited_in_a_pause_of_a_step_is_unclear_where_no_time_shows_that_it_w
     }
 }
 
+/// What was edited while a prompt stood is unclear where no time shows when.
+///
 /// Invariant `truth/unclear`.
 #[test]
-fn what_was_edited_while_a_prompt_stood_is_unclear_where_no_time_shows_when() {
+fn edit_during_an_undated_prompt_is_unclear() {
     for ahead in [DAY, -DAY] {
         let mut world = World::new();
         set_clock_from_files(ahead);

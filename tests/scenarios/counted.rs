@@ -95,10 +95,12 @@ fn rename(world: &World, from: &str, to: &str) {
     world.remove(from);
 }
 
+/// Log and show count a renamed file once edited or not.
+///
 /// Invariant `truth/counts`: `log` and `show` count the same files: a renamed one once, and
 /// none that a message made and took away again.
 #[test]
-fn log_and_show_count_a_renamed_file_once_edited_or_not() {
+fn log_and_show_count_renames_once() {
     let mut world = World::git(&[("a", TEN), ("b", &TEN.replace('\n', "!\n"))]);
     world.turn("moved", |world| rename(world, "a", "new/a"));
     assert_eq!(counted(&mut world, "moved"), (1, 0, 0), "the same bytes");
@@ -123,9 +125,11 @@ fn log_and_show_count_a_renamed_file_once_edited_or_not() {
     );
 }
 
+/// Log and show count no file that a message made and took away again.
+///
 /// Invariant `truth/counts`.
 #[test]
-fn log_and_show_count_no_file_that_a_message_made_and_took_away_again() {
+fn log_and_show_skip_made_and_removed_files() {
     let mut world = World::git(&[("a", TEN)]);
     world.message("m");
     world.step(|world| {
@@ -140,9 +144,11 @@ fn log_and_show_count_no_file_that_a_message_made_and_took_away_again() {
     assert_eq!(counted(&mut world, "m").0, 1, "one is left");
 }
 
+/// Log and show count a file once that went in one step and came elsewhere in the next.
+///
 /// Invariant `truth/counts`.
 #[test]
-fn log_and_show_count_a_file_once_that_went_in_one_step_and_came_elsewhere_in_the_next() {
+fn log_and_show_count_moved_files_once() {
     let mut world = World::git(&[("a", TEN)]);
     world.message("m");
     world.step(|world| world.write("b", TEN.to_owned() + "11\n"));
@@ -176,9 +182,11 @@ fn files_in(path: &Path, sql: &str, message: &str) -> u64 {
     files.expect("a message").unsigned_abs()
 }
 
+/// The view counts the files that log counts except where only contents tell.
+///
 /// Invariant `truth/counts`.
 #[test]
-fn the_view_counts_the_files_that_log_counts_except_where_only_contents_tell() {
+fn view_counts_the_files_of_log() {
     let mut world = World::git(&[
         ("a", TEN),
         ("b", "b\n"),
@@ -242,8 +250,9 @@ fn the_view_counts_the_files_that_log_counts_except_where_only_contents_tell() {
     );
 }
 
+/// The view of steps counts a file once that one of several renamed and edited.
 #[test]
-fn the_view_of_steps_counts_a_file_once_that_one_of_several_renamed_and_edited() {
+fn view_of_steps_counts_renames_once() {
     let mut world = World::git(&[("a", TEN), ("b", "b\n")]);
     world.message("m");
     world.step(|world| {
@@ -284,9 +293,11 @@ fn the_view_of_steps_counts_a_file_once_that_one_of_several_renamed_and_edited()
     assert_eq!(steps(&world), ["1", "2", "1"], "doctor took them away");
 }
 
+/// An empty file that went is not where another came from.
+///
 /// Invariant `truth/counts`.
 #[test]
-fn an_empty_file_that_went_is_not_where_another_came_from() {
+fn empty_file_is_no_renames_origin() {
     let mut world = World::git(&[("empty", ""), ("a", TEN)]);
     world.turn("m", |world| {
         rename(world, "empty", "another");
@@ -301,9 +312,11 @@ fn an_empty_file_that_went_is_not_where_another_came_from() {
     assert_eq!(renamed, ["a b"], "empty files have nothing in common");
 }
 
+/// Show counts the lines of the patch that it prints however often steps rewrote them.
+///
 /// Invariant `truth/counts`.
 #[test]
-fn show_counts_the_lines_of_the_patch_that_it_prints_however_often_steps_rewrote_them() {
+fn show_counts_the_lines_of_its_patch() {
     let mut world = World::git(&[("a", TEN), ("b", TEN)]);
     world.message("m");
     world.step(|world| {
@@ -333,9 +346,11 @@ fn show_counts_the_lines_of_the_patch_that_it_prints_however_often_steps_rewrote
     );
 }
 
+/// Log counts what differs where the contents are gone.
+///
 /// Invariant `truth/counts`.
 #[test]
-fn log_counts_what_differs_where_the_contents_are_gone() {
+fn log_counts_differences_without_contents() {
     let mut world = World::git(&[("a", TEN)]);
     world.turn("m", |world| {
         rename(world, "a", "b");
@@ -356,10 +371,12 @@ fn log_counts_what_differs_where_the_contents_are_gone() {
     );
 }
 
+/// What is kept of a message is what its changes give whatever comes later.
+///
 /// Invariant `truth/counts-kept`: What is kept of a message for `log` is what its changes give;
 /// whoever writes one of them takes it away in the same transaction.
 #[test]
-fn what_is_kept_of_a_message_is_what_its_changes_give_whatever_comes_later() {
+fn kept_totals_are_those_of_changes() {
     let mut world = World::git(&[("a", TEN), ("b", "b\n")]);
     world.message("first");
     world.assert_totals();
@@ -399,9 +416,11 @@ fn what_is_kept_of_a_message_is_what_its_changes_give_whatever_comes_later() {
     world.assert_totals();
 }
 
+/// What is kept and does not fit the changes is found by doctor and added up anew.
+///
 /// Invariant `truth/counts-kept`.
 #[test]
-fn what_is_kept_and_does_not_fit_the_changes_is_found_by_doctor_and_added_up_anew() {
+fn wrong_totals_are_found_by_doctor() {
     let mut world = World::git(&[("a", TEN)]);
     world.turn("m", |world| world.write("a", "1\n"));
     world.settle();

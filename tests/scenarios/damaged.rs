@@ -30,10 +30,12 @@ fn after_a_step() -> World {
     world
 }
 
+/// What goes is stored anew where its stored bytes are damaged.
+///
 /// Invariant `work/way-back-first`: Whatever an operation removes or replaces is stored whole
 /// first.
 #[test]
-fn what_goes_is_stored_anew_where_its_stored_bytes_are_damaged() {
+fn replaced_content_is_stored_anew_if_damaged() {
     let mut world = after_a_step();
     let pack = world.packs().pop().expect("the step's");
     let sound = fs::read(&pack).expect("ours");
@@ -60,9 +62,11 @@ fn what_goes_is_stored_anew_where_its_stored_bytes_are_damaged() {
     }
 }
 
+/// An operation with damage anywhere gives the right bytes or changes nothing.
+///
 /// Invariant `work/way-back-first`.
 #[test]
-fn an_operation_with_damage_anywhere_gives_the_right_bytes_or_changes_nothing() {
+fn operation_with_damage_is_right_or_nothing() {
     let mut world = after_a_step();
     let pack = world.packs().pop().expect("the step's");
     let sound = fs::read(&pack).expect("ours");
@@ -86,8 +90,9 @@ fn an_operation_with_damage_anywhere_gives_the_right_bytes_or_changes_nothing() 
     assert!(reverted > 0, "what is still on the disk heals the store");
 }
 
+/// An ignore pattern out of all bounds costs no step and is told once.
 #[test]
-fn an_ignore_pattern_out_of_all_bounds_costs_no_step_and_is_told_once() {
+fn boundless_ignore_pattern_costs_no_step() {
     let mut world = World::git(&[("kept", "1\n")]);
     let deep = "some-name/".repeat(250);
     world.write(".gitignore", format!("{}\n", "**/?*".repeat(400)));
@@ -110,10 +115,12 @@ fn an_ignore_pattern_out_of_all_bounds_costs_no_step_and_is_told_once() {
     );
 }
 
+/// An event goes on where the last snapshot is lost beyond healing.
+///
 /// Invariant `truth/damaged-last-snapshot`: If the last snapshot is lost, events are still
 /// recorded, and the loss is reported.
 #[test]
-fn an_event_goes_on_where_the_last_snapshot_is_lost_beyond_healing() {
+fn event_goes_on_without_the_last_snapshot() {
     for is_in_a_step in [false, true] {
         let mut world = World::new();
         for name in ["a/same", "b/edited", "c/lost"] {
@@ -161,9 +168,11 @@ fn an_event_goes_on_where_the_last_snapshot_is_lost_beyond_healing() {
     }
 }
 
+/// An event heals what of the last snapshot still stands in the workspace.
+///
 /// Invariant `truth/damaged-last-snapshot`.
 #[test]
-fn an_event_heals_what_of_the_last_snapshot_still_stands_in_the_workspace() {
+fn event_heals_the_last_snapshot() {
     let mut world = World::new();
     world.write("a/same", "0\n");
     world.write("b/edited", "0\n");

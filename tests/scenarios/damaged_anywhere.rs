@@ -221,10 +221,12 @@ fn everywhere(is_meant: impl Fn(&str) -> bool) {
     assert!(tried >= FEW, "files of this kind are there: {tried}");
 }
 
+/// A pack or an index damaged anywhere gives the right bytes or says what is lost.
+///
 /// Invariant `truth/damaged-store`: With any byte of a store damaged, reading gives the right
 /// bytes, or an error that says what is lost.
 #[test]
-fn a_pack_or_an_index_damaged_anywhere_gives_the_right_bytes_or_says_what_is_lost() {
+fn damaged_pack_or_index_is_never_wrong() {
     everywhere(|kind| matches!(kind, "pack" | "idx" | "multi-pack-index"));
 }
 
@@ -234,9 +236,11 @@ fn a_cache_damaged_anywhere_gives_the_right_bytes() {
     everywhere(|kind| kind.starts_with("cache"));
 }
 
+/// A database or a log damaged anywhere gives the right bytes or says what is lost.
+///
 /// Invariant `truth/damaged-store`.
 #[test]
-fn a_database_or_a_log_damaged_anywhere_gives_the_right_bytes_or_says_what_is_lost() {
+fn damaged_database_or_log_is_never_wrong() {
     everywhere(|kind| kind.starts_with("sessions.db"));
 }
 
@@ -260,13 +264,15 @@ const PAYLOADS: [&str; 15] = [
     "UPDATE steps SET finish_snapshot_id = start_snapshot_id",
 ];
 
+/// A flipped bit in a row is refused or named and nothing is made up.
+///
 /// Invariant `truth/damaged-store`.
 ///
 /// Invariant `truth/doctor-rows`: `doctor` compares the changes in the session store with the
 /// snapshots that they are between: a row that a flipped bit turned into another path, mode or
 /// id is an error that names the path.
 #[test]
-fn a_flipped_bit_in_a_row_is_refused_or_named_and_nothing_is_made_up() {
+fn flipped_bit_in_a_row_invents_nothing() {
     let original = tree(&story());
     assert_eq!(original["edited"], "2\n");
     for damage in PAYLOADS {

@@ -34,9 +34,11 @@ fn a_database_and_its_log_go_back_together() {
     assert_eq!(world.tree(), after, "and forward");
 }
 
+/// Where the user's program wrote to a database or its log since both stay.
+///
 /// Invariant `work/databases`.
 #[test]
-fn where_the_users_program_wrote_to_a_database_or_its_log_since_both_stay() {
+fn database_or_log_written_since_keeps_both() {
     for written in ["x.db", "x.db-wal", "x.db-shm"] {
         let mut world = world();
         world.write(written, "SQLite format 3\0 mine again\0");
@@ -134,12 +136,14 @@ impl Drop for Program {
     }
 }
 
+/// A database that a program has open is not exchanged under it.
+///
 /// With `--force` as well: what it writes next would go to files without a name, and a log beside the new file is shared
 /// with programs that open that.
 ///
 /// Invariant `work/databases`.
 #[test]
-fn a_database_that_a_program_has_open_is_not_exchanged_under_it() {
+fn open_database_is_not_exchanged() {
     let forced = RevertRequest {
         force: ckpt_store::Force::Yes,
         ..to("m1")
@@ -168,11 +172,13 @@ fn a_database_that_a_program_has_open_is_not_exchanged_under_it() {
     }
 }
 
+/// An open writer in wal mode keeps its database and is named.
+///
 /// The user's program writes a row after the agent, and goes on: its log is in no item of the plan.
 ///
 /// Invariant `work/databases`.
 #[test]
-fn an_open_writer_in_wal_mode_keeps_its_database_and_is_named() {
+fn open_wal_writer_keeps_its_database() {
     for force in [ckpt_store::Force::No, ckpt_store::Force::Yes] {
         let mut world = World::new();
         drop(sqlite_that_tidies(&world, "odd"));
@@ -205,8 +211,9 @@ fn an_open_writer_in_wal_mode_keeps_its_database_and_is_named() {
     }
 }
 
+/// A database that was open goes back when it is closed.
 #[test]
-fn a_database_that_was_open_goes_back_when_it_is_closed() {
+fn closed_database_goes_back() {
     let mut world = world();
     let program = Program::opens(&world, "x.db");
     world.revert("m1");
@@ -216,8 +223,9 @@ fn a_database_that_was_open_goes_back_when_it_is_closed() {
     assert!(world.read("x.db").contains("mine"), "it is asked again");
 }
 
+/// A restore leaves an open database alone as well.
 #[test]
-fn a_restore_leaves_an_open_database_alone_as_well() {
+fn restore_leaves_an_open_database_alone() {
     let mut world = World::new();
     write(&world, "mine");
     let snapshot = world.snapshot();
@@ -229,8 +237,9 @@ fn a_restore_leaves_an_open_database_alone_as_well() {
     assert_eq!(report.outcome, Outcome::Partial, "{report:?}");
 }
 
+/// Other files with such names have nothing to do with each other.
 #[test]
-fn other_files_with_such_names_have_nothing_to_do_with_each_other() {
+fn files_of_such_names_are_unrelated() {
     let mut world = World::new();
     world.turn("m1", |world| {
         world.write("my", "agent\n");
@@ -294,10 +303,12 @@ const REAL: [&str; 6] = [
     "x.db",
 ];
 
+/// A database of any name keeps what the user wrote after.
+///
 /// Invariant `work/databases`: A database and its log, or the folder of one, go together or not
 /// at all, and never under a program that has them open.
 #[test]
-fn a_database_of_any_name_keeps_what_the_user_wrote_after() {
+fn database_of_any_name_keeps_users_writes() {
     let mut world = World::new();
     world.make_directory("d");
     for path in REAL {
@@ -333,8 +344,9 @@ fn a_database_of_any_name_keeps_what_the_user_wrote_after() {
     }
 }
 
+/// A database of any name goes back with its log.
 #[test]
-fn a_database_of_any_name_goes_back_with_its_log() {
+fn database_of_any_name_takes_its_log() {
     let mut world = World::new();
     world.make_directory("d");
     for path in REAL {
@@ -389,9 +401,11 @@ const FOLDERS: [(&[&str], &str, &str); 5] = [
     ),
 ];
 
+/// A folder of a database goes back as a whole or not at all.
+///
 /// Invariant `work/databases`.
 #[test]
-fn a_folder_of_a_database_goes_back_as_a_whole_or_not_at_all() {
+fn database_folder_goes_back_whole_or_stays() {
     for (files, of_the_agent, of_the_user) in FOLDERS {
         for is_changed in [false, true] {
             let mut world = World::new();
@@ -431,8 +445,9 @@ fn a_folder_of_a_database_goes_back_as_a_whole_or_not_at_all() {
     }
 }
 
+/// A folder of a database stays if a part of it is ignored.
 #[test]
-fn a_folder_of_a_database_stays_if_a_part_of_it_is_ignored() {
+fn partly_ignored_database_folder_stays() {
     let mut world = World::git(&[(".gitignore", "*.log\n")]);
     for file in ["CURRENT", "MANIFEST-000002", "000003.log"] {
         world.write(format!("levels/{file}"), "mine\n");

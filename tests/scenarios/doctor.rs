@@ -65,9 +65,11 @@ fn all_that_rows_name_is_read() {
     }
 }
 
+/// A pack that is cut off is named with the files that are lost.
+///
 /// Invariant `truth/doctor`.
 #[test]
-fn a_pack_that_is_cut_off_is_named_with_the_files_that_are_lost() {
+fn truncated_pack_is_named_with_its_files() {
     let mut world = two_steps();
     let pack = world.packs()[1].clone();
     cut(&pack);
@@ -82,9 +84,11 @@ fn a_pack_that_is_cut_off_is_named_with_the_files_that_are_lost() {
     assert!(errors.contains("`file`"), "what stood in it: {errors}");
 }
 
+/// What is still in the workspace heals the store.
+///
 /// Invariant `truth/doctor`.
 #[test]
-fn what_is_still_in_the_workspace_heals_the_store() {
+fn workspace_heals_the_store() {
     let mut world = two_steps();
     let before = world.packs();
     before.iter().for_each(|pack| cut(pack));
@@ -167,8 +171,9 @@ fn git_takes_for_needed_what_the_rows_name() {
     );
 }
 
+/// Git removes nothing by hand even where no ref names it yet.
 #[test]
-fn git_removes_nothing_by_hand_even_where_no_ref_names_it_yet() {
+fn git_by_hand_removes_nothing() {
     let mut world = two_steps();
     let refs = world.repository().join("packed-refs");
     assert!(!refs.exists(), "no event writes refs");
@@ -225,9 +230,11 @@ fn rewrite(path: &Path, change: impl FnOnce(&mut Vec<u8>)) {
     fs::write(path, bytes).expect("ours");
 }
 
+/// A damaged index beside a whole pack is made again.
+///
 /// Invariant `truth/damaged-index`.
 #[test]
-fn a_damaged_index_beside_a_whole_pack_is_made_again() {
+fn damaged_index_of_a_whole_pack_is_remade() {
     for is_packed in [false, true] {
         for (harm, act) in HARMS {
             let mut world = two_steps();
@@ -279,8 +286,9 @@ fn a_damaged_pack_gets_no_new_index() {
     );
 }
 
+/// Doctor stops reading when its time is over and says how much it read.
 #[test]
-fn doctor_stops_reading_when_its_time_is_over_and_says_how_much_it_read() {
+fn doctor_stops_in_time_and_says_so() {
     let mut world = two_steps();
     let found = world.store.check(Some(Duration::ZERO));
     let read = found

@@ -91,9 +91,11 @@ fn sub_agent_elsewhere_does_not_move_its_parent() {
     }
 }
 
+/// A sub-agent's work is its own in its worktree.
+///
 /// What the sub-agent did in its worktree goes back there, though the tool that started it ran all the time.
 #[test]
-fn sub_agents_work_is_its_own_in_its_worktree() {
+fn sub_agents_work_stays_in_its_worktree() {
     let mut world = with_worktrees();
     let cwd = places(&world)[0].clone();
     world.message("m1");
@@ -112,9 +114,11 @@ fn sub_agents_work_is_its_own_in_its_worktree() {
     );
 }
 
+/// Parent that is known by a sub-agent alone begins anywhere.
+///
 /// The first event of all is that of a sub-agent: its parent has no event of its own yet.
 #[test]
-fn parent_that_is_known_by_a_sub_agent_alone_begins_anywhere() {
+fn parent_known_by_its_sub_agent_begins_anywhere() {
     for kind in [
         EventKind::StepStart,
         EventKind::ToolStart,
@@ -137,11 +141,13 @@ fn parent_that_is_known_by_a_sub_agent_alone_begins_anywhere() {
     }
 }
 
+/// Relative path of a tool elsewhere names no file here.
+///
 /// A relative path starts at the directory that the event names, also where that is in another workspace.
 ///
 /// Invariant `truth/session-workspace`.
 #[test]
-fn relative_path_of_a_tool_elsewhere_names_no_file_here() {
+fn relative_path_elsewhere_names_no_file_here() {
     let mut world = with_worktrees();
     let elsewhere = places(&world)[1].clone();
     world.message("m1");
@@ -164,11 +170,13 @@ fn relative_path_of_a_tool_elsewhere_names_no_file_here() {
     assert_eq!(world.read("a"), "by hand\n", "{report:#?}");
 }
 
+/// Tool ends where it began though its session moved.
+///
 /// A message from another directory moves its session there. The tool that ran here meanwhile ends here.
 ///
 /// Invariant `truth/session-workspace`.
 #[test]
-fn tool_ends_where_it_began_though_its_session_moved() {
+fn tool_ends_where_it_began() {
     let mut world = with_worktrees();
     let elsewhere = places(&world)[1].clone();
     world.message("m1");
@@ -241,11 +249,13 @@ fn a_worktree_in_view_is_its_agents_work() {
     assert_eq!(there, "by the sub-agent\n");
 }
 
+/// A worktree in view is not another agent's work.
+///
 /// Nor does a shell of another agent take the sub-agent's work for its own.
 ///
 /// Invariant `truth/session-workspace`.
 #[test]
-fn a_worktree_in_view_is_not_another_agents_work() {
+fn visible_worktree_is_not_another_agents() {
     let mut world = World::git(&[("a", "1\n")]);
     world.run_git(&["worktree", "add", "-q", ".claude/worktrees/x", "-b", "x"]);
     let cwd = places(&world)[0].clone();
@@ -264,11 +274,13 @@ fn a_worktree_in_view_is_not_another_agents_work() {
     assert_eq!(report.outcome, Outcome::Partial, "{report:#?}");
 }
 
+/// A sub-agent elsewhere ends by what its parent tells.
+///
 /// The end of the tool that started the sub-agent tells it, from where its parent works.
 ///
 /// Invariant `truth/session-workspace`.
 #[test]
-fn a_sub_agent_elsewhere_ends_by_what_its_parent_tells() {
+fn parents_words_end_a_sub_agent_elsewhere() {
     for at in 0..2 {
         let mut world = with_worktrees();
         let place = places(&world)[at].clone();

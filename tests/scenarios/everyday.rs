@@ -38,8 +38,9 @@ fn shell(world: &mut World, begin: i64, work: impl FnOnce(&World)) {
     world.finish();
 }
 
+/// What a person saves through a temporary file is theirs and what an agent saves so is its.
 #[test]
-fn what_a_person_saves_through_a_temporary_file_is_theirs_and_what_an_agent_saves_so_is_its() {
+fn save_through_a_temporary_file_keeps_its_owner() {
     at(0);
     let mut world = World::new();
     for file in ["yours", "its", "both"] {
@@ -65,8 +66,9 @@ fn what_a_person_saves_through_a_temporary_file_is_theirs_and_what_an_agent_save
     assert!(!world.exists("its.tmp"));
 }
 
+/// A copy that keeps its times is of whoever made it.
 #[test]
-fn a_copy_that_keeps_its_times_is_of_whoever_made_it() {
+fn copy_with_kept_times_is_its_makers() {
     at(0);
     let mut world = World::new();
     world.write("old", "old\n");
@@ -134,8 +136,9 @@ fn end_the_sub_agent(world: &mut World) {
     world.send(&finish);
 }
 
+/// What a sub-agent writes after its turn goes with the message that started it.
 #[test]
-fn what_a_sub_agent_writes_after_its_turn_goes_with_the_message_that_started_it() {
+fn sub_agents_late_work_goes_with_its_message() {
     at(0);
     let mut world = World::new();
     world.write("a", "1\n");
@@ -156,8 +159,9 @@ fn what_a_sub_agent_writes_after_its_turn_goes_with_the_message_that_started_it(
     assert_eq!(world.read("by hand"), "x\n");
 }
 
+/// What a sub-agent still does at the next message goes with the first one.
 #[test]
-fn what_a_sub_agent_still_does_at_the_next_message_goes_with_the_first_one() {
+fn sub_agents_ongoing_work_goes_with_the_first() {
     at(0);
     let mut world = World::new();
     leave_a_sub_agent_at_work(&mut world);
@@ -177,8 +181,9 @@ fn what_a_sub_agent_still_does_at_the_next_message_goes_with_the_first_one() {
     assert!(!world.exists("late"), "{report:#?}");
 }
 
+/// A directory that was renamed goes back also where the agent tells of no tools.
 #[test]
-fn a_directory_that_was_renamed_goes_back_also_where_the_agent_tells_of_no_tools() {
+fn renamed_directory_goes_back_without_tool_events() {
     for deep in [false, true] {
         at(0);
         let mut world = World::new();
@@ -205,9 +210,11 @@ fn a_directory_that_was_renamed_goes_back_also_where_the_agent_tells_of_no_tools
     }
 }
 
+/// What a person edits in a pause between two tools of a step stays.
+///
 /// Invariant `truth/between-steps`.
 #[test]
-fn what_a_person_edits_in_a_pause_between_two_tools_of_a_step_stays() {
+fn persons_edit_in_a_steps_pause_stays() {
     for names_it in [false, true] {
         at(0);
         let mut world = World::new();
@@ -245,9 +252,11 @@ fn what_a_person_edits_in_a_pause_between_two_tools_of_a_step_stays() {
     }
 }
 
+/// What a person saves a moment after Esc is not taken for the agent's.
+///
 /// Invariant `truth/between-steps`.
 #[test]
-fn what_a_person_saves_a_moment_after_esc_is_not_taken_for_the_agents() {
+fn persons_save_after_esc_is_not_the_agents() {
     at(0);
     let mut world = World::new();
     world.message("m1");

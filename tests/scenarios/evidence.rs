@@ -26,8 +26,9 @@ fn unclear_of(report: &OperationReport) -> Vec<(&str, &str)> {
         .collect()
 }
 
+/// Esc and revert at once takes what the command did.
 #[test]
-fn esc_and_revert_at_once_takes_what_the_command_did() {
+fn esc_and_revert_takes_the_commands_changes() {
     let mut world = World::new();
     world.message("m1");
     set_clock_from_files(-1_000);
@@ -44,8 +45,9 @@ fn esc_and_revert_at_once_takes_what_the_command_did() {
     assert_eq!(report.outcome, Outcome::Restored, "all of it: {report:?}");
 }
 
+/// Esc an hour of work by hand and revert keeps the hour and says so.
 #[test]
-fn esc_an_hour_of_work_by_hand_and_revert_keeps_the_hour_and_says_so() {
+fn esc_and_revert_keeps_work_by_hand() {
     let mut world = World::new();
     world.message("m1");
     // File times are of the kernel's tick, and so a little older than the clock.
@@ -75,8 +77,9 @@ fn esc_an_hour_of_work_by_hand_and_revert_keeps_the_hour_and_says_so() {
     );
 }
 
+/// What is unclear is taken where that is asked for and comes back.
 #[test]
-fn what_is_unclear_is_taken_where_that_is_asked_for_and_comes_back() {
+fn unclear_change_is_taken_on_request() {
     let mut world = World::new();
     world.message("m1");
     set_clock_from_files(-40 * MINUTE);
@@ -95,9 +98,11 @@ fn what_is_unclear_is_taken_where_that_is_asked_for_and_comes_back() {
     assert_eq!(world.read("whose"), "x\n", "and back");
 }
 
+/// A setting says that what is unclear is taken and the command line that it is not.
+///
 /// Invariant `truth/unclear-taken`.
 #[test]
-fn a_setting_says_that_what_is_unclear_is_taken_and_the_command_line_that_it_is_not() {
+fn setting_takes_unclear_and_command_line_does_not() {
     let mut world = World::with(Settings {
         unclear: Unclear::Take,
         ..Settings::default()
@@ -119,8 +124,9 @@ fn a_setting_says_that_what_is_unclear_is_taken_and_the_command_line_that_it_is_
     assert!(!world.exists("whose"), "by the setting");
 }
 
+/// What was edited while a prompt stood is the user's.
 #[test]
-fn what_was_edited_while_a_prompt_stood_is_the_users() {
+fn edit_during_a_dated_prompt_is_the_users() {
     let mut world = World::new();
     world.message("m1");
     set_clock_from_files(-30 * MINUTE);
@@ -141,7 +147,7 @@ fn what_was_edited_while_a_prompt_stood_is_the_users() {
 }
 
 #[test]
-fn the_other_files_of_an_edit_tool_are_the_users() {
+fn other_files_of_an_edit_tool_are_users() {
     let mut world = World::new();
     world.message("m1");
     set_clock_from_files(-1_000);
@@ -156,8 +162,9 @@ fn the_other_files_of_an_edit_tool_are_the_users() {
     assert!(world.exists("other"), "it stays");
 }
 
+/// What changed while a tool only read is the user's.
 #[test]
-fn what_changed_while_a_tool_only_read_is_the_users() {
+fn change_during_a_reading_tool_is_the_users() {
     let mut world = World::new();
     world.message("m1");
     set_clock_from_files(-1_000);
@@ -175,8 +182,9 @@ fn what_changed_while_a_tool_only_read_is_the_users() {
     assert!(world.exists("by hand"), "nobody else wrote");
 }
 
+/// A tool that was denied has done nothing for certain.
 #[test]
-fn a_tool_that_was_denied_has_done_nothing_for_certain() {
+fn denied_tool_did_nothing_for_certain() {
     let mut world = World::new();
     world.message("m1");
     set_clock_from_files(-1_000);
@@ -191,8 +199,9 @@ fn a_tool_that_was_denied_has_done_nothing_for_certain() {
     assert_eq!(unclear_of(&report).len(), 1, "and it is named: {report:?}");
 }
 
+/// The mark in the transcript says when the agent was interrupted.
 #[test]
-fn the_mark_in_the_transcript_says_when_the_agent_was_interrupted() {
+fn transcript_dates_the_interruption() {
     let mut world = World::new();
     let transcript = world.base().join("transcript.jsonl");
     world.message("m1");
@@ -267,8 +276,9 @@ fn a_session_whose_process_is_dead_holds_nothing() {
     assert!(!world.exists("made"), "shared with nobody: {report:?}");
 }
 
+/// A process that was seen once is not believed.
 #[test]
-fn a_process_that_was_seen_once_is_not_believed() {
+fn process_seen_once_is_not_believed() {
     let mut world = World::new();
     let start = Event {
         process: Some(ended_process()),
@@ -280,8 +290,9 @@ fn a_process_that_was_seen_once_is_not_believed() {
     assert_eq!(error.kind, ErrorKind::Busy, "it may have been a wrapper");
 }
 
+/// A clock that jumps makes nobody busy and nothing nobodys.
 #[test]
-fn a_clock_that_jumps_makes_nobody_busy_and_nothing_nobodys() {
+fn jumping_clock_makes_nothing_busy() {
     let mut world = World::new();
     world.message("m1");
     set_clock_from_files(60 * MINUTE);
@@ -295,9 +306,10 @@ fn a_clock_that_jumps_makes_nobody_busy_and_nothing_nobodys() {
     );
 }
 
+/// What was edited before the first tool of a session is the user's where the agent tells of
+/// tools.
 #[test]
-fn what_was_edited_before_the_first_tool_of_a_session_is_the_users_where_the_agent_tells_of_tools()
-{
+fn edit_before_the_first_tool_is_the_users() {
     for ends in [true, false] {
         let mut world = World::new();
         world.write("a", "0\n");
@@ -321,8 +333,9 @@ fn what_was_edited_before_the_first_tool_of_a_session_is_the_users_where_the_age
     }
 }
 
+/// A step in which no tool was told of is not nothing.
 #[test]
-fn a_step_in_which_no_tool_was_told_of_is_not_nothing() {
+fn step_without_reported_tools_is_something() {
     let mut world = World::new();
     world.message("m1");
     world.tool_start_in("s1", "t", &[]);
@@ -337,8 +350,9 @@ fn a_step_in_which_no_tool_was_told_of_is_not_nothing() {
     assert_eq!(unclear_of(&report).len(), 1, "named: {report:?}");
 }
 
+/// What a server without events did beside a tool that was told of stays and is named.
 #[test]
-fn what_a_server_without_events_did_beside_a_tool_that_was_told_of_stays_and_is_named() {
+fn unreported_servers_work_stays() {
     let mut world = World::new();
     world.write("edited", "0\n");
     world.message("m1");
@@ -378,8 +392,9 @@ fn with_a_command_in_the_background() -> World {
     world
 }
 
+/// What a command in the background may have done is offered.
 #[test]
-fn what_a_command_in_the_background_may_have_done_is_offered() {
+fn background_commands_work_is_offered() {
     let mut world = with_a_command_in_the_background();
     world.write("later", "by the server, or by hand\n");
     set_clock_from_files(MINUTE);
@@ -398,8 +413,9 @@ fn what_a_command_in_the_background_may_have_done_is_offered() {
     assert!(world.exists("by hand"), "nobody's: {report:?}");
 }
 
+/// What a command in the background did before its end was told is offered.
 #[test]
-fn what_a_command_in_the_background_did_before_its_end_was_told_is_offered() {
+fn background_work_before_its_reported_end_is_offered() {
     for told in [EventKind::TurnEnd, EventKind::SessionEnd] {
         let mut world = with_a_command_in_the_background();
         world.write("late", "by the command, or by hand\n");
@@ -422,8 +438,9 @@ fn what_a_command_in_the_background_did_before_its_end_was_told_is_offered() {
     }
 }
 
+/// A finish without a start takes nothing for certain where tools are told of.
 #[test]
-fn a_finish_without_a_start_takes_nothing_for_certain_where_tools_are_told_of() {
+fn finish_without_start_takes_nothing_for_certain() {
     for tells in [true, false] {
         let mut world = World::new();
         world.write("f", "the person's\n");
@@ -448,8 +465,9 @@ fn a_finish_without_a_start_takes_nothing_for_certain_where_tools_are_told_of() 
     }
 }
 
+/// Two agents in worktrees below one another do not take each other's work.
 #[test]
-fn two_agents_in_worktrees_below_one_another_do_not_take_each_others_work() {
+fn nested_worktrees_agents_keep_their_work() {
     let mut world = World::git(&[("a", "1\n")]);
     world.run_git(&["worktree", "add", "-q", "inner", "-b", "side"]);
     world.message_in("outer", "mo");
@@ -472,8 +490,9 @@ fn two_agents_in_worktrees_below_one_another_do_not_take_each_others_work() {
     assert!(!world.exists("inner/b"), "who takes it back");
 }
 
+/// What an outer agent edits in an inner workspace goes with the outer one.
 #[test]
-fn what_an_outer_agent_edits_in_an_inner_workspace_goes_with_the_outer_one() {
+fn outer_agents_edit_inside_is_the_outer_ones() {
     let mut world = World::git(&[("a", "1\n")]);
     world.run_git(&["worktree", "add", "-q", "inner", "-b", "side"]);
     world.message_in("outer", "mo");
@@ -504,9 +523,10 @@ fn what_an_outer_agent_edits_in_an_inner_workspace_goes_with_the_outer_one() {
     assert!(!world.exists("inner/by outer"), "{report:?}");
 }
 
+/// What a command of a dead agent may have done is named.
 #[cfg(target_os = "linux")]
 #[test]
-fn what_a_command_of_a_dead_agent_may_have_done_is_named() {
+fn dead_agents_possible_work_is_named() {
     let mut world = World::new();
     world.message_of_a_dead_agent("m1");
     set_clock_from_files(-10 * MINUTE);

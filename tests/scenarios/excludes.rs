@@ -72,9 +72,11 @@ fn excludes_that_come_through_an_include_are_honoured() {
     }
 }
 
+/// The repository's own excludes file wins over the user's.
+///
 /// Invariant `truth/ignored-by-git`.
 #[test]
-fn the_repositorys_own_excludes_file_wins_over_the_users() {
+fn repositorys_excludes_file_wins() {
     for (own, is_ignored) in [
         ("~/mine", true),
         ("../mine", true),
@@ -92,8 +94,9 @@ fn the_repositorys_own_excludes_file_wins_over_the_users() {
     check(&mut world, "the empty one turns the user's off");
 }
 
+/// The configuration of a worktree is honoured where git reads it.
 #[test]
-fn the_configuration_of_a_worktree_is_honoured_where_git_reads_it() {
+fn worktrees_configuration_is_honoured() {
     for is_on in ["true", "false"] {
         let mut world = world("");
         world.run_git(&["config", "extensions.worktreeConfig", is_on]);
@@ -102,8 +105,9 @@ fn the_configuration_of_a_worktree_is_honoured_where_git_reads_it() {
     }
 }
 
+/// Names are compared whatever their case where git does so.
 #[test]
-fn names_are_compared_whatever_their_case_where_git_does_so() {
+fn names_compare_as_git_does() {
     for is_on in ["true", "false"] {
         let mut world = world("");
         world.write(".gitignore", "*.Mine\n/Out/\n");
@@ -116,9 +120,11 @@ fn names_are_compared_whatever_their_case_where_git_does_so() {
     }
 }
 
+/// A hostile configuration is read in no time and harms nobody.
+///
 /// Invariant `truth/ignored-by-git`.
 #[test]
-fn a_hostile_configuration_is_read_in_no_time_and_harms_nobody() {
+fn hostile_configuration_harms_nothing() {
     let mut world = world(EXCLUDES);
     let pipe = world.base().join("pipe");
     rustix::fs::mknodat(

@@ -6,8 +6,9 @@ use ckpt_store::OnConflict;
 
 use super::unfinished::interrupt_before_the_first_file;
 
+/// What differs after an operation that is finished later is told with its reason.
 #[test]
-fn what_differs_after_an_operation_that_is_finished_later_is_told_with_its_reason() {
+fn differences_of_a_late_finish_are_told() {
     let mut world = World::new();
     world.write("mine", "1\n");
     world.turn("m1", |world| world.write("a", "agent\n"));
@@ -28,8 +29,9 @@ fn what_differs_after_an_operation_that_is_finished_later_is_told_with_its_reaso
     assert!(!world.exists("a"), "and it is finished");
 }
 
+/// An operation that is finished later and leaves nothing says no more.
 #[test]
-fn an_operation_that_is_finished_later_and_leaves_nothing_says_no_more() {
+fn clean_late_finish_says_no_more() {
     let mut world = World::new();
     world.write("b", "1\n");
     world.turn("m1", |world| world.write("a", "agent\n"));
@@ -45,8 +47,9 @@ fn an_operation_that_is_finished_later_and_leaves_nothing_says_no_more() {
     );
 }
 
+/// A restore that is finished later tells what differs from where it took its files.
 #[test]
-fn a_restore_that_is_finished_later_tells_what_differs_from_where_it_took_its_files() {
+fn late_restore_tells_what_differs() {
     let mut world = World::new();
     world.write("a", "1\n");
     world.write("b", "1\n");
@@ -66,8 +69,9 @@ fn a_restore_that_is_finished_later_tells_what_differs_from_where_it_took_its_fi
     assert_eq!(world.read("a"), "mine\n", "an edit since is kept");
 }
 
+/// A revert of a discarded message that is finished later is compared with that message.
 #[test]
-fn a_revert_of_a_discarded_message_that_is_finished_later_is_compared_with_that_message() {
+fn late_revert_of_a_discarded_message_is_compared() {
     let mut world = World::git(&[("a", "0\n"), ("b", "0\n")]);
     world.turn("m1", |world| {
         ["a", "b"]

@@ -156,8 +156,9 @@ fn a_folder_that_became_anything_comes_back_whole() {
     }
 }
 
+/// A folder that became one thing after another comes back whole.
 #[test]
-fn a_folder_that_became_one_thing_after_another_comes_back_whole() {
+fn folder_that_became_anything_comes_back() {
     for first in 0..WORKS.len() {
         for second in (0..WORKS.len()).filter(|second| *second != first) {
             match (first + second) % 2 {
@@ -168,8 +169,9 @@ fn a_folder_that_became_one_thing_after_another_comes_back_whole() {
     }
 }
 
+/// A folder that became something and was emptied since comes back whole.
 #[test]
-fn a_folder_that_became_something_and_was_emptied_since_comes_back_whole() {
+fn emptied_folder_that_became_anything_comes_back() {
     for (number, work) in WORKS[1..WORKS.len() - 2].iter().enumerate() {
         let mut world = world();
         let before = world.tree();
@@ -182,8 +184,9 @@ fn a_folder_that_became_something_and_was_emptied_since_comes_back_whole() {
     }
 }
 
+/// Empty folders that only the agent made go however many messages it took.
 #[test]
-fn empty_folders_that_only_the_agent_made_go_however_many_messages_it_took() {
+fn agents_empty_folders_go_after_many_messages() {
     let works: [&[Work]; 4] = [
         &[
             |world| world.make_directory("n/e/w"),
@@ -239,8 +242,9 @@ fn an_empty_folder_of_the_users_stays() {
     assert!(world.exists("mine/too"), "nobody else made it");
 }
 
+/// A folder that was filled and emptied gives way to the file or link that was there before.
 #[test]
-fn a_folder_that_was_filled_and_emptied_gives_way_to_the_file_or_link_that_was_there_before() {
+fn filled_and_emptied_folder_gives_way() {
     let mut world = World::new();
     world.write("d", "file\n");
     world.turn("m1", |world| {

@@ -70,10 +70,12 @@ fn with_secrets() -> World {
     world
 }
 
+/// The bytes of a forgotten path are nowhere in the store.
+///
 /// Invariant `truth/forgotten`: Forgotten content is in no file and no object of the store,
 /// whatever else is damaged, and a revert leaves such files alone.
 #[test]
-fn the_bytes_of_a_forgotten_path_are_nowhere_in_the_store() {
+fn forgotten_paths_bytes_are_nowhere() {
     let mut world = with_secrets();
     assert!(!places_of(&world, SECRET).is_empty(), "they were stored");
     let cwd = world.cwd.clone();
@@ -109,8 +111,9 @@ fn the_bytes_of_a_forgotten_path_are_nowhere_in_the_store() {
     );
 }
 
+/// A command line that quotes what is forgotten is forgotten too.
 #[test]
-fn a_command_line_that_quotes_what_is_forgotten_is_forgotten_too() {
+fn command_line_with_forgotten_text_goes() {
     for forgotten in [
         Forget::Path(".env".to_owned()),
         Forget::Message("m1".to_owned()),
@@ -137,9 +140,11 @@ fn a_command_line_that_quotes_what_is_forgotten_is_forgotten_too() {
     }
 }
 
+/// A revert names what was forgotten and leaves it alone.
+///
 /// Invariant `truth/forgotten`.
 #[test]
-fn a_revert_names_what_was_forgotten_and_leaves_it_alone() {
+fn revert_leaves_forgotten_files_alone() {
     let mut world = with_secrets();
     forget(&mut world, Forget::Path("config/.env".to_owned()));
     let report = world.revert("m1");
@@ -163,8 +168,9 @@ fn a_revert_names_what_was_forgotten_and_leaves_it_alone() {
     assert_eq!(world.read("keys/deep/id"), format!("a key {SECRET}\n"));
 }
 
+/// A restore and a recovery say that what is gone was forgotten.
 #[test]
-fn a_restore_and_a_recovery_say_that_what_is_gone_was_forgotten() {
+fn restore_says_what_was_forgotten() {
     let mut world = World::new();
     world.write("key", SECRET);
     world.turn_in("s", "m1", |world| world.remove("key"));
@@ -186,8 +192,9 @@ fn a_restore_and_a_recovery_say_that_what_is_gone_was_forgotten() {
     assert!(!world.path("key").exists(), "nothing brings it back");
 }
 
+/// A pattern for directories leaves a file of that name.
 #[test]
-fn a_pattern_for_directories_leaves_a_file_of_that_name() {
+fn directory_pattern_leaves_a_file() {
     let mut world = World::new();
     world.turn_in("s", "m1", |world| {
         world.write("keys", SECRET);
@@ -204,9 +211,11 @@ fn a_pattern_for_directories_leaves_a_file_of_that_name() {
     assert_eq!(world.read("keys"), SECRET, "the file's bytes are there");
 }
 
+/// What was forgotten and stays is told to be forgotten and not to be changed since.
+///
 /// Invariant `truth/forgotten`.
 #[test]
-fn what_was_forgotten_and_stays_is_told_to_be_forgotten_and_not_to_be_changed_since() {
+fn kept_forgotten_file_is_called_forgotten() {
     for is_edited in [false, true] {
         let mut world = with_secrets();
         forget(&mut world, Forget::Path("config/.env".to_owned()));
@@ -232,9 +241,11 @@ fn what_was_forgotten_and_stays_is_told_to_be_forgotten_and_not_to_be_changed_si
     }
 }
 
+/// A forgotten message takes its prompt and what it wrote with it.
+///
 /// Invariant `truth/forgotten`.
 #[test]
-fn a_forgotten_message_takes_its_prompt_and_what_it_wrote_with_it() {
+fn forgotten_message_takes_its_prompt_along() {
     let mut world = with_secrets();
     forget(&mut world, Forget::Message("m2".to_owned()));
     for gone in ["please do m2", "a key", "third"] {
@@ -250,8 +261,9 @@ fn a_forgotten_message_takes_its_prompt_and_what_it_wrote_with_it() {
     );
 }
 
+/// A forgotten session leaves another one's work as it is.
 #[test]
-fn a_forgotten_session_leaves_another_ones_work_as_it_is() {
+fn forgotten_session_leaves_others_alone() {
     let mut world = with_secrets();
     world.turn_in("other", "m4", |world| {
         world.write("theirs", "the other's\n")
@@ -272,8 +284,9 @@ fn a_forgotten_session_leaves_another_ones_work_as_it_is() {
     assert_eq!(world.read("kept"), "the agent's second\n");
 }
 
+/// A forgotten workspace leaves nothing and is recorded anew.
 #[test]
-fn a_forgotten_workspace_leaves_nothing_and_is_recorded_anew() {
+fn forgotten_workspace_is_recorded_anew() {
     for what in [Forget::Workspace, Forget::All] {
         let mut world = with_secrets();
         forget(&mut world, what);
@@ -295,9 +308,11 @@ fn kill_before_the_first_row(world: &World, last: &str) {
     fs::write(store.join("forgetting"), lines.join("\n")).expect("ours");
 }
 
+/// A forget killed before its first row is finished.
+///
 /// Invariant `truth/forget-interrupted`.
 #[test]
-fn a_forget_killed_before_its_first_row_is_finished() {
+fn forget_killed_before_a_row_is_finished() {
     for last in ["", "all"] {
         let mut world = with_secrets();
         kill_before_the_first_row(&world, last);
@@ -310,11 +325,13 @@ fn a_forget_killed_before_its_first_row_is_finished() {
     }
 }
 
+/// What was used since a killed forget stays and is told.
+///
 /// Somebody worked on after the command was killed: nobody agreed that this goes, too.
 ///
 /// Invariant `truth/forget-interrupted`.
 #[test]
-fn what_was_used_since_a_killed_forget_stays_and_is_told() {
+fn content_used_since_a_killed_forget_stays() {
     for last in ["", "all"] {
         let mut world = with_secrets();
         kill_before_the_first_row(&world, last);
@@ -362,8 +379,9 @@ fn nothing_is_forgotten_while_a_step_is_open() {
     assert_eq!(world.read("kept"), "the user's\n");
 }
 
+/// What matches nothing is said and what is forgotten may be captured again.
 #[test]
-fn what_matches_nothing_is_said_and_what_is_forgotten_may_be_captured_again() {
+fn unmatched_is_reported_and_forgotten_recapturable() {
     let mut world = with_secrets();
     let cwd = world.cwd.clone();
     let error = world
@@ -386,8 +404,9 @@ fn what_matches_nothing_is_said_and_what_is_forgotten_may_be_captured_again() {
     world.try_revert(&to("m1")).expect("it is known");
 }
 
+/// An ignore file that ignores itself is forgotten too.
 #[test]
-fn an_ignore_file_that_ignores_itself_is_forgotten_too() {
+fn self_ignoring_ignore_file_is_forgotten() {
     let mut world = World::new();
     world.write("kept", "the user's\n");
     world.write("d/.gitignore", format!(".gitignore\n{SECRET}\n"));

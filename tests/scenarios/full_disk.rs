@@ -55,10 +55,12 @@ fn lose_a_turn(world: &mut World, session: &str, message: &str) {
     assert!(world.store.record(&finish).is_err(), "the disk is full");
 }
 
+/// A turn that was lost since the disk was full is told while it is full and afterwards.
+///
 /// Invariant `truth/lost-turn`: A turn that could not be recorded because the disk was full
 /// leaves a trace.
 #[test]
-fn a_turn_that_was_lost_since_the_disk_was_full_is_told_while_it_is_full_and_afterwards() {
+fn turn_lost_to_a_full_disk_is_told() {
     on_a_small_disk(|world| {
         world.turn("m1", |world| world.write("b", "1\n"));
         fill(world);
@@ -103,9 +105,11 @@ fn a_turn_that_was_lost_since_the_disk_was_full_is_told_while_it_is_full_and_aft
     });
 }
 
+/// What changed in a turn that was lost is not called the user's.
+///
 /// Invariant `truth/lost-turn`.
 #[test]
-fn what_changed_in_a_turn_that_was_lost_is_not_called_the_users() {
+fn change_in_a_lost_turn_is_not_users() {
     on_a_small_disk(|world| {
         world.turn("m1", |world| world.write("a", "1\n"));
         fill(world);
@@ -125,8 +129,9 @@ fn what_changed_in_a_turn_that_was_lost_is_not_called_the_users() {
     });
 }
 
+/// A session of which every event was lost is there afterwards.
 #[test]
-fn a_session_of_which_every_event_was_lost_is_there_afterwards() {
+fn session_of_lost_events_is_there() {
     on_a_small_disk(|world| {
         world.turn("m1", |world| world.write("b", "1\n"));
         fill(world);

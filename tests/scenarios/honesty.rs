@@ -36,8 +36,9 @@ fn last_outcome(world: &mut World) -> (Option<Outcome>, OperationReport) {
     (operations[0].outcome, report)
 }
 
+/// A step that was not recorded makes a revert partial also in the history.
 #[test]
-fn a_step_that_was_not_recorded_makes_a_revert_partial_also_in_the_history() {
+fn unrecorded_step_makes_a_revert_partial() {
     let mut world = World::new();
     world.write("a", "1\n");
     world.turn("m1", |world| world.write("a", "2\n"));
@@ -81,8 +82,9 @@ fn a_step_that_was_not_recorded_makes_a_revert_partial_also_in_the_history() {
     );
 }
 
+/// A message of which nothing was recorded is unavailable and nothing is touched.
 #[test]
-fn a_message_of_which_nothing_was_recorded_is_unavailable_and_nothing_is_touched() {
+fn unrecorded_message_is_unavailable() {
     let mut world = World::new();
     world.write("a", "1\n");
     world.message("m1");
@@ -102,8 +104,9 @@ fn a_message_of_which_nothing_was_recorded_is_unavailable_and_nothing_is_touched
     assert_eq!(world.read("a"), "2\n", "untouched");
 }
 
+/// A message that could not be captured is still one to go back to.
 #[test]
-fn a_message_that_could_not_be_captured_is_still_one_to_go_back_to() {
+fn uncaptured_message_can_be_gone_back_to() {
     let mut world = World::new();
     world.write("a", "1\n");
     world.message("m1");
@@ -148,9 +151,11 @@ fn as_if_not_begun(world: &World) {
         .expect("writable");
 }
 
+/// A command that fails after it finished an interrupted operation says what it did.
+///
 /// Invariant `truth/error-after-changes`.
 #[test]
-fn a_command_that_fails_after_it_finished_an_interrupted_operation_says_what_it_did() {
+fn failing_command_reports_what_it_finished() {
     let mut world = World::new();
     world.write("a", "1\n");
     world.turn("m1", |world| world.write("a", "2\n"));
@@ -182,10 +187,12 @@ fn a_command_that_fails_after_it_finished_an_interrupted_operation_says_what_it_
     );
 }
 
+/// An error after the files went back leaves the operation open and the report a partial one.
+///
 /// Invariant `truth/error-after-changes`: If an error says that nothing was changed, nothing
 /// was; work that is left after the files is reported.
 #[test]
-fn an_error_after_the_files_went_back_leaves_the_operation_open_and_the_report_a_partial_one() {
+fn error_after_the_files_is_a_partial_report() {
     let mut world = World::new();
     world.write("a", "1\n");
     world.turn("m1", |world| world.write("a", "2\n"));
@@ -222,8 +229,9 @@ fn an_error_after_the_files_went_back_leaves_the_operation_open_and_the_report_a
     assert_eq!(world.read("a"), "2\n", "and back");
 }
 
+/// What no snapshot holds is named again at revert.
 #[test]
-fn what_no_snapshot_holds_is_named_again_at_revert() {
+fn unstored_is_named_again_at_revert() {
     let mut world = World::with(ckpt_store::Settings {
         max_file_size: 10,
         ..ckpt_store::Settings::default()
@@ -258,8 +266,9 @@ fn what_no_snapshot_holds_is_named_again_at_revert() {
     );
 }
 
+/// A file that is named with its result is not named twice.
 #[test]
-fn a_file_that_is_named_with_its_result_is_not_named_twice() {
+fn named_result_is_not_named_twice() {
     let mut world = World::with(ckpt_store::Settings {
         max_file_size: 10,
         ..ckpt_store::Settings::default()
@@ -274,8 +283,9 @@ fn a_file_that_is_named_with_its_result_is_not_named_twice() {
     );
 }
 
+/// A file that was too large before and after is named and left alone.
 #[test]
-fn a_file_that_was_too_large_before_and_after_is_named_and_left_alone() {
+fn always_too_large_file_is_left_alone() {
     let mut world = World::with(ckpt_store::Settings {
         max_file_size: 1000,
         ..ckpt_store::Settings::default()

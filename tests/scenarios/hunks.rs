@@ -56,8 +56,9 @@ fn apply(world: &mut World, chosen: &[Chosen]) -> Result<OperationReport, ckpt_s
     )
 }
 
+/// A proposal is what the plan would do and the store holds its bytes.
 #[test]
-fn a_proposal_is_what_the_plan_would_do_and_the_store_holds_its_bytes() {
+fn proposal_is_what_the_plan_would_do() {
     let mut world = world();
     world.write(
         "f",
@@ -91,8 +92,9 @@ fn a_proposal_is_what_the_plan_would_do_and_the_store_holds_its_bytes() {
     assert_eq!(world.read("new"), "1\n", "nothing was done");
 }
 
+/// What was undone in part is undone wholly by a later revert.
 #[test]
-fn what_was_undone_in_part_is_undone_wholly_by_a_later_revert() {
+fn part_is_undone_wholly_by_a_later_revert() {
     let mut world = world();
     let both = LINES.replace('a', "A").replace('i', "I");
     let proposal = proposal(&mut world);
@@ -131,10 +133,12 @@ fn what_was_chosen_has_a_way_back() {
     assert_eq!(world.tree(), before, "all is back");
 }
 
+/// A file that changed while somebody chose is left alone and so is every other.
+///
 /// Invariant `truth/hunks`: If a file changes while the user chooses its hunks, it and every
 /// other file are left alone.
 #[test]
-fn a_file_that_changed_while_somebody_chose_is_left_alone_and_so_is_every_other() {
+fn file_changed_during_the_choice_is_left() {
     let mut world = world();
     let proposal = proposal(&mut world);
     world.write("f", "mine\n");

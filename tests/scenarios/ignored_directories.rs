@@ -47,8 +47,9 @@ fn one_that_the_agent_used_and_emptied_stays() {
     );
 }
 
+/// One that the agent emptied and then removed comes back.
 #[test]
-fn one_that_the_agent_emptied_and_then_removed_comes_back() {
+fn emptied_then_removed_comes_back() {
     let mut world = world();
     world.turn("m1", |world| world.remove("logs/a.log"));
     world.turn("m2", |world| world.remove_directory("logs"));
@@ -64,8 +65,9 @@ fn one_that_the_agent_emptied_and_then_removed_comes_back() {
     assert!(!world.exists("logs"), "and it is gone again");
 }
 
+/// One that the agent removed as a whole is not made up.
 #[test]
-fn one_that_the_agent_removed_as_a_whole_is_not_made_up() {
+fn removed_as_a_whole_is_not_made_up() {
     let mut world = world();
     let report = world.turn("m1", |world| {
         world.remove("logs/a.log");
@@ -80,9 +82,11 @@ fn one_that_the_agent_removed_as_a_whole_is_not_made_up() {
     );
 }
 
+/// One that a build makes and removes is no change and no trouble.
+///
 /// Invariant `truth/empty-directories`.
 #[test]
-fn one_that_a_build_makes_and_removes_is_no_change_and_no_trouble() {
+fn made_and_removed_by_a_build_is_nothing() {
     let mut world = world();
     let made = world.turn("m1", |world| {
         world.write("src/cache/x.log", "build");
@@ -116,8 +120,9 @@ fn one_that_a_build_makes_and_removes_is_no_change_and_no_trouble() {
     );
 }
 
+/// One that the agent made and emptied in one step goes.
 #[test]
-fn one_that_the_agent_made_and_emptied_in_one_step_goes() {
+fn made_and_emptied_in_one_step_goes() {
     let mut world = world();
     let before = world.tree();
     world.turn("m1", |world| {
@@ -128,8 +133,9 @@ fn one_that_the_agent_made_and_emptied_in_one_step_goes() {
     assert_eq!(world.tree(), before, "it was not there, and it is empty");
 }
 
+/// One that the user makes or empties meanwhile stays.
 #[test]
-fn one_that_the_user_makes_or_empties_meanwhile_stays() {
+fn made_or_emptied_by_the_user_stays() {
     let mut world = world();
     world.turn("m1", |world| world.write("a", "agent\n"));
     world.remove("logs/a.log");
@@ -147,9 +153,11 @@ fn one_that_the_user_makes_or_empties_meanwhile_stays() {
     );
 }
 
+/// An empty one that comes into view with its rule gone stays.
+///
 /// Invariant `truth/empty-directories`.
 #[test]
-fn an_empty_one_that_comes_into_view_with_its_rule_gone_stays() {
+fn empty_and_no_longer_ignored_stays() {
     let mut world = World::new();
     world.write(".gitignore", "out/\n");
     world.make_directory("out");
@@ -160,8 +168,9 @@ fn an_empty_one_that_comes_into_view_with_its_rule_gone_stays() {
     assert_eq!(report.files.len(), 1, "nothing else is spoken of");
 }
 
+/// An empty one that a restore brings into view is no change of the user's.
 #[test]
-fn an_empty_one_that_a_restore_brings_into_view_is_no_change_of_the_users() {
+fn restored_into_view_is_no_users_change() {
     let mut world = World::new();
     world.write(".gitignore", "\n");
     world.turn("m1", |world| {
@@ -194,9 +203,11 @@ fn make_build(world: &World) {
     await_tick();
 }
 
+/// An empty one that only the agent made goes and comes back.
+///
 /// Invariant `truth/empty-directories`.
 #[test]
-fn an_empty_one_that_only_the_agent_made_goes_and_comes_back() {
+fn agents_empty_one_goes_and_comes() {
     let mut world = World::git(&[(".gitignore", "/build/\n/mine/\n/later/\n"), ("a", "1\n")]);
     set_clock_from_files(0);
     world.make_directory("mine");
@@ -227,8 +238,9 @@ fn an_empty_one_that_only_the_agent_made_goes_and_comes_back() {
     assert_eq!(world.tree(), after);
 }
 
+/// An empty one that only the agent made stays away while a revert goes further back.
 #[test]
-fn an_empty_one_that_only_the_agent_made_stays_away_while_a_revert_goes_further_back() {
+fn agents_empty_one_stays_away_further_back() {
     let mut world = World::git(&[(".gitignore", "/build/\n"), ("a", "1\n")]);
     set_clock_from_files(0);
     world.turn("m1", |world| world.write("a", "2\n"));

@@ -56,16 +56,18 @@ fn ignored_configuration_that_a_command_removed_comes_back() {
     assert_eq!(world.tree(), after, "and there is a way back");
 }
 
+/// An ignored file that a command overwrote has its bytes again.
 #[test]
-fn an_ignored_file_that_a_command_overwrote_has_its_bytes_again() {
+fn overwritten_ignored_file_has_its_bytes_again() {
     let mut world = world();
     world.turn("m1", |world| world.write(".env", "SECRET=\n"));
     world.revert("m1");
     assert_eq!(world.read(".env"), "SECRET=1\n", "as it was");
 }
 
+/// What the user wrote between steps into an ignored file stays.
 #[test]
-fn what_the_user_wrote_between_steps_into_an_ignored_file_stays() {
+fn users_ignored_edit_between_steps_stays() {
     let mut world = world();
     world.turn("m1", |world| world.write("a", "2\n"));
     world.write(".env", "SECRET=mine\n");
@@ -75,9 +77,11 @@ fn what_the_user_wrote_between_steps_into_an_ignored_file_stays() {
     assert_eq!(world.read(".env"), "SECRET=mine\n", "the user's does not");
 }
 
+/// A folder with the name of an ignored file is not captured.
+///
 /// Invariant `truth/ignored-small`.
 #[test]
-fn a_folder_with_the_name_of_an_ignored_file_is_not_captured() {
+fn folder_named_like_a_kept_file_is_uncaptured() {
     let mut world = World::git(&[(".gitignore", ".env\n"), ("a", "1\n")]);
     world.write(".env/bin/python", "large\n");
     world.write(".env/lib/cacert.pem", "no one's\n");
@@ -110,8 +114,9 @@ fn an_ignored_file_over_the_limit_is_named() {
     assert!(world.exists("limit.pem"), "what was captured is back");
 }
 
+/// Of many ignored files in a directory the rest is named.
 #[test]
-fn of_many_ignored_files_in_a_directory_the_rest_is_named() {
+fn rest_of_many_ignored_files_is_named() {
     let mut world = world();
     for number in 0..70 {
         world.write(format!("many/{number:02}.pem"), "x\n");
@@ -137,9 +142,11 @@ fn an_empty_list_keeps_nothing() {
     assert!(!world.exists(".env"), "as if there were no list");
 }
 
+/// What a new list brings into view or takes from it is nobodys.
+///
 /// Invariant `truth/ignored-small`.
 #[test]
-fn what_a_new_list_brings_into_view_or_takes_from_it_is_nobodys() {
+fn changed_list_is_no_change_of_files() {
     for (old, new) in [(&[][..], &[".env"][..]), (&[".env"], &[])] {
         let mut world = world();
         world.reopen(keeping(old));
@@ -156,8 +163,9 @@ fn what_a_new_list_brings_into_view_or_takes_from_it_is_nobodys() {
     }
 }
 
+/// A restore of a snapshot from before the list leaves ignored files alone.
 #[test]
-fn a_restore_of_a_snapshot_from_before_the_list_leaves_ignored_files_alone() {
+fn restore_from_before_the_list_spares_ignored_files() {
     let mut world = world();
     world.reopen(keeping(&[]));
     let snapshot = world.snapshot();
@@ -180,8 +188,9 @@ fn what_is_excluded_is_not_kept() {
     assert_eq!(report.changes, Some(0), "the user does not want it stored");
 }
 
+/// An ignored file over the limit that an edit tool names is put back.
 #[test]
-fn an_ignored_file_over_the_limit_that_an_edit_tool_names_is_put_back() {
+fn overlarge_ignored_file_named_by_a_tool_returns() {
     let mut world = world();
     let large = "x".repeat(100 << 10);
     world.write(".env", &large);

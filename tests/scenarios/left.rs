@@ -30,8 +30,9 @@ fn a_repository_that_was_removed_is_told_of() {
     );
 }
 
+/// A repository that was removed and made again is told of.
 #[test]
-fn a_repository_that_was_removed_and_made_again_is_told_of() {
+fn remade_repository_is_reported() {
     for packs in [false, true] {
         let mut world = World::git(&[("a", "1\n")]);
         if packs {
@@ -63,7 +64,7 @@ fn a_repository_that_was_removed_and_made_again_is_told_of() {
 }
 
 #[test]
-fn a_repository_that_was_made_is_told_of_and_stays() {
+fn made_repository_is_reported_and_stays() {
     let mut world = World::new();
     world.write("a", "1\n");
     world.turn("m1", |world| {
@@ -76,7 +77,7 @@ fn a_repository_that_was_made_is_told_of_and_stays() {
 }
 
 #[test]
-fn a_repository_that_was_cloned_into_a_folder_keeps_the_folder_and_is_told_of() {
+fn cloned_repository_keeps_its_folder() {
     let mut world = World::new();
     world.write("a", "1\n");
     world.turn("m1", |world| {
@@ -88,8 +89,9 @@ fn a_repository_that_was_cloned_into_a_folder_keeps_the_folder_and_is_told_of() 
     assert_eq!(told(&report, "`lib`").len(), 1, "{report:?}");
 }
 
+/// A folder that stays because of ignored content is told of in a dry run as well.
 #[test]
-fn a_folder_that_stays_because_of_ignored_content_is_told_of_in_a_dry_run_as_well() {
+fn dry_run_reports_a_folder_of_ignored_content() {
     let mut world = World::new();
     world.write(".gitignore", "*.log\n");
     world.turn("m1", |world| {
@@ -109,7 +111,7 @@ fn a_folder_that_stays_because_of_ignored_content_is_told_of_in_a_dry_run_as_wel
 }
 
 #[test]
-fn a_merge_that_was_left_half_way_is_told_of_without_git() {
+fn unfinished_merge_is_reported_without_git() {
     let mut world = World::git(&[("a", "1\n")]);
     world.run_git(&["checkout", "-q", "-b", "side"]);
     world.write("a", "side\n");
@@ -144,7 +146,7 @@ fn a_submodule_that_moved_is_told_of() {
 }
 
 #[test]
-fn a_commit_on_a_branch_of_a_submodule_is_told_of() {
+fn commit_in_a_submodule_is_reported() {
     let mut world = World::git(&[("a", "1\n")]);
     let module = world.path(".git/modules/lib");
     fs::create_dir_all(module.join("logs")).expect("writable");
@@ -161,7 +163,7 @@ fn a_commit_on_a_branch_of_a_submodule_is_told_of() {
 }
 
 #[test]
-fn a_submodule_that_the_agent_made_is_told_of_once() {
+fn made_submodule_is_reported_once() {
     let mut world = World::git(&[("a", "1\n")]);
     world.turn("m1", |world| {
         let module = world.path(".git/modules/libs/one");
@@ -203,7 +205,7 @@ fn work_in_another_workspace_since_is_told_of() {
 }
 
 #[test]
-fn files_of_edit_tools_outside_the_workspace_are_told_of() {
+fn edited_files_outside_are_reported() {
     let mut world = World::new();
     world.write("a", "1\n");
     let outside = world.base().join("elsewhere.txt");
@@ -227,7 +229,7 @@ fn files_of_edit_tools_outside_the_workspace_are_told_of() {
 }
 
 #[test]
-fn a_command_that_ran_outside_the_workspace_in_the_same_turn_is_told_of() {
+fn command_outside_in_the_turn_is_reported() {
     let mut world = World::new();
     world.write("a", "1\n");
     let outside = world.base().join("elsewhere");
@@ -249,7 +251,7 @@ fn a_command_that_ran_outside_the_workspace_in_the_same_turn_is_told_of() {
 }
 
 #[test]
-fn note_is_given_by_every_move_that_it_is_true_of() {
+fn every_true_move_has_its_note() {
     let mut world = World::git(&[("a", "1\n")]);
     world.turn("m1", |world| world.write("a", "2\n"));
     world.turn("m2", |world| {
@@ -265,7 +267,7 @@ fn note_is_given_by_every_move_that_it_is_true_of() {
 }
 
 #[test]
-fn a_dry_run_that_fails_while_an_agent_is_at_work_says_both() {
+fn failing_dry_run_beside_an_agent_says_both() {
     let mut world = World::new();
     world.write("a", "1\n");
     world.turn("m1", |world| world.write("a", "2\n"));
@@ -305,7 +307,7 @@ fn shell(world: &mut World, line: &str) {
 }
 
 #[test]
-fn ignored_files_that_a_shell_removed_are_told_of() {
+fn ignored_files_removed_by_a_shell_are_reported() {
     let line = "touch new && cd web && rm -rf dist ../node_modules/*";
     set_clock_from_files(0);
     let mut world = World::git(&[(".gitignore", ".env\nnode_modules\ndist/\n")]);
@@ -339,7 +341,7 @@ fn ignored_files_that_a_shell_removed_are_told_of() {
 }
 
 #[test]
-fn a_command_that_removed_ignored_files_is_told_of() {
+fn command_that_removed_ignored_files_is_reported() {
     set_clock_from_files(0);
     let mut world = World::git(&[(".gitignore", ".env\nnode_modules\n")]);
     world.write(".env", "SECRET=1\n");
@@ -375,7 +377,7 @@ fn ignored_removals(report: &OperationReport) -> Vec<&str> {
 
 /// Invariant `truth/ignored-named`.
 #[test]
-fn ignored_files_that_any_program_removed_are_named_in_the_plan_and_in_every_revert() {
+fn removed_ignored_files_are_in_every_report() {
     let mut world = with_ignored();
     world.turn("m1", |world| {
         world.write("new", "x\n");
@@ -402,7 +404,7 @@ fn ignored_files_that_any_program_removed_are_named_in_the_plan_and_in_every_rev
 
 /// Invariant `truth/ignored-named`.
 #[test]
-fn ignored_files_that_are_there_again_or_were_made_since_are_not_missed() {
+fn returned_or_new_ignored_files_are_not_missed() {
     let mut world = with_ignored();
     world.turn("m1", |world| {
         world.write("new", "x\n");
@@ -420,7 +422,7 @@ fn ignored_files_that_are_there_again_or_were_made_since_are_not_missed() {
 
 /// Invariant `truth/ignored-named`.
 #[test]
-fn an_ignored_file_in_a_folder_that_became_a_file_or_a_link_is_told_of() {
+fn ignored_file_in_a_replaced_folder_is_reported() {
     for becomes_link in [false, true] {
         let mut world = with_ignored();
         world.write("part/code", "1\n");
@@ -452,7 +454,7 @@ fn ignored_arrivals(report: &OperationReport) -> Vec<&str> {
 /// Invariant `truth/ignored-named`: Ignored files that nobody captured are named where they
 /// came or went while a step was open, whatever made or removed them.
 #[test]
-fn ignored_files_that_came_while_an_agent_worked_are_told_to_stay() {
+fn ignored_files_from_an_agents_time_stay() {
     let mut world = with_ignored();
     world.turn("m1", |world| {
         world.write("new", "x\n");
@@ -479,7 +481,7 @@ fn ignored_files_that_came_while_an_agent_worked_are_told_to_stay() {
 
 /// Invariant `truth/ignored-named`.
 #[test]
-fn an_empty_ignored_folder_that_came_is_told_to_stay() {
+fn new_empty_ignored_folder_is_reported() {
     let mut world = with_ignored();
     world.remove_tree("build");
     world.message_in("s2", "n1");
@@ -495,7 +497,7 @@ fn an_empty_ignored_folder_that_came_is_told_to_stay() {
 
 /// Invariant `truth/ignored-named`.
 #[test]
-fn ignore_files_that_ignore_themselves_are_named_where_they_differ() {
+fn differing_self_ignoring_ignore_files_are_named() {
     let mut world = with_ignored();
     world.write("own/.gitignore", "*\n");
     world.write("gone/.gitignore", "*\n");
@@ -521,7 +523,7 @@ fn ignore_files_that_ignore_themselves_are_named_where_they_differ() {
 
 /// Invariant `truth/ignored-named`.
 #[test]
-fn ignored_files_that_came_between_steps_or_went_again_are_not_told_to_stay() {
+fn ignored_files_between_steps_are_not_reported() {
     let mut world = with_ignored();
     world.turn("m1", |world| {
         world.write("new", "x\n");
@@ -538,7 +540,7 @@ fn ignored_files_that_came_between_steps_or_went_again_are_not_told_to_stay() {
 
 /// Invariant `truth/ignored-named`.
 #[test]
-fn an_ignored_file_that_a_look_was_late_to_see_did_not_come_since() {
+fn ignored_file_seen_late_is_not_new() {
     let mut world = with_ignored();
     world.write("old.o", "x\n");
     // What was made just before the message may have come with it.
@@ -557,7 +559,7 @@ fn an_ignored_file_that_a_look_was_late_to_see_did_not_come_since() {
 
 /// Invariant `truth/ignored-named`.
 #[test]
-fn ignored_files_that_the_user_removed_between_steps_are_not_told_of() {
+fn ignored_files_removed_by_user_are_not_reported() {
     let mut world = with_ignored();
     world.turn("m1", |world| world.write("new", "x\n"));
     // Rows tell milliseconds.
@@ -571,7 +573,7 @@ fn ignored_files_that_the_user_removed_between_steps_are_not_told_of() {
 
 /// Invariant `truth/ignored-named`.
 #[test]
-fn an_ignored_file_that_comes_back_with_the_snapshot_is_not_missed() {
+fn restored_ignored_file_is_not_missed() {
     let mut world = World::git(&[("kept", "x\n")]);
     world.turn("m1", |world| world.write(".gitignore", "kept\n"));
     world.turn("m2", |world| world.remove("kept"));
@@ -580,8 +582,9 @@ fn an_ignored_file_that_comes_back_with_the_snapshot_is_not_missed() {
     assert!(ignored_removals(&report).is_empty(), "{report:#?}");
 }
 
+/// An empty folder that was there stays where a revert made it again for a file.
 #[test]
-fn an_empty_folder_that_was_there_stays_where_a_revert_made_it_again_for_a_file() {
+fn former_empty_folder_stays() {
     let mut world = World::new();
     world.make_directory("out");
     world.turn("m1", |world| world.write("a", "agent\n"));

@@ -14,9 +14,11 @@ fn count(world: &World, sql: &str) -> i64 {
         .expect("a number")
 }
 
+/// A step whose finish never came is closed by the next message and can be reverted.
+///
 /// Invariant `truth/events-reordered`.
 #[test]
-fn a_step_whose_finish_never_came_is_closed_by_the_next_message_and_can_be_reverted() {
+fn unfinished_step_is_closed_by_the_next_message() {
     let mut world = World::new();
     world.message("m1");
     world.tool_start_in("s1", "t1", &[]);
@@ -104,8 +106,9 @@ fn the_step_begins_with_its_first_tool() {
     assert!(!world.exists("agents"), "the agent's goes");
 }
 
+/// A message sent while a tool runs begins at the next boundary.
 #[test]
-fn a_message_sent_while_a_tool_runs_begins_at_the_next_boundary() {
+fn message_during_a_tool_begins_at_a_boundary() {
     let mut world = World::new();
     let message = |world: &World, prompt: &str| Event {
         turn_id: Some("turn".to_owned()),
@@ -191,8 +194,9 @@ fn a_step_without_changes_has_no_change_rows() {
     );
 }
 
+/// An unknown message is unavailable and nothing is touched.
 #[test]
-fn an_unknown_message_is_unavailable_and_nothing_is_touched() {
+fn unknown_message_touches_nothing() {
     let mut world = World::new();
     world.turn("m1", |world| world.write("a", "1\n"));
     let before = world.tree();
@@ -215,8 +219,9 @@ fn switched_off_nothing_is_recorded() {
     );
 }
 
+/// The settings say how much of a prompt is kept.
 #[test]
-fn the_settings_say_how_much_of_a_prompt_is_kept() {
+fn settings_limit_the_kept_prompt() {
     use ckpt_store::settings::RecordPrompts;
     for (keep, expected) in [
         (RecordPrompts::Full, Some("please do m1")),
@@ -287,8 +292,9 @@ fn a_workspace_that_was_moved_is_found_again() {
     assert_eq!(world.read("a"), "0\n", "the store knows the directory");
 }
 
+/// A directory made anew at the same path has no history.
 #[test]
-fn a_directory_made_anew_at_the_same_path_has_no_history() {
+fn remade_directory_has_no_history() {
     let mut world = World::new();
     world.turn("m1", |world| world.write("a", "agent\n"));
     std::fs::rename(&world.root, world.base().join("aside")).expect("a move");
@@ -301,8 +307,9 @@ fn a_directory_made_anew_at_the_same_path_has_no_history() {
     assert_eq!(world.read("a"), "agent\n", "never applied to another one");
 }
 
+/// In a repository that the agent made the workspace around it is named.
 #[test]
-fn in_a_repository_that_the_agent_made_the_workspace_around_it_is_named() {
+fn agents_repository_names_the_workspace_around() {
     let mut world = World::new();
     world.write("a", "1\n");
     world.message("m1");
@@ -326,8 +333,9 @@ fn in_a_repository_that_the_agent_made_the_workspace_around_it_is_named() {
     assert!(world.exists("app/.git"), "a repository is never removed");
 }
 
+/// The history of a directory is found after a repository was made around it.
 #[test]
-fn the_history_of_a_directory_is_found_after_a_repository_was_made_around_it() {
+fn history_is_found_below_a_new_repository() {
     let mut world = World::new();
     world.write("sub/a", "0\n");
     world.cwd = world.path("sub");
@@ -344,8 +352,9 @@ fn the_history_of_a_directory_is_found_after_a_repository_was_made_around_it() {
     assert_eq!(world.read("sub/a"), "1\n", "and forward");
 }
 
+/// A message of a session that has ended is reverted beside one that goes on.
 #[test]
-fn a_message_of_a_session_that_has_ended_is_reverted_beside_one_that_goes_on() {
+fn ended_sessions_message_is_reverted_beside_another() {
     let mut world = World::new();
     world.write("a", "0\n");
     world.turn("m1", |world| world.write("a", "1\n"));

@@ -190,11 +190,13 @@ fn ignored_file_behind_a_link_goes_back() {
     assert!(world.path("settings").is_symlink());
 }
 
+/// Edit through one hard link goes back under all.
+///
 /// A file with two names changes under both, whichever of them a tool named.
 ///
 /// Invariant `truth/links-of-a-tool`.
 #[test]
-fn edit_through_one_hard_link_goes_back_under_all() {
+fn edit_through_a_hard_link_goes_back_everywhere() {
     set_clock_from_files(0);
     let mut world = World::git(&[("a", "1\n"), ("mine", "1\n")]);
     std::fs::hard_link(world.path("a"), world.path("l")).expect("one file system");

@@ -4,9 +4,11 @@ use ckpt_schema::report::Outcome;
 
 use testing::scenario::World;
 
+/// Tracked files that look like a repository come back.
+///
 /// A clone does not choose what is left out of a snapshot: what git tracks are files, whatever they look like.
 #[test]
-fn tracked_files_that_look_like_a_repository_come_back() {
+fn tracked_repository_look_alikes_come_back() {
     let mut world = World::git(&[]);
     for (path, text) in [
         ("app/HEAD", "ref: refs/heads/main\n"),

@@ -51,8 +51,9 @@ fn finish(world: &mut World) -> Option<Looked> {
     world.send(&finish).looked
 }
 
+/// What the user writes while an edit tool works stays.
 #[test]
-fn what_the_user_writes_while_an_edit_tool_works_stays() {
+fn users_write_during_an_edit_tool_stays() {
     let mut world = World::new();
     world.write("far/away", "old\n");
     world.message("m1");
@@ -78,8 +79,9 @@ fn what_the_user_writes_while_an_edit_tool_works_stays() {
     assert_eq!(world.read("near"), "the agent's\n", "and come back");
 }
 
+/// What the user writes between two edits of one file is not the agent's.
 #[test]
-fn what_the_user_writes_between_two_edits_of_one_file_is_not_the_agents() {
+fn users_write_between_two_edits_stays() {
     let mut world = World::new();
     let text = |first: &str, last: &str| format!("{first}\n2\n3\n4\n5\n6\n{last}\n");
     world.write("a", text("1", "7"));
@@ -97,8 +99,9 @@ fn what_the_user_writes_between_two_edits_of_one_file_is_not_the_agents() {
     );
 }
 
+/// A shell beside an edit tool begins with a look of its own.
 #[test]
-fn a_shell_beside_an_edit_tool_begins_with_a_look_of_its_own() {
+fn shell_beside_an_edit_tool_looks_first() {
     let mut world = World::new();
     world.message("m1");
     let start = tool(
@@ -128,8 +131,9 @@ fn a_shell_beside_an_edit_tool_begins_with_a_look_of_its_own() {
     assert!(!world.exists("a"), "the edit goes");
 }
 
+/// A step that only reads costs nothing and leaves everything to the user.
 #[test]
-fn a_step_that_only_reads_costs_nothing_and_leaves_everything_to_the_user() {
+fn reading_step_costs_nothing() {
     let mut world = World::new();
     world.message("m1");
     let looked = run(&mut world, "t1", Some(ToolKind::Read), &[], |world| {
@@ -148,8 +152,9 @@ fn a_step_that_only_reads_costs_nothing_and_leaves_everything_to_the_user() {
     assert!(!world.exists("a"), "the edit goes");
 }
 
+/// A folder that an edit tool makes goes and comes with its file.
 #[test]
-fn a_folder_that_an_edit_tool_makes_goes_and_comes_with_its_file() {
+fn edit_tools_folder_goes_with_its_file() {
     let mut world = World::new();
     world.write("src/main", "x\n");
     world.message("m1");
@@ -165,9 +170,11 @@ fn a_folder_that_an_edit_tool_makes_goes_and_comes_with_its_file() {
     );
 }
 
+/// An empty ignored folder of the user's stays where an edit tool wrote into it.
+///
 /// Invariant `truth/empty-directories`.
 #[test]
-fn an_empty_ignored_folder_of_the_users_stays_where_an_edit_tool_wrote_into_it() {
+fn users_empty_ignored_folder_stays_after_an_edit() {
     let moments = [1_700_000_000_000, 1_700_000_002_000];
     set_moment(moments[0]);
     let mut world = World::new();
@@ -202,8 +209,9 @@ fn tool_ends(world: &mut World) {
     world.send(&next);
 }
 
+/// What another tool of an agent that does not wait writes during a look is the agent's.
 #[test]
-fn what_another_tool_of_an_agent_that_does_not_wait_writes_during_a_look_is_the_agents() {
+fn unwaiting_agents_write_during_a_look_is_its() {
     set_moment(MORNING);
     let mut world = World::new();
     world.message("m1");

@@ -32,10 +32,12 @@ fn says_so(world: &mut World) -> bool {
     })
 }
 
+/// Rows that were lost are noticed and what they knew is neither the user's nor the agent's.
+///
 /// Invariant `truth/lost-rows`: Lost rows are noticed, and the changes that they held belong to
 /// nobody.
 #[test]
-fn rows_that_were_lost_are_noticed_and_what_they_knew_is_neither_the_users_nor_the_agents() {
+fn lost_rows_leave_their_changes_unowned() {
     for is_open in [false, true] {
         let mut world = World::new();
         world.write("agents", "0\n");
@@ -78,9 +80,11 @@ fn rows_that_were_lost_are_noticed_and_what_they_knew_is_neither_the_users_nor_t
     }
 }
 
+/// A revert that comes first notices it too and no loss is seen where there is none.
+///
 /// Invariant `truth/lost-rows`.
 #[test]
-fn a_revert_that_comes_first_notices_it_too_and_no_loss_is_seen_where_there_is_none() {
+fn revert_notices_lost_rows() {
     let mut world = World::new();
     world.write("a", "0\n");
     world.turn("m1", |world| world.write("a", "1\n"));
@@ -108,9 +112,11 @@ fn without_notes(world: &World) {
     }
 }
 
+/// Rows that were lost together with the note of them are noticed by the snapshots themselves.
+///
 /// Invariant `truth/lost-rows`.
 #[test]
-fn rows_that_were_lost_together_with_the_note_of_them_are_noticed_by_the_snapshots_themselves() {
+fn rows_lost_with_their_note_are_noticed() {
     for is_revert_first in [false, true] {
         let mut world = World::new();
         world.write("agents", "0\n");
@@ -141,9 +147,11 @@ fn rows_that_were_lost_together_with_the_note_of_them_are_noticed_by_the_snapsho
     }
 }
 
+/// A note that is missing is no loss where the rows know every snapshot.
+///
 /// Invariant `truth/lost-rows`.
 #[test]
-fn a_note_that_is_missing_is_no_loss_where_the_rows_know_every_snapshot() {
+fn missing_note_with_all_rows_is_no_loss() {
     let mut world = World::new();
     world.write("a", "0\n");
     world.turn("m1", |world| world.write("a", "1\n"));

@@ -86,9 +86,11 @@ fn unclear_of(report: &OperationReport) -> Vec<&str> {
     unclear.map(|one| one.path.path.as_str()).collect()
 }
 
+/// What changed while both events of a tool were lost is unclear.
+///
 /// Invariant `truth/events-reordered`.
 #[test]
-fn what_changed_while_both_events_of_a_tool_were_lost_is_unclear() {
+fn change_during_a_lost_tool_is_unclear() {
     let mut world = working();
     at(10 * SECOND);
     world.write("made", "by a tool that nobody heard of\n");
@@ -100,8 +102,9 @@ fn what_changed_while_both_events_of_a_tool_were_lost_is_unclear() {
     assert!(!world.exists("first"), "what is known goes");
 }
 
+/// A tool of which both events were lost is seen beside one that was told of.
 #[test]
-fn a_tool_of_which_both_events_were_lost_is_seen_beside_one_that_was_told_of() {
+fn lost_tool_is_seen_beside_a_known_one() {
     let mut world = working();
     at(10 * SECOND);
     world.tool_start_in("s1", "t2", &["edited"]);
@@ -117,8 +120,9 @@ fn a_tool_of_which_both_events_were_lost_is_seen_beside_one_that_was_told_of() {
     assert_eq!(world.read("edited"), "0\n", "what is known goes");
 }
 
+/// An end that calls the tools of its step otherwise tells of no lost one.
 #[test]
-fn an_end_that_calls_the_tools_of_its_step_otherwise_tells_of_no_lost_one() {
+fn differently_named_tools_are_no_lost_ones() {
     let mut world = working();
     at(5 * SECOND);
     world.write("by hand", "mine\n");
@@ -134,8 +138,9 @@ fn an_end_that_calls_the_tools_of_its_step_otherwise_tells_of_no_lost_one() {
     assert_eq!(world.read("edited"), "0\n", "the agent's goes");
 }
 
+/// What a tool of which both events were lost did before the next one began is unclear.
 #[test]
-fn what_a_tool_of_which_both_events_were_lost_did_before_the_next_one_began_is_unclear() {
+fn lost_tools_work_before_the_next_is_unclear() {
     for names in [false, true] {
         let mut world = working();
         at(5 * SECOND);
@@ -170,8 +175,9 @@ fn what_a_tool_of_which_both_events_were_lost_did_before_the_next_one_began_is_u
     }
 }
 
+/// An edit tool of which both events were lost reaches only its files.
 #[test]
-fn an_edit_tool_of_which_both_events_were_lost_reaches_only_its_files() {
+fn lost_edit_tool_reaches_only_its_files() {
     let mut world = working();
     at(10 * SECOND);
     world.write("by hand", "mine\n");
@@ -183,8 +189,9 @@ fn an_edit_tool_of_which_both_events_were_lost_reaches_only_its_files() {
     assert!(world.exists("by hand"), "no tool could have written it");
 }
 
+/// A tool that only read and lost both events changed nothing.
 #[test]
-fn a_tool_that_only_read_and_lost_both_events_changed_nothing() {
+fn lost_reading_tool_changed_nothing() {
     let mut world = working();
     at(10 * SECOND);
     world.write("by hand", "mine\n");
@@ -199,9 +206,11 @@ fn a_tool_that_only_read_and_lost_both_events_changed_nothing() {
     assert!(world.exists("by hand"), "the user's stays");
 }
 
+/// An end that names its tools and comes twice invents nothing.
+///
 /// Invariant `truth/events-reordered`.
 #[test]
-fn an_end_that_names_its_tools_and_comes_twice_invents_nothing() {
+fn doubled_end_with_tools_invents_nothing() {
     let mut world = working();
     at(10 * SECOND);
     world.write("by hand", "mine\n");
@@ -213,9 +222,11 @@ fn an_end_that_names_its_tools_and_comes_twice_invents_nothing() {
     assert!(world.exists("by hand"), "the user's stays");
 }
 
+/// Where a start was lost and the end tells how long it ran what changed before is the user's.
+///
 /// Invariant `truth/events-reordered`.
 #[test]
-fn where_a_start_was_lost_and_the_end_tells_how_long_it_ran_what_changed_before_is_the_users() {
+fn duration_dates_a_tool_without_start() {
     for names in [false, true] {
         let mut world = working();
         at(MINUTE);
@@ -236,8 +247,9 @@ fn where_a_start_was_lost_and_the_end_tells_how_long_it_ran_what_changed_before_
     }
 }
 
+/// An edit tool whose start was lost reaches only its files.
 #[test]
-fn an_edit_tool_whose_start_was_lost_reaches_only_its_files() {
+fn edit_tool_without_start_reaches_its_files() {
     let mut world = working();
     at(10 * SECOND);
     world.tool_start_in("s1", "t2", &["first"]);
@@ -253,8 +265,9 @@ fn an_edit_tool_whose_start_was_lost_reaches_only_its_files() {
     assert_eq!(world.read("edited"), "0\n", "the agent's goes");
 }
 
+/// Where a start was lost and nothing tells how long it ran the step is as wide as it must be.
 #[test]
-fn where_a_start_was_lost_and_nothing_tells_how_long_it_ran_the_step_is_as_wide_as_it_must_be() {
+fn tool_without_start_or_duration_widens_its_step() {
     let mut world = working();
     at(MINUTE);
     world.write("made", "x\n");
@@ -266,8 +279,9 @@ fn where_a_start_was_lost_and_nothing_tells_how_long_it_ran_the_step_is_as_wide_
     assert!(is_told, "taken or named: {report:#?}");
 }
 
+/// What was edited while an agent that tells only of ends answered stays and is named.
 #[test]
-fn what_was_edited_while_an_agent_that_tells_only_of_ends_answered_stays_and_is_named() {
+fn edit_during_an_answer_stays() {
     for has_told_of_ends in [true, false] {
         at(0);
         let mut world = World::new();

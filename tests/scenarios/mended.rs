@@ -132,10 +132,12 @@ fn assert_before_m2(world: &World, what: &str) {
     assert!(!world.exists("made/too"), "{what}");
 }
 
+/// A lost tree is made again of what rows know before a revert is refused.
+///
 /// Invariant `truth/damaged-tree`: A lost tree is made again of the snapshots beside it and of
 /// rows, and only if it hashes to what was lost.
 #[test]
-fn a_lost_tree_is_made_again_of_what_rows_know_before_a_revert_is_refused() {
+fn lost_tree_is_remade_before_refusing() {
     for message in ["m1", "m2", "m3"] {
         let story = story();
         let lost = story.own_trees(message);
@@ -169,9 +171,11 @@ fn a_lost_tree_is_made_again_of_what_rows_know_before_a_revert_is_refused() {
     }
 }
 
+/// Doctor makes a lost tree again and names what is lost below it.
+///
 /// Invariant `truth/damaged-tree`.
 #[test]
-fn doctor_makes_a_lost_tree_again_and_names_what_is_lost_below_it() {
+fn doctor_remakes_a_lost_tree() {
     for is_blob_lost in [false, true] {
         let story = story();
         let mut lost = story.own_trees("m2");
@@ -192,9 +196,11 @@ fn doctor_makes_a_lost_tree_again_and_names_what_is_lost_below_it() {
     }
 }
 
+/// A tree that rows do not lead to is lost and named.
+///
 /// Invariant `truth/damaged-tree`.
 #[test]
-fn a_tree_that_rows_do_not_lead_to_is_lost_and_named() {
+fn tree_beyond_rows_is_lost_and_named() {
     let story = story();
     let lost = story.own_trees("m2");
     let mut world = story.world;
@@ -233,9 +239,11 @@ fn harm(world: &World, act: fn(&Path)) {
     let _ = fs::remove_file(world.repository().join("objects/pack/multi-pack-index"));
 }
 
+/// A revert makes a damaged index of a whole pack again.
+///
 /// Invariant `truth/damaged-index`.
 #[test]
-fn a_revert_makes_a_damaged_index_of_a_whole_pack_again() {
+fn revert_remakes_a_damaged_index() {
     for (what, act) in HARMS {
         let mut world = story().world;
         harm(&world, act);
@@ -256,9 +264,11 @@ fn a_revert_makes_a_damaged_index_of_a_whole_pack_again() {
     }
 }
 
+/// An event that meets a damaged index makes it again and knows what changed.
+///
 /// Invariant `truth/damaged-index`.
 #[test]
-fn an_event_that_meets_a_damaged_index_makes_it_again_and_knows_what_changed() {
+fn event_remakes_a_damaged_index() {
     for (what, act) in HARMS {
         let mut world = story().world;
         world.message("m4");
@@ -277,9 +287,11 @@ fn an_event_that_meets_a_damaged_index_makes_it_again_and_knows_what_changed() {
     }
 }
 
+/// An event whose last tree is lost makes it again and knows what changed.
+///
 /// Invariant `truth/damaged-tree`.
 #[test]
-fn an_event_whose_last_tree_is_lost_makes_it_again_and_knows_what_changed() {
+fn event_remakes_its_lost_last_tree() {
     let mut world = story().world;
     let newest = world.message("m4").snapshot.expect("it is taken");
     world.start();
@@ -300,9 +312,11 @@ fn an_event_whose_last_tree_is_lost_makes_it_again_and_knows_what_changed() {
     assert_eq!(world.read("d/e/same"), "d/e/same as it was\n");
 }
 
+/// Doctor says that a repository is gone and stores what is still there.
+///
 /// Invariant `truth/doctor`.
 #[test]
-fn doctor_says_that_a_repository_is_gone_and_stores_what_is_still_there() {
+fn doctor_stores_what_a_missing_repository_held() {
     for what in ["", "repository.git", "repository.git/objects"] {
         let mut world = story().world;
         let repository = world.repository();
@@ -345,8 +359,9 @@ fn skipped_by_gc(world: &mut World) -> Vec<String> {
     rows.filter_map(|row| row.skipped).collect()
 }
 
+/// Gc heals what it meets damaged and goes on.
 #[test]
-fn gc_heals_what_it_meets_damaged_and_goes_on() {
+fn gc_heals_damage_and_goes_on() {
     let story = story();
     let lost = story.own_trees("m2");
     let mut world = story.world;
@@ -359,8 +374,9 @@ fn gc_heals_what_it_meets_damaged_and_goes_on() {
     assert_before_m2(&world, "after gc");
 }
 
+/// What no row names does not keep gc from a store that was healed.
 #[test]
-fn what_no_row_names_does_not_keep_gc_from_a_store_that_was_healed() {
+fn unnamed_objects_stop_no_gc() {
     let mut world = story().world;
     // The newest pack: its files are in the workspace, and the commit at its end is a note that nothing leads to.
     let pack = world.packs().pop().expect("each step has one");

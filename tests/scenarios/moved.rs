@@ -38,10 +38,12 @@ fn adopt(world: &mut World, which: Option<&str>) {
         .expect("there is one");
 }
 
+/// A directory that was copied and swapped goes on with its history where that is asked for.
+///
 /// Invariant `truth/directory-identity`: A directory at the path, or with the inode, of another
 /// one is not that directory, and is offered its history.
 #[test]
-fn a_directory_that_was_copied_and_swapped_goes_on_with_its_history_where_that_is_asked_for() {
+fn copied_and_swapped_directory_adopts_its_history() {
     let mut world = history();
     swap(&world);
     let status = world.status();
@@ -74,9 +76,11 @@ fn a_directory_that_was_copied_and_swapped_goes_on_with_its_history_where_that_i
     assert_eq!(world.read("a"), "1\n");
 }
 
+/// A message of the directory that was here before says how to reach it.
+///
 /// Invariant `truth/directory-identity`.
 #[test]
-fn a_message_of_the_directory_that_was_here_before_says_how_to_reach_it() {
+fn former_directorys_message_says_how_to_reach_it() {
     let mut world = history();
     swap(&world);
     world.message_in("s2", "n1");
@@ -86,9 +90,11 @@ fn a_message_of_the_directory_that_was_here_before_says_how_to_reach_it() {
     assert!(hint.contains("workspace adopt"), "{hint}");
 }
 
+/// A history that the new directory has already is set aside and never mixed.
+///
 /// Invariant `truth/directory-identity`.
 #[test]
-fn a_history_that_the_new_directory_has_already_is_set_aside_and_never_mixed() {
+fn second_history_is_set_aside_unmixed() {
     let mut world = history();
     swap(&world);
     world.message_in("s2", "n1");
@@ -115,8 +121,9 @@ fn a_history_that_the_new_directory_has_already_is_set_aside_and_never_mixed() {
     assert!(!world.exists("c") && world.exists("b"));
 }
 
+/// What differs from then is nobodys when a history is taken over.
 #[test]
-fn what_differs_from_then_is_nobodys_when_a_history_is_taken_over() {
+fn differences_at_adoption_are_nobodys() {
     let mut world = history();
     world.message("m2");
     world.start();
@@ -130,9 +137,11 @@ fn what_differs_from_then_is_nobodys_when_a_history_is_taken_over() {
     assert!(world.exists("clone"), "no step wrote it");
 }
 
+/// A directory that was renamed keeps its history also where another one stood before.
+///
 /// Invariant `truth/directory-identity`.
 #[test]
-fn a_directory_that_was_renamed_keeps_its_history_also_where_another_one_stood_before() {
+fn renamed_directory_keeps_its_history() {
     let mut world = history();
     let old = world.root.clone();
     world.root = world.base().join("renamed");
@@ -152,9 +161,11 @@ fn a_directory_that_was_renamed_keeps_its_history_also_where_another_one_stood_b
     assert_eq!(world.log().messages.len(), 3, "and the same again");
 }
 
+/// A directory that got the inode of a deleted one is not it.
+///
 /// Invariant `truth/directory-identity`.
 #[test]
-fn a_directory_that_got_the_inode_of_a_deleted_one_is_not_it() {
+fn directory_with_a_reused_inode_is_new() {
     let mut world = history();
     let inode = |world: &World| world.stamp("").0;
     let before = inode(&world);
@@ -185,8 +196,9 @@ fn a_directory_that_got_the_inode_of_a_deleted_one_is_not_it() {
     );
 }
 
+/// The history of a directory that is there is not taken away from it.
 #[test]
-fn the_history_of_a_directory_that_is_there_is_not_taken_away_from_it() {
+fn present_directorys_history_is_not_taken() {
     let mut world = history();
     let clone = world.base().join("clone");
     copy(&world.root, &clone);
@@ -203,8 +215,9 @@ fn the_history_of_a_directory_that_is_there_is_not_taken_away_from_it() {
     );
 }
 
+/// A copy elsewhere takes over the history of what is gone.
 #[test]
-fn a_copy_elsewhere_takes_over_the_history_of_what_is_gone() {
+fn copy_elsewhere_takes_a_missing_history() {
     let mut world = history();
     let copied = world.base().join("copied");
     copy(&world.root, &copied);
@@ -229,8 +242,9 @@ fn offered_at(world: &mut World, place: &Path) -> Vec<String> {
     ids
 }
 
+/// A copy elsewhere is offered the history of what is gone.
 #[test]
-fn a_copy_elsewhere_is_offered_the_history_of_what_is_gone() {
+fn copy_elsewhere_is_offered_a_missing_history() {
     let mut world = World::git(&[("a", "0\n")]);
     world.turn("m1", |world| world.write("a", "1\n"));
     let root = world.root.clone();
@@ -267,8 +281,9 @@ fn a_copy_elsewhere_is_offered_the_history_of_what_is_gone() {
     assert_eq!(world.read("a"), "0\n", "it is in reach");
 }
 
+/// A project below a home that is a repository of dotfiles is captured.
 #[test]
-fn a_project_below_a_home_that_is_a_repository_of_dotfiles_is_captured() {
+fn project_below_a_dotfiles_home_is_captured() {
     let mut world = World::new();
     let home = world.base().join("home");
     let project = home.join("src/project");
@@ -324,9 +339,11 @@ fn replaced_by_a_tool() -> World {
     world
 }
 
+/// What differs in a directory that a tool replaced is unclear and can be taken.
+///
 /// Invariant `truth/directory-identity`.
 #[test]
-fn what_differs_in_a_directory_that_a_tool_replaced_is_unclear_and_can_be_taken() {
+fn replaced_directorys_differences_are_unclear() {
     let mut world = replaced_by_a_tool();
     world.write("later", "of the user\n");
     let report = world.revert("m2");
@@ -357,10 +374,12 @@ fn what_differs_in_a_directory_that_a_tool_replaced_is_unclear_and_can_be_taken(
     assert_eq!(world.read("made"), "2\n");
 }
 
+/// What differs in a directory that a tool replaced and nobody could look at is not called the
+/// user's.
+///
 /// Invariant `truth/directory-identity`.
 #[test]
-fn what_differs_in_a_directory_that_a_tool_replaced_and_nobody_could_look_at_is_not_called_the_users()
- {
+fn unseen_replaced_directory_is_unrecorded() {
     set_clock_from_files(0);
     let mut world = history();
     world.message("m2");

@@ -51,8 +51,9 @@ fn odd_names() -> Vec<Vec<u8>> {
     names
 }
 
+/// A file of any name is modified and comes back.
 #[test]
-fn a_file_of_any_name_is_modified_and_comes_back() {
+fn modified_file_of_any_name_comes_back() {
     let mut world = World::new();
     for name in odd_names() {
         world.write(OsStr::from_bytes(&name), "the user's\n");
@@ -70,8 +71,9 @@ fn a_file_of_any_name_is_modified_and_comes_back() {
     assert_eq!(world.tree(), after, "and back");
 }
 
+/// A file of any name is created or deleted and comes back below any directory.
 #[test]
-fn a_file_of_any_name_is_created_or_deleted_and_comes_back_below_any_directory() {
+fn file_of_any_name_comes_back_anywhere() {
     let mut world = World::new();
     let below = |name: &[u8], file: &str| [b"in/", name, b"/", file.as_bytes()].concat();
     for name in odd_names() {
@@ -136,8 +138,9 @@ fn only_takes_a_name_and_no_pattern() {
     assert!(world.exists("app/i/page.tsx"), "it was not");
 }
 
+/// A path that is no text has its bytes in the report.
 #[test]
-fn a_path_that_is_no_text_has_its_bytes_in_the_report() {
+fn path_that_is_no_text_has_bytes() {
     let mut world = World::new();
     world.turn("m1", |world| {
         world.write(OsStr::from_bytes(b"\xff"), "new\n")
@@ -150,8 +153,9 @@ fn a_path_that_is_no_text_has_its_bytes_in_the_report() {
     );
 }
 
+/// The workspace itself as a path is all of it.
 #[test]
-fn the_workspace_itself_as_a_path_is_all_of_it() {
+fn workspace_as_a_path_is_everything() {
     let mut world = World::new();
     world.write("d/f", "1\n");
     let before = world.tree();

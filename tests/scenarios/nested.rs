@@ -38,8 +38,9 @@ fn end(world: &mut World, session: &str) {
     world.finish_in(session);
 }
 
+/// What either shell may have written stays with either revert and is named.
 #[test]
-fn what_either_shell_may_have_written_stays_with_either_revert_and_is_named() {
+fn either_shells_possible_work_stays() {
     let mut world = both();
     at(10);
     world.tool_start_in("inner", "t", &[]);
@@ -149,8 +150,9 @@ fn while_a_shell_runs_around(
     explained(world.revert("mi"))
 }
 
+/// An agent that a shell started below has its work to itself.
 #[test]
-fn an_agent_that_a_shell_started_below_has_its_work_to_itself() {
+fn agent_started_by_a_shell_owns_its_work() {
     let mut world = World::git(&[("a", "1\n")]);
     let inner = Idle::new();
     let outer = process(std::process::id());
@@ -160,9 +162,11 @@ fn an_agent_that_a_shell_started_below_has_its_work_to_itself() {
     assert_eq!(report.outcome, Outcome::Restored, "{report:#?}");
 }
 
+/// What a shell around may have written stays where its agent did not start the one below.
+///
 /// Invariant `truth/unclear`.
 #[test]
-fn what_a_shell_around_may_have_written_stays_where_its_agent_did_not_start_the_one_below() {
+fn unrelated_outer_shells_possible_work_stays() {
     let (one, other) = (Idle::new(), Idle::new());
     let ways = [
         (
@@ -183,8 +187,9 @@ fn what_a_shell_around_may_have_written_stays_where_its_agent_did_not_start_the_
     }
 }
 
+/// A shell of a dead agent around does not count.
 #[test]
-fn a_shell_of_a_dead_agent_around_does_not_count() {
+fn dead_agents_outer_shell_does_not_count() {
     let mut world = World::git(&[("a", "1\n")]);
     let inner = Idle::new();
     let outer = Idle::new();
@@ -210,8 +215,9 @@ fn a_shell_of_a_dead_agent_around_does_not_count() {
     assert_eq!(report.outcome, Outcome::Restored, "{report:#?}");
 }
 
+/// A step around of an agent that does not report tools counts like a shell.
 #[test]
-fn a_step_around_of_an_agent_that_does_not_report_tools_counts_like_a_shell() {
+fn outer_step_without_tools_counts_like_a_shell() {
     let mut world = both();
     at(9);
     go_out(&mut world);
@@ -228,8 +234,9 @@ fn a_step_around_of_an_agent_that_does_not_report_tools_counts_like_a_shell() {
     assert_eq!(report.outcome, Outcome::Partial, "{report:#?}");
 }
 
+/// What an edit tool below named is its own whatever runs around it.
 #[test]
-fn what_an_edit_tool_below_named_is_its_own_whatever_runs_around_it() {
+fn inner_edit_tools_file_is_its_own() {
     let mut world = both();
     at(10);
     world.tool_start_in("inner", "t", &["named"]);

@@ -59,10 +59,12 @@ fn not_kept<'a>(report: &'a OperationReport, path: &str) -> Option<&'a str> {
     file.reason.as_deref()
 }
 
+/// Attributes and acls of an edited file are kept.
+///
 /// Invariant `truth/file-properties`: What a file lacks of the one that it replaced is named
 /// for it.
 #[test]
-fn attributes_and_acls_of_an_edited_file_are_kept() {
+fn edited_file_keeps_attributes_and_acls() {
     let mut world = World::new();
     world.write("a", "0\n");
     if !set(&world, "a", "user.note", b"mine") || !set(&world, "a", ACL, &acl()) {
@@ -77,8 +79,9 @@ fn attributes_and_acls_of_an_edited_file_are_kept() {
     assert_eq!(report.outcome, Outcome::Restored);
 }
 
+/// The acl of a folder lets nobody into an edited file.
 #[test]
-fn the_acl_of_a_folder_lets_nobody_into_an_edited_file() {
+fn folders_acl_opens_no_edited_file() {
     let mut world = World::new();
     world.write("d/a", "0\n");
     world.chmod("d/a", 0o640);
@@ -105,9 +108,11 @@ fn other_names_of_an_edited_file_are_named() {
     assert_eq!(report.outcome, Outcome::Restored, "all files went back");
 }
 
+/// Set id bits of an edited file are named.
+///
 /// Invariant `truth/file-properties`.
 #[test]
-fn set_id_bits_of_an_edited_file_are_named() {
+fn lost_set_id_bits_are_named() {
     let mut world = World::new();
     world.write("a", "0\n");
     world.write("b", "0\n");
@@ -124,11 +129,13 @@ fn set_id_bits_of_an_edited_file_are_named() {
     }
 }
 
+/// What comes back without its acl is no wider.
+///
 /// The group bits of a file with an ACL are its mask: what the most powerful of its entries may do.
 ///
 /// Invariant `truth/no-wider`: What comes back lets nobody do more than before.
 #[test]
-fn what_comes_back_without_its_acl_is_no_wider() {
+fn file_without_its_acl_is_no_wider() {
     let mut world = World::new();
     for path in ["gone", "edited", "replaced", "d/x", "all/y"] {
         world.write(path, "0\n");
@@ -213,9 +220,11 @@ fn a_folder_keeps_its_setgid_and_sticky_bits() {
     assert_eq!(world.mode("all/empty"), 0o3770, "and changed");
 }
 
+/// Another owner of a file that is made again is named.
+///
 /// Invariant `truth/file-properties`.
 #[test]
-fn another_owner_of_a_file_that_is_made_again_is_named() {
+fn remade_files_other_owner_is_named() {
     let mut world = World::new();
     world.write("d/a", "0\n");
     let gid = std::fs::metadata(world.path("d")).expect("there").gid();
@@ -272,9 +281,11 @@ fn what_every_new_file_gets_is_not_named() {
     assert_eq!(not_kept(&report, "d/a"), None);
 }
 
+/// A file that moves back keeps what it had.
+///
 /// Invariant `truth/file-properties`.
 #[test]
-fn a_file_that_moves_back_keeps_what_it_had() {
+fn moved_back_file_keeps_what_it_had() {
     let mut world = World::new();
     world.write("d/a", "mine\n");
     world.write("b", "other\n");

@@ -8,9 +8,11 @@ use testing::scenario::{World, paths_with, set_clock_from_files, set_moment, to,
 /// When a day that is played begins.
 const MORNING: i64 = 1_700_000_000_000;
 
+/// A file that a step wrote and hid by its ignore rule comes back.
+///
 /// Invariant `truth/ignored-by-a-step`.
 #[test]
-fn a_file_that_a_step_wrote_and_hid_by_its_ignore_rule_comes_back() {
+fn written_and_hidden_file_comes_back() {
     let mut world = World::git(&[("a", "1\n")]);
     world.write("secret", "mine\n");
     let before = world.tree();
@@ -29,9 +31,11 @@ fn a_file_that_a_step_wrote_and_hid_by_its_ignore_rule_comes_back() {
     assert_eq!(world.tree(), after, "and back");
 }
 
+/// What was edited after it was hidden is kept and named.
+///
 /// Invariant `truth/ignored-by-a-step`.
 #[test]
-fn what_was_edited_after_it_was_hidden_is_kept_and_named() {
+fn edit_after_hiding_is_kept() {
     let mut world = World::git(&[("a", "1\n")]);
     world.write("secret", "mine\n");
     world.turn("m1", |world| {
@@ -59,9 +63,11 @@ fn what_a_step_only_hid_is_not_touched() {
     assert_eq!(world.stamp("x.log"), before, "it is as it was");
 }
 
+/// A folder that one message ignores and the next removes comes back.
+///
 /// Invariant `truth/ignored-by-a-step`.
 #[test]
-fn a_folder_that_one_message_ignores_and_the_next_removes_comes_back() {
+fn ignored_then_removed_folder_comes_back() {
     for back_to in ["m1", "m2"] {
         let mut world = World::git(&[("a", "1\n")]);
         world.write("out/x", "mine\n");
@@ -90,8 +96,9 @@ fn a_folder_that_one_message_ignores_and_the_next_removes_comes_back() {
     }
 }
 
+/// A folder that a message ignored and that became a file comes back.
 #[test]
-fn a_folder_that_a_message_ignored_and_that_became_a_file_comes_back() {
+fn ignored_folder_that_became_a_file_comes_back() {
     let mut world = World::git(&[("a", "1\n")]);
     world.write("out/x", "mine\n");
     let before = world.tree();
@@ -112,8 +119,9 @@ fn a_folder_that_a_message_ignored_and_that_became_a_file_comes_back() {
     assert_eq!(world.tree(), after, "and back");
 }
 
+/// What the user ignored and removed is not made up.
 #[test]
-fn what_the_user_ignored_and_removed_is_not_made_up() {
+fn ignored_and_removed_by_user_is_not_invented() {
     let mut world = World::git(&[("a", "1\n")]);
     world.write("out/x", "mine\n");
     world.turn("m1", |world| world.write("a", "2\n"));
@@ -125,8 +133,9 @@ fn what_the_user_ignored_and_removed_is_not_made_up() {
     assert!(!world.exists("out"), "no step of the agent hid it");
 }
 
+/// What git tracked comes back where the repository was removed with it.
 #[test]
-fn what_git_tracked_comes_back_where_the_repository_was_removed_with_it() {
+fn tracked_files_return_without_their_repository() {
     for in_one_message in [true, false] {
         let mut world = World::git(&[("a", "1\n")]);
         world.write(".gitignore", "dist/\n");
@@ -185,8 +194,9 @@ fn restore_puts_back_what_is_ignored_today() {
     );
 }
 
+/// Restore of everything puts back what is ignored today.
 #[test]
-fn restore_of_everything_puts_back_what_is_ignored_today() {
+fn restore_puts_back_ignored_files() {
     let mut world = World::git(&[("a", "1\n")]);
     world.write("x.log", "mine\n");
     world.write("out/y", "mine\n");
@@ -204,8 +214,9 @@ fn restore_of_everything_puts_back_what_is_ignored_today() {
     assert_eq!(world.tree(), then, "all of it: {report:?}");
 }
 
+/// Unrevert is exact where an ignore rule went and its folder became a file.
 #[test]
-fn unrevert_is_exact_where_an_ignore_rule_went_and_its_folder_became_a_file() {
+fn unrevert_is_exact_without_the_rule() {
     for rule in ["out\n", "out/\n", "out/*\n", "/out/x\n", "x\n"] {
         for is_tracked in [false, true] {
             let mut world = World::git(&[("a", "1\n")]);
@@ -235,9 +246,11 @@ fn unrevert_is_exact_where_an_ignore_rule_went_and_its_folder_became_a_file() {
     }
 }
 
+/// A folder that a revert makes where all is hidden goes with the way forward.
+///
 /// Invariant `work/unrevert`.
 #[test]
-fn a_folder_that_a_revert_makes_where_all_is_hidden_goes_with_the_way_forward() {
+fn reverts_hidden_folder_goes_forward() {
     for rule in ["build/\n", "build/*\n", "deep/\n"] {
         for name in ["build/o", "build/deep/o"] {
             let mut world = World::git(&[("a", "1\n"), (".gitignore", rule)]);
@@ -264,8 +277,9 @@ fn a_folder_that_a_revert_makes_where_all_is_hidden_goes_with_the_way_forward() 
     }
 }
 
+/// A chain of reverts over a rule that went and a folder that became a file goes both ways.
 #[test]
-fn a_chain_of_reverts_over_a_rule_that_went_and_a_folder_that_became_a_file_goes_both_ways() {
+fn chain_over_a_missing_rule_goes_both_ways() {
     for rule in ["out\n", "out/\n", "out/*\n", "/out/x\n"] {
         for points in [&["m1"][..], &["m2", "m1"], &["m3", "m2", "m1"]] {
             let mut world = World::git(&[("a", "1\n")]);
@@ -299,8 +313,9 @@ fn a_chain_of_reverts_over_a_rule_that_went_and_a_folder_that_became_a_file_goes
     }
 }
 
+/// What was removed an hour after it was hidden is unclear and stays away.
 #[test]
-fn what_was_removed_an_hour_after_it_was_hidden_is_unclear_and_stays_away() {
+fn removal_an_hour_after_hiding_is_unclear() {
     let mut world = World::new();
     world.write("secret", "mine\n");
     set_clock_from_files(-60 * 60_000);
@@ -318,8 +333,9 @@ fn what_was_removed_an_hour_after_it_was_hidden_is_unclear_and_stays_away() {
     );
 }
 
+/// What a later step removed while it was hidden comes back by the time of its folder.
 #[test]
-fn what_a_later_step_removed_while_it_was_hidden_comes_back_by_the_time_of_its_folder() {
+fn later_steps_hidden_removal_comes_back() {
     let mut world = World::new();
     world.write("secret", "mine\n");
     set_clock_from_files(0);
@@ -333,9 +349,11 @@ fn what_a_later_step_removed_while_it_was_hidden_comes_back_by_the_time_of_its_f
     );
 }
 
+/// What came into a folder that was a file is the step's whatever rules hid the folder.
+///
 /// Invariant `truth/ignore-rules-changed`.
 #[test]
-fn what_came_into_a_folder_that_was_a_file_is_the_steps_whatever_rules_hid_the_folder() {
+fn file_in_a_former_files_folder_is_steps() {
     for before in ["a file", "an empty folder"] {
         let mut world = World::new();
         world.write(".gitignore", "/d/x/\n");
@@ -364,9 +382,11 @@ fn what_came_into_a_folder_that_was_a_file_is_the_steps_whatever_rules_hid_the_f
     }
 }
 
+/// What comes back once comes back again after an unrevert.
+///
 /// Invariant `truth/ignored-by-a-step`.
 #[test]
-fn what_comes_back_once_comes_back_again_after_an_unrevert() {
+fn returned_file_returns_after_an_unrevert() {
     set_moment(MORNING);
     let mut world = World::new();
     world.write("d/a", "mine\n");
@@ -395,8 +415,9 @@ fn what_comes_back_once_comes_back_again_after_an_unrevert() {
     }
 }
 
+/// What a step hid and another removed comes back in several moves as well.
 #[test]
-fn what_a_step_hid_and_another_removed_comes_back_in_several_moves_as_well() {
+fn hidden_and_removed_file_returns_in_moves() {
     set_moment(MORNING);
     let mut world = World::new();
     world.write("d/a", "mine\n");
@@ -423,10 +444,12 @@ fn what_a_step_hid_and_another_removed_comes_back_in_several_moves_as_well() {
     );
 }
 
+/// What a tool changed after it was hidden is unclear and can be taken.
+///
 /// Invariant `truth/ignored-by-a-step`: A file that a step hid from view comes back if its
 /// snapshot holds it, and is kept and named if something else took its place.
 #[test]
-fn what_a_tool_changed_after_it_was_hidden_is_unclear_and_can_be_taken() {
+fn change_after_hiding_is_unclear() {
     set_clock_from_files(0);
     let mut world = World::git(&[("a", "1\n")]);
     world.write("secret", "mine\n");

@@ -66,11 +66,13 @@ fn command_after_esc_leaves_what_was_edited_unclear() {
     }
 }
 
+/// Tool of a command leaves what was edited unclear.
+///
 /// So does a tool of its turn, with which it is run: a step that was cut off is that from the first event on.
 ///
 /// Invariant `truth/own-commands`.
 #[test]
-fn tool_of_a_command_leaves_what_was_edited_unclear() {
+fn commands_tool_leaves_edits_unclear() {
     let skill = |world: &World, kind| Event {
         tool_use_id: Some("next".to_owned()),
         tool_name: Some("Skill".to_owned()),
@@ -144,9 +146,11 @@ fn tool_after_a_command_is_the_agents() {
     }
 }
 
+/// Command soon after Esc leaves what was edited unclear.
+///
 /// The same within seconds of the shell's start.
 #[test]
-fn command_soon_after_esc_leaves_what_was_edited_unclear() {
+fn command_soon_after_esc_leaves_edits_unclear() {
     let mut world = World::new();
     world.message("m1");
     set_clock_from_files(-3_000);

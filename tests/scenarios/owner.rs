@@ -153,9 +153,12 @@ fn one(deed: &str, moment: usize) {
     }
 }
 
+/// Whatever the owner does between two events is survived and the step goes back or says why
+/// not.
+///
 /// Invariant `work/store-outlives-changes`.
 #[test]
-fn whatever_the_owner_does_between_two_events_is_survived_and_the_step_goes_back_or_says_why_not() {
+fn owners_doings_between_events_are_survived() {
     if !rustix::process::geteuid().is_root() {
         return testing::skip::skip("it is done as root");
     }

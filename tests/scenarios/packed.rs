@@ -74,9 +74,11 @@ fn assert_holds(world: &World, before: &BTreeMap<String, Vec<u8>>) {
     assert!(before.iter().all(is_same), "every content is what it was");
 }
 
+/// Packs are joined as they stand whenever they are many and deltas are made once a day.
+///
 /// Invariant `agent/upkeep-waits`.
 #[test]
-fn packs_are_joined_as_they_stand_whenever_they_are_many_and_deltas_are_made_once_a_day() {
+fn packs_are_joined_and_deltas_made_daily() {
     let mut world = World::new();
     world.write("a", text(400));
     world.message("m1");

@@ -48,9 +48,11 @@ fn take_back(world: &mut World, part: &OperationReport, paths: &[&str]) {
     assert_eq!(report.outcome, Outcome::Restored, "all of it: {report:?}");
 }
 
+/// A part that was taken back goes forward with the rest.
+///
 /// Invariant `work/partial-taken-back`: A partial revert that was taken back leaves no trace.
 #[test]
-fn a_part_that_was_taken_back_goes_forward_with_the_rest() {
+fn retaken_part_goes_forward_with_the_rest() {
     let mut world = reverted();
     let part = only(&mut world, "m1", &["a"]);
     assert_eq!(
@@ -84,9 +86,11 @@ fn a_part_that_was_taken_back_goes_forward_with_the_rest() {
     );
 }
 
+/// A part that was taken back is not undone for good by the next message.
+///
 /// Invariant `work/partial-taken-back`.
 #[test]
-fn a_part_that_was_taken_back_is_not_undone_for_good_by_the_next_message() {
+fn retaken_part_is_not_undone_for_good() {
     let mut world = reverted();
     let part = only(&mut world, "m1", &["a"]);
     take_back(&mut world, &part, &[]);
@@ -105,8 +109,9 @@ fn a_part_that_was_taken_back_is_not_undone_for_good_by_the_next_message() {
     );
 }
 
+/// Of a part some paths can be taken back.
 #[test]
-fn of_a_part_some_paths_can_be_taken_back() {
+fn some_paths_of_a_part_are_retaken() {
     let mut world = reverted();
     let part = only(&mut world, "m1", &["a", "b"]);
     assert_eq!(contents(&world), ("0\n".into(), "0\n".into()), "both");
@@ -127,8 +132,9 @@ fn of_a_part_some_paths_can_be_taken_back() {
     assert_eq!(contents(&world), ("2\n".into(), "0\n".into()), "and back");
 }
 
+/// A part can be asked for again after it was taken back.
 #[test]
-fn a_part_can_be_asked_for_again_after_it_was_taken_back() {
+fn retaken_part_can_be_asked_for_again() {
     let mut world = reverted();
     let part = only(&mut world, "m2", &["a"]);
     take_back(&mut world, &part, &[]);
@@ -146,8 +152,9 @@ fn a_part_can_be_asked_for_again_after_it_was_taken_back() {
     );
 }
 
+/// A step that was taken back goes forward with the rest.
 #[test]
-fn a_step_that_was_taken_back_goes_forward_with_the_rest() {
+fn retaken_step_goes_forward_with_the_rest() {
     let mut world = World::git(&[("a", "0\n"), ("b", "0\n")]);
     let step = world
         .turn("m1", |world| world.write("a", "1\n"))
@@ -180,8 +187,9 @@ fn a_step_that_was_taken_back_goes_forward_with_the_rest() {
     );
 }
 
+/// An edit made between a part and its way back is in the operation.
 #[test]
-fn an_edit_made_between_a_part_and_its_way_back_is_in_the_operation() {
+fn edit_before_a_parts_way_back_is_kept() {
     let mut world = reverted();
     let part = only(&mut world, "m1", &["a"]);
     world.write("a", "the user's\n");

@@ -45,8 +45,9 @@ fn is_stale(world: &mut World, token: &str, why: &str) {
     assert_eq!(world.tree(), before, "{why}: nothing moved");
 }
 
+/// A plan is carried out as it was shown.
 #[test]
-fn a_plan_is_carried_out_as_it_was_shown() {
+fn plan_is_done_as_shown() {
     let mut world = World::new();
     turn(&mut world);
     let plan = world.try_revert(&dry(to("m1"))).expect("a plan");
@@ -67,8 +68,9 @@ fn a_plan_is_carried_out_as_it_was_shown() {
     assert!(!world.exists("made") && world.exists("deleted"));
 }
 
+/// A plan is stale where a planned file changed.
 #[test]
-fn a_plan_is_stale_where_a_planned_file_changed() {
+fn plan_is_stale_after_a_files_change() {
     let mut world = World::new();
     turn(&mut world);
     let token = planned(&mut world);
@@ -87,8 +89,9 @@ fn a_plan_is_stale_where_a_planned_file_changed() {
         .expect("all is as it was again");
 }
 
+/// A plan is stale where an ignore rule changed.
 #[test]
-fn a_plan_is_stale_where_an_ignore_rule_changed() {
+fn plan_is_stale_after_a_rules_change() {
     let mut world = World::new();
     turn(&mut world);
     let token = planned(&mut world);
@@ -96,8 +99,9 @@ fn a_plan_is_stale_where_an_ignore_rule_changed() {
     is_stale(&mut world, &token, "a rule in the tree");
 }
 
+/// A plan with git is stale where head moved.
 #[test]
-fn a_plan_with_git_is_stale_where_head_moved() {
+fn plan_is_stale_after_heads_move() {
     let mut world = World::git(&[("changed", "1\n")]);
     world.turn("m1", |world| {
         world.write("changed", "2\n");
@@ -112,8 +116,9 @@ fn a_plan_with_git_is_stale_where_head_moved() {
     is_stale(&mut world, &token, "a commit");
 }
 
+/// Of two clients that apply one plan one wins and the other is told.
 #[test]
-fn of_two_clients_that_apply_one_plan_one_wins_and_the_other_is_told() {
+fn one_of_two_clients_applies_a_plan() {
     let mut world = World::new();
     turn(&mut world);
     let token = planned(&mut world);
@@ -124,8 +129,9 @@ fn of_two_clients_that_apply_one_plan_one_wins_and_the_other_is_told() {
     is_stale(&mut world, &token, "the second");
 }
 
+/// A plan is stale where another session was reverted.
 #[test]
-fn a_plan_is_stale_where_another_session_was_reverted() {
+fn plan_is_stale_after_another_sessions_revert() {
     let mut world = World::new();
     world.message_in("b", "mb");
     world.start_in("b");
@@ -178,8 +184,9 @@ fn redo_unrevert_and_restore_have_plans_too() {
         .expect("it holds");
 }
 
+/// A plan means the same message whatever was sent since.
 #[test]
-fn a_plan_means_the_same_message_whatever_was_sent_since() {
+fn plan_means_the_same_message_later() {
     let mut world = World::new();
     turn(&mut world);
     let token = token(&world.try_revert(&dry(to("last"))).expect("a plan"));
@@ -187,8 +194,9 @@ fn a_plan_means_the_same_message_whatever_was_sent_since() {
     is_stale(&mut world, &token, "`last` was m1 when it was looked at");
 }
 
+/// A message says whether it can be reverted to.
 #[test]
-fn a_message_says_whether_it_can_be_reverted_to() {
+fn message_says_whether_it_can_be_reverted() {
     let mut world = World::new();
     turn(&mut world);
     let buttons = |world: &mut World| {
@@ -212,8 +220,9 @@ fn a_message_says_whether_it_can_be_reverted_to() {
     assert_eq!(error.kind, ErrorKind::Unavailable);
 }
 
+/// Messages after one that is known are listed by its place.
 #[test]
-fn messages_after_one_that_is_known_are_listed_by_its_place() {
+fn messages_after_a_known_one_are_listed() {
     let mut world = World::new();
     turn(&mut world);
     world.message("m2");
@@ -227,8 +236,9 @@ fn messages_after_one_that_is_known_are_listed_by_its_place() {
     assert_eq!(newer, all[..1], "only m2");
 }
 
+/// A plan with contents has the earlier version of a file in conflict that overwrite writes.
 #[test]
-fn a_plan_with_contents_has_the_earlier_version_of_a_file_in_conflict_that_overwrite_writes() {
+fn plan_has_the_conflicts_earlier_version() {
     let mut world = World::new();
     for name in ["changed", "merged", "same"] {
         world.write(name, "1\n2\n3\n4\n5\n6\n7\n");

@@ -281,8 +281,9 @@ fn begin(base: &Path, mut events: Vec<Event>, mut moments: Vec<usize>) -> Beside
 /// The most moments that an event has; a race at a later one ends the search.
 const MOST_MOMENTS: usize = 60;
 
+/// Events at the same time are recorded in turn.
 #[test]
-fn events_at_the_same_time_are_recorded_in_turn() {
+fn two_events_at_once_are_recorded_in_turn() {
     let mut races = Races::new();
     let mut raced = 0;
     for (number, first) in EVENTS.into_iter().enumerate() {
@@ -305,9 +306,11 @@ fn events_at_the_same_time_are_recorded_in_turn() {
     assert!(raced > 60, "only {raced} races");
 }
 
+/// Three events at the same time are recorded in turn.
+///
 /// All of them, or a sample.
 #[test]
-fn three_events_at_the_same_time_are_recorded_in_turn() {
+fn three_events_at_once_are_recorded_in_turn() {
     let mut races = Races::new();
     let step = if is_full() { 1 } else { 61 };
     let all = EVENTS.len() * EVENTS.len() * EVENTS.len();
@@ -342,8 +345,9 @@ fn three_events_at_the_same_time_are_recorded_in_turn() {
     }
 }
 
+/// Events of two sessions at the same time are recorded as one after the other.
 #[test]
-fn events_of_two_sessions_at_the_same_time_are_recorded_as_one_after_the_other() {
+fn two_sessions_events_are_recorded_in_turn() {
     let mut races = Races::new();
     for (number, first) in EVENTS.into_iter().enumerate() {
         for (other, second) in EVENTS.into_iter().enumerate() {

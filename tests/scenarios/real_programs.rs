@@ -95,9 +95,11 @@ fn real_databases_go_back_whole_or_stay_whole() {
     }
 }
 
+/// A real database stays while its program is at work.
+///
 /// Invariant `work/databases`.
 #[test]
-fn a_real_database_stays_while_its_program_is_at_work() {
+fn open_databases_of_real_programs_stay() {
     for program in [DUCKDB, LEVELDB] {
         if !has_module(program.module) {
             continue;
@@ -145,9 +147,11 @@ fn vim(world: &World, options: &str, command: &str, path: &str) {
     assert!(status.expect("it is there").success(), "{options}");
 }
 
+/// What the user does in vim stays in all of its files.
+///
 /// With a backup, an undo file and a swap file, whether vim writes the file in place or a new one.
 #[test]
-fn what_the_user_does_in_vim_stays_in_all_of_its_files() {
+fn work_in_vim_stays_in_all_its_files() {
     if !has_program("vim") {
         return;
     }

@@ -16,8 +16,9 @@ fn differences(report: &OperationReport) -> Vec<(&str, DifferenceReason)> {
         .collect()
 }
 
+/// A workspace that is as it was then has an empty receipt.
 #[test]
-fn a_workspace_that_is_as_it_was_then_has_an_empty_receipt() {
+fn unchanged_workspace_has_an_empty_receipt() {
     let mut world = World::new();
     world.write("a", "1\n");
     world.turn("m1", |world| {
@@ -28,8 +29,9 @@ fn a_workspace_that_is_as_it_was_then_has_an_empty_receipt() {
     assert_eq!(differences(&world.unrevert()), [], "nor on the way back");
 }
 
+/// What differs from then is named with whose it is.
 #[test]
-fn what_differs_from_then_is_named_with_whose_it_is() {
+fn difference_is_named_with_its_owner() {
     let mut world = World::new();
     world.write("mine", "1\n");
     world.turn("m1", |world| world.write("a", "agent\n"));
@@ -56,8 +58,9 @@ fn what_differs_from_then_is_named_with_whose_it_is() {
     );
 }
 
+/// A dry run has the receipt that the revert will have.
 #[test]
-fn a_dry_run_has_the_receipt_that_the_revert_will_have() {
+fn dry_run_has_the_reverts_receipt() {
     let mut world = World::new();
     world.write("both", "1\n2\n3\n4\n5\n");
     world.turn("m1", |world| {
@@ -86,8 +89,9 @@ fn a_dry_run_has_the_receipt_that_the_revert_will_have() {
     );
 }
 
+/// What an ignore rule hid and shows again is told as such.
 #[test]
-fn what_an_ignore_rule_hid_and_shows_again_is_told_as_such() {
+fn path_hidden_and_shown_again_is_ignored() {
     let mut world = World::new();
     world.write("a", "1\n");
     world.turn("m1", |world| world.write(".gitignore", "*.log\n"));
@@ -100,8 +104,9 @@ fn what_an_ignore_rule_hid_and_shows_again_is_told_as_such() {
     );
 }
 
+/// What an earlier restore left is told as such.
 #[test]
-fn what_an_earlier_restore_left_is_told_as_such() {
+fn path_left_by_a_restore_is_operation() {
     let mut world = World::new();
     world.write("a", "1\n");
     world.write("b", "1\n");
@@ -129,8 +134,9 @@ fn own_temporary_file_is_not_called_the_users() {
     assert_eq!(differences(&report), expected);
 }
 
+/// One step alone has nothing to be compared with.
 #[test]
-fn one_step_alone_has_nothing_to_be_compared_with() {
+fn single_step_has_nothing_to_compare() {
     let mut world = World::new();
     world.write("a", "1\n");
     let turn = world.turn("m1", |world| world.write("a", "2\n"));
@@ -142,8 +148,9 @@ fn one_step_alone_has_nothing_to_be_compared_with() {
     assert_eq!(report.receipt, None, "the workspace never was so");
 }
 
+/// What an undone step had to keep goes with the later step that held it.
 #[test]
-fn what_an_undone_step_had_to_keep_goes_with_the_later_step_that_held_it() {
+fn kept_work_goes_with_its_later_step() {
     let mut world = World::new();
     world.turn("m1", |world| world.write("a", "0\n"));
     let made = world.turn("m2", |world| {
@@ -175,8 +182,9 @@ fn what_an_undone_step_had_to_keep_goes_with_the_later_step_that_held_it() {
     assert_eq!(report.outcome, Outcome::Restored, "nothing stays");
 }
 
+/// What is reverted further back already is told as such.
 #[test]
-fn what_is_reverted_further_back_already_is_told_as_such() {
+fn path_reverted_further_back_is_operation() {
     let mut world = World::new();
     world.write("a", "0\n");
     world.turn("m1", |world| world.write("a", "1\n"));
@@ -197,9 +205,11 @@ fn what_is_reverted_further_back_already_is_told_as_such() {
     assert_eq!(report.outcome, Outcome::Nothing, "there is nothing to do");
 }
 
+/// What a revert hides again by ignore rules is named as in its plan.
+///
 /// Invariant `truth/dry-run`.
 #[test]
-fn what_a_revert_hides_again_by_ignore_rules_is_named_as_in_its_plan() {
+fn path_hidden_by_a_revert_is_planned() {
     let mut world = World::new();
     world.write(".gitignore", "build/\n");
     world.write("build/old", "of the user\n");
@@ -243,8 +253,9 @@ fn foreseen(world: &mut World, message: &str) -> Vec<(String, DifferenceReason)>
     differences(&done).iter().map(owned).collect()
 }
 
+/// A dry run that takes an ignore rule away knows what comes into view.
 #[test]
-fn a_dry_run_that_takes_an_ignore_rule_away_knows_what_comes_into_view() {
+fn dry_run_knows_what_comes_into_view() {
     for is_git in [false, true] {
         let mut world = if is_git {
             World::git(&[("a", "1\n")])
@@ -272,8 +283,9 @@ fn a_dry_run_that_takes_an_ignore_rule_away_knows_what_comes_into_view() {
     }
 }
 
+/// A dry run that puts an ignore rule back knows what goes out of view.
 #[test]
-fn a_dry_run_that_puts_an_ignore_rule_back_knows_what_goes_out_of_view() {
+fn dry_run_knows_what_goes_out_of_view() {
     let mut world = World::new();
     world.write("d/x.log", "mine\n");
     world.turn("m1", |world| world.write("a", "agent\n"));
@@ -290,8 +302,9 @@ fn a_dry_run_that_puts_an_ignore_rule_back_knows_what_goes_out_of_view() {
     assert_eq!(world.read("d/x.log"), "mine\n");
 }
 
+/// A folder that a plan fills is not told to be empty.
 #[test]
-fn a_folder_that_a_plan_fills_is_not_told_to_be_empty() {
+fn folder_filled_by_a_plan_is_not_empty() {
     let mut world = World::new();
     world.turn("m1", |world| world.write("a", "agent\n"));
     world.write("d/mine", "mine\n");
@@ -303,9 +316,11 @@ fn a_folder_that_a_plan_fills_is_not_told_to_be_empty() {
     );
 }
 
+/// What a dry run foresees is not taken for what is there.
+///
 /// Invariant `truth/dry-run`.
 #[test]
-fn what_a_dry_run_foresees_is_not_taken_for_what_is_there() {
+fn foreseen_path_is_not_taken_for_present() {
     let mut world = World::git(&[("a", "1\n")]);
     world.write("x.log", "mine\n");
     world.turn("m1", |world| world.write(".gitignore", "*.log\n"));
@@ -322,8 +337,9 @@ fn what_a_dry_run_foresees_is_not_taken_for_what_is_there() {
     assert_eq!(report.changes, Some(0), "and nothing came into view");
 }
 
+/// What a step removed itself and is reverted further back is told as such.
 #[test]
-fn what_a_step_removed_itself_and_is_reverted_further_back_is_told_as_such() {
+fn steps_own_removal_further_back_is_operation() {
     let mut world = World::new();
     world.turn("m1", |world| world.write("d/a", "agent\n"));
     world.turn("m2", |world| world.write("b", "agent\n"));
@@ -342,8 +358,9 @@ fn what_a_step_removed_itself_and_is_reverted_further_back_is_told_as_such() {
     assert_ne!(report.outcome, Outcome::Partial);
 }
 
+/// What a restore removed before is told as such by every revert after it.
 #[test]
-fn what_a_restore_removed_before_is_told_as_such_by_every_revert_after_it() {
+fn restores_removal_is_in_every_later_receipt() {
     let mut world = World::new();
     world.turn("m1", |world| world.write("a", "agent\n"));
     world.turn("m2", |world| world.write("d/a", "agent\n"));

@@ -30,8 +30,9 @@ fn unrevert_gives_back_created_deleted_modes_and_links() {
     assert_eq!(world.tree(), after, "and all back: {report:?}");
 }
 
+/// After reverting further and further unrevert goes to before the first revert.
 #[test]
-fn after_reverting_further_and_further_unrevert_goes_to_before_the_first_revert() {
+fn unrevert_goes_before_the_first_revert() {
     let mut world = World::new();
     world.write("a", "0\n");
     world.turn("m1", |world| world.write("a", "1\n"));
@@ -62,8 +63,9 @@ fn the_point_moves_in_every_direction() {
     assert_eq!(world.tree(), states[4], "all the way");
 }
 
+/// Edits of other files while reverted survive the way back.
 #[test]
-fn edits_of_other_files_while_reverted_survive_the_way_back() {
+fn edits_of_other_files_survive_unrevert() {
     let mut world = World::new();
     world.write("notes", "old\n");
     world.turn("m1", |world| world.write("a", "1\n"));
@@ -80,8 +82,9 @@ fn edits_of_other_files_while_reverted_survive_the_way_back() {
     assert_eq!(world.stamp("notes"), stamp, "and was not touched");
 }
 
+/// A new message makes the revert permanent and the operation still has it.
 #[test]
-fn a_new_message_makes_the_revert_permanent_and_the_operation_still_has_it() {
+fn new_message_makes_the_revert_permanent() {
     let mut world = World::new();
     world.turn("m1", |world| world.write("a", "1\n"));
     world.turn("m2", |world| world.write("b", "2\n"));
@@ -112,8 +115,9 @@ fn a_new_message_makes_the_revert_permanent_and_the_operation_still_has_it() {
     assert_eq!(world.read("b"), "2\n", "and still it can be had back");
 }
 
+/// What was undone for good is never undone again.
 #[test]
-fn what_was_undone_for_good_is_never_undone_again() {
+fn permanently_undone_is_never_undone_again() {
     let mut world = World::new();
     world.write("a", "0\n");
     world.turn("m1", |world| world.write("a", "1\n"));
@@ -135,8 +139,9 @@ fn unrevert_with_nothing_reverted_says_so() {
     assert_eq!(report.notes, ["nothing is reverted"], "in plain words");
 }
 
+/// One file alone can be reverted and later the rest.
 #[test]
-fn one_file_alone_can_be_reverted_and_later_the_rest() {
+fn one_file_then_the_rest_is_reverted() {
     let mut world = World::new();
     world.write("a", "0\n");
     world.write("b", "0\n");
@@ -167,8 +172,9 @@ fn one_file_alone_can_be_reverted_and_later_the_rest() {
     assert_eq!(world.tree(), after, "and all of it back");
 }
 
+/// One step alone can be reverted with later steps kept.
 #[test]
-fn one_step_alone_can_be_reverted_with_later_steps_kept() {
+fn one_step_is_reverted_without_later_ones() {
     let mut world = World::new();
     world.message("m1");
     let first = world.step(|world| world.write("a", "1\n"));
@@ -199,9 +205,11 @@ fn restore_makes_the_workspace_exactly_what_it_was() {
     assert_eq!(world.tree(), now, "and is in the operation");
 }
 
+/// What was kept for the user's edits can be asked for after the next message.
+///
 /// Invariant `work/undo-failed-change`.
 #[test]
-fn what_was_kept_for_the_users_edits_can_be_asked_for_after_the_next_message() {
+fn kept_file_can_be_asked_for_later() {
     let mut world = World::git(&[("a", "0\n"), ("b", "0\n")]);
     world.turn("m1", |world| {
         ["a", "b"]
@@ -241,8 +249,9 @@ fn what_was_kept_for_the_users_edits_can_be_asked_for_after_the_next_message() {
     );
 }
 
+/// What the agent does while reverted can be reverted after the next message.
 #[test]
-fn what_the_agent_does_while_reverted_can_be_reverted_after_the_next_message() {
+fn agents_work_while_reverted_can_be_reverted() {
     let mut world = World::git(&[("a", "0\n")]);
     world.turn("m1", |world| world.write("a", "1\n"));
     world.turn("m2", |world| world.write("a", "2\n"));
@@ -265,8 +274,9 @@ fn what_the_agent_does_while_reverted_can_be_reverted_after_the_next_message() {
     );
 }
 
+/// What a message made permanent is not shown as reverted by the next revert.
 #[test]
-fn what_a_message_made_permanent_is_not_shown_as_reverted_by_the_next_revert() {
+fn permanent_revert_is_not_shown_as_new() {
     let mut world = World::new();
     world.write("a", "0\n");
     world.turn("m1", |world| world.write("a", "1\n"));
@@ -283,10 +293,12 @@ fn what_a_message_made_permanent_is_not_shown_as_reverted_by_the_next_revert() {
     );
 }
 
+/// Undoing a redo leaves alone what the redo found removed.
+///
 /// Invariant `work/undo-exact`: An undo puts back exactly what the operation changed, leaves
 /// alone what that found as it should be, and keeps what was changed since.
 #[test]
-fn undoing_a_redo_leaves_alone_what_the_redo_found_removed() {
+fn undone_redo_leaves_removed_files_alone() {
     let mut world = World::new();
     let start = world.snapshot();
     world.message("m0");
@@ -320,9 +332,11 @@ fn undoing_a_redo_leaves_alone_what_the_redo_found_removed() {
     assert_eq!(world.tree(), after, "and forward again");
 }
 
+/// Undoing a revert puts back exactly what it overwrote and leaves what came since.
+///
 /// Invariant `work/undo-exact`.
 #[test]
-fn undoing_a_revert_puts_back_exactly_what_it_overwrote_and_leaves_what_came_since() {
+fn undone_revert_puts_back_overwritten_files_only() {
     let mut world = World::new();
     world.write("a", "0\n");
     world.write("c", "0\n");
@@ -351,8 +365,9 @@ fn undoing_a_revert_puts_back_exactly_what_it_overwrote_and_leaves_what_came_sin
     assert_eq!(world.read("c"), "the user's\n", "the rest is as it was");
 }
 
+/// Undoing a redo takes back a part that came back with it.
 #[test]
-fn undoing_a_redo_takes_back_a_part_that_came_back_with_it() {
+fn undone_redo_retakes_its_part() {
     let mut world = World::new();
     world.write("part", "0\n");
     for (message, file) in [("m1", "part"), ("m2", "b"), ("m3", "c")] {

@@ -18,12 +18,14 @@ fn assert_refused(error: &Error, reason: &str) {
     );
 }
 
+/// A directory that may not be written to refuses the whole operation before the first write.
+///
 /// Invariant `work/refused-before-writing`: If it is known that something will fail, the whole
 /// operation is refused before the first write.
 #[test]
-fn a_directory_that_may_not_be_written_to_refuses_the_whole_operation_before_the_first_write() {
+fn unwritable_directory_refuses_the_operation() {
     as_nobody(
-        "refused::a_directory_that_may_not_be_written_to_refuses_the_whole_operation_before_the_first_write",
+        "refused::unwritable_directory_refuses_the_operation",
         in_a_closed_directory,
     );
 }
@@ -104,10 +106,11 @@ fn in_a_closed_directory() {
     world.chmod("d", 0o755);
 }
 
+/// Permissions are put back where no file can be made.
 #[test]
-fn permissions_are_put_back_where_no_file_can_be_made() {
+fn permissions_return_where_no_file_can_be_made() {
     as_nobody(
-        "refused::permissions_are_put_back_where_no_file_can_be_made",
+        "refused::permissions_return_where_no_file_can_be_made",
         || {
             let mut world = World::new();
             world.write("d/a", "0\n");
@@ -125,11 +128,13 @@ fn permissions_are_put_back_where_no_file_can_be_made() {
     );
 }
 
+/// A workspace of another user is reverted only where that is asked for.
+///
 /// Invariant `work/refused-before-writing`.
 #[test]
-fn a_workspace_of_another_user_is_reverted_only_where_that_is_asked_for() {
+fn another_users_workspace_is_reverted_on_request() {
     let played = as_nobody_in_a_directory_of_another_user(
-        "refused::a_workspace_of_another_user_is_reverted_only_where_that_is_asked_for",
+        "refused::another_users_workspace_is_reverted_on_request",
         |folder| {
             let mut world = World::new();
             world.root = folder.canonicalize().expect("it is there");
@@ -159,9 +164,12 @@ fn a_workspace_of_another_user_is_reverted_only_where_that_is_asked_for() {
     }
 }
 
+/// Too little room or a read only file system refuses the whole operation before the first
+/// write.
+///
 /// Invariant `work/refused-before-writing`.
 #[test]
-fn too_little_room_or_a_read_only_file_system_refuses_the_whole_operation_before_the_first_write() {
+fn no_room_refuses_the_operation() {
     let mut world = World::new();
     let Some(mount) = Mount::new(&world.root, "size=256k,mode=755") else {
         return;
@@ -218,9 +226,11 @@ fn record_in(store: &std::path::Path, cwd: &std::path::Path) -> Result<(), Strin
     recorded.map(drop).map_err(|error| error.to_string())
 }
 
+/// A store inside the workspace or its repository records nothing there and says so.
+///
 /// Invariant `work/store-outlives-changes`.
 #[test]
-fn a_store_inside_the_workspace_or_its_repository_records_nothing_there_and_says_so() {
+fn store_inside_the_workspace_records_nothing() {
     let world = World::git(&[("a", "0\n")]);
     world.run_git(&["worktree", "add", "-q", "../linked"]);
     let linked = world.base().join("linked");

@@ -19,8 +19,9 @@ fn assert_agree(report: &OperationReport) {
     assert_eq!(texts, notes, "text and JSON say the same");
 }
 
+/// Every note of an operation has a code and names all that it is about.
 #[test]
-fn every_note_of_an_operation_has_a_code_and_names_all_that_it_is_about() {
+fn every_note_has_a_code_and_names() {
     let mut world = World::git(&[("a", "1\n")]);
     set_clock_from_files(0);
     world.turn("m1", |world| {
@@ -63,8 +64,9 @@ fn every_note_of_an_operation_has_a_code_and_names_all_that_it_is_about() {
     );
 }
 
+/// A difference says in words why and because of whom.
 #[test]
-fn a_difference_says_in_words_why_and_because_of_whom() {
+fn difference_says_why_in_words() {
     let mut world = World::new();
     world.write("mine", "1\n");
     world.turn("m1", |world| world.write("a", "agent\n"));
@@ -88,8 +90,9 @@ fn a_difference_says_in_words_why_and_because_of_whom() {
     }
 }
 
+/// What is finished first is in the report of what came next with its receipt.
 #[test]
-fn what_is_finished_first_is_in_the_report_of_what_came_next_with_its_receipt() {
+fn finished_operation_is_in_the_next_report() {
     let mut world = World::new();
     world.write("mine", "1\n");
     world.turn("m1", |world| world.write("a", "agent\n"));
@@ -116,8 +119,9 @@ fn what_is_finished_first_is_in_the_report_of_what_came_next_with_its_receipt() 
     assert_eq!(world.read("a"), "agent\n", "and it was taken back since");
 }
 
+/// What a hook finished is kept with the operation.
 #[test]
-fn what_a_hook_finished_is_kept_with_the_operation() {
+fn hooks_finish_is_kept_with_the_operation() {
     let mut world = World::new();
     world.write("mine", "1\n");
     world.turn("m1", |world| world.write("a", "agent\n"));
@@ -140,9 +144,11 @@ fn what_a_hook_finished_is_kept_with_the_operation() {
     assert_eq!(remarks[0].about, ["mine"]);
 }
 
+/// A pipe that went with a step is named for it does not come back.
+///
 /// Invariant `work/gaps`.
 #[test]
-fn a_pipe_that_went_with_a_step_is_named_for_it_does_not_come_back() {
+fn pipe_of_a_step_is_named() {
     let mut world = World::new();
     world.write("a", "1\n");
     for name in ["replaced", "removed", "stays"] {

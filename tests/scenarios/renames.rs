@@ -124,11 +124,13 @@ fn assert_text_stays(world: &World, report: &OperationReport) {
     assert_eq!(report.outcome, Outcome::Partial, "{report:#?}");
 }
 
+/// No revert takes the only copy of a text.
+///
 /// Chains over steps and messages, over another old name, swaps, and over a file that was there.
 ///
 /// Invariant `truth/rename`.
 #[test]
-fn no_revert_takes_the_only_copy_of_a_text() {
+fn revert_spares_a_texts_only_copy() {
     let histories: [&[&[(&str, &str)]]; 7] = [
         &[&[("notes", "ideas")], &[], &[("ideas", "deep")]],
         &[&[("notes", "ideas")], &[("ideas", "deep")]],
@@ -182,9 +184,11 @@ fn text_is_known_through_an_edit_between_renames() {
     assert_text_stays(&world, &report);
 }
 
+/// Copy and removal in two steps are a move.
+///
 /// `cp` in one step and `rm` in another is a move, too.
 #[test]
-fn copy_and_removal_in_two_steps_are_a_move() {
+fn copy_then_removal_is_a_move() {
     let mut world = World::git(&[("notes", MINE)]);
     world.turn("m1", |world| world.write("ideas", MINE));
     world.turn("m2", |world| world.remove("notes"));
@@ -218,9 +222,11 @@ fn part_of_a_rename_is_held_back() {
     }
 }
 
+/// Link of a chain of renames goes back alone.
+///
 /// A message alone: the text goes back to the name that the message took it from.
 #[test]
-fn link_of_a_chain_of_renames_goes_back_alone() {
+fn one_of_several_renames_goes_back_alone() {
     let mut world = moved(&[&[("notes", "ideas")], &[], &[("ideas", "deep")]]);
     let alone = RevertRequest {
         alone: true,

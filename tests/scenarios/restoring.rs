@@ -28,8 +28,9 @@ fn two_branches() -> World {
     world
 }
 
+/// A revert in the middle of a rebase or with a detached head works on files only.
 #[test]
-fn a_revert_in_the_middle_of_a_rebase_or_with_a_detached_head_works_on_files_only() {
+fn revert_during_a_rebase_is_files_only() {
     let detach: fn(&World) = |world| _ = world.run_git(&["checkout", "-q", "--detach"]);
     let rebase: fn(&World) = |world| {
         let script =
@@ -56,8 +57,9 @@ fn a_revert_in_the_middle_of_a_rebase_or_with_a_detached_head_works_on_files_onl
     }
 }
 
+/// What was reverted comes back after the user's git gc.
 #[test]
-fn what_was_reverted_comes_back_after_the_users_git_gc() {
+fn reverted_work_returns_after_users_gc() {
     let mut world = World::git(&[("a", "0\n"), ("b", "0\n")]);
     world.turn("m1", |world| {
         world.write("a", "agent\n");
@@ -79,8 +81,9 @@ fn what_was_reverted_comes_back_after_the_users_git_gc() {
     assert_eq!(world.tree(), reverted, "nor on the way back");
 }
 
+/// Sessions in directories side by side of one repository do not disturb each other.
 #[test]
-fn sessions_in_directories_side_by_side_of_one_repository_do_not_disturb_each_other() {
+fn neighbouring_directories_sessions_are_independent() {
     let mut world = World::git(&[("one/a", "0\n"), ("two/a", "0\n")]);
     world.cwd = world.path("one");
     world.message_in("s1", "m1");
@@ -104,8 +107,9 @@ fn sessions_in_directories_side_by_side_of_one_repository_do_not_disturb_each_ot
     assert_eq!(world.read("two/a"), "0\n", "each by itself");
 }
 
+/// Bytes come back as they were whatever git would make of them.
 #[test]
-fn bytes_come_back_as_they_were_whatever_git_would_make_of_them() {
+fn bytes_return_whatever_git_would_make() {
     let contents: [(&str, &[u8]); 7] = [
         ("crlf", b"one\r\ntwo\r\n"),
         ("mixed", b"one\r\ntwo\nthree\r"),
@@ -135,8 +139,9 @@ fn bytes_come_back_as_they_were_whatever_git_would_make_of_them() {
     assert_eq!(world.tree(), before, "byte for byte");
 }
 
+/// A workspace that is reached through a link is the same one.
 #[test]
-fn a_workspace_that_is_reached_through_a_link_is_the_same_one() {
+fn workspace_through_a_link_is_the_same() {
     let mut world = World::new();
     world.write("a", "0\n");
     world.turn("m1", |world| world.write("a", "agent\n"));
@@ -147,8 +152,9 @@ fn a_workspace_that_is_reached_through_a_link_is_the_same_one() {
     assert_eq!(world.read("a"), "0\n", "its real path is what counts");
 }
 
+/// A parent that became a link to a neighbour or to git is not passed.
 #[test]
-fn a_parent_that_became_a_link_to_a_neighbour_or_to_git_is_not_passed() {
+fn parent_linked_to_git_is_not_passed() {
     for target in ["neighbour", ".git"] {
         let mut world = World::git(&[("neighbour/x", "mine\n"), ("d/x", "0\n")]);
         world.turn("m1", |world| world.write("d/x", "agent\n"));
@@ -171,8 +177,9 @@ fn a_parent_that_became_a_link_to_a_neighbour_or_to_git_is_not_passed() {
     }
 }
 
+/// A workspace that is mounted at another place as well is reverted at either.
 #[test]
-fn a_workspace_that_is_mounted_at_another_place_as_well_is_reverted_at_either() {
+fn twice_mounted_workspace_is_reverted_at_either() {
     let mut world = World::new();
     world.write("a", "0\n");
     world.turn("m1", |world| world.write("a", "agent\n"));
@@ -210,8 +217,9 @@ fn a_workspace_that_is_mounted_at_another_place_as_well_is_reverted_at_either() 
     assert_eq!(after_back, "there\n");
 }
 
+/// What is mounted over a directory is neither entered nor removed.
 #[test]
-fn what_is_mounted_over_a_directory_is_neither_entered_nor_removed() {
+fn mount_is_neither_entered_nor_removed() {
     let mut world = World::new();
     world.write("d/x", "0\n");
     world.turn("m1", |world| world.write("d/x", "agent\n"));
@@ -238,8 +246,9 @@ fn what_is_mounted_over_a_directory_is_neither_entered_nor_removed() {
     );
 }
 
+/// A revert that has nothing to do writes nothing.
 #[test]
-fn a_revert_that_has_nothing_to_do_writes_nothing() {
+fn revert_of_nothing_writes_nothing() {
     let mut world = World::git(&[("a", "0\n"), ("d/b", "0\n")]);
     world.turn("m1", |world| world.write("a", "agent\n"));
     world.revert("m1");
@@ -278,8 +287,9 @@ fn a_revert_that_has_nothing_to_do_writes_nothing() {
     assert_eq!(written(&world), before, "no row, no object, no file");
 }
 
+/// A restore names what it could not see and is not whole.
 #[test]
-fn a_restore_names_what_it_could_not_see_and_is_not_whole() {
+fn restore_names_what_it_could_not_see() {
     let mut world = World::git(&[("a", "0\n"), ("git~2", "then as now\n")]);
     world.turn("m1", |world| {
         world.write("a", "agent\n");

@@ -47,8 +47,9 @@ fn killed_in_a_shell(world: &mut World, next: &Event) {
     world.finish();
 }
 
+/// What was written between the death of an agent and its next message is unclear.
 #[test]
-fn what_was_written_between_the_death_of_an_agent_and_its_next_message_is_unclear() {
+fn change_after_a_death_is_unclear() {
     let mut world = World::new();
     let next = message(&world, Some("m2"), process_started("2"));
     killed_in_a_shell(&mut world, &next);
@@ -62,8 +63,9 @@ fn what_was_written_between_the_death_of_an_agent_and_its_next_message_is_unclea
     assert!(!world.exists("made"), "what came after went back");
 }
 
+/// A task that goes on in another process is a message of its own.
 #[test]
-fn a_task_that_goes_on_in_another_process_is_a_message_of_its_own() {
+fn task_in_another_process_is_a_message() {
     let mut world = World::new();
     let next = message(&world, None, process_started("2"));
     killed_in_a_shell(&mut world, &next);
@@ -74,7 +76,7 @@ fn a_task_that_goes_on_in_another_process_is_a_message_of_its_own() {
 }
 
 #[test]
-fn a_sub_agent_of_a_dead_process_holds_nothing() {
+fn sub_agent_of_a_dead_process_holds_nothing() {
     let mut world = World::new();
     for kind in [EventKind::SessionStart, EventKind::UserMessage] {
         let event = Event {
@@ -100,8 +102,9 @@ fn a_sub_agent_of_a_dead_process_holds_nothing() {
     );
 }
 
+/// A dry run names the agent of a step that is still open.
 #[test]
-fn a_dry_run_names_the_agent_of_a_step_that_is_still_open() {
+fn dry_run_names_the_open_steps_agent() {
     let mut world = World::new();
     world.message_of_a_dead_agent("m1");
     set_clock_from_files(-10 * MINUTE);
@@ -137,9 +140,10 @@ fn seen_once(process: String, is_long_lived: bool) -> World {
     world
 }
 
+/// A process that was seen once and is gone is dead after an hour of silence.
 #[cfg(target_os = "linux")]
 #[test]
-fn a_process_that_was_seen_once_and_is_gone_is_dead_after_an_hour_of_silence() {
+fn silent_process_is_dead_after_an_hour() {
     let mut world = seen_once(ended_process(), false);
     set_moment(1_700_000_000_000 + 61 * MINUTE);
     world.try_revert(&to("last")).expect("nobody is at work");
@@ -151,9 +155,10 @@ fn a_process_that_was_seen_once_and_is_gone_is_dead_after_an_hour_of_silence() {
     assert_eq!(error.kind, ErrorKind::Busy, "it lives, and its tool runs");
 }
 
+/// A process that is older than any call of a hook is believed at once.
 #[cfg(target_os = "linux")]
 #[test]
-fn a_process_that_is_older_than_any_call_of_a_hook_is_believed_at_once() {
+fn older_process_is_believed_at_once() {
     let mut world = seen_once(ended_process(), true);
     world.try_revert(&to("last")).expect("nobody is at work");
     assert!(!world.exists("made"), "the agent's");
@@ -168,8 +173,9 @@ fn typed(world: &World, id: Option<&str>) -> Event {
     }
 }
 
+/// What was edited between an Esc that nobody heard of and the next message is unclear.
 #[test]
-fn what_was_edited_between_an_esc_that_nobody_heard_of_and_the_next_message_is_unclear() {
+fn edit_after_an_unreported_esc_is_unclear() {
     set_moment(1_700_000_000_000);
     let mut world = World::new();
     for kind in [EventKind::SessionStart, EventKind::UserMessage] {
@@ -204,8 +210,9 @@ fn what_was_edited_between_an_esc_that_nobody_heard_of_and_the_next_message_is_u
     assert_eq!(report.outcome, Outcome::Partial, "and it is named");
 }
 
+/// A task that begins anew after an Esc that nobody heard of is a message of its own.
 #[test]
-fn a_task_that_begins_anew_after_an_esc_that_nobody_heard_of_is_a_message_of_its_own() {
+fn task_after_an_unreported_esc_is_a_message() {
     for in_a_tool in [true, false] {
         set_moment(1_700_000_000_000);
         let mut world = World::new();

@@ -25,8 +25,9 @@ fn world() -> World {
     world
 }
 
+/// A search in portions finds what one in all finds.
 #[test]
-fn a_search_in_portions_finds_what_one_in_all_finds() {
+fn search_in_portions_finds_everything() {
     let mut world = world();
     let names: Vec<(String, Option<String>)> = world
         .log()
@@ -61,8 +62,9 @@ fn a_search_in_portions_finds_what_one_in_all_finds() {
     assert_eq!((found, portions), (all.found, 3), "two, two and one");
 }
 
+/// What was found is listed beside what the prompts and paths have.
 #[test]
-fn what_was_found_is_listed_beside_what_the_prompts_and_paths_have() {
+fn findings_are_listed_beside_prompts_and_paths() {
     let mut world = world();
     let found = search(&mut world, "needle", None, 100).found;
     let cwd = world.cwd.clone();
@@ -85,8 +87,9 @@ fn where_nothing_was_recorded_nothing_is_found() {
     assert_eq!(search(&mut world, "x", None, 8), Searched::default());
 }
 
+/// What was in a file that was renamed and edited was neither added nor removed.
 #[test]
-fn what_was_in_a_file_that_was_renamed_and_edited_was_neither_added_nor_removed() {
+fn renamed_files_text_was_not_added() {
     let mut world = World::new();
     world.turn("m1", |world| world.write("a", "1\n2\nfn Needle() {}\n4\n"));
     world.turn("m2", |world| {

@@ -17,8 +17,9 @@ fn pipe(world: &World, path: &str) {
     rustix::fs::mkfifoat(rustix::fs::CWD, world.path(path), mode).expect("writable");
 }
 
+/// A pipe is named for the state that had it.
 #[test]
-fn a_pipe_is_named_for_the_state_that_had_it() {
+fn pipe_is_named_for_the_state_with_it() {
     set_clock_from_files(0);
     let mut world = World::git(&[("a", "1\n")]);
     world.turn("m1", |world| pipe(world, "p"));
@@ -48,9 +49,11 @@ fn what_git_clean_removed_is_named_and_partial() {
     assert_eq!(report.outcome, Outcome::Partial, "{report:#?}");
 }
 
+/// Files that a rule hid and a step overwrote are partial.
+///
 /// Where a step takes a rule away and writes where it hid something, the state before had other bytes, or none.
 #[test]
-fn files_that_a_rule_hid_and_a_step_overwrote_are_partial() {
+fn overwriting_files_hidden_by_a_rule_is_partial() {
     set_clock_from_files(0);
     let mut world = World::git(&[(".gitignore", "out/\n"), ("a", "1\n")]);
     world.write("out/same", "mine\n");
@@ -72,8 +75,9 @@ fn files_that_a_rule_hid_and_a_step_overwrote_are_partial() {
     assert_eq!(report.outcome, Outcome::Partial, "{report:#?}");
 }
 
+/// An ignored folder that became a file is the agent's.
 #[test]
-fn an_ignored_folder_that_became_a_file_is_the_agents() {
+fn ignored_folder_that_became_a_file_is_attributed() {
     set_clock_from_files(0);
     for rule in ["out\n", "out/\n"] {
         let mut world = World::git(&[(".gitignore", rule), ("a", "1\n")]);
@@ -104,8 +108,9 @@ fn what_came_into_view_unchanged_is_nothing() {
     assert_eq!(world.read("out/u"), "mine\n");
 }
 
+/// Metadata that a step removed at the root is named.
 #[test]
-fn metadata_that_a_step_removed_at_the_root_is_named() {
+fn metadata_removed_at_the_root_is_named() {
     set_clock_from_files(0);
     for name in [
         ".hg",
@@ -139,8 +144,9 @@ fn metadata_that_a_step_removed_at_the_root_is_named() {
     }
 }
 
+/// A file that came where a later rule hid it goes.
 #[test]
-fn a_file_that_came_where_a_later_rule_hid_it_goes() {
+fn new_file_hidden_by_a_later_rule_goes() {
     set_clock_from_files(0);
     let mut world = World::git(&[("a", "1\n")]);
     world.turn("m1", |world| world.write(".gitignore", "*.log\n"));
@@ -152,9 +158,11 @@ fn a_file_that_came_where_a_later_rule_hid_it_goes() {
     assert_eq!(world.read("x.log"), "agent\n");
 }
 
+/// A name after those that are kept did not come.
+///
 /// The 65th ignored name of a directory is not kept, so that it came into the list says nothing.
 #[test]
-fn a_name_after_those_that_are_kept_did_not_come() {
+fn name_over_the_limit_did_not_come() {
     set_clock_from_files(0);
     let mut world = World::git(&[(".gitignore", "*.o\n")]);
     (0..70).for_each(|number| world.write(format!("{number:02}.o"), "x\n"));
@@ -168,9 +176,11 @@ fn a_name_after_those_that_are_kept_did_not_come() {
     assert_eq!(about(&report, NoteCode::IgnoredRemoved), ["03.o"]);
 }
 
+/// Tracked files of a linked `.git` are captured.
+///
 /// Git follows such a link, so what it tracks there is tracked.
 #[test]
-fn tracked_files_of_a_linked_dot_git_are_captured() {
+fn linked_dot_git_has_its_tracked_files_captured() {
     set_clock_from_files(0);
     let mut world = World::git(&[(".gitignore", "*.log\n"), ("x.log", "1\n")]);
     world.run_git(&["add", "-f", "x.log"]);

@@ -14,8 +14,9 @@ fn of_session(message: &str, session: &str) -> RevertRequest {
     }
 }
 
+/// Two sessions that change different files do not disturb each other.
 #[test]
-fn two_sessions_that_change_different_files_do_not_disturb_each_other() {
+fn two_sessions_files_are_independent() {
     let mut world = World::new();
     world.message_in("a", "ma");
     world.message_in("b", "mb");
@@ -31,8 +32,9 @@ fn two_sessions_that_change_different_files_do_not_disturb_each_other() {
     assert_eq!(world.stamp("of b"), stamp, "b's was not touched");
 }
 
+/// Lines of two sessions in one file are told apart.
 #[test]
-fn lines_of_two_sessions_in_one_file_are_told_apart() {
+fn two_sessions_lines_are_told_apart() {
     let mut world = World::new();
     let ten = "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n";
     world.write("f", ten);
@@ -77,8 +79,9 @@ fn a_conflict_with_another_session_names_it() {
     );
 }
 
+/// A change that two open steps saw is shared and asked for by name.
 #[test]
-fn a_change_that_two_open_steps_saw_is_shared_and_asked_for_by_name() {
+fn change_of_two_steps_is_shared() {
     let mut world = World::new();
     world.write("f", "0\n");
     world.message_in("a", "ma");
@@ -105,8 +108,9 @@ fn a_change_that_two_open_steps_saw_is_shared_and_asked_for_by_name() {
     assert_eq!(world.read("f"), "0\n", "then it goes back");
 }
 
+/// A tool that names a file settles whose it is.
 #[test]
-fn a_tool_that_names_a_file_settles_whose_it_is() {
+fn tool_naming_a_file_settles_ownership() {
     let mut world = World::new();
     world.write("f", "0\n");
     world.message_in("a", "ma");
@@ -183,8 +187,9 @@ fn expect_each_by_itself(world: &mut World, of_long: &[&str]) {
     }
 }
 
+/// What a shell writes after another session's turn stays with its own session.
 #[test]
-fn what_a_shell_writes_after_another_sessions_turn_stays_with_its_own_session() {
+fn late_shells_work_stays_with_its_session() {
     for is_end_told in [true, false] {
         let mut world = one_works_while_a_shell_of_the_other_runs();
         world.write("late", "by the long one\n");
@@ -197,9 +202,11 @@ fn what_a_shell_writes_after_another_sessions_turn_stays_with_its_own_session() 
     }
 }
 
+/// What a shell that was given up writes later stays with either revert.
+///
 /// As Codex does it after ten seconds: it answers, and does not say that its shell goes on.
 #[test]
-fn what_a_shell_that_was_given_up_writes_later_stays_with_either_revert() {
+fn abandoned_shells_work_stays_with_either_revert() {
     let mut world = one_works_while_a_shell_of_the_other_runs();
     end_in(&mut world, "long");
     set_moment(1_700_000_060_000);
@@ -209,8 +216,9 @@ fn what_a_shell_that_was_given_up_writes_later_stays_with_either_revert() {
     assert!(world.exists("late"), "nobody knows whose it is");
 }
 
+/// Revert is refused while a tool of the session runs unless forced.
 #[test]
-fn revert_is_refused_while_a_tool_of_the_session_runs_unless_forced() {
+fn revert_during_a_tool_needs_force() {
     let mut world = World::new();
     world.message("m1");
     world.tool_start_in("s1", "t1", &[]);
@@ -232,8 +240,9 @@ fn revert_is_refused_while_a_tool_of_the_session_runs_unless_forced() {
     );
 }
 
+/// An agent without tool events counts as at work for 30 seconds.
 #[test]
-fn an_agent_without_tool_events_counts_as_at_work_for_30_seconds() {
+fn agent_without_tool_events_works_30_seconds() {
     let mut world = World::new();
     world.message("m1");
     world.start();
@@ -253,8 +262,9 @@ fn an_agent_without_tool_events_counts_as_at_work_for_30_seconds() {
     assert!(!world.exists("made"), "with what it did");
 }
 
+/// Steps of a sub-agent belong to the message in which they ran.
 #[test]
-fn steps_of_a_sub_agent_belong_to_the_message_in_which_they_ran() {
+fn sub_agents_steps_belong_to_their_message() {
     let mut world = World::new();
     world.message("m1");
     let of_child = |world: &World, kind| ckpt_schema::Event {
@@ -275,8 +285,9 @@ fn steps_of_a_sub_agent_belong_to_the_message_in_which_they_ran() {
     assert!(!world.exists("by the child"), "reverted with it");
 }
 
+/// Another session that is reverted still is named where nothing of this one is.
 #[test]
-fn another_session_that_is_reverted_still_is_named_where_nothing_of_this_one_is() {
+fn another_reverted_session_is_named() {
     let mut world = World::new();
     world.message_in("s1", "m1");
     world.start_in("s1");
@@ -328,8 +339,9 @@ fn another_session_that_is_reverted_still_is_named_where_nothing_of_this_one_is(
     assert!(world.status().also_reverted.is_empty());
 }
 
+/// A folder that a revert made for a file goes with the file.
 #[test]
-fn a_folder_that_a_revert_made_for_a_file_goes_with_the_file() {
+fn reverts_folder_goes_with_its_file() {
     let mut world = World::new();
     world.write("d/e/z", "1\n");
     let before = world.tree();

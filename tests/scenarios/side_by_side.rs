@@ -40,8 +40,9 @@ fn work(base: &Path, root: &Path, agent: &str) {
     }
 }
 
+/// What an edit tool named is its change whoever looks while it writes.
 #[test]
-fn what_an_edit_tool_named_is_its_change_whoever_looks_while_it_writes() {
+fn named_file_is_its_tools_change() {
     const AGENTS: [&str; 4] = ["a", "b", "c", "d"];
     let mut world = World::new();
     world.write("mine", "by hand\n");

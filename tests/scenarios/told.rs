@@ -25,8 +25,9 @@ fn went_back(report: &EventReport) -> Vec<(&str, FileAction)> {
         .collect()
 }
 
+/// The message after a revert tells which files went back and the next does not.
 #[test]
-fn the_message_after_a_revert_tells_which_files_went_back_and_the_next_does_not() {
+fn message_after_a_revert_tells_files_once() {
     let mut world = two_messages();
     world.revert("m2");
     let told = world.message("m3");
@@ -43,8 +44,9 @@ fn the_message_after_a_revert_tells_which_files_went_back_and_the_next_does_not(
     assert_eq!(went_back(&world.message("m4")), [], "it was said");
 }
 
+/// Nothing is told of what is as the agent left it.
 #[test]
-fn nothing_is_told_of_what_is_as_the_agent_left_it() {
+fn unchanged_files_are_not_told() {
     let mut world = two_messages();
     assert_eq!(went_back(&world.message("m3")), [], "nothing was reverted");
     let mut world = two_messages();
@@ -81,8 +83,9 @@ fn a_restore_is_told_like_a_revert() {
     );
 }
 
+/// What a sub-agent is told to do is no message to tell with.
 #[test]
-fn what_a_sub_agent_is_told_to_do_is_no_message_to_tell_with() {
+fn words_to_a_sub_agent_tell_nothing() {
     let mut world = two_messages();
     world.revert("m2");
     let mut task = world.event(EventKind::UserMessage, "child");
@@ -95,8 +98,9 @@ fn what_a_sub_agent_is_told_to_do_is_no_message_to_tell_with() {
     );
 }
 
+/// A message without an id that comes twice at once is one.
 #[test]
-fn a_message_without_an_id_that_comes_twice_at_once_is_one() {
+fn doubled_message_without_id_is_one() {
     let mut world = World::new();
     let mut message = world.event(EventKind::UserMessage, "s");
     message.prompt = Some("go on".to_owned());

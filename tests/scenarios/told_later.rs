@@ -47,8 +47,9 @@ fn prompts(world: &mut World) -> Vec<String> {
         .collect()
 }
 
+/// The step that was open when the model was given a message is the messages.
 #[test]
-fn the_step_that_was_open_when_the_model_was_given_a_message_is_the_messages() {
+fn open_step_belongs_to_its_late_message() {
     let mut world = at_work();
     let newest = world.tree();
     told_later(&mut world, "m2", 2);
@@ -64,8 +65,9 @@ fn the_step_that_was_open_when_the_model_was_given_a_message_is_the_messages() {
     assert_eq!(world.tree(), newest, "all of it comes again");
 }
 
+/// Steps that ended before the agent told of a message are the messages.
 #[test]
-fn steps_that_ended_before_the_agent_told_of_a_message_are_the_messages() {
+fn ended_steps_belong_to_their_late_message() {
     let mut world = at_work();
     next_step(&mut world, |world| world.write("three", "3\n"));
     told_later(&mut world, "m2", 2);
@@ -77,8 +79,9 @@ fn steps_that_ended_before_the_agent_told_of_a_message_are_the_messages() {
     assert!(!world.exists("three"), "and the next");
 }
 
+/// A message that is told of again or is older than the newest is none.
 #[test]
-fn a_message_that_is_told_of_again_or_is_older_than_the_newest_is_none() {
+fn repeated_or_older_message_is_none() {
     let mut world = at_work();
     told_later(&mut world, "m2", 2);
     told_later(&mut world, "m2", 2);
@@ -90,8 +93,9 @@ fn a_message_that_is_told_of_again_or_is_older_than_the_newest_is_none() {
     assert!(world.exists("one") && !world.exists("two"), "as before");
 }
 
+/// Two messages that the model was given at once begin at one boundary.
 #[test]
-fn two_messages_that_the_model_was_given_at_once_begin_at_one_boundary() {
+fn two_messages_at_once_share_a_boundary() {
     let mut world = at_work();
     told_later(&mut world, "m2", 2);
     told_later(&mut world, "m3", 2);
@@ -103,8 +107,9 @@ fn two_messages_that_the_model_was_given_at_once_begin_at_one_boundary() {
     assert!(world.exists("one") && !world.exists("two"), "and the other");
 }
 
+/// What a sub-agent does that was at work before a message stays with the one before.
 #[test]
-fn what_a_sub_agent_does_that_was_at_work_before_a_message_stays_with_the_one_before() {
+fn older_sub_agents_work_keeps_its_message() {
     let mut world = World::new();
     world.message("m1");
     let child = Event {
@@ -128,8 +133,9 @@ fn what_a_sub_agent_does_that_was_at_work_before_a_message_stays_with_the_one_be
     assert!(!world.exists("childs"), "and goes back with it");
 }
 
+/// A message that is told of after a revert does not bring back what went.
 #[test]
-fn a_message_that_is_told_of_after_a_revert_does_not_bring_back_what_went() {
+fn late_message_after_a_revert_restores_nothing() {
     let mut world = World::new();
     world.turn("m1", |world| world.write("one", "1\n"));
     world.turn("m2", |world| world.write("two", "2\n"));

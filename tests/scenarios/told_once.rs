@@ -30,8 +30,9 @@ fn begin_unrecorded(world: &mut World) {
     fs::rename(&aside, &repository).expect("it is there");
 }
 
+/// What was not recorded is told by the revert and not by the way forward.
 #[test]
-fn what_was_not_recorded_is_told_by_the_revert_and_not_by_the_way_forward() {
+fn unrecorded_is_told_by_the_revert_only() {
     let mut world = World::new();
     world.write("a", "1\n");
     world.turn("m1", |world| world.write("a", "2\n"));
@@ -57,8 +58,9 @@ fn what_was_not_recorded_is_told_by_the_revert_and_not_by_the_way_forward() {
     );
 }
 
+/// A message without a single step names the files that differ and are taken for yours.
 #[test]
-fn a_message_without_a_single_step_names_the_files_that_differ_and_are_taken_for_yours() {
+fn message_without_steps_names_differing_files() {
     let mut world = World::new();
     world.write("a", "1\n");
     world.write("same", "1\n");
@@ -95,8 +97,9 @@ fn a_message_without_a_single_step_names_the_files_that_differ_and_are_taken_for
     );
 }
 
+/// Message without step is told of by the revert that hides it.
 #[test]
-fn message_without_step_is_told_of_by_the_revert_that_hides_it() {
+fn message_without_step_is_told_when_hidden() {
     let mut world = World::new();
     world.write("a", "1\n");
     world.turn("m1", |world| world.write("b", "1\n"));
@@ -116,8 +119,9 @@ fn message_without_step_is_told_of_by_the_revert_that_hides_it() {
     );
 }
 
+/// A question after which nothing changed is nothing to tell.
 #[test]
-fn a_question_after_which_nothing_changed_is_nothing_to_tell() {
+fn unchanged_question_tells_nothing() {
     let mut world = World::new();
     world.write("a", "1\n");
     world.message("m1");

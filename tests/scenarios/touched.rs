@@ -38,10 +38,12 @@ fn named(report: &OperationReport) -> Vec<&str> {
         .collect()
 }
 
+/// What changed in ignored files and folders while an agent worked is named.
+///
 /// Invariant `truth/ignored-changed`: Ignored files and folders in which something changed
 /// while a command of the agent may have run are named.
 #[test]
-fn what_changed_in_ignored_files_and_folders_while_an_agent_worked_is_named() {
+fn changed_ignored_files_are_named() {
     let mut world = with_ignored();
     at(1);
     world.turn("m1", |world| {
@@ -80,9 +82,11 @@ fn what_changed_in_ignored_files_and_folders_while_an_agent_worked_is_named() {
     );
 }
 
+/// What came while an agent worked is not called changed as well.
+///
 /// Invariant `truth/ignored-changed`.
 #[test]
-fn what_came_while_an_agent_worked_is_not_called_changed_as_well() {
+fn new_ignored_is_not_also_changed() {
     let mut world = with_ignored();
     at(1);
     world.turn("m1", |world| {
@@ -97,9 +101,11 @@ fn what_came_while_an_agent_worked_is_not_called_changed_as_well() {
     assert_eq!(came.count(), 1, "{report:#?}");
 }
 
+/// While only files were edited nothing changed in ignored folders.
+///
 /// Invariant `truth/ignored-changed`.
 #[test]
-fn while_only_files_were_edited_nothing_changed_in_ignored_folders() {
+fn edit_tools_change_no_ignored_folders() {
     let mut world = with_ignored();
     at(1);
     world.message("m1");
@@ -116,9 +122,11 @@ fn while_only_files_were_edited_nothing_changed_in_ignored_folders() {
     assert_eq!(world.read("app.log"), "as it was\n", "the tool named it");
 }
 
+/// A repository that came while rules hid it is named when they are gone.
+///
 /// Invariant `truth/ignored-changed`.
 #[test]
-fn a_repository_that_came_while_rules_hid_it_is_named_when_they_are_gone() {
+fn repository_hidden_by_rules_is_named_later() {
     let mut world = with_ignored();
     at(1);
     world.turn("m1", |world| {
@@ -140,9 +148,11 @@ fn a_repository_that_came_while_rules_hid_it_is_named_when_they_are_gone() {
     assert_eq!(below.about, ["dist/clone"], "{report:#?}");
 }
 
+/// What moved to a place where rules hide it is told to stay however old it is.
+///
 /// Invariant `truth/ignored-changed`.
 #[test]
-fn what_moved_to_a_place_where_rules_hide_it_is_told_to_stay_however_old_it_is() {
+fn old_file_moved_into_hiding_is_named() {
     at(0);
     let mut world = World::git(&[("src/code", "1\n"), ("a", "1\n")]);
     world.write("src/.gitignore", "*\n");
@@ -161,9 +171,11 @@ fn what_moved_to_a_place_where_rules_hide_it_is_told_to_stay_however_old_it_is()
     assert!(about.any(|path| path == "moved/code"), "{report:#?}");
 }
 
+/// An ignored folder that was removed and made again is named.
+///
 /// Invariant `truth/ignored-changed`.
 #[test]
-fn an_ignored_folder_that_was_removed_and_made_again_is_named() {
+fn remade_ignored_folder_is_named() {
     for is_filled in [false, true] {
         let mut world = with_ignored();
         at(1);
@@ -185,9 +197,11 @@ fn an_ignored_folder_that_was_removed_and_made_again_is_named() {
     }
 }
 
+/// That not all ignored names of a large folder are known is said where some came or went.
+///
 /// Invariant `truth/ignored-changed`.
 #[test]
-fn that_not_all_ignored_names_of_a_large_folder_are_known_is_said_where_some_came_or_went() {
+fn incomplete_list_of_ignored_names_is_said() {
     let mut world = with_ignored();
     for number in 100..170 {
         world.write(format!("logs/{number}.log"), "x\n");

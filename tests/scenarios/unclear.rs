@@ -26,10 +26,12 @@ fn two_unclear() -> World {
     world
 }
 
+/// What is unclear is taken where it was said and nowhere else.
+///
 /// Invariant `truth/unclear-taken`: What is unclear is taken where that was said, and nowhere
 /// else.
 #[test]
-fn what_is_unclear_is_taken_where_it_was_said_and_nowhere_else() {
+fn unclear_is_taken_only_where_said() {
     let there = |world: &World| -> Vec<&str> {
         let names = ["f1", "g1", "f2", "g2", "its1", "its2"];
         names
@@ -77,9 +79,11 @@ fn what_is_unclear_is_taken_where_it_was_said_and_nowhere_else() {
     assert_eq!(there(&world), all);
 }
 
+/// What is unclear is a word of its own in status log and show.
+///
 /// Invariant `truth/unclear-taken`.
 #[test]
-fn what_is_unclear_is_a_word_of_its_own_in_status_log_and_show() {
+fn unclear_is_a_word_of_its_own() {
     let mut world = two_unclear();
     let status = world.status();
     let named: Vec<&str> = status

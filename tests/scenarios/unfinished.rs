@@ -33,8 +33,9 @@ pub fn interrupt_before_the_first_file(world: &World) {
         .expect("its tables");
 }
 
+/// An interrupted revert is finished before the next revert or redo looks where the point is.
 #[test]
-fn an_interrupted_revert_is_finished_before_the_next_revert_or_redo_looks_where_the_point_is() {
+fn interrupted_revert_is_finished_before_the_next() {
     let unrevert = |world: &mut World| world.unrevert();
     let revert = |world: &mut World| world.revert("m1");
     for next in [&unrevert as &dyn Fn(&mut World) -> OperationReport, &revert] {
@@ -60,8 +61,9 @@ fn an_interrupted_revert_is_finished_before_the_next_revert_or_redo_looks_where_
     }
 }
 
+/// A dry run leaves an interrupted revert alone and says so.
 #[test]
-fn a_dry_run_leaves_an_interrupted_revert_alone_and_says_so() {
+fn dry_run_leaves_an_interrupted_revert_alone() {
     let mut world = World::new();
     world.turn("m1", |world| world.write("a", "1\n"));
     world.revert("m1");
@@ -88,8 +90,9 @@ fn a_dry_run_leaves_an_interrupted_revert_alone_and_says_so() {
     );
 }
 
+/// A message after an interrupted revert makes it permanent.
 #[test]
-fn a_message_after_an_interrupted_revert_makes_it_permanent() {
+fn message_makes_an_interrupted_revert_permanent() {
     let mut world = World::new();
     world.turn("m1", |world| world.write("a", "1\n"));
     world.revert("m1");
@@ -113,8 +116,9 @@ fn a_message_after_an_interrupted_revert_makes_it_permanent() {
     );
 }
 
+/// A step after an interrupted revert belongs to the message that is in effect then.
 #[test]
-fn a_step_after_an_interrupted_revert_belongs_to_the_message_that_is_in_effect_then() {
+fn step_after_an_interrupted_revert_has_its_message() {
     let told = |interrupt: fn(&World)| {
         let mut world = World::new();
         world.turn("m1", |world| world.write("a", "1\n"));
@@ -168,10 +172,12 @@ fn chattr(flag: &str, world: &World, path: &str) -> bool {
     output.is_ok_and(|output| output.status.success())
 }
 
+/// What could not be put back is not undone for good by the next message.
+///
 /// Invariant `work/undo-failed-change`: A change that could not be undone is named, and stays
 /// the agent's until it is undone.
 #[test]
-fn what_could_not_be_put_back_is_not_undone_for_good_by_the_next_message() {
+fn failed_undoing_is_not_permanent() {
     let mut world = World::git(&[("d/a", "0\n"), ("b", "0\n")]);
     world.turn("m1", |world| {
         ["d/a", "b"]
@@ -214,9 +220,11 @@ fn what_could_not_be_put_back_is_not_undone_for_good_by_the_next_message() {
     assert_eq!(world.read("b"), "0\n", "what was undone stays so");
 }
 
+/// An operation of which files failed stays open and the next command finishes it.
+///
 /// Invariant `work/undo-failed-change`.
 #[test]
-fn an_operation_of_which_files_failed_stays_open_and_the_next_command_finishes_it() {
+fn failed_operation_is_finished_by_the_next_command() {
     let mut world = World::git(&[("d/a", "0\n"), ("b", "0\n")]);
     let old = world.tree();
     world.turn("m1", |world| {
@@ -258,9 +266,11 @@ fn an_operation_of_which_files_failed_stays_open_and_the_next_command_finishes_i
     assert_eq!(world.tree(), new, "with its way back");
 }
 
+/// An edit of what an unfinished operation did put back is one made while reverted.
+///
 /// Invariant `work/undo-failed-change`.
 #[test]
-fn an_edit_of_what_an_unfinished_operation_did_put_back_is_one_made_while_reverted() {
+fn edit_of_an_unfinished_operations_file_is_kept() {
     let mut world = World::git(&[("d/a", "0\n"), ("b", "0\n1\n2\n3\n4\n")]);
     world.turn("m1", |world| {
         world.write("d/a", "agent\n");
@@ -286,9 +296,11 @@ fn an_edit_of_what_an_unfinished_operation_did_put_back_is_one_made_while_revert
     assert_eq!(world.read("d/a"), "agent\n");
 }
 
+/// What cannot be written the second time either is named and keeps nothing from being done.
+///
 /// Invariant `work/undo-failed-change`.
 #[test]
-fn what_cannot_be_written_the_second_time_either_is_named_and_keeps_nothing_from_being_done() {
+fn second_failed_write_is_named_and_left() {
     let mut world = World::git(&[("d/a", "0\n"), ("b", "0\n")]);
     world.turn("m1", |world| {
         ["d/a", "b"]
@@ -314,9 +326,11 @@ fn what_cannot_be_written_the_second_time_either_is_named_and_keeps_nothing_from
     );
 }
 
+/// What goes is known to be good when an operation is finished later too.
+///
 /// Invariant `work/way-back-first`.
 #[test]
-fn what_goes_is_known_to_be_good_when_an_operation_is_finished_later_too() {
+fn late_finish_checks_its_way_back() {
     let mut world = World::git(&[("d/a", "0\n"), ("b", "0\n")]);
     let old = world.tree();
     world.message("m1");
@@ -382,9 +396,11 @@ fn stuck(pinned: &[&str]) -> Option<World> {
     Some(world)
 }
 
+/// Trees of the way back that were lost are stored anew before an operation is finished.
+///
 /// Invariant `work/way-back-first`.
 #[test]
-fn trees_of_the_way_back_that_were_lost_are_stored_anew_before_an_operation_is_finished() {
+fn late_finish_stores_lost_trees_anew() {
     let Some(mut world) = stuck(&["d/a", "b"]) else {
         return;
     };
@@ -396,9 +412,11 @@ fn trees_of_the_way_back_that_were_lost_are_stored_anew_before_an_operation_is_f
     assert_eq!(world.tree(), new, "and there is a way back");
 }
 
+/// What has no way back any more is left alone and named when an operation is finished.
+///
 /// Invariant `work/way-back-first`.
 #[test]
-fn what_has_no_way_back_any_more_is_left_alone_and_named_when_an_operation_is_finished() {
+fn file_without_way_back_is_left_alone() {
     let Some(mut world) = stuck(&["d/a"]) else {
         return;
     };

@@ -27,8 +27,9 @@ fn send_in_vain(world: &mut World, kind: EventKind) {
     world.reopen(Settings::default());
 }
 
+/// A message whose only step was not captured is unavailable and nothing is touched.
 #[test]
-fn a_message_whose_only_step_was_not_captured_is_unavailable_and_nothing_is_touched() {
+fn message_of_an_uncaptured_step_is_unavailable() {
     let mut world = World::new();
     world.write("a", "0\n");
     world.message("m1");
@@ -43,8 +44,9 @@ fn a_message_whose_only_step_was_not_captured_is_unavailable_and_nothing_is_touc
     assert_eq!(world.tree(), before, "nothing was touched");
 }
 
+/// A step that was not captured is named and the others are reverted.
 #[test]
-fn a_step_that_was_not_captured_is_named_and_the_others_are_reverted() {
+fn uncaptured_step_is_named_and_others_reverted() {
     let mut world = World::new();
     world.write("a", "0\n");
     world.write("b", "0\n");
@@ -75,9 +77,11 @@ fn a_step_that_was_not_captured_is_named_and_the_others_are_reverted() {
     );
 }
 
+/// Empty directories go where the snapshot of the message failed.
+///
 /// What was there when the agent began tells which directories are its own.
 #[test]
-fn empty_directories_go_where_the_snapshot_of_the_message_failed() {
+fn empty_directories_go_without_their_messages_snapshot() {
     let mut world = World::new();
     world.write("a", "0\n");
     world.write("theirs/old", "0\n");
@@ -101,8 +105,9 @@ fn empty_directories_go_where_the_snapshot_of_the_message_failed() {
     assert!(world.exists("theirs/old") && !world.exists("theirs/new"));
 }
 
+/// What changed while nobody could look is never the agent's.
 #[test]
-fn what_changed_while_nobody_could_look_is_never_the_agents() {
+fn unseen_change_is_never_the_agents() {
     let mut world = World::new();
     world.write("a", "0\n");
     world.message("m1");
@@ -116,8 +121,9 @@ fn what_changed_while_nobody_could_look_is_never_the_agents() {
     assert_eq!(report.outcome, Outcome::Partial, "and it is said");
 }
 
+/// A first snapshot that is late is told from other failures.
 #[test]
-fn a_first_snapshot_that_is_late_is_told_from_other_failures() {
+fn late_first_snapshot_is_no_other_failure() {
     let mut world = World::with(too_late());
     let event = world.event(EventKind::UserMessage, "s1");
     let error = world
@@ -136,8 +142,9 @@ fn a_first_snapshot_that_is_late_is_told_from_other_failures() {
     assert!(!world.exists("a"), "once it is there, all is as ever");
 }
 
+/// After a failure the next snapshot works and the lock is free.
 #[test]
-fn after_a_failure_the_next_snapshot_works_and_the_lock_is_free() {
+fn snapshot_after_a_failure_works() {
     let mut world = World::new();
     world.write("a", "0\n");
     send_in_vain(&mut world, EventKind::UserMessage);
@@ -146,8 +153,9 @@ fn after_a_failure_the_next_snapshot_works_and_the_lock_is_free() {
     assert_eq!(world.read("a"), "0\n", "as if nothing had happened");
 }
 
+/// What a step that was not recorded may have done is not called the user's.
 #[test]
-fn what_a_step_that_was_not_recorded_may_have_done_is_not_called_the_users() {
+fn unrecorded_steps_possible_work_is_not_users() {
     let mut world = World::new();
     world.write("a", "0\n");
     world.write("b", "0\n");
@@ -181,8 +189,9 @@ fn what_a_step_that_was_not_recorded_may_have_done_is_not_called_the_users() {
     );
 }
 
+/// A commit of a step that was not recorded is not called the user's.
 #[test]
-fn a_commit_of_a_step_that_was_not_recorded_is_not_called_the_users() {
+fn unrecorded_steps_commit_is_not_users() {
     let mut world = World::git(&[("a", "0\n")]);
     let commit = |world: &World, text: &str| {
         world.write("a", text);
@@ -211,8 +220,9 @@ fn a_commit_of_a_step_that_was_not_recorded_is_not_called_the_users() {
     );
 }
 
+/// A damaged row leaves what it keeps from being looked at unprotected and says so.
 #[test]
-fn a_damaged_row_leaves_what_it_keeps_from_being_looked_at_unprotected_and_says_so() {
+fn damaged_row_leaves_its_step_unprotected() {
     let mut world = World::new();
     world.write("a", "0\n");
     world.turn("m1", |world| world.write("a", "agent\n"));

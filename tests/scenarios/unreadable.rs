@@ -5,11 +5,13 @@ use ckpt_schema::report::{FileResult, Outcome};
 use testing::nobody::as_nobody;
 use testing::scenario::{World, paths_with};
 
+/// Edits below a directory that cannot be read do not disappear from a revert that went well.
+///
 /// Invariant `truth/unreadable-directory`.
 #[test]
-fn edits_below_a_directory_that_cannot_be_read_do_not_disappear_from_a_revert_that_went_well() {
+fn edits_below_an_unreadable_directory_are_reported() {
     as_nobody(
-        "unreadable::edits_below_a_directory_that_cannot_be_read_do_not_disappear_from_a_revert_that_went_well",
+        "unreadable::edits_below_an_unreadable_directory_are_reported",
         edits_below,
     );
 }
@@ -51,11 +53,13 @@ fn edits_below() {
     }
 }
 
+/// What was made below a directory that could not be read is told of at the revert.
+///
 /// Invariant `truth/unreadable-directory`.
 #[test]
-fn what_was_made_below_a_directory_that_could_not_be_read_is_told_of_at_the_revert() {
+fn new_files_below_an_unreadable_directory_are_reported() {
     as_nobody(
-        "unreadable::what_was_made_below_a_directory_that_could_not_be_read_is_told_of_at_the_revert",
+        "unreadable::new_files_below_an_unreadable_directory_are_reported",
         made_below,
     );
 }
@@ -109,10 +113,11 @@ fn made_below() {
     );
 }
 
+/// A directory that cannot be read for a while within a step hides nothing.
 #[test]
-fn a_directory_that_cannot_be_read_for_a_while_within_a_step_hides_nothing() {
+fn briefly_unreadable_directory_hides_nothing() {
     as_nobody(
-        "unreadable::a_directory_that_cannot_be_read_for_a_while_within_a_step_hides_nothing",
+        "unreadable::briefly_unreadable_directory_hides_nothing",
         || {
             let mut world = World::new();
             world.write("d/edited", "0\n");
@@ -136,11 +141,13 @@ fn a_directory_that_cannot_be_read_for_a_while_within_a_step_hides_nothing() {
     );
 }
 
+/// An ignore file that cannot be read hides what it hid.
+///
 /// Invariant `truth/unreadable-ignore-file`: An unreadable ignore file does not count as empty.
 #[test]
-fn an_ignore_file_that_cannot_be_read_hides_what_it_hid() {
+fn unreadable_ignore_file_hides_what_it_hid() {
     as_nobody(
-        "unreadable::an_ignore_file_that_cannot_be_read_hides_what_it_hid",
+        "unreadable::unreadable_ignore_file_hides_what_it_hid",
         || {
             for directory in ["", "d/", "d/e/"] {
                 let mut world = World::new();
@@ -180,11 +187,13 @@ fn an_ignore_file_that_cannot_be_read_hides_what_it_hid() {
     );
 }
 
+/// An ignore file that nobody ever read may hide everything beside it.
+///
 /// Invariant `truth/unreadable-ignore-file`.
 #[test]
-fn an_ignore_file_that_nobody_ever_read_may_hide_everything_beside_it() {
+fn never_read_ignore_file_may_hide_everything() {
     as_nobody(
-        "unreadable::an_ignore_file_that_nobody_ever_read_may_hide_everything_beside_it",
+        "unreadable::never_read_ignore_file_may_hide_everything",
         || {
             let mut world = World::new();
             world.write("d/.gitignore", "x/\n");
@@ -255,56 +264,57 @@ fn close(file: &std::path::Path, mode: u32) {
     std::fs::set_permissions(file, std::fs::Permissions::from_mode(mode)).expect("ours");
 }
 
+/// Excludes outside the tree that cannot be read hide what they hid.
+///
 /// Invariant `truth/unreadable-ignore-file`.
 #[test]
-fn excludes_outside_the_tree_that_cannot_be_read_hide_what_they_hid() {
-    as_nobody(
-        "unreadable::excludes_outside_the_tree_that_cannot_be_read_hide_what_they_hid",
-        || {
-            for source in OUTER_RULES {
-                let (mut world, file) = with_outer_rules(source);
-                world.message("m1");
-                world.step(|world| {
-                    world.write("y/seen", "1\n");
-                    close(&file, 0o000);
-                });
-                world.message("m2");
-                world.step(|world| {
-                    world.write("x/secret", "1\n");
-                    world.write("x/made", "1\n");
-                    world.write("y/seen", "2\n");
-                });
-                let said = format!("{:?}", world.status().latest_diagnostics);
-                assert!(
-                    said.matches(source.0).count() == 1,
-                    "{source:?} is said, and once: {said}"
-                );
-                let report = world.revert("m2");
-                let read = |name| world.read(name);
-                assert_eq!(
-                    (read("x/secret"), read("x/made"), read("y/seen")),
-                    ("1\n".to_owned(), "1\n".to_owned(), "1\n".to_owned()),
-                    "{source:?}: what is ignored is nobody's to take: {report:?}"
-                );
-                world.unrevert();
-                close(&file, 0o644);
-                world.message("m3");
-                world.step(|world| world.write("z", "1\n"));
-                world.revert("m1");
-                assert!(
-                    world.exists("x/secret") && world.exists("x/made") && !world.exists("y/seen"),
-                    "{source:?}: nor when it can be read again"
-                );
-            }
-        },
-    );
+fn unreadable_excludes_hide_what_they_hid() {
+    as_nobody("unreadable::unreadable_excludes_hide_what_they_hid", || {
+        for source in OUTER_RULES {
+            let (mut world, file) = with_outer_rules(source);
+            world.message("m1");
+            world.step(|world| {
+                world.write("y/seen", "1\n");
+                close(&file, 0o000);
+            });
+            world.message("m2");
+            world.step(|world| {
+                world.write("x/secret", "1\n");
+                world.write("x/made", "1\n");
+                world.write("y/seen", "2\n");
+            });
+            let said = format!("{:?}", world.status().latest_diagnostics);
+            assert!(
+                said.matches(source.0).count() == 1,
+                "{source:?} is said, and once: {said}"
+            );
+            let report = world.revert("m2");
+            let read = |name| world.read(name);
+            assert_eq!(
+                (read("x/secret"), read("x/made"), read("y/seen")),
+                ("1\n".to_owned(), "1\n".to_owned(), "1\n".to_owned()),
+                "{source:?}: what is ignored is nobody's to take: {report:?}"
+            );
+            world.unrevert();
+            close(&file, 0o644);
+            world.message("m3");
+            world.step(|world| world.write("z", "1\n"));
+            world.revert("m1");
+            assert!(
+                world.exists("x/secret") && world.exists("x/made") && !world.exists("y/seen"),
+                "{source:?}: nor when it can be read again"
+            );
+        }
+    });
 }
 
+/// Excludes outside the tree that nobody ever read may hide everything that git does not track.
+///
 /// Invariant `truth/unreadable-ignore-file`.
 #[test]
-fn excludes_outside_the_tree_that_nobody_ever_read_may_hide_everything_that_git_does_not_track() {
+fn never_read_excludes_may_hide_untracked_files() {
     as_nobody(
-        "unreadable::excludes_outside_the_tree_that_nobody_ever_read_may_hide_everything_that_git_does_not_track",
+        "unreadable::never_read_excludes_may_hide_untracked_files",
         || {
             for source in &OUTER_RULES[..2] {
                 let (mut world, file) = with_outer_rules(*source);

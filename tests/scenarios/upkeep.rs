@@ -70,9 +70,11 @@ fn old_and_young() -> World {
     world
 }
 
+/// A session that was not used for long is pruned and its history stays readable.
+///
 /// Invariant `work/pruning-pins`.
 #[test]
-fn a_session_that_was_not_used_for_long_is_pruned_and_its_history_stays_readable() {
+fn pruned_sessions_history_stays_readable() {
     let mut world = old_and_young();
     let cwd = world.cwd.clone();
     let plan = world.store.gc(ckpt_store::DryRun::Yes).expect("it is ours");
@@ -129,9 +131,11 @@ fn a_session_that_was_not_used_for_long_is_pruned_and_its_history_stays_readable
     );
 }
 
+/// A renamed file whose contents were pruned counts in log as show lists it.
+///
 /// Invariant `truth/counts-kept`.
 #[test]
-fn a_renamed_file_whose_contents_were_pruned_counts_in_log_as_show_lists_it() {
+fn pruned_rename_counts_in_log() {
     let mut world = World::new();
     let lines = "1\n2\n3\n4\n5\n6\n7\n8\n";
     world.write("old", lines);
@@ -163,8 +167,9 @@ fn a_renamed_file_whose_contents_were_pruned_counts_in_log_as_show_lists_it() {
     }
 }
 
+/// A file that is gone and was pruned is listed without its bytes and stays gone.
 #[test]
-fn a_file_that_is_gone_and_was_pruned_is_listed_without_its_bytes_and_stays_gone() {
+fn pruned_missing_file_is_listed_without_bytes() {
     let mut world = World::new();
     world.turn_in("old", "m1", |world| {
         world.write("gone", "pruned\n");
@@ -210,9 +215,11 @@ fn a_file_that_is_gone_and_was_pruned_is_listed_without_its_bytes_and_stays_gone
     assert!(!world.exists("gone"));
 }
 
+/// What is open reverted or labelled is never pruned.
+///
 /// Invariant `work/pruning-pins`.
 #[test]
-fn what_is_open_reverted_or_labelled_is_never_pruned() {
+fn open_reverted_or_labelled_is_never_pruned() {
     let mut world = World::new();
     world.write("a", "the user's\n");
     for session in ["open", "reverted", "labelled"] {
@@ -255,9 +262,11 @@ fn what_is_open_reverted_or_labelled_is_never_pruned() {
     assert_eq!(world.read("a"), "reverted\n");
 }
 
+/// What is reverted unfinished or labelled is there when all else of its age went.
+///
 /// Invariant `work/pruning-pins`.
 #[test]
-fn what_is_reverted_unfinished_or_labelled_is_there_when_all_else_of_its_age_went() {
+fn pinned_snapshots_survive_their_age() {
     let mut world = World::new();
     for session in ["gone", "unfinished", "before", "reverted"] {
         world.write(session, "the user's\n");
@@ -334,8 +343,9 @@ fn loose_size(world: &World, packs: &[PathBuf]) -> u64 {
     bytes(&objects)
 }
 
+/// Sixty snapshots of ten files take little and git agrees with what is left.
 #[test]
-fn sixty_snapshots_of_ten_files_take_little_and_git_agrees_with_what_is_left() {
+fn sixty_snapshots_take_little() {
     let mut world = World::new();
     let text = |file: usize, version: usize| -> String {
         (0..400)
@@ -403,8 +413,9 @@ fn sixty_snapshots_of_ten_files_take_little_and_git_agrees_with_what_is_left() {
     );
 }
 
+/// A hundred small steps on a large tree take little.
 #[test]
-fn a_hundred_small_steps_on_a_large_tree_take_little() {
+fn hundred_small_steps_take_little() {
     let mut world = World::new();
     for file in 0..300 {
         world.write(
@@ -429,10 +440,12 @@ fn a_hundred_small_steps_on_a_large_tree_take_little() {
     assert_eq!(world.read("d3/f20"), "file 20\n".repeat(60));
 }
 
+/// What crashes left goes and what was written just now stays.
+///
 /// Invariant `work/upkeep-leftovers`: Leftovers of crashes are removed, and files that somebody
 /// may be writing are not.
 #[test]
-fn what_crashes_left_goes_and_what_was_written_just_now_stays() {
+fn crashes_leftovers_go_and_new_files_stay() {
     let mut world = World::new();
     world.turn("m1", |world| world.write("a", "one\n"));
     let packs = world.repository().join("objects/pack");
@@ -455,8 +468,9 @@ fn what_crashes_left_goes_and_what_was_written_just_now_stays() {
     assert!(!world.exists("a"));
 }
 
+/// A workspace that is gone for long goes with its snapshots.
 #[test]
-fn a_workspace_that_is_gone_for_long_goes_with_its_snapshots() {
+fn long_gone_workspace_goes() {
     let mut world = World::new();
     world.turn("m1", |world| world.write("a", "one\n"));
     end(&mut world, "s1");
@@ -475,8 +489,9 @@ fn a_workspace_that_is_gone_for_long_goes_with_its_snapshots() {
     assert_eq!(left, 0, "and so are its snapshots");
 }
 
+/// Du says what each takes and what gc would free.
 #[test]
-fn du_says_what_each_takes_and_what_gc_would_free() {
+fn du_says_what_each_takes() {
     let mut world = old_and_young();
     let report = world
         .store
@@ -509,8 +524,9 @@ fn du_says_what_each_takes_and_what_gc_would_free() {
     assert_eq!(after.reclaimable, 0, "it went");
 }
 
+/// Du groups the same bytes in each way and a view has them too.
 #[test]
-fn du_groups_the_same_bytes_in_each_way_and_a_view_has_them_too() {
+fn du_groups_the_same_bytes() {
     use ckpt_store::Grouping::{Age, Message, Session, Workspace};
     let mut world = old_and_young();
     let mut sums = Vec::new();
@@ -528,8 +544,9 @@ fn du_groups_the_same_bytes_in_each_way_and_a_view_has_them_too() {
     assert!(sums.iter().all(|sum| *sum == sums[0]), "{sums:?}");
 }
 
+/// Packs that became many are joined without the agent's saying that it ends.
 #[test]
-fn packs_that_became_many_are_joined_without_the_agents_saying_that_it_ends() {
+fn many_packs_are_joined_without_an_end() {
     let mut world = World::new();
     world.write("a", "the user's\n");
     world.message("m1");
@@ -549,8 +566,9 @@ fn packs_that_became_many_are_joined_without_the_agents_saying_that_it_ends() {
     assert_eq!(world.read("a"), "step 59\n");
 }
 
+/// Lines of which the history was pruned are nobodys and not the next ones.
 #[test]
-fn lines_of_which_the_history_was_pruned_are_nobodys_and_not_the_next_ones() {
+fn pruned_lines_are_nobodys() {
     use ckpt_schema::report::LineAuthor;
     let mut world = World::new();
     let add = |world: &World, line: &str| {

@@ -7,8 +7,9 @@ use testing::scenario::{World, paths_with, to_with, with_result};
 
 const TEN_LINES: &str = "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n";
 
+/// A file that the agent did not touch is identical after revert and unrevert.
 #[test]
-fn a_file_that_the_agent_did_not_touch_is_identical_after_revert_and_unrevert() {
+fn untouched_file_is_identical_after_round_trips() {
     let mut world = World::new();
     world.write("users", "1\n");
     world.turn("m1", |world| world.write("agents", "x\n"));
@@ -25,9 +26,11 @@ fn a_file_that_the_agent_did_not_touch_is_identical_after_revert_and_unrevert() 
     );
 }
 
+/// What changed between steps is outside change and stays.
+///
 /// Invariant `truth/between-steps`.
 #[test]
-fn what_changed_between_steps_is_outside_change_and_stays() {
+fn outside_change_stays() {
     let mut world = World::new();
     world.write("a", "0\n");
     world.message("m1");
@@ -46,8 +49,9 @@ fn what_changed_between_steps_is_outside_change_and_stays() {
     );
 }
 
+/// An edit in other lines of the same file is kept and the agent's lines go.
 #[test]
-fn an_edit_in_other_lines_of_the_same_file_is_kept_and_the_agents_lines_go() {
+fn edit_of_other_lines_is_kept() {
     let mut world = World::new();
     world.write("a", TEN_LINES);
     world.turn("m1", |world| {
@@ -70,8 +74,9 @@ fn an_edit_in_other_lines_of_the_same_file_is_kept_and_the_agents_lines_go() {
     assert_eq!(world.tree(), edited, "the way back is exact");
 }
 
+/// An edit of the same lines is a conflict that is kept and reported.
 #[test]
-fn an_edit_of_the_same_lines_is_a_conflict_that_is_kept_and_reported() {
+fn edit_of_the_same_lines_is_a_conflict() {
     let mut world = World::new();
     world.write("a", "0\n");
     world.write("b", "0\n");
@@ -101,8 +106,9 @@ fn an_edit_of_the_same_lines_is_a_conflict_that_is_kept_and_reported() {
     );
 }
 
+/// Overwrite takes the old side and unrevert brings the user's text back.
 #[test]
-fn overwrite_takes_the_old_side_and_unrevert_brings_the_users_text_back() {
+fn overwritten_text_returns_by_unrevert() {
     let mut world = World::new();
     world.write("a", "0\n");
     world.turn("m1", |world| world.write("a", "agent\n"));
@@ -135,8 +141,9 @@ fn keep_merges_nothing() {
     );
 }
 
+/// A change that the user undid by hand is nothing to do.
 #[test]
-fn a_change_that_the_user_undid_by_hand_is_nothing_to_do() {
+fn change_undone_by_hand_is_nothing() {
     let mut world = World::new();
     world.write("a", "0\n");
     world.turn("m1", |world| world.write("a", "agent\n"));
@@ -147,8 +154,9 @@ fn a_change_that_the_user_undid_by_hand_is_nothing_to_do() {
     assert_ne!(report.outcome, Outcome::Partial, "no conflict: {report:?}");
 }
 
+/// A file that the agent made and the user edited is kept.
 #[test]
-fn a_file_that_the_agent_made_and_the_user_edited_is_kept() {
+fn made_and_edited_file_is_kept() {
     let mut world = World::new();
     world.turn("m1", |world| world.write("made", "agent\n"));
     world.write("made", "agent, and the user's work on it\n");
@@ -165,8 +173,9 @@ fn a_file_that_the_agent_made_and_the_user_edited_is_kept() {
     );
 }
 
+/// A file that the user deleted after the agent edited it is reported.
 #[test]
-fn a_file_that_the_user_deleted_after_the_agent_edited_it_is_reported() {
+fn edited_and_deleted_file_is_reported() {
     let mut world = World::new();
     world.write("a", "0\n");
     world.turn("m1", |world| world.write("a", "agent\n"));
@@ -180,8 +189,9 @@ fn a_file_that_the_user_deleted_after_the_agent_edited_it_is_reported() {
     );
 }
 
+/// A file replaced by a pipe is left alone.
 #[test]
-fn a_file_replaced_by_a_pipe_is_left_alone() {
+fn file_replaced_by_a_pipe_is_left() {
     let mut world = World::new();
     world.write("a", "0\n");
     world.turn("m1", |world| world.write("a", "agent\n"));
@@ -206,9 +216,11 @@ fn a_file_replaced_by_a_pipe_is_left_alone() {
     assert!(!kind.is_file(), "the pipe is still there");
 }
 
+/// Committing or staging the agent's changes leaves head and index alone on revert.
+///
 /// Invariant `work/git-untouched`.
 #[test]
-fn committing_or_staging_the_agents_changes_leaves_head_and_index_alone_on_revert() {
+fn revert_leaves_head_and_index_alone() {
     let mut world = World::git(&[("a", "0\n")]);
     world.turn("m1", |world| {
         world.write("a", "agent\n");
@@ -238,8 +250,9 @@ fn committing_or_staging_the_agents_changes_leaves_head_and_index_alone_on_rever
     );
 }
 
+/// A revert in the middle of a merge works on files only.
 #[test]
-fn a_revert_in_the_middle_of_a_merge_works_on_files_only() {
+fn revert_during_a_merge_is_files_only() {
     let mut world = World::git(&[("a", "0\n")]);
     world.run_git(&["checkout", "-qb", "other"]);
     world.write("a", "other\n");
@@ -255,8 +268,9 @@ fn a_revert_in_the_middle_of_a_merge_works_on_files_only() {
     assert!(world.exists(".git/MERGE_HEAD"), "the merge goes on");
 }
 
+/// The mode of a file and its text are undone apart.
 #[test]
-fn the_mode_of_a_file_and_its_text_are_undone_apart() {
+fn mode_and_text_are_undone_apart() {
     let mut world = World::new();
     world.write("script", "1\n");
     world.turn("m1", |world| world.chmod("script", 0o755));
@@ -280,8 +294,9 @@ fn a_private_file_comes_back_private() {
     assert_eq!(world.read("secret"), "1\n", "with its bytes");
 }
 
+/// A parent directory that became a link is not written through.
 #[test]
-fn a_parent_directory_that_became_a_link_is_not_written_through() {
+fn linked_parent_is_not_written_through() {
     let mut world = World::new();
     world.write("dir/a", "0\n");
     world.turn("m1", |world| {
@@ -330,10 +345,12 @@ fn ignored_files_are_neither_captured_nor_deleted() {
     assert!(!world.exists("src"), "what is not ignored went");
 }
 
+/// Files that come into view because ignore rules changed are not the agent's.
+///
 /// Invariant `truth/ignore-rules-changed`: A change of ignore rules neither creates nor deletes
 /// files.
 #[test]
-fn files_that_come_into_view_because_ignore_rules_changed_are_not_the_agents() {
+fn files_coming_into_view_are_not_the_agents() {
     let mut world = World::git(&[(".gitignore", "*.log\n"), ("a", "1\n")]);
     world.write("mine.log", "1\n");
     world.turn("m1", |world| world.write(".gitignore", ""));
@@ -342,9 +359,11 @@ fn files_that_come_into_view_because_ignore_rules_changed_are_not_the_agents() {
     assert_eq!(world.read(".gitignore"), "*.log\n", "the rules are back");
 }
 
+/// Files that go out of view because ignore rules changed are not deleted.
+///
 /// Invariant `truth/ignore-rules-changed`.
 #[test]
-fn files_that_go_out_of_view_because_ignore_rules_changed_are_not_deleted() {
+fn files_going_out_of_view_are_not_deleted() {
     let mut world = World::git(&[(".gitignore", ""), ("a", "1\n")]);
     world.write("mine.log", "1\n");
     let report = world.turn("m1", |world| world.write(".gitignore", "*.log\n"));
@@ -354,9 +373,12 @@ fn files_that_go_out_of_view_because_ignore_rules_changed_are_not_deleted() {
     assert_eq!(world.stamp("mine.log"), stamp, "untouched");
 }
 
+/// Files in view because an ignore file that ignores itself changed or went are not the
+/// agent's.
+///
 /// Invariant `truth/ignore-rules-changed`.
 #[test]
-fn files_in_view_because_an_ignore_file_that_ignores_itself_changed_or_went_are_not_the_agents() {
+fn self_ignoring_rules_change_no_owner() {
     let changes: [fn(&World); 3] = [
         |world| world.write("data/.gitignore", ".gitignore\n"),
         |world| world.write("data/.gitignore", "other\n"),
@@ -374,8 +396,9 @@ fn files_in_view_because_an_ignore_file_that_ignores_itself_changed_or_went_are_
     }
 }
 
+/// An ignored file that an edit tool names is put back.
 #[test]
-fn an_ignored_file_that_an_edit_tool_names_is_put_back() {
+fn ignored_file_named_by_a_tool_returns() {
     let mut world = World::git(&[(".gitignore", ".conf\n"), ("a", "1\n")]);
     world.write(".conf", "SECRET=1\n");
     let before = world.tree();
@@ -393,9 +416,11 @@ fn an_ignored_file_that_an_edit_tool_names_is_put_back() {
     assert_eq!(world.tree(), after, "and there is a way back");
 }
 
+/// A file above the cap is named and not deleted.
+///
 /// Invariant `work/gaps`.
 #[test]
-fn a_file_above_the_cap_is_named_and_not_deleted() {
+fn file_above_the_cap_is_named() {
     let mut world = World::with(ckpt_store::Settings {
         max_file_size: 1000,
         ..ckpt_store::Settings::default()
@@ -416,8 +441,9 @@ fn a_file_above_the_cap_is_named_and_not_deleted() {
     assert_eq!(report.outcome, Outcome::Partial, "all is not well");
 }
 
+/// A tracked file that grows above the cap goes back to the small state.
 #[test]
-fn a_tracked_file_that_grows_above_the_cap_goes_back_to_the_small_state() {
+fn tracked_file_returns_from_above_the_cap() {
     let mut world = World::git(&[("a", "small\n")]);
     world.reopen(ckpt_store::Settings {
         max_file_size: 1000,
@@ -431,8 +457,9 @@ fn a_tracked_file_that_grows_above_the_cap_goes_back_to_the_small_state() {
     assert_eq!(world.tree(), large, "and the large one is stored, too");
 }
 
+/// An untracked file that grows above the cap goes back when that is asked for.
 #[test]
-fn an_untracked_file_that_grows_above_the_cap_goes_back_when_that_is_asked_for() {
+fn untracked_file_returns_from_above_on_request() {
     let mut world = World::with(ckpt_store::Settings {
         max_file_size: 1000,
         ..ckpt_store::Settings::default()
@@ -463,8 +490,9 @@ fn an_untracked_file_that_grows_above_the_cap_goes_back_when_that_is_asked_for()
     );
 }
 
+/// Directories that are made again have the permissions that they had.
 #[test]
-fn directories_that_are_made_again_have_the_permissions_that_they_had() {
+fn remade_directories_have_their_permissions() {
     let mut world = World::new();
     world.write("private/closed/a", "0\n");
     world.chmod("private/closed", 0o711);

@@ -8,7 +8,7 @@ const DIRECTORIES: [&str; 7] = [".hg", ".jj", ".svn", ".bzr", "_darcs", ".pijul"
 const FILES: [&str; 2] = [".fslckout", "_FOSSIL_"];
 
 #[test]
-fn the_metadata_of_version_control_is_neither_captured_nor_reverted() {
+fn metadata_of_version_control_is_left_alone() {
     let mut world = World::new();
     for place in ["", "sub/"] {
         for name in DIRECTORIES {
@@ -43,7 +43,7 @@ fn the_metadata_of_version_control_is_neither_captured_nor_reverted() {
 }
 
 #[test]
-fn a_file_named_like_a_directory_of_version_control_is_a_file() {
+fn file_named_like_metadata_is_a_file() {
     let mut world = World::new();
     world.write("CVS", "0\n");
     world.write("d/_darcs", "0\n");
@@ -57,8 +57,9 @@ fn a_file_named_like_a_directory_of_version_control_is_a_file() {
     assert_eq!(world.tree(), before, "each kind has its own names");
 }
 
+/// A revert says that version control other than git moved.
 #[test]
-fn a_revert_says_that_version_control_other_than_git_moved() {
+fn moved_version_control_is_reported() {
     let mut world = World::new();
     world.write(".hg/dirstate", "0\n");
     world.write(".svn/wc.db", "0\n");
@@ -78,8 +79,9 @@ fn a_revert_says_that_version_control_other_than_git_moved() {
     );
 }
 
+/// A revert says that fossil moved and leaves its checkout and its log.
 #[test]
-fn a_revert_says_that_fossil_moved_and_leaves_its_checkout_and_its_log() {
+fn moved_fossil_checkout_is_left() {
     for name in FILES {
         let mut world = World::new();
         let files = [
@@ -118,7 +120,7 @@ fn a_revert_says_that_fossil_moved_and_leaves_its_checkout_and_its_log() {
 }
 
 #[test]
-fn a_repository_of_fossil_in_the_workspace_stays_and_is_named() {
+fn fossil_repository_stays_and_is_named() {
     let fossil = |text: &str| {
         let mut bytes = b"SQLite format 3\0".to_vec();
         bytes.resize(68, 0);
@@ -173,9 +175,11 @@ fn about(report: &OperationReport, code: NoteCode) -> Vec<&str> {
     about.map(String::as_str).collect()
 }
 
+/// A repository that was made below is named although nothing else is in it.
+///
 /// Invariant `truth/ignored-named`.
 #[test]
-fn a_repository_that_was_made_below_is_named_although_nothing_else_is_in_it() {
+fn lone_new_repository_below_is_named() {
     set_clock_from_files(0);
     let mut world = World::git(&[("a", "0\n")]);
     world.make_directory("users");
@@ -208,7 +212,7 @@ fn a_repository_below_that_was_removed_is_named() {
 }
 
 #[test]
-fn repositories_below_that_moved_are_named_and_others_are_not() {
+fn only_moved_repositories_below_are_named() {
     let mut world = World::git(&[("a", "0\n")]);
     for folder in ["still", "commits", "branches", "tidied", "unlogged"] {
         world.write(format!("{folder}/x"), "0\n");
@@ -287,10 +291,12 @@ fn apart(git_dir: &str, pointer: impl FnOnce(&World)) -> World {
     world
 }
 
+/// What git points to is never written whatever it is called.
+///
 /// Invariant `work/repository-metadata`: A repository's metadata is neither captured nor
 /// written, whatever it is called, and nothing else is taken for it.
 #[test]
-fn what_git_points_to_is_never_written_whatever_it_is_called() {
+fn gits_targets_are_never_written() {
     let is_file = |_: &World| {};
     let is_link = |world: &World| {
         world.remove(".git");
@@ -323,7 +329,7 @@ fn what_git_points_to_is_never_written_whatever_it_is_called() {
 
 /// Invariant `work/repository-metadata`.
 #[test]
-fn a_bare_repository_is_not_written_and_its_work_trees_are() {
+fn bare_repository_is_not_written() {
     set_clock_from_files(0);
     let mut world = World::new();
     world.run_git(&["init", "--quiet", "--bare", "remote.git"]);
@@ -368,10 +374,12 @@ fn a_bare_repository_is_not_written_and_its_work_trees_are() {
     );
 }
 
+/// A repository without a name is named when it comes changes or goes.
+///
 /// Invariant `truth/repository-changes`: A repository whose metadata came, went or changed with
 /// a step is named.
 #[test]
-fn a_repository_without_a_name_is_named_when_it_comes_changes_or_goes() {
+fn nameless_repositorys_changes_are_named() {
     set_clock_from_files(0);
     let mut world = World::git(&[("a", "0\n")]);
     for name in ["still.git", "changed", "gone.git"] {
@@ -404,7 +412,7 @@ fn a_repository_without_a_name_is_named_when_it_comes_changes_or_goes() {
 
 /// Invariant `work/repository-metadata`.
 #[test]
-fn a_folder_that_becomes_a_repository_does_not_hide_its_files() {
+fn folder_becoming_a_repository_hides_nothing() {
     let mut world = World::new();
     world.write("src/a", "0\n");
     world.write("src/below/b", "0\n");
@@ -424,7 +432,7 @@ fn a_folder_that_becomes_a_repository_does_not_hide_its_files() {
 
 /// Invariant `work/repository-metadata`.
 #[test]
-fn names_of_a_repository_without_its_head_are_files() {
+fn repository_names_without_head_are_files() {
     let mut world = World::new();
     for (path, text) in [
         ("src/HEAD", "the head of the list\n"),
@@ -458,7 +466,7 @@ fn names_of_a_repository_without_its_head_are_files() {
 }
 
 #[test]
-fn the_folders_of_other_systems_are_known_by_what_is_in_them() {
+fn other_systems_folders_are_known_by_content() {
     set_clock_from_files(0);
     const MADE: [(&str, &str); 4] = [
         (".sl", "store/00changelog.i"),
@@ -494,7 +502,7 @@ fn the_folders_of_other_systems_are_known_by_what_is_in_them() {
 
 /// Invariant `truth/repository-changes`.
 #[test]
-fn look_alikes_of_git_that_a_step_removed_are_named() {
+fn removed_look_alikes_of_git_are_named() {
     let mut world = World::new();
     world.write(".GIT", "0\n");
     world.write("sub/git~1/config", "0\n");
@@ -514,7 +522,7 @@ fn look_alikes_of_git_that_a_step_removed_are_named() {
 
 /// Invariant `work/repository-metadata`.
 #[test]
-fn files_from_before_a_folder_was_a_repository_are_left_alone() {
+fn files_before_a_repository_are_left_alone() {
     set_clock_from_files(0);
     let mut world = World::new();
     world.run_git(&["init", "--quiet", "--bare", "x.git"]);
@@ -536,7 +544,7 @@ fn files_from_before_a_folder_was_a_repository_are_left_alone() {
 }
 
 #[test]
-fn a_repository_behind_a_link_is_named_when_it_moves() {
+fn linked_repositorys_move_is_named() {
     set_clock_from_files(0);
     let mut world = World::new();
     world.write(".repo/manifest.xml", "<manifest/>\n");
@@ -569,7 +577,7 @@ fn a_repository_behind_a_link_is_named_when_it_moves() {
 }
 
 #[test]
-fn a_repository_that_a_step_broke_keeps_its_folders() {
+fn broken_repository_keeps_its_folders() {
     set_clock_from_files(0);
     let mut world = World::new();
     world.run_git(&["init", "--quiet", "--bare", "x.git"]);

@@ -107,7 +107,7 @@ pub fn old_workspace() -> CapturedWorkspace {
 
 /// Invariant `agent/watcher`.
 #[test]
-fn what_a_watcher_tells_of_is_seen_whatever_it_is() {
+fn watchers_words_are_seen() {
     let world = old_workspace();
     let _watcher = Watcher::of(&world);
     see_everything(&world);
@@ -148,8 +148,9 @@ pub fn see_everything(world: &CapturedWorkspace) {
     }
 }
 
+/// Thousands of directories that come and go in a burst are survived.
 #[test]
-fn thousands_of_directories_that_come_and_go_in_a_burst_are_survived() {
+fn thousands_of_directories_are_survived() {
     let world = old_workspace();
     let _watcher = Watcher::of(&world);
     for number in 0..2_000 {
@@ -171,7 +172,7 @@ fn thousands_of_directories_that_come_and_go_in_a_burst_are_survived() {
 }
 
 #[test]
-fn a_file_with_another_name_outside_is_looked_at_each_time() {
+fn file_named_outside_is_always_looked_at() {
     let world = old_workspace();
     let outside = world.home.join("outside");
     fs::write(&outside, "before").unwrap();
@@ -185,7 +186,7 @@ fn a_file_with_another_name_outside_is_looked_at_each_time() {
 }
 
 #[test]
-fn a_workspace_with_more_directories_than_the_limit_has_no_hints() {
+fn too_many_directories_have_no_hints() {
     let world = old_workspace();
     let limits = WatchLimits {
         directories: 3,
@@ -208,7 +209,7 @@ fn a_workspace_with_more_directories_than_the_limit_has_no_hints() {
 /// missed for that.
 #[test]
 #[cfg(target_os = "linux")]
-fn no_watch_is_taken_for_what_is_out_of_view() {
+fn invisible_directories_get_no_watch() {
     let world = old_workspace();
     world.write(".gitignore", "node_modules/\nbuilt/\n");
     world.write("node_modules/left/lib/index.js", "x");
@@ -254,7 +255,7 @@ fn no_watch_is_taken_for_what_is_out_of_view() {
 }
 
 #[test]
-fn a_watcher_ends_when_nobody_asks_and_a_second_one_is_refused() {
+fn unused_watcher_ends_and_second_is_refused() {
     let world = old_workspace();
     let watcher = Watcher::of(&world);
     let second = ckpt_store::watch(&world.store, WatchLimits::default(), None);
@@ -270,62 +271,56 @@ fn a_watcher_ends_when_nobody_asks_and_a_second_one_is_refused() {
 
 /// Invariant `agent/watcher`.
 #[test]
-fn what_is_mounted_over_a_watched_directory_is_not_missed() {
-    in_namespace(
-        "hints::what_is_mounted_over_a_watched_directory_is_not_missed",
-        |mount| {
-            let world = old_workspace();
-            let _watcher = Watcher::of(&world);
-            let place = world.root.join("d");
-            let is_seen = |what: &str| {
-                let hinted = look(&world, true);
-                let all = look(&world, false);
-                assert_eq!(
-                    (all.snapshot, all.gaps()),
-                    (hinted.snapshot, hinted.gaps()),
-                    "{what}"
-                );
-                assert!(!all.missed, "{what}: the watcher is still believed");
-            };
-            mount(&["-t", "tmpfs"], Path::new("none"), &place);
-            is_seen("a file system of its own");
-            fs::write(place.join("three"), "another").unwrap();
-            is_seen("a file in it");
-            let before = token(&world);
-            let unmounted = Command::new("umount").arg(&place).status().unwrap();
-            assert!(unmounted.success(), "nothing keeps it");
-            is_seen("what was there before");
-            wait_until_watched(&world, &before);
-            mount(&["--bind"], &world.root.join("a"), &place);
-            is_seen("a directory of the same file system");
-        },
-    );
+fn mount_over_a_watched_directory_is_seen() {
+    in_namespace("hints::mount_over_a_watched_directory_is_seen", |mount| {
+        let world = old_workspace();
+        let _watcher = Watcher::of(&world);
+        let place = world.root.join("d");
+        let is_seen = |what: &str| {
+            let hinted = look(&world, true);
+            let all = look(&world, false);
+            assert_eq!(
+                (all.snapshot, all.gaps()),
+                (hinted.snapshot, hinted.gaps()),
+                "{what}"
+            );
+            assert!(!all.missed, "{what}: the watcher is still believed");
+        };
+        mount(&["-t", "tmpfs"], Path::new("none"), &place);
+        is_seen("a file system of its own");
+        fs::write(place.join("three"), "another").unwrap();
+        is_seen("a file in it");
+        let before = token(&world);
+        let unmounted = Command::new("umount").arg(&place).status().unwrap();
+        assert!(unmounted.success(), "nothing keeps it");
+        is_seen("what was there before");
+        wait_until_watched(&world, &before);
+        mount(&["--bind"], &world.root.join("a"), &place);
+        is_seen("a directory of the same file system");
+    });
 }
 
 /// Invariant `agent/watcher`.
 #[test]
-fn where_the_kernel_grants_ten_watches_there_are_no_hints() {
-    in_user_namespace(
-        "hints::where_the_kernel_grants_ten_watches_there_are_no_hints",
-        || {
-            let limit = "/proc/sys/user/max_inotify_watches";
-            if fs::write(limit, "10").is_err() {
-                return skip("the limits of this user namespace cannot be set");
-            }
-            let world = old_workspace();
-            for number in 0..20 {
-                world.write(&format!("many/{number}/file"), "before");
-            }
-            look(&world, false);
-            let _watcher = Watcher::limited(&world, WatchLimits::default());
-            for round in 0..3 {
-                world.write("many/7/file", format!("{round}"));
-                let hinted = look(&world, true);
-                assert_eq!(hinted.snapshot.tree.to_string(), world.git_tree());
-            }
-            assert!(!token_file(&world).exists(), "it is not watched");
-        },
-    );
+fn ten_granted_watches_give_no_hints() {
+    in_user_namespace("hints::ten_granted_watches_give_no_hints", || {
+        let limit = "/proc/sys/user/max_inotify_watches";
+        if fs::write(limit, "10").is_err() {
+            return skip("the limits of this user namespace cannot be set");
+        }
+        let world = old_workspace();
+        for number in 0..20 {
+            world.write(&format!("many/{number}/file"), "before");
+        }
+        look(&world, false);
+        let _watcher = Watcher::limited(&world, WatchLimits::default());
+        for round in 0..3 {
+            world.write("many/7/file", format!("{round}"));
+            let hinted = look(&world, true);
+            assert_eq!(hinted.snapshot.tree.to_string(), world.git_tree());
+        }
+        assert!(!token_file(&world).exists(), "it is not watched");
+    });
 }
 
 /// Invariant `agent/watcher`.
@@ -447,9 +442,11 @@ fn answering(world: &CapturedWorkspace, answer: &'static [u8], asked: &'static A
     });
 }
 
+/// A watcher that says nothing changed is found out by the next look at everything.
+///
 /// Invariant `agent/watcher`.
 #[test]
-fn a_watcher_that_says_nothing_changed_is_found_out_by_the_next_look_at_everything() {
+fn lying_watcher_is_found_out() {
     static ASKED: AtomicUsize = AtomicUsize::new(0);
     let world = old_workspace();
     let nothing = b"ckpt-hook 1\x000123456789abcdef0123456789abcdef 7\0some\0end\0";
@@ -479,8 +476,9 @@ fn a_watcher_that_says_nothing_changed_is_found_out_by_the_next_look_at_everythi
     assert!(ASKED.load(Ordering::SeqCst) > 2, "it was asked");
 }
 
+/// Where nothing changed according to a watcher only what is too young is looked at.
 #[test]
-fn where_nothing_changed_according_to_a_watcher_only_what_is_too_young_is_looked_at() {
+fn without_changes_only_young_files_are_looked_at() {
     static ASKED: AtomicUsize = AtomicUsize::new(0);
     let world = CapturedWorkspace::git();
     world.write("a/old", "old");
@@ -517,7 +515,7 @@ fn where_nothing_changed_according_to_a_watcher_only_what_is_too_young_is_looked
 
 /// Invariant `agent/watcher`.
 #[test]
-fn whatever_answers_nonsense_or_not_at_all_is_no_watcher() {
+fn nonsense_is_no_watcher() {
     static ASKED: AtomicUsize = AtomicUsize::new(0);
     let endless = [&b"ckpt-hook 1\0\0some\0"[..], &b"dx\0".repeat(1 << 20)]
         .concat()
@@ -553,7 +551,7 @@ proptest! {
 
     /// Invariant `agent/watcher`: A watcher changes what a look costs, and nothing else.
     #[test]
-    fn a_look_where_a_watcher_tells_sees_what_a_look_at_everything_does(
+    fn hinted_look_equals_a_full_one(
         rounds in proptest::collection::vec((proptest::collection::vec(act(), 1..8), 0..8_u8), 1..10)
     ) {
         look_beside(&rounds)?;

@@ -64,8 +64,9 @@ fn links_to_devices_and_secrets_are_their_text() {
     assert!(taken.gaps().is_empty(), "a link can always be read");
 }
 
+/// Ignore files that are links or endless are no rules.
 #[test]
-fn ignore_files_that_are_links_or_endless_are_no_rules() {
+fn linked_or_endless_ignore_files_are_none() {
     for target in [
         "/dev/zero",
         "/dev/tty",
@@ -109,61 +110,59 @@ fn pathological_patterns_on_long_names_take_bounded_time() {
     assert_eq!(world.names(&world.take()).len(), 301, "and it ends");
 }
 
+/// A directory that can be listed but not entered is no deletion.
 #[test]
-fn a_directory_that_can_be_listed_but_not_entered_is_no_deletion() {
-    as_nobody(
-        "hostile::a_directory_that_can_be_listed_but_not_entered_is_no_deletion",
-        || {
-            let world = CapturedWorkspace::plain();
-            for file in [
-                "listed/one",
-                "listed/inner/two",
-                "entered/three",
-                "closed/four",
-            ] {
-                world.write(file, "x");
-            }
-            let before = world.take();
-            for (directory, mode) in [("listed", 0o444), ("entered", 0o311), ("closed", 0o000)] {
-                world.chmod(directory, mode);
-            }
-            for _ in 0..2 {
-                let taken = world.take();
-                let gaps = world.gaps(&taken);
-                for directory in ["listed", "entered", "closed"] {
-                    assert!(
-                        gaps.iter().any(|gap| gap.starts_with(directory)),
-                        "`{directory}` is named: {gaps:?}"
-                    );
-                }
-                let patch = world.snapshots.patch(
-                    &world.root,
-                    ckpt_store::snapshot::PatchSide {
-                        snapshot: before.snapshot,
-                        gaps: &before.gaps(),
-                    },
-                    ckpt_store::snapshot::PatchSide {
-                        snapshot: taken.snapshot,
-                        gaps: &taken.gaps(),
-                    },
-                );
-                let deleted = patch
-                    .unwrap()
-                    .into_iter()
-                    .filter(|change| change.new.is_none())
-                    .count();
-                assert_eq!(deleted, 0, "what cannot be seen is not deleted");
-            }
+fn unenterable_directory_is_no_deletion() {
+    as_nobody("hostile::unenterable_directory_is_no_deletion", || {
+        let world = CapturedWorkspace::plain();
+        for file in [
+            "listed/one",
+            "listed/inner/two",
+            "entered/three",
+            "closed/four",
+        ] {
+            world.write(file, "x");
+        }
+        let before = world.take();
+        for (directory, mode) in [("listed", 0o444), ("entered", 0o311), ("closed", 0o000)] {
+            world.chmod(directory, mode);
+        }
+        for _ in 0..2 {
+            let taken = world.take();
+            let gaps = world.gaps(&taken);
             for directory in ["listed", "entered", "closed"] {
-                world.chmod(directory, 0o755);
+                assert!(
+                    gaps.iter().any(|gap| gap.starts_with(directory)),
+                    "`{directory}` is named: {gaps:?}"
+                );
             }
-            assert_eq!(
-                world.take().snapshot.tree,
-                before.snapshot.tree,
-                "open again"
+            let patch = world.snapshots.patch(
+                &world.root,
+                ckpt_store::snapshot::PatchSide {
+                    snapshot: before.snapshot,
+                    gaps: &before.gaps(),
+                },
+                ckpt_store::snapshot::PatchSide {
+                    snapshot: taken.snapshot,
+                    gaps: &taken.gaps(),
+                },
             );
-        },
-    );
+            let deleted = patch
+                .unwrap()
+                .into_iter()
+                .filter(|change| change.new.is_none())
+                .count();
+            assert_eq!(deleted, 0, "what cannot be seen is not deleted");
+        }
+        for directory in ["listed", "entered", "closed"] {
+            world.chmod(directory, 0o755);
+        }
+        assert_eq!(
+            world.take().snapshot.tree,
+            before.snapshot.tree,
+            "open again"
+        );
+    });
 }
 
 #[test]
@@ -236,9 +235,11 @@ fn paths_longer_than_the_kernel_takes_are_captured() {
     }
 }
 
+/// A `.git` that is a link counts as for git.
+///
 /// Git follows it, so that its rules and what it tracks count here, as they do for `git status`.
 #[test]
-fn a_dot_git_that_is_a_link_counts_as_for_git() {
+fn linked_dot_git_counts_as_for_git() {
     let (world, other) = (CapturedWorkspace::plain(), CapturedWorkspace::git());
     other.write("a.log", "x");
     other.write(".git/info/exclude", "*\n");
@@ -252,8 +253,9 @@ fn a_dot_git_that_is_a_link_counts_as_for_git() {
     assert!(taken.git.is_some(), "its HEAD is known");
 }
 
+/// Submodules are plain files and nothing of them is fetched or made.
 #[test]
-fn submodules_are_plain_files_and_nothing_of_them_is_fetched_or_made() {
+fn submodules_are_plain_files() {
     let world = CapturedWorkspace::git();
     world.write("file", "x");
     let ran = world.home.join("ran");
@@ -385,8 +387,9 @@ fn a_damaged_repository_does_not_matter() {
     }
 }
 
+/// Pipes and directories in `.git` do not hang.
 #[test]
-fn pipes_and_directories_in_dot_git_do_not_hang() {
+fn pipes_in_dot_git_do_not_hang() {
     let files = [
         "HEAD",
         "index",
@@ -412,8 +415,9 @@ fn pipes_and_directories_in_dot_git_do_not_hang() {
     }
 }
 
+/// Directories named like `.git` are gaps at every depth.
 #[test]
-fn directories_named_like_dot_git_are_gaps_at_every_depth() {
+fn directories_like_dot_git_are_gaps() {
     let world = CapturedWorkspace::plain();
     for directory in ["", "a/", "a/b/c/"] {
         for name in [

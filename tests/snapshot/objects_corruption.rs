@@ -32,10 +32,12 @@ fn check_honest(snapshots: &Snapshots, id: ObjectId, bytes: &[u8], what: &str) {
         .expect("the check itself succeeds");
 }
 
+/// A pack damaged anywhere gives the right bytes or an error.
+///
 /// Invariant `work/hostile-objects`: Nothing damaged or planted reaches the workspace: every
 /// object is hashed first.
 #[test]
-fn a_pack_damaged_anywhere_gives_the_right_bytes_or_an_error() {
+fn damaged_pack_gives_right_bytes_or_an_error() {
     let world = SnapshotFolder::new();
     let text = b"a text of some length, a text of some length, and then something else".repeat(3);
     let id = world.blob(&text);
@@ -267,8 +269,9 @@ fn a_tree_that_unfolds_without_end_is_refused() {
     );
 }
 
+/// An empty directory where a file is is refused.
 #[test]
-fn an_empty_directory_where_a_file_is_is_refused() {
+fn empty_directory_over_a_file_is_refused() {
     let world = SnapshotFolder::new();
     let snapshot = world.snapshot_with(&[("a", "text")], "e 755 a\0");
     assert!(

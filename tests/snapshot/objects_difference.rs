@@ -55,8 +55,9 @@ fn every_kind_of_change_is_listed_by_path() {
     assert_eq!(world.difference(&old, &new), expected, "one line a path");
 }
 
+/// A file that becomes a directory is two changes.
 #[test]
-fn a_file_that_becomes_a_directory_is_two_changes() {
+fn file_becoming_a_directory_is_two_changes() {
     let world = SnapshotFolder::new();
     let old = world.snapshot(&[("foo", "1"), ("foo-bar", "2")]);
     let new = world.snapshot(&[("foo/bar", "3"), ("foo-bar", "2")]);
@@ -127,8 +128,9 @@ fn other_defaults_alone_are_no_difference() {
     );
 }
 
+/// Directories with other permissions are found whatever is usual.
 #[test]
-fn directories_with_other_permissions_are_found_whatever_is_usual() {
+fn directories_with_other_permissions_are_found() {
     let world = SnapshotFolder::new();
     let files = [("a/b/x", "1"), ("a/y", "2"), ("c/z", "3")];
     let plain = world.snapshot(&files);
@@ -167,8 +169,9 @@ fn directories_with_other_permissions_are_found_whatever_is_usual() {
     );
 }
 
+/// An empty directory takes the place of a file.
 #[test]
-fn an_empty_directory_takes_the_place_of_a_file() {
+fn empty_directory_replaces_a_file() {
     let world = SnapshotFolder::new();
     let old = world.snapshot(&[("a", "1"), ("b", "2")]);
     let new = world.snapshot_with(&[("b", "2")], "e 755 a\0");

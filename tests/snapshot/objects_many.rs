@@ -57,8 +57,9 @@ fn overwrite(world: &SnapshotFolder, bytes: &[u8]) {
     fs::rename(new, joint(world)).expect("it is ours");
 }
 
+/// The indexes of many packs are joined and git agrees.
 #[test]
-fn the_indexes_of_many_packs_are_joined_and_git_agrees() {
+fn joined_indexes_agree_with_git() {
     let (world, texts) = many();
     check_all(&world, &texts, "with a multi-pack-index");
     world.git(&["multi-pack-index", "verify"], b"");
@@ -97,8 +98,9 @@ fn few_packs_are_left_alone() {
     );
 }
 
+/// What the multi pack index does not name is found and it grows.
 #[test]
-fn what_the_multi_pack_index_does_not_name_is_found_and_it_grows() {
+fn unnamed_packs_are_found_beside_the_index() {
     let (world, mut texts) = many();
     let before = fs::read(joint(&world)).expect("it was written");
     for number in 0..MANY {
@@ -185,7 +187,7 @@ fn packs_that_vanished_are_passed_over() {
 
 /// Invariant `work/hostile-objects`.
 #[test]
-fn a_damaged_multi_pack_index_gives_the_right_bytes() {
+fn damaged_multi_pack_index_gives_right_bytes() {
     let (world, texts) = many();
     let sound = fs::read(joint(&world)).expect("it was written");
     for length in (0..sound.len()).step_by(sound.len() / 12 + 1) {
@@ -205,8 +207,9 @@ fn a_damaged_multi_pack_index_gives_the_right_bytes() {
     }
 }
 
+/// What is no file in its place is passed over.
 #[test]
-fn what_is_no_file_in_its_place_is_passed_over() {
+fn non_file_for_the_index_is_skipped() {
     let (world, texts) = many();
     fs::remove_file(joint(&world)).expect("it is ours");
     rustix::fs::mkfifoat(rustix::fs::CWD, joint(&world), rustix::fs::Mode::RUSR).expect("a pipe");

@@ -91,8 +91,9 @@ fn what_is_stored_is_not_stored_again() {
     assert_eq!(world.files("pack"), packs, "nor of nothing");
 }
 
+/// Packs are private and read only and nothing else is left.
 #[test]
-fn packs_are_private_and_read_only_and_nothing_else_is_left() {
+fn packs_are_private_and_read_only() {
     let world = SnapshotFolder::new();
     world.blob(b"some bytes");
     for file in fs::read_dir(world.packs())
@@ -273,8 +274,9 @@ fn loose_objects_are_not_looked_at() {
     );
 }
 
+/// What is no file among the packs is passed over.
 #[test]
-fn what_is_no_file_among_the_packs_is_passed_over() {
+fn non_file_among_packs_is_skipped() {
     let world = SnapshotFolder::new();
     let id = world.blob(b"text");
     let packs = world.packs();

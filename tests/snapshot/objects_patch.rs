@@ -16,8 +16,9 @@ fn with_rules(world: &SnapshotFolder, snapshot: Snapshot, section: &str, lines: 
     }
 }
 
+/// Without gaps and with the same rules it is the difference.
 #[test]
-fn without_gaps_and_with_the_same_rules_it_is_the_difference() {
+fn without_gaps_patch_is_the_difference() {
     let world = SnapshotFolder::new();
     let old = world.snapshot(&[("a", "1"), ("b", "2"), (".gitignore", "*.log\n")]);
     let new = world.snapshot(&[("a", "x"), ("c", "3"), (".gitignore", "*.log\n")]);
@@ -29,8 +30,9 @@ fn without_gaps_and_with_the_same_rules_it_is_the_difference() {
     );
 }
 
+/// A file that comes into view is not created.
 #[test]
-fn a_file_that_comes_into_view_is_not_created() {
+fn file_coming_into_view_is_not_created() {
     let world = SnapshotFolder::new();
     let old = world.snapshot(&[(".gitignore", "*.log\nout/\n"), ("a", "1")]);
     let old = world.with_ignored(old, &["out/", "x.log"]);
@@ -54,8 +56,9 @@ fn a_file_that_comes_into_view_is_not_created() {
     );
 }
 
+/// A file that goes out of view is not deleted.
 #[test]
-fn a_file_that_goes_out_of_view_is_not_deleted() {
+fn file_going_out_of_view_is_not_deleted() {
     let world = SnapshotFolder::new();
     fs::write(world.root.path().join("x.log"), "2").expect("a file of the workspace");
     let old = world.snapshot(&[("a", "1"), ("x.log", "2"), ("y.log", "3")]);
@@ -109,8 +112,9 @@ fn nested_ignore_files_and_outer_rules_count() {
     );
 }
 
+/// A change of an ignored file that is captured is a change.
 #[test]
-fn a_change_of_an_ignored_file_that_is_captured_is_a_change() {
+fn captured_ignored_files_change_counts() {
     let world = SnapshotFolder::new();
     let old = with_rules(
         &world,
@@ -132,8 +136,9 @@ fn a_change_of_an_ignored_file_that_is_captured_is_a_change() {
     );
 }
 
+/// A file that cannot be stored any more is changed not deleted.
 #[test]
-fn a_file_that_cannot_be_stored_any_more_is_changed_not_deleted() {
+fn unstorable_file_is_changed_not_deleted() {
     let world = SnapshotFolder::new();
     let old = world.snapshot(&[("big", "+1"), ("a", "1")]);
     let new = world.snapshot(&[("a", "1")]);
@@ -152,8 +157,9 @@ fn a_file_that_cannot_be_stored_any_more_is_changed_not_deleted() {
     }
 }
 
+/// A file that was never stored comes goes and changes.
 #[test]
-fn a_file_that_was_never_stored_comes_goes_and_changes() {
+fn unstored_file_comes_goes_and_changes() {
     let world = SnapshotFolder::new();
     let snapshot = world.snapshot(&[("a", "1")]);
     let (small, large) = (
@@ -182,10 +188,12 @@ fn a_file_that_was_never_stored_comes_goes_and_changes() {
     );
 }
 
+/// A directory that could not be read is a gap of everything below it.
+///
 /// Invariant `truth/unreadable-directory`: Everything below an unreadable directory is a gap in
 /// both snapshots, and is not reverted.
 #[test]
-fn a_directory_that_could_not_be_read_is_a_gap_of_everything_below_it() {
+fn unreadable_directory_is_a_gap_below() {
     let world = SnapshotFolder::new();
     let old = world.snapshot_with(
         &[("a", "1"), ("d/b", "2"), ("d/e/c", "3"), ("d-x", "4")],
@@ -234,8 +242,9 @@ fn a_file_replaced_by_a_pipe_is_deleted() {
     );
 }
 
+/// A large file that was ignored is not created.
 #[test]
-fn a_large_file_that_was_ignored_is_not_created() {
+fn formerly_ignored_large_file_is_not_created() {
     let world = SnapshotFolder::new();
     let old = world.snapshot(&[(".gitignore", "*.iso\n")]);
     let old = world.with_ignored(old, &["x.iso"]);
@@ -267,8 +276,9 @@ fn an_empty_directory_comes_and_goes() {
     );
 }
 
+/// A directory that is filled or emptied is not changed.
 #[test]
-fn a_directory_that_is_filled_or_emptied_is_not_changed() {
+fn filled_or_emptied_directory_is_unchanged() {
     let world = SnapshotFolder::new();
     let (empty, full) = (
         world.snapshot_with(&[("a", "1")], "e 755 d\0"),
@@ -299,8 +309,9 @@ fn a_directory_that_is_filled_or_emptied_is_not_changed() {
     );
 }
 
+/// An empty directory that holds ignored files now is not removed.
 #[test]
-fn an_empty_directory_that_holds_ignored_files_now_is_not_removed() {
+fn directory_of_ignored_files_is_not_removed() {
     let world = SnapshotFolder::new();
     fs::create_dir(world.root.path().join("build")).expect("a directory of the workspace");
     let old = world.snapshot_with(&[(".gitignore", "*.o\n")], "e 755 build\0");
@@ -312,10 +323,12 @@ fn an_empty_directory_that_holds_ignored_files_now_is_not_removed() {
     );
 }
 
+/// A directory that held only ignored files is not made by whoever empties it.
+///
 /// Invariant `truth/empty-directories`: Filling or emptying a directory in which everything is
 /// ignored is nobody's change.
 #[test]
-fn a_directory_that_held_only_ignored_files_is_not_made_by_whoever_empties_it() {
+fn emptying_makes_no_directory() {
     let world = SnapshotFolder::new();
     let [nothing, occupied, empty, below] =
         ["", "o 755 logs\0", "e 755 logs\0", "o 755 logs/old\0"]
@@ -351,8 +364,9 @@ fn a_directory_that_held_only_ignored_files_is_not_made_by_whoever_empties_it() 
     );
 }
 
+/// A file that becomes an empty directory is one change.
 #[test]
-fn a_file_that_becomes_an_empty_directory_is_one_change() {
+fn file_becoming_an_empty_directory_is_one_change() {
     let world = SnapshotFolder::new();
     let (old, new) = (
         world.snapshot(&[("a", "1")]),

@@ -188,8 +188,9 @@ pub fn cases() -> u32 {
 proptest! {
     #![proptest_config(ProptestConfig { cases: cases(), failure_persistence: None, ..ProptestConfig::default() })]
 
+    /// A random workspace is the tree that git makes of it.
     #[test]
-    fn a_random_workspace_is_the_tree_that_git_makes_of_it(
+    fn random_workspace_is_gits_tree(
         rounds in proptest::collection::vec(proptest::collection::vec(act(), 1..16), 1..5)
     ) {
         let world = CapturedWorkspace::git();
@@ -204,8 +205,9 @@ proptest! {
         world.our_git(&["fsck", "--full", "--strict", "--no-dangling"]);
     }
 
+    /// A look around what was touched sees what a look at everything does.
     #[test]
-    fn a_look_around_what_was_touched_sees_what_a_look_at_everything_does(
+    fn narrow_look_equals_a_full_one(
         rounds in proptest::collection::vec(proptest::collection::vec(act(), 1..8), 1..8)
     ) {
         let world = CapturedWorkspace::git();

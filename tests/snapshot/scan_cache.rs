@@ -46,8 +46,9 @@ fn check(world: &CapturedWorkspace, why: &str) {
     assert_eq!(taken, fresh, "{why}: as without a cache");
 }
 
+/// Racy times do not hide an edit of the same size.
 #[test]
-fn racy_times_do_not_hide_an_edit_of_the_same_size() {
+fn racy_times_hide_no_edit() {
     let world = remembered();
     for round in 0..20 {
         fs::write(world.root.join("four"), format!("{round:04}")).unwrap();
@@ -60,8 +61,9 @@ fn racy_times_do_not_hide_an_edit_of_the_same_size() {
     }
 }
 
+/// What changed elsewhere is left to the next look.
 #[test]
-fn what_changed_elsewhere_is_left_to_the_next_look() {
+fn change_elsewhere_waits_for_the_next_look() {
     let world = remembered();
     let before = world.take();
     world.write("b/c/three", "elsewhere");
@@ -83,8 +85,9 @@ fn what_changed_elsewhere_is_left_to_the_next_look() {
     check(&world, "and is not forgotten");
 }
 
+/// A file with its old times put back is seen.
 #[test]
-fn a_file_with_its_old_times_put_back_is_seen() {
+fn file_with_old_times_is_seen() {
     let world = remembered();
     fs::write(world.root.join("a/one"), "A/ONE").unwrap();
     age(&world, "a/one");
@@ -134,8 +137,9 @@ fn kinds_that_replace_each_other_are_seen() {
     check(&world, "directory to link to it");
 }
 
+/// Ignore files that change decide anew about all below.
 #[test]
-fn ignore_files_that_change_decide_anew_about_all_below() {
+fn changed_ignore_files_decide_anew() {
     let world = remembered();
     world.write(".gitignore", "three\n");
     check(&world, "an ignore file appeared");
@@ -206,8 +210,9 @@ fn a_damaged_or_foreign_cache_is_no_matter() {
     assert_eq!(world.take(), before, "nonsense");
 }
 
+/// After another boot the cache is checked before it is trusted.
 #[test]
-fn after_another_boot_the_cache_is_checked_before_it_is_trusted() {
+fn cache_is_checked_after_a_boot() {
     let world = remembered();
     let cache = world.store.join("snapshots/key/cache");
     let mut bytes = fs::read(&cache).unwrap();
@@ -249,8 +254,9 @@ fn objects_that_went_are_stored_again() {
     );
 }
 
+/// A pack that a power cut tore is not believed.
 #[test]
-fn a_pack_that_a_power_cut_tore_is_not_believed() {
+fn torn_pack_is_not_believed() {
     let world = remembered();
     world.write("late", "the last thing that was written");
     let before = world.take();
@@ -303,12 +309,10 @@ fn nothing_is_written_when_nothing_changed() {
     assert_eq!(packs(), before, "no new pack");
 }
 
+/// What is unreadable is a gap each time and never deleted.
 #[test]
-fn what_is_unreadable_is_a_gap_each_time_and_never_deleted() {
-    as_nobody(
-        "scan_cache::what_is_unreadable_is_a_gap_each_time_and_never_deleted",
-        unreadable,
-    );
+fn unreadable_is_always_a_gap() {
+    as_nobody("scan_cache::unreadable_is_always_a_gap", unreadable);
 }
 
 fn unreadable() {
@@ -335,9 +339,11 @@ fn unreadable() {
     );
 }
 
+/// A cache that is damaged at any byte gives the right tree or a full look.
+///
 /// Invariant `truth/damaged-cache`.
 #[test]
-fn a_cache_that_is_damaged_at_any_byte_gives_the_right_tree_or_a_full_look() {
+fn damaged_cache_gives_the_right_tree() {
     let world = CapturedWorkspace::git();
     world.write(".gitignore", "*.log\n");
     world.write("a/one", "1");
@@ -386,8 +392,10 @@ fn a_cache_that_is_damaged_at_any_byte_gives_the_right_tree_or_a_full_look() {
     }
 }
 
+/// A large cache that is damaged anywhere gives the right tree where few of its entries are
+/// read.
 #[test]
-fn a_large_cache_that_is_damaged_anywhere_gives_the_right_tree_where_few_of_its_entries_are_read() {
+fn damaged_large_cache_gives_the_right_tree() {
     let world = CapturedWorkspace::plain();
     // The entries of a small cache are read at once.
     for number in 0..1200 {

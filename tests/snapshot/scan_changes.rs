@@ -52,8 +52,9 @@ fn check(world: &CapturedWorkspace, why: &str) -> Taken {
 /// Files come of age 35 s after they were written: each is looked at once more then, which is remembered and is no edit.
 const YOUTH: Duration = Duration::from_secs(30);
 
+/// A few edits do not write the whole cache again.
 #[test]
-fn a_few_edits_do_not_write_the_whole_cache_again() {
+fn few_edits_do_not_rewrite_the_cache() {
     let measured = (0..5).find_map(|_| {
         let begin = Instant::now();
         let world = large();
@@ -80,8 +81,9 @@ fn a_few_edits_do_not_write_the_whole_cache_again() {
     );
 }
 
+/// Many edits write the whole cache and no changes stay.
 #[test]
-fn many_edits_write_the_whole_cache_and_no_changes_stay() {
+fn many_edits_rewrite_the_cache() {
     let world = large();
     world.write("d3/e3/f3", "one");
     check(&world, "one edit");
@@ -104,8 +106,9 @@ fn many_edits_write_the_whole_cache_and_no_changes_stay() {
     );
 }
 
+/// Directories that come and go are remembered as they are.
 #[test]
-fn directories_that_come_and_go_are_remembered_as_they_are() {
+fn directories_that_come_and_go_are_remembered() {
     let world = large();
     fs::remove_dir_all(world.root.join("d7")).unwrap();
     check(&world, "a directory of the whole cache is gone");

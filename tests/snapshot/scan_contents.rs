@@ -12,9 +12,11 @@ use proptest::prelude::*;
 
 use testing::snapshot::{CapturedWorkspace, path};
 
+/// Two snapshots without a change in between are equal.
+///
 /// Invariant `truth/raw-bytes`.
 #[test]
-fn two_snapshots_without_a_change_in_between_are_equal() {
+fn two_unchanged_snapshots_are_equal() {
     let world = CapturedWorkspace::git();
     world.write("a/b/c", "one");
     world.write("d", "two");
@@ -111,10 +113,12 @@ fn links_are_captured_and_never_followed() {
     );
 }
 
+/// Pipes and sockets are gaps and do not hang.
+///
 /// Invariant `work/gaps`: A path that a snapshot cannot hold is a gap with its reason, and is
 /// never deleted.
 #[test]
-fn pipes_and_sockets_are_gaps_and_do_not_hang() {
+fn pipes_and_sockets_are_gaps() {
     let world = CapturedWorkspace::git();
     world.write("file", "x");
     assert!(
@@ -134,8 +138,9 @@ fn pipes_and_sockets_are_gaps_and_do_not_hang() {
     assert_eq!(world.names(&taken), ["file"], "the rest is captured");
 }
 
+/// Look alikes of `.git` are gaps and `.git` is passed over.
 #[test]
-fn look_alikes_of_dot_git_are_gaps_and_dot_git_is_passed_over() {
+fn look_alikes_of_dot_git_are_gaps() {
     let world = CapturedWorkspace::plain();
     for name in [
         ".GIT",
@@ -171,8 +176,9 @@ fn look_alikes_of_dot_git_are_gaps_and_dot_git_is_passed_over() {
     );
 }
 
+/// Files of a nested repository are captured like any others.
 #[test]
-fn files_of_a_nested_repository_are_captured_like_any_others() {
+fn nested_repositorys_files_are_captured() {
     let world = CapturedWorkspace::git();
     world.write("inner/file", "x");
     let output = world
@@ -190,9 +196,11 @@ fn files_of_a_nested_repository_are_captured_like_any_others() {
     assert!(taken.gaps().is_empty(), "nothing is missing");
 }
 
+/// Modes and empty directories are kept beside the tree.
+///
 /// Invariant `truth/raw-bytes`.
 #[test]
-fn modes_and_empty_directories_are_kept_beside_the_tree() {
+fn modes_and_empty_directories_are_kept() {
     let world = CapturedWorkspace::git();
     world.write("plain", "x");
     let usual = world.take();
@@ -216,8 +224,9 @@ fn modes_and_empty_directories_are_kept_beside_the_tree() {
     );
 }
 
+/// A directory with ignored files only is no empty directory.
 #[test]
-fn a_directory_with_ignored_files_only_is_no_empty_directory() {
+fn directory_of_ignored_files_is_not_empty() {
     let world = CapturedWorkspace::git();
     world.write(".gitignore", "*.log\n");
     let before = world.take();
@@ -250,8 +259,9 @@ fn a_directory_with_ignored_files_only_is_no_empty_directory() {
     assert_eq!(world.take(), occupied, "equal states give equal snapshots");
 }
 
+/// A large file is a gap unless it is tracked or about to be replaced.
 #[test]
-fn a_large_file_is_a_gap_unless_it_is_tracked_or_about_to_be_replaced() {
+fn large_untracked_file_is_a_gap() {
     let world = CapturedWorkspace::git();
     world.write("large", vec![7; 2000]);
     world.write("tracked", vec![8; 2000]);
@@ -389,8 +399,9 @@ fn the_store_inside_the_workspace_is_left_out() {
     assert_eq!(world.names(&taken), ["file"], "not a byte of the store");
 }
 
+/// A single path is captured as it is now.
 #[test]
-fn a_single_path_is_captured_as_it_is_now() {
+fn single_path_is_captured() {
     let world = CapturedWorkspace::git();
     world.write(".gitignore", "x\n");
     world.write("x", "content");
@@ -449,8 +460,9 @@ fn a_mount_is_a_gap_and_not_crossed() {
     assert_eq!(world.take(), before, "and it is gone when it is unmounted");
 }
 
+/// A file that is written during the snapshot does not fail it.
 #[test]
-fn a_file_that_is_written_during_the_snapshot_does_not_fail_it() {
+fn file_written_meanwhile_fails_no_snapshot() {
     use std::io::Write;
     use std::sync::atomic::{AtomicBool, Ordering};
     let world = CapturedWorkspace::git();
@@ -497,8 +509,9 @@ fn a_file_that_is_written_during_the_snapshot_does_not_fail_it() {
     );
 }
 
+/// A snapshot that is late is given up whole.
 #[test]
-fn a_snapshot_that_is_late_is_given_up_whole() {
+fn late_snapshot_is_given_up_whole() {
     let world = CapturedWorkspace::git();
     world.write("file", "x");
     let request = Request {
@@ -555,8 +568,9 @@ fn play(world: &CapturedWorkspace, act: &Act) {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
 
+    /// The tree is that of git in any workspace.
     #[test]
-    fn the_tree_is_that_of_git_in_any_workspace(rounds in proptest::collection::vec(proptest::collection::vec(act(), 1..12), 1..4)) {
+    fn any_workspaces_tree_is_gits(rounds in proptest::collection::vec(proptest::collection::vec(act(), 1..12), 1..4)) {
         let world = CapturedWorkspace::git();
         for acts in rounds {
             acts.iter().filter(|act| !format!("{act:?}").contains("..")).for_each(|act| play(&world, act));

@@ -170,8 +170,9 @@ fn conversions_of_git_do_not_change_a_byte() {
     assert!(!world.root.join("ran").exists(), "no filter was started");
 }
 
+/// Whatever the index says the bytes of the work tree are captured.
 #[test]
-fn whatever_the_index_says_the_bytes_of_the_work_tree_are_captured() {
+fn work_trees_bytes_are_captured() {
     let world = CapturedWorkspace::git();
     let files = ["modified", "deleted", "assumed", "skipped", "staged"];
     files.iter().for_each(|file| world.write(file, "old"));

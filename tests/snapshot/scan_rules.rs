@@ -69,8 +69,9 @@ fn single_patterns_are_read_as_git_reads_them() {
     }
 }
 
+/// Patterns together and in nested files are read as git reads them.
 #[test]
-fn patterns_together_and_in_nested_files_are_read_as_git_reads_them() {
+fn nested_patterns_are_read_as_by_git() {
     for (number, patterns) in PATTERNS.chunks(4).enumerate() {
         let world = CapturedWorkspace::git();
         FILES.iter().for_each(|file| world.write(file, file));
@@ -132,8 +133,9 @@ fn the_users_global_excludes_hold() {
     assert!(taken.snapshot.rules.is_some(), "and a later patch can tell");
 }
 
+/// A file that is tracked although ignored is captured.
 #[test]
-fn a_file_that_is_tracked_although_ignored_is_captured() {
+fn tracked_ignored_file_is_captured() {
     let world = CapturedWorkspace::git();
     world.write(".gitignore", "*.log\nout/\n");
     for file in ["a.log", "b.log", "out/deep/kept", "out/other"] {
@@ -154,8 +156,9 @@ fn a_file_that_is_tracked_although_ignored_is_captured() {
     );
 }
 
+/// A path that a tool named is captured although ignored.
 #[test]
-fn a_path_that_a_tool_named_is_captured_although_ignored() {
+fn path_named_by_a_tool_is_captured() {
     let world = CapturedWorkspace::git();
     world.write(".gitignore", ".env\n/out\n");
     ["sub/.env", "out/a/b", "out/c"]
@@ -188,8 +191,9 @@ fn side<'a>(taken: &Taken, gaps: &'a [Gap]) -> PatchSide<'a> {
     }
 }
 
+/// Whatever list of kept files comes or goes nobody changed anything.
 #[test]
-fn whatever_list_of_kept_files_comes_or_goes_nobody_changed_anything() {
+fn changed_list_of_kept_files_changes_nothing() {
     let world = CapturedWorkspace::git();
     FILES.iter().for_each(|file| world.write(file, file));
     // Files alone are ignored, but for those of one directory.
@@ -223,8 +227,9 @@ fn whatever_list_of_kept_files_comes_or_goes_nobody_changed_anything() {
     );
 }
 
+/// What is neither file nor link is not kept.
 #[test]
-fn what_is_neither_file_nor_link_is_not_kept() {
+fn only_files_and_links_are_kept() {
     let world = CapturedWorkspace::git();
     world.write(".gitignore", "*.local\n");
     world.write("dir.local/x", "x");
@@ -273,8 +278,9 @@ fn the_settings_win_over_ignore_files() {
     );
 }
 
+/// Outside a repository dependency and build folders are left out too.
 #[test]
-fn outside_a_repository_dependency_and_build_folders_are_left_out_too() {
+fn without_a_repository_build_folders_are_out() {
     let world = CapturedWorkspace::plain();
     [
         "node_modules/x/y",
@@ -299,9 +305,11 @@ fn outside_a_repository_dependency_and_build_folders_are_left_out_too() {
     );
 }
 
+/// A pipe with the name of an ignore file is not opened.
+///
 /// Opening a pipe is an act: its other end goes on.
 #[test]
-fn a_pipe_with_the_name_of_an_ignore_file_is_not_opened() {
+fn pipe_named_like_an_ignore_file_stays_unopened() {
     use rustix::fs::inotify;
 
     let world = CapturedWorkspace::git();

@@ -111,8 +111,9 @@ fn check(world: &CapturedWorkspace, why: &str) {
     }
 }
 
+/// The first snapshot links the packs and reads no file that git knows.
 #[test]
-fn the_first_snapshot_links_the_packs_and_reads_no_file_that_git_knows() {
+fn first_snapshot_links_packs_and_reads_little() {
     let world = packed();
     world.write("untracked", "new");
     let (taken, read) = first(&world);
@@ -135,8 +136,9 @@ fn the_first_snapshot_links_the_packs_and_reads_no_file_that_git_knows() {
     check(&world, "all of it");
 }
 
+/// A gc in the user's repository takes nothing from us.
 #[test]
-fn a_gc_in_the_users_repository_takes_nothing_from_us() {
+fn users_gc_takes_nothing_from_us() {
     let world = packed();
     let (taken, _) = first(&world);
     for pack in packs(&world.root.join(".git")) {
@@ -221,8 +223,9 @@ fn attributes_that_stand_in_the_index_alone_count() {
     check(&world, "the attributes were deleted, not yet staged");
 }
 
+/// Line endings of any configuration are those of the file.
 #[test]
-fn line_endings_of_any_configuration_are_those_of_the_file() {
+fn line_endings_are_those_of_the_file() {
     for setting in ["true", "input"] {
         let world = CapturedWorkspace::git();
         world.run_git(&["config", "core.autocrlf", setting]);
@@ -235,8 +238,9 @@ fn line_endings_of_any_configuration_are_those_of_the_file() {
     }
 }
 
+/// An edit that the index does not know is read.
 #[test]
-fn an_edit_that_the_index_does_not_know_is_read() {
+fn edit_unknown_to_the_index_is_read() {
     let world = packed();
     let file = world.root.join("d0/f0");
     let before = fs::metadata(&file).unwrap();
@@ -251,8 +255,9 @@ fn an_edit_that_the_index_does_not_know_is_read() {
     check(&world, "same size, and the old mtime put back");
 }
 
+/// Entries that do not speak of the file are passed over.
 #[test]
-fn entries_that_do_not_speak_of_the_file_are_passed_over() {
+fn unrelated_index_entries_are_passed_over() {
     for flag in ["--assume-unchanged", "--skip-worktree"] {
         let world = packed();
         world.run_git(&["update-index", flag, "d0/f0"]);
@@ -267,8 +272,9 @@ fn entries_that_do_not_speak_of_the_file_are_passed_over() {
     check(&world, "intent to add");
 }
 
+/// Entries as young as the index are passed over.
 #[test]
-fn entries_as_young_as_the_index_are_passed_over() {
+fn entries_as_young_as_the_index_are_skipped() {
     let world = packed();
     let index = fs::File::options()
         .append(true)
@@ -304,8 +310,9 @@ fn indexes_of_every_form_give_the_same_snapshot() {
     }
 }
 
+/// A linked worktree takes from the packs of its repository.
 #[test]
-fn a_linked_worktree_takes_from_the_packs_of_its_repository() {
+fn worktree_takes_its_repositorys_packs() {
     let world = packed();
     let linked = world.store.parent().unwrap().join("linked");
     world.run_git(&[
@@ -342,8 +349,9 @@ fn a_linked_worktree_takes_from_the_packs_of_its_repository() {
     assert_eq!(theirs.nlink(), 2, "their pack was linked");
 }
 
+/// Repositories with other ids or loose objects are read.
 #[test]
-fn repositories_with_other_ids_or_loose_objects_are_read() {
+fn other_ids_and_loose_objects_are_read() {
     let world = CapturedWorkspace::plain();
     world.run_git(&["init", "-q", "--object-format=sha256"]);
     world.write("f", "sha256");
@@ -356,8 +364,9 @@ fn repositories_with_other_ids_or_loose_objects_are_read() {
     check(&world, "a loose object");
 }
 
+/// Tracked files that are ignored are taken as well.
 #[test]
-fn tracked_files_that_are_ignored_are_taken_as_well() {
+fn tracked_ignored_files_are_taken() {
     let world = CapturedWorkspace::git();
     for number in 0..FILES {
         world.write(&format!("out/f{number}"), format!("{number}"));
@@ -373,8 +382,9 @@ fn tracked_files_that_are_ignored_are_taken_as_well() {
     check(&world, "tracked although ignored");
 }
 
+/// Damaged packs and indexes make it slower and nothing else.
 #[test]
-fn damaged_packs_and_indexes_make_it_slower_and_nothing_else() {
+fn damaged_packs_only_cost_time() {
     for (ending, why) in [
         ("idx", "nonsense as an index"),
         ("pack", "nonsense as a pack"),
@@ -397,8 +407,9 @@ fn other_file_system(world: &CapturedWorkspace) -> Option<tempfile::TempDir> {
     tempfile::tempdir_in(["/dev/shm", "/run", "/var/tmp"].iter().find(is_other)?).ok()
 }
 
+/// A store on another file system copies what is worth it.
 #[test]
-fn a_store_on_another_file_system_copies_what_is_worth_it() {
+fn store_on_another_file_system_copies() {
     let world = packed();
     let Some(other) = other_file_system(&world) else {
         return testing::skip::skip("no second file system is there to put a store on");

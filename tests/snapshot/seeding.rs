@@ -102,8 +102,9 @@ fn user_packs(world: &CapturedWorkspace) -> Vec<PathBuf> {
     packs.map(|entry| entry.unwrap().path()).collect()
 }
 
+/// Packed and loose objects and a later gc of the user.
 #[test]
-fn packed_and_loose_objects_and_a_later_gc_of_the_user() {
+fn packed_and_loose_objects_survive_users_gc() {
     let world = repository();
     settle(&world);
     let (seeded, taken) = agrees(&world, "first");
@@ -194,8 +195,9 @@ fn a_conflict_has_no_stage_to_take() {
     );
 }
 
+/// Conversions give blobs that are not the files bytes.
 #[test]
-fn conversions_give_blobs_that_are_not_the_files_bytes() {
+fn conversions_blobs_are_not_the_bytes() {
     let world = CapturedWorkspace::git();
     fs::write(
         world.home.join(".gitconfig"),
@@ -252,8 +254,9 @@ fn line_endings_by_the_settings_of_git() {
     assert_eq!(content(&seeded, &taken, "crlf"), b"one\r\ntwo\r\n", "raw");
 }
 
+/// Objects that the user has not or not whole.
 #[test]
-fn objects_that_the_user_has_not_or_not_whole() {
+fn missing_or_partial_objects_of_the_user() {
     let world = repository();
     settle(&world);
     for path in user_packs(&world) {
@@ -285,8 +288,9 @@ fn objects_that_the_user_has_not_or_not_whole() {
     agrees(&world, "no objects");
 }
 
+/// A pack that lies costs a restore and never gives other bytes.
 #[test]
-fn a_pack_that_lies_costs_a_restore_and_never_gives_other_bytes() {
+fn lying_pack_never_gives_other_bytes() {
     let world = repository();
     settle(&world);
     let pack = user_packs(&world)
@@ -358,8 +362,9 @@ fn repositories_of_other_shapes() {
     agrees(&deltas, "deltas, and an index of many packs");
 }
 
+/// Packs of somebody else or behind a link are not linked.
 #[test]
-fn packs_of_somebody_else_or_behind_a_link_are_not_linked() {
+fn foreign_or_linked_packs_are_not_linked() {
     let world = repository();
     settle(&world);
     if !rustix::process::geteuid().is_root() {

@@ -96,8 +96,9 @@ fn racy_times() {
     agrees(&world, "many edits in a short time");
 }
 
+/// An edit in place that keeps size and mtime.
 #[test]
-fn an_edit_in_place_that_keeps_size_and_mtime() {
+fn edit_in_place_keeps_size_and_mtime() {
     let world = old();
     with_its_old_times(&world, "a/one", || {
         fs::write(world.root.join("a/one"), "A/ONE").unwrap()
@@ -129,8 +130,9 @@ fn times_that_go_back_or_into_the_future() {
     }
 }
 
+/// A removed directory is as old as the one above it says at the first look too.
 #[test]
-fn a_removed_directory_is_as_old_as_the_one_above_it_says_at_the_first_look_too() {
+fn removed_directory_is_as_old_as_its_parent() {
     let world = old();
     let before = world.take().snapshot;
     fs::remove_dir_all(world.root.join("b")).unwrap();
@@ -451,56 +453,53 @@ fn mounts() {
 }
 
 #[test]
-fn a_power_cut_between_the_cache_and_the_packs() {
-    in_namespace(
-        "traps::a_power_cut_between_the_cache_and_the_packs",
-        |mount| {
-            let world = old();
-            let before = world.take();
-            world.write("five", "new");
-            let taken = world.take();
-            // What a power cut leaves of a file whose bytes did not reach the disk. The folder's own times say nothing.
-            for pack in fs::read_dir(world.snapshots.repository().join("objects/pack")).unwrap() {
-                let pack = pack.unwrap().path();
-                let mut permissions = pack.metadata().unwrap().permissions();
-                std::os::unix::fs::PermissionsExt::set_mode(&mut permissions, 0o600);
-                fs::set_permissions(&pack, permissions).unwrap();
-                fs::File::options()
-                    .write(true)
-                    .open(pack)
-                    .unwrap()
-                    .set_len(0)
-                    .unwrap();
-            }
-            fs::write(
-                world.home.join("boot"),
-                "00000000-0000-4000-8000-000000000000\n",
-            )
-            .unwrap();
-            mount(
-                &["--bind"],
-                &world.home.join("boot"),
-                "/proc/sys/kernel/random/boot_id".as_ref(),
-            );
-            let again = Snapshots::open(&world.store.join("snapshots/key")).unwrap();
-            assert_eq!(
-                again.take(&world.request()).unwrap(),
-                taken,
-                "in another boot the objects are looked at"
-            );
-            assert_eq!(
-                again.read_blob(blob(&again, &taken, "five")).unwrap(),
-                b"new",
-                "and stored again"
-            );
-            assert_eq!(
-                again.read_blob(blob(&again, &taken, "a/one")).unwrap(),
-                b"a/one",
-                "all of them"
-            );
-            assert_ne!(taken, before, "it is the newer one");
-        },
-    );
+fn power_cut_between_cache_and_packs() {
+    in_namespace("traps::power_cut_between_cache_and_packs", |mount| {
+        let world = old();
+        let before = world.take();
+        world.write("five", "new");
+        let taken = world.take();
+        // What a power cut leaves of a file whose bytes did not reach the disk. The folder's own times say nothing.
+        for pack in fs::read_dir(world.snapshots.repository().join("objects/pack")).unwrap() {
+            let pack = pack.unwrap().path();
+            let mut permissions = pack.metadata().unwrap().permissions();
+            std::os::unix::fs::PermissionsExt::set_mode(&mut permissions, 0o600);
+            fs::set_permissions(&pack, permissions).unwrap();
+            fs::File::options()
+                .write(true)
+                .open(pack)
+                .unwrap()
+                .set_len(0)
+                .unwrap();
+        }
+        fs::write(
+            world.home.join("boot"),
+            "00000000-0000-4000-8000-000000000000\n",
+        )
+        .unwrap();
+        mount(
+            &["--bind"],
+            &world.home.join("boot"),
+            "/proc/sys/kernel/random/boot_id".as_ref(),
+        );
+        let again = Snapshots::open(&world.store.join("snapshots/key")).unwrap();
+        assert_eq!(
+            again.take(&world.request()).unwrap(),
+            taken,
+            "in another boot the objects are looked at"
+        );
+        assert_eq!(
+            again.read_blob(blob(&again, &taken, "five")).unwrap(),
+            b"new",
+            "and stored again"
+        );
+        assert_eq!(
+            again.read_blob(blob(&again, &taken, "a/one")).unwrap(),
+            b"a/one",
+            "all of them"
+        );
+        assert_ne!(taken, before, "it is the newer one");
+    });
 }
 
 fn blob(snapshots: &Snapshots, taken: &Taken, path: &str) -> ckpt_store::model::entry::ObjectId {

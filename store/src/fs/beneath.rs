@@ -306,8 +306,9 @@ fn open_by_component(
 mod tests {
     use super::*;
 
+    /// A deep path is cut behind a multiple of the reach.
     #[test]
-    fn a_deep_path_is_cut_behind_a_multiple_of_the_reach() {
+    fn deep_path_is_cut_by_reach() {
         let path = |depth: usize| vec!["ab"; depth].join("/").into_bytes();
         assert_eq!(cut(&path(REACH)), None, "it is opened from the root");
         assert_eq!(
@@ -328,8 +329,9 @@ mod tests {
         assert_eq!(cut(&[b'a'; 4 * REACH]), None, "a long name is not deep");
     }
 
+    /// A deep directory is the same however it is opened.
     #[test]
-    fn a_deep_directory_is_the_same_however_it_is_opened() {
+    fn deep_directory_is_the_same_either_way() {
         let folder = tempfile::tempdir().expect("a temporary directory");
         let root = open_root(folder.path()).expect("it is there");
         let mut paths = vec![Vec::new()];
@@ -402,8 +404,9 @@ mod tests {
         }
     }
 
+    /// Both ways open the same and follow no link.
     #[test]
-    fn both_ways_open_the_same_and_follow_no_link() {
+    fn both_ways_follow_no_link() {
         let folder = tempfile::tempdir().expect("a temporary directory");
         std::fs::create_dir_all(folder.path().join("a/b")).expect("writable");
         std::fs::write(folder.path().join("a/file"), "").expect("writable");
@@ -441,8 +444,9 @@ mod tests {
         }
     }
 
+    /// What fails by chance is tried once more and what is there is believed.
     #[test]
-    fn what_fails_by_chance_is_tried_once_more_and_what_is_there_is_believed() {
+    fn chance_failure_is_tried_once_more() {
         let tries = |error| {
             let count = std::cell::Cell::new(0);
             let answer: Result<(), Errno> = twice(|| {

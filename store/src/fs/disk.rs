@@ -177,8 +177,9 @@ mod tests {
 
     const SECOND: i64 = 1_000_000_000;
 
+    /// A stamp is settled only when a later change must show.
     #[test]
-    fn a_stamp_is_settled_only_when_a_later_change_must_show() {
+    fn stamp_is_settled_if_changes_must_show() {
         let stamp = |mtime, ctime| Stamp {
             mtime,
             ctime,
@@ -208,8 +209,9 @@ mod tests {
         );
     }
 
+    /// A file that is cut off has its old time for a moment.
     #[test]
-    fn a_file_that_is_cut_off_has_its_old_time_for_a_moment() {
+    fn truncated_file_keeps_its_time_for_a_moment() {
         let before = Stamp {
             ctime: 5,
             inode: 1,

@@ -77,8 +77,9 @@ mod tests {
         Identity::invented(2, born)
     }
 
+    /// A directory with the inode of a deleted one is not it where births are known.
     #[test]
-    fn a_directory_with_the_inode_of_a_deleted_one_is_not_it_where_births_are_known() {
+    fn reused_inode_is_known_by_its_birth() {
         assert!(born(Some(5)).is(2, Some(5)));
         assert!(!born(Some(6)).is(2, Some(5)), "it was made later");
         assert!(!born(Some(5)).is(3, Some(5)));
@@ -86,8 +87,9 @@ mod tests {
         assert!(born(None).is(2, Some(5)), "nothing is known now");
     }
 
+    /// A birth that is the time of the last change is not remembered.
     #[test]
-    fn a_birth_that_is_the_time_of_the_last_change_is_not_remembered() {
+    fn birth_equal_to_change_is_not_remembered() {
         let directory = tempfile::tempdir().expect("a scratch directory");
         let identity = Identity::at(directory.path()).expect("it is there");
         let remembered = Identity {

@@ -265,8 +265,9 @@ fn lock_in_time(path: &Path, patience: Duration) -> Result<Option<Lock>> {
 mod tests {
     use super::*;
 
+    /// A lock that somebody holds is waited for up to a limit and then refused.
     #[test]
-    fn a_lock_that_somebody_holds_is_waited_for_up_to_a_limit_and_then_refused() {
+    fn held_lock_is_waited_for_then_refused() {
         let folder = tempfile::tempdir().expect("a scratch directory");
         let held = lock_workspace(folder.path(), Duration::ZERO).expect("it is free");
         let error =

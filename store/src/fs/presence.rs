@@ -50,9 +50,11 @@ fn is_absence(kind: ErrorKind) -> bool {
 mod tests {
     use super::*;
 
+    /// What is not there is no error and what cannot be told is one.
+    ///
     /// Invariant `truth/error-not-absence`.
     #[test]
-    fn what_is_not_there_is_no_error_and_what_cannot_be_told_is_one() {
+    fn absence_is_no_error_and_doubt_is_one() {
         let directory = tempfile::tempdir().expect("a directory");
         let file = directory.path().join("file");
         std::fs::write(&file, "1").expect("a file");

@@ -127,8 +127,9 @@ fn work_on_batches<'i, T, R>(
 mod tests {
     use super::*;
 
+    /// What is done side by side comes in order.
     #[test]
-    fn what_is_done_side_by_side_comes_in_order() {
+    fn parallel_results_come_in_order() {
         for length in [0, 1, BATCH, 4 * BATCH + 1, 1000] {
             let items: Vec<usize> = (0..length).collect();
             let doubled: Vec<usize> = items.iter().map(|item| item * 2).collect();

@@ -35,8 +35,9 @@ mod tests {
 
     use super::*;
 
+    /// A time is the millisecond that it is in whoever set it.
     #[test]
-    fn a_time_is_the_millisecond_that_it_is_in_whoever_set_it() {
+    fn time_is_its_millisecond() {
         let directory = tempfile::tempdir().expect("a scratch directory");
         let file = File::create(directory.path().join("a")).expect("writable");
         let set = UNIX_EPOCH + Duration::new(1_700_000_000, 123_999_999);

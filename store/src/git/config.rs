@@ -453,8 +453,9 @@ mod tests {
         assert_eq!(value(text, "core", "z").as_deref(), Some(&b""[..]), "empty");
     }
 
+    /// A subsection keeps its case and a section does not.
     #[test]
-    fn a_subsection_keeps_its_case_and_a_section_does_not() {
+    fn subsections_keep_their_case() {
         let expected = [
             (
                 &b"includeif"[..],

@@ -388,9 +388,11 @@ mod tests {
         bytes
     }
 
+    /// An index that names itself out of all bounds is none.
+    ///
     /// Invariant `work/hostile-sizes`.
     #[test]
-    fn an_index_that_names_itself_out_of_all_bounds_is_none() {
+    fn index_out_of_bounds_is_none() {
         let index = parse(&chain(1000, 100), 20).expect("paths as there are");
         assert_eq!(index.entries[999].path.len(), 1099, "each is one longer");
         assert_eq!(parse(&chain(17_000, 60_000), 20), None, "1 GB of 1.1 MB");

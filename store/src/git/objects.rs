@@ -238,8 +238,9 @@ fn parse(text: &[u8]) -> Option<Commit> {
 mod tests {
     use super::*;
 
+    /// A commit is read with a signature and without a message.
     #[test]
-    fn a_commit_is_read_with_a_signature_and_without_a_message() {
+    fn commit_with_signature_or_without_message_is_read() {
         let text = b"tree 1\nparent 2\nparent 3\nauthor A <a> 1 +0000\ncommitter C <c@d> 77 +0100\ngpgsig -----\n more\n\n\nfirst\nsecond\n";
         let expected = Commit {
             tree: "1".to_owned(),
@@ -310,8 +311,9 @@ mod tests {
         }
     }
 
+    /// A damaged pack of the user's gives the right commit or none.
     #[test]
-    fn a_damaged_pack_of_the_users_gives_the_right_commit_or_none() {
+    fn damaged_pack_of_the_users_lies_never() {
         for format in ["sha1", "sha256"] {
             let folder = tempfile::tempdir().expect("a folder");
             let ids = packed(folder.path(), format);

@@ -74,8 +74,9 @@ impl ChangeTimes {
 mod tests {
     use super::*;
 
+    /// What came after a moment is told and nothing else.
     #[test]
-    fn what_came_after_a_moment_is_told_and_nothing_else() {
+    fn changes_after_a_moment_are_told() {
         let mut changes = ChangeTimes::default();
         changes.in_directory(b"a");
         let moment = changes.now();
@@ -88,8 +89,9 @@ mod tests {
         assert_eq!(told.trees, [b"t".to_vec()].into());
     }
 
+    /// What is forgotten or still to come counts as anything.
     #[test]
-    fn what_is_forgotten_or_still_to_come_counts_as_anything() {
+    fn forgotten_or_future_moments_mean_anything_changed() {
         let mut changes = ChangeTimes::default();
         let begin = changes.now();
         (0..=MOST_REMEMBERED)

@@ -200,8 +200,9 @@ mod tests {
         ]
     }
 
+    /// A question and an answer say what they said.
     #[test]
-    fn a_question_and_an_answer_say_what_they_said() {
+    fn question_and_answer_survive_the_wire() {
         for token in [None, Some(some_token())] {
             let question = Question {
                 identity: (u64::MAX, 2),
@@ -216,8 +217,9 @@ mod tests {
         }
     }
 
+    /// An answer that is cut off or goes on is none.
     #[test]
-    fn an_answer_that_is_cut_off_or_goes_on_is_none() {
+    fn truncated_or_overlong_answer_is_none() {
         for answer in answers() {
             let bytes = answer.encode();
             for length in 0..bytes.len() {

@@ -217,8 +217,9 @@ mod tests {
 
     use super::*;
 
+    /// An id is as long as it takes to tell it from its neighbours.
     #[test]
-    fn an_id_is_as_long_as_it_takes_to_tell_it_from_its_neighbours() {
+    fn id_is_as_long_as_it_must_be() {
         let id = |text: &str| format!("{text:0<32}");
         let ids = ["12345a", "12345b", "1299", "f"].map(id);
         let mut keys: Vec<u64> = ids.iter().filter_map(|id| key(id.as_bytes())).collect();
@@ -255,8 +256,9 @@ mod tests {
         connection
     }
 
+    /// Ids of a large store are looked up and are as long as if all had been read.
     #[test]
-    fn ids_of_a_large_store_are_looked_up_and_are_as_long_as_if_all_had_been_read() {
+    fn large_stores_ids_are_looked_up() {
         let directory = tempfile::tempdir().expect("it can be made");
         let connection = store_of(MANY_STEPS, directory.path());
         let (looked_up, all) = (

@@ -68,8 +68,9 @@ fn last_counts_back_from_the_newest_message() {
     }
 }
 
+/// Our ids and the agent's ids both name a message.
 #[test]
-fn our_ids_and_the_agents_ids_both_name_a_message() {
+fn our_ids_and_agents_ids_name_messages() {
     assert_eq!(message_id(None, "bbb1"), "bbb1", "ours");
     assert_eq!(message_id(None, "m2"), "aaa2", "the agent's");
     assert_eq!(
@@ -79,8 +80,9 @@ fn our_ids_and_the_agents_ids_both_name_a_message() {
     );
 }
 
+/// An id that several sessions know is the newest sessions.
 #[test]
-fn an_id_that_several_sessions_know_is_the_newest_sessions() {
+fn id_of_several_sessions_is_the_newest_ones() {
     assert_eq!(message_id(None, "m1"), "bbb1", "S-new was heard of last");
     assert_eq!(
         message_id(Some("s1"), "m1"),
@@ -99,8 +101,9 @@ fn an_id_that_several_sessions_know_is_the_newest_sessions() {
     );
 }
 
+/// A message that is not discarded comes before one that is.
 #[test]
-fn a_message_that_is_not_discarded_comes_before_one_that_is() {
+fn kept_message_comes_before_a_discarded_one() {
     assert_eq!(
         message_id(None, "m0"),
         "bbb2",
@@ -144,11 +147,13 @@ fn a_label_stands_wherever_an_id_does() {
     );
 }
 
+/// A label that an agent took for an id later is ambiguous.
+///
 /// A front end that passes its own message's id must not go back to what somebody had given the same name.
 ///
 /// Invariant `truth/ids`.
 #[test]
-fn a_label_that_an_agent_took_for_an_id_later_is_ambiguous() {
+fn label_taken_for_an_id_later_is_ambiguous() {
     let connection = world();
     connection
         .execute_batch(
@@ -208,8 +213,9 @@ fn an_exact_id_wins_over_a_prefix() {
     assert_eq!(resolve("bbbb2").expect("known"), "bbbb2", "exact");
 }
 
+/// A prefix of our id has at least four characters.
 #[test]
-fn a_prefix_of_our_id_has_at_least_four_characters() {
+fn prefix_of_our_id_has_four_characters() {
     let connection = world();
     connection
         .execute_batch("UPDATE messages SET id = '0123456789' WHERE id = 'aaa2'")
@@ -241,10 +247,12 @@ fn an_agents_own_id_is_exact() {
     assert_eq!(error.kind, ErrorKind::Unknown, "may be any other's");
 }
 
+/// An ambiguous id is an error that lists the candidates.
+///
 /// Invariant `truth/ids`: Ids are opaque: an ambiguous one is an error that lists the
 /// candidates.
 #[test]
-fn an_ambiguous_id_is_an_error_that_lists_the_candidates() {
+fn ambiguous_id_lists_the_candidates() {
     let connection = world();
     connection
         .execute_batch(
@@ -268,8 +276,9 @@ fn an_ambiguous_id_is_an_error_that_lists_the_candidates() {
     );
 }
 
+/// The same agent's id twice in a session is ambiguous.
 #[test]
-fn the_same_agents_id_twice_in_a_session_is_ambiguous() {
+fn agents_id_twice_in_a_session_is_ambiguous() {
     let connection = world();
     connection
         .execute(
@@ -285,8 +294,9 @@ fn the_same_agents_id_twice_in_a_session_is_ambiguous() {
     );
 }
 
+/// An id of nothing is unknown with a hint.
 #[test]
-fn an_id_of_nothing_is_unknown_with_a_hint() {
+fn unknown_id_has_a_hint() {
     for id in ["", "nope", "only-ther", "m1 "] {
         let error = message_error(None, id);
         assert_eq!(
@@ -317,8 +327,9 @@ fn an_id_of_nothing_is_unknown_with_a_hint() {
     );
 }
 
+/// An id of another workspace is unknown and says where it is known.
 #[test]
-fn an_id_of_another_workspace_is_unknown_and_says_where_it_is_known() {
+fn another_workspaces_id_says_where_it_is_known() {
     for id in ["far1", "only-there"] {
         for error in [
             message_error(None, id),
@@ -338,16 +349,18 @@ fn an_id_of_another_workspace_is_unknown_and_says_where_it_is_known() {
     }
 }
 
+/// A tree that was taken twice is listed once.
 #[test]
-fn a_tree_that_was_taken_twice_is_listed_once() {
+fn tree_taken_twice_is_listed_once() {
     let error = any(&world(), 1, "0123").expect_err("two trees");
     let text =
         format!("the id `0123` is ambiguous: it may be snapshot `{TREE}`, snapshot `{OTHER_TREE}`");
     assert_eq!(error.to_string(), text, "newest first");
 }
 
+/// Last counts live and hidden messages of the chosen session.
 #[test]
-fn last_counts_live_and_hidden_messages_of_the_chosen_session() {
+fn last_counts_the_chosen_sessions_messages() {
     assert_eq!(message_id(None, "last"), "bbb2", "hidden, and the newest");
     assert_eq!(message_id(None, "last~1"), "bbb1", "the one before it");
     let error = message_error(None, "last~2");
@@ -413,8 +426,9 @@ fn steps_sessions_operations_and_snapshots_have_ids_too() {
     );
 }
 
+/// A tree that was taken twice is the newest snapshot.
 #[test]
-fn a_tree_that_was_taken_twice_is_the_newest_snapshot() {
+fn tree_taken_twice_is_the_newest_snapshot() {
     let Any::Snapshot(row) = any(&world(), 1, TREE).expect("known") else {
         panic!("a snapshot")
     };
@@ -473,8 +487,9 @@ fn any_text() -> impl Strategy<Value = String> {
 }
 
 proptest! {
+    /// Any text is found unknown or ambiguous and changes nothing.
     #[test]
-    fn any_text_is_found_unknown_or_ambiguous_and_changes_nothing(id in hostile_id()) {
+    fn any_text_resolves_and_changes_nothing(id in hostile_id()) {
         let connection = world();
         let before = connection.total_changes();
         let known = ["aaa1", "aaa2", "bbb0", "bbb1", "bbb2", "m0", "m1", "m2"];

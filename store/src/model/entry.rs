@@ -239,8 +239,9 @@ pub(crate) struct Roots {
 mod tests {
     use super::*;
 
+    /// An object id is read as it is shown.
     #[test]
-    fn an_object_id_is_read_as_it_is_shown() {
+    fn object_id_is_read_as_shown() {
         let hex = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
         assert_eq!(
             ObjectId::from_hex(hex),
@@ -262,8 +263,10 @@ mod tests {
         }
     }
 
+    /// Only something without stored bytes is unstored and an empty directory has none to
+    /// store.
     #[test]
-    fn only_something_without_stored_bytes_is_unstored_and_an_empty_directory_has_none_to_store() {
+    fn only_something_without_bytes_is_unstored() {
         let mode = Mode::file(0o644);
         let id = ObjectId::new([1; 20]);
         let gap = Entry { mode, blob: None };
@@ -283,8 +286,9 @@ mod tests {
         assert_eq!(gap.file_blob(), None);
     }
 
+    /// A file has no set id or sticky bit and a directory no setuid bit.
     #[test]
-    fn a_file_has_no_set_id_or_sticky_bit_and_a_directory_no_setuid_bit() {
+    fn files_have_no_set_id_or_sticky_bit() {
         assert_eq!(
             Mode::from_stat(0o104_755)
                 .map(|mode| mode.to_string())

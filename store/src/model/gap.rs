@@ -197,8 +197,9 @@ impl Covering {
 mod tests {
     use super::*;
 
+    /// A gap covers its path and what is below it.
     #[test]
-    fn a_gap_covers_its_path_and_what_is_below_it() {
+    fn gap_covers_its_path_and_below() {
         let covers = |gap: &str, path: &str| {
             let gap = Gap {
                 path: gap.into(),
@@ -226,8 +227,9 @@ mod tests {
         }
     }
 
+    /// A text that is not the text of a reason is none.
     #[test]
-    fn a_text_that_is_not_the_text_of_a_reason_is_none() {
+    fn text_of_no_reason_is_none() {
         for text in [
             "",
             "unreadable",

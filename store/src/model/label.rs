@@ -129,8 +129,9 @@ mod tests {
         }
     }
 
+    /// What cannot be typed or seen is no label.
     #[test]
-    fn what_cannot_be_typed_or_seen_is_no_label() {
+    fn unreadable_characters_make_no_label() {
         for (text, problem) in [
             ("", LabelProblem::Empty),
             (" x", LabelProblem::Space),

@@ -138,8 +138,9 @@ mod tests {
         })
     }
 
+    /// Metadata is known by the names side by side.
     #[test]
-    fn metadata_is_known_by_the_names_side_by_side() {
+    fn metadata_is_known_by_neighbouring_names() {
         for (folder, names) in [
             ("remote.git", &["HEAD", "config", "objects", "refs"][..]),
             (".bare", &["HEAD", "objects", "refs", "worktrees", "main"]),
@@ -161,8 +162,9 @@ mod tests {
         }
     }
 
+    /// Only the names that git gives are its metadata.
     #[test]
-    fn only_the_names_that_git_gives_are_its_metadata() {
+    fn only_gits_names_are_its_metadata() {
         for name in [
             "objects/ab/cd",
             "HEAD",

@@ -104,8 +104,9 @@ fn written(json: serde_json::Result<String>) -> String {
 mod tests {
     use super::*;
 
+    /// A note is added to those of a row and a damaged row has none.
     #[test]
-    fn a_note_is_added_to_those_of_a_row_and_a_damaged_row_has_none() {
+    fn note_is_added_and_damaged_row_has_none() {
         let first = Note::about(NoteCode::Open, "one", vec!["a".to_owned()]);
         let second = Note::new(NoteCode::Head, "two");
         let (notes, remarks) = to_json(std::slice::from_ref(&first));

@@ -215,16 +215,18 @@ mod tests {
         }
     }
 
+    /// A word with anything but two hex digits is not read.
     #[test]
-    fn a_word_with_anything_but_two_hex_digits_is_not_read() {
+    fn word_without_two_hex_digits_is_unread() {
         assert_eq!(plain("a%2fb"), Some(b"a/b".to_vec()));
         for text in ["%", "%2", "%+f", "%zz", "%\u{e9}"] {
             assert_eq!(plain(text), None, "{text}");
         }
     }
 
+    /// What is noted is read again whatever the names are.
     #[test]
-    fn what_is_noted_is_read_again_whatever_the_names_are() {
+    fn noted_names_are_read_again() {
         let gaps = [
             Gap {
                 path: b"a b\n\xff%".to_vec(),
@@ -256,8 +258,9 @@ mod tests {
         assert_eq!(workspace.born, Some(-3));
     }
 
+    /// A note of which a word is not understood is none.
     #[test]
-    fn a_note_of_which_a_word_is_not_understood_is_none() {
+    fn note_with_an_unknown_word_is_none() {
         for text in [
             "",
             "key k\n",

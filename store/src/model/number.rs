@@ -32,8 +32,9 @@ pub(crate) fn first_of(mut names: impl ExactSizeIterator<Item = String>, most: u
 mod tests {
     use super::*;
 
+    /// A list is shortened to its first names and a number.
     #[test]
-    fn a_list_is_shortened_to_its_first_names_and_a_number() {
+    fn list_is_shortened_to_names_and_a_number() {
         let names = |number: usize| (0..number).map(|name| name.to_string());
         assert_eq!(first_of(names(0), 2), "", "an empty one");
         assert_eq!(first_of(names(2), 2), "0, 1");

@@ -393,9 +393,11 @@ mod tests {
         }
     }
 
+    /// Look alikes of `.git` are refused at every depth.
+    ///
     /// Invariant `work/never-outside`.
     #[test]
-    fn look_alikes_of_dot_git_are_refused_at_every_depth() {
+    fn look_alikes_of_dot_git_are_refused() {
         for name in [
             ".git",
             ".GIT",
@@ -437,8 +439,10 @@ mod tests {
         assert_eq!(path("a").parent(), None, "the workspace itself has no name");
     }
 
+    /// The first below a directory sorts before all that is in it and after all that is
+    /// not.
     #[test]
-    fn the_first_below_a_directory_sorts_before_all_that_is_in_it_and_after_all_that_is_not() {
+    fn directory_sorts_between_its_first_and_last() {
         let path = |text: &str| WorkspacePath::new(text).expect("legal");
         let first = path("a/b").first_below();
         for below in ["a/b/\x01", "a/b/ ", "a/b/c", "a/b/\u{10ffff}"] {
@@ -450,8 +454,9 @@ mod tests {
         assert!(!path("a/b0").is_below(&path("a/b")), "where the range ends");
     }
 
+    /// A path in a workspace is below its root and in no git directory.
     #[test]
-    fn a_path_in_a_workspace_is_below_its_root_and_in_no_git_directory() {
+    fn workspace_path_is_below_root_outside_git() {
         let root = Path::new("/w");
         let found = |path: &str| WorkspacePath::in_workspace(root, Path::new(path));
         let text = |path: &str| found(path).map(|path| path.to_text());
@@ -461,8 +466,9 @@ mod tests {
         }
     }
 
+    /// The directories above a path come nearest first and end below the root.
     #[test]
-    fn the_directories_above_a_path_come_nearest_first_and_end_below_the_root() {
+    fn parents_come_nearest_first() {
         let path = WorkspacePath::new("a/b/c").expect("legal");
         let texts = |paths: Vec<WorkspacePath>| -> Vec<String> {
             paths.iter().map(WorkspacePath::to_text).collect()
@@ -472,8 +478,9 @@ mod tests {
         assert_eq!(texts(path.at_and_above().collect()), ["a/b/c", "a/b", "a"]);
     }
 
+    /// What is limited to paths is about them and what is below them.
     #[test]
-    fn what_is_limited_to_paths_is_about_them_and_what_is_below_them() {
+    fn limited_paths_include_what_is_below() {
         let path = |path: &str| WorkspacePath::new(path).expect("legal");
         let only = [path("a/b"), path("c")];
         for (asked, expected) in [

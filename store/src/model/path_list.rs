@@ -92,8 +92,9 @@ fn path(value: Value) -> Option<WorkspacePath> {
 mod tests {
     use super::*;
 
+    /// Paths of any bytes are read as they were written.
     #[test]
-    fn paths_of_any_bytes_are_read_as_they_were_written() {
+    fn paths_of_any_bytes_are_read() {
         let paths = [&b"a/b"[..], b"\"quoted\"\n", b"\xff\xfe"]
             .map(|bytes| WorkspacePath::new(bytes).expect("legal"));
         assert_eq!(
@@ -103,8 +104,9 @@ mod tests {
         );
     }
 
+    /// Directories that go and that are made are told apart.
     #[test]
-    fn directories_that_go_and_that_are_made_are_told_apart() {
+    fn directories_that_go_and_come_are_distinct() {
         let [gone, made, hidden] =
             [&b"a"[..], b"\xff", b"b"].map(|bytes| WorkspacePath::new(bytes).expect("legal"));
         let directories = OperationDirectories {

@@ -154,8 +154,9 @@ mod tests {
         );
     }
 
+    /// A reader of another length than was said has no id.
     #[test]
-    fn a_reader_of_another_length_than_was_said_has_no_id() {
+    fn reader_of_another_length_has_no_id() {
         let of = |size, bytes: &[u8]| {
             id_of_reader(ObjectKind::Blob, size, &mut &*bytes).expect("memory can be read")
         };

@@ -116,8 +116,9 @@ fn is_already(path: &Path, bytes: &[u8]) -> bool {
 mod tests {
     use super::*;
 
+    /// A note that is damaged at any byte is none or the note.
     #[test]
-    fn a_note_that_is_damaged_at_any_byte_is_none_or_the_note() {
+    fn damaged_note_is_none_or_the_note() {
         let repository = tempfile::tempdir().expect("a scratch directory");
         let text = "key k\npath /w\nsnapshot 4b825dc642cb6eb9a060e54bf8d69288fbee4904 1 - - 0\n";
         assert_eq!(read_note(repository.path()), None, "there is none");

@@ -204,8 +204,9 @@ mod tests {
         }
     }
 
+    /// A directory sorts as if it ended with a slash.
     #[test]
-    fn a_directory_sorts_as_if_it_ended_with_a_slash() {
+    fn directory_sorts_as_if_with_a_slash() {
         let mut entries = [
             entry("a0", TreeMode::File),
             entry("a", TreeMode::Tree),

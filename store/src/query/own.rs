@@ -99,16 +99,18 @@ mod tests {
         assert_eq!(shown(rows), [whole], "from the first to the last");
     }
 
+    /// What somebody else did in between is left out.
     #[test]
-    fn what_somebody_else_did_in_between_is_left_out() {
+    fn changes_by_others_in_between_are_left_out() {
         let agent = Attribution::Agent;
         let rows = vec![row(1, "a", 1, 2, agent), row(5, "a", 3, 4, agent)];
         let parts = [(state(1), state(2), agent), (state(3), state(4), agent)];
         assert_eq!(shown(rows), parts, "2 became 3 by another hand");
     }
 
+    /// What was made and taken away again is no change.
     #[test]
-    fn what_was_made_and_taken_away_again_is_no_change() {
+    fn made_and_taken_away_is_no_change() {
         let agent = Attribution::Agent;
         let rows = vec![row(1, "a", 0, 2, agent), row(2, "a", 2, 0, agent)];
         assert_eq!(shown(rows), [], "nothing is left of it");

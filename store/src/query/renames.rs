@@ -240,8 +240,9 @@ fn alike(
 mod tests {
     use super::*;
 
+    /// Similarity is what the larger content has of the other.
     #[test]
-    fn similarity_is_what_the_larger_content_has_of_the_other() {
+    fn similarity_is_the_larger_contents_share() {
         let content = |lines: &[&str]| pieces(lines.concat().as_bytes());
         let old = content(&["one\n", "two\n", "six\n", "ten\n"]);
         assert_eq!(similarity(&old, &old), 100, "the same");

@@ -94,10 +94,12 @@ fn write(root: &Path, name: &str, text: &str) {
     fs::write(root.join(name), text).expect("it is writable");
 }
 
+/// A second file of one SHA-1 is a gap and a revert goes back in part.
+///
 /// Invariant `work/sha1-collisions`: Of two files with one SHA-1, the second is a gap: neither
 /// is taken, or overwritten, for the other.
 #[test]
-fn a_second_file_of_one_sha_1_is_a_gap_and_a_revert_goes_back_in_part() {
+fn second_file_of_one_sha1_is_a_gap() {
     let mut world = CollidingFiles::new();
     write(&world.root, "first", &colliding("one"));
     let gaps = world.turn("m1", |root| {
@@ -125,9 +127,11 @@ fn a_second_file_of_one_sha_1_is_a_gap_and_a_revert_goes_back_in_part() {
     );
 }
 
+/// Two files of one SHA-1 in one snapshot are told apart.
+///
 /// Invariant `work/sha1-collisions`.
 #[test]
-fn two_files_of_one_sha_1_in_one_snapshot_are_told_apart() {
+fn two_files_of_one_sha1_differ() {
     let mut world = CollidingFiles::new();
     write(&world.root, "first", &colliding("one"));
     write(&world.root, "second", &colliding("two"));
@@ -147,9 +151,11 @@ fn two_files_of_one_sha_1_in_one_snapshot_are_told_apart() {
     );
 }
 
+/// Contents of one SHA-1 that take the place of each other are never taken for each other.
+///
 /// Invariant `work/sha1-collisions`.
 #[test]
-fn contents_of_one_sha_1_that_take_the_place_of_each_other_are_never_taken_for_each_other() {
+fn contents_of_one_sha1_are_never_confused() {
     let mut world = CollidingFiles::new();
     write(&world.root, "a", &colliding("one"));
     let gaps = world.turn("m1", |root| write(root, "a", &colliding("two")));

@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn an_edit_tool_costs_a_look_at_its_files() {
+    fn edit_tool_costs_a_look_at_its_files() {
         let named = naming(between_steps(), &["a"]);
         let begins = looked(EventKind::ToolStart, Some(ToolKind::Edit), &named);
         assert_eq!(begins, around(&["a"]), "it changes no other file");
@@ -336,8 +336,9 @@ mod tests {
         );
     }
 
+    /// A tool of which nothing is known costs a look at everything before and after.
     #[test]
-    fn a_tool_of_which_nothing_is_known_costs_a_look_at_everything_before_and_after() {
+    fn unknown_tool_costs_two_full_looks() {
         let between = naming(between_steps(), &[]);
         assert_eq!(
             looked(EventKind::ToolStart, None, &between),
@@ -380,8 +381,9 @@ mod tests {
         assert_eq!(beside, LookScope::Nowhere, "the first one still runs");
     }
 
+    /// What no event told of costs a look at everything.
     #[test]
-    fn what_no_event_told_of_costs_a_look_at_everything() {
+    fn unreported_event_costs_a_full_look() {
         let mut running = view(&[edit("a")]);
         running.open[0].has_running = true;
         let mut background = view(&[edit("a")]);
@@ -416,8 +418,9 @@ mod tests {
         assert_eq!(message, LookScope::Everywhere, "a revert goes back to it");
     }
 
+    /// A step in which no tool ran is looked at only where one may have run untold.
     #[test]
-    fn a_step_in_which_no_tool_ran_is_looked_at_only_where_one_may_have_run_untold() {
+    fn step_without_tools_is_looked_at_if_doubtful() {
         let thinking = view(&[]);
         assert_eq!(
             looked(EventKind::StepStart, None, &thinking),
@@ -431,8 +434,9 @@ mod tests {
         );
     }
 
+    /// A step that begins in the call of its message is seen with it.
     #[test]
-    fn a_step_that_begins_in_the_call_of_its_message_is_seen_with_it() {
+    fn first_step_is_seen_with_its_message() {
         let event = Event {
             at_once: true,
             ..Event::new(EventKind::StepStart, "generic", "s1")

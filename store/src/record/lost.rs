@@ -259,8 +259,9 @@ fn write_step(connection: &rusqlite::Connection, workspace_id: i64, lost: &Lost)
 mod tests {
     use super::*;
 
+    /// What is noted is read again and what is cut off is passed over.
     #[test]
-    fn what_is_noted_is_read_again_and_what_is_cut_off_is_passed_over() {
+    fn notes_are_read_again_and_truncated_ones_skipped() {
         let mut event = Event::new(EventKind::UserMessage, "pi", "s\n1");
         event.message_id = Some("m\"".to_owned());
         let lost = Lost::of(&event, "disk full", 5);

@@ -92,8 +92,10 @@ mod tests {
         })
     }
 
+    /// A shared change is undone where its path is named and an unclear one where that was
+    /// said.
     #[test]
-    fn a_shared_change_is_undone_where_its_path_is_named_and_an_unclear_one_where_that_was_said() {
+    fn shared_or_unclear_change_is_undone_on_request() {
         let (all, later, named) = ([RevertScope::from(5)], [RevertScope::from(6)], [only("a")]);
         let asked = |attribution, scopes: &[RevertScope], taken: &[RevertScope]| {
             UndoScope { scopes, taken }.of(&change(attribution))

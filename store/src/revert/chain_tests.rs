@@ -107,8 +107,9 @@ fn ids(chain: &[&str], holding: &[&str]) -> (Vec<String>, Vec<String>) {
     (owned(chain), owned(holding))
 }
 
+/// A redo and an unrevert to behind the last message take all back and nothing else does.
 #[test]
-fn a_redo_and_an_unrevert_to_behind_the_last_message_take_all_back_and_nothing_else_does() {
+fn only_full_moves_take_all_back() {
     for (kind, without_point) in [
         (Redo, true),
         (Unrevert, true),
@@ -127,8 +128,9 @@ fn a_redo_and_an_unrevert_to_behind_the_last_message_take_all_back_and_nothing_e
     }
 }
 
+/// A move that could not write a file does not end the chain.
 #[test]
-fn a_move_that_could_not_write_a_file_does_not_end_the_chain() {
+fn failed_write_does_not_end_the_chain() {
     for kind in [Redo, Unrevert] {
         assert!(has_ended(kind, None, false), "{kind:?}");
         assert!(
@@ -147,7 +149,7 @@ fn a_move_that_could_not_write_a_file_does_not_end_the_chain() {
 }
 
 #[test]
-fn a_chain_is_all_moves_since_the_first_revert() {
+fn chain_is_all_moves_since_the_first_revert() {
     let rows = Rows::new();
     rows.add("1", Revert, Some("m3"), "done")
         .add("2", Revert, Some("m1"), "done")
@@ -160,8 +162,9 @@ fn a_chain_is_all_moves_since_the_first_revert() {
     assert_eq!(rows.reverted(), 1, "the file is reverted");
 }
 
+/// A redo to the end ends a chain as an unrevert does.
 #[test]
-fn a_redo_to_the_end_ends_a_chain_as_an_unrevert_does() {
+fn redo_to_the_end_ends_a_chain() {
     for kind in [Redo, Unrevert] {
         let rows = Rows::new();
         rows.add("1", Revert, Some("m1"), "done")
@@ -177,8 +180,9 @@ fn a_redo_to_the_end_ends_a_chain_as_an_unrevert_does() {
     }
 }
 
+/// A conflict ends a chain and a failure does not but takes its reverts back.
 #[test]
-fn a_conflict_ends_a_chain_and_a_failure_does_not_but_takes_its_reverts_back() {
+fn conflict_ends_a_chain_and_failure_does_not() {
     for kind in [Redo, Unrevert] {
         let rows = Rows::new();
         rows.add("1", Revert, None, "done")
@@ -208,8 +212,9 @@ fn a_conflict_ends_a_chain_and_a_failure_does_not_but_takes_its_reverts_back() {
     }
 }
 
+/// What a message made permanent is not in the next chain.
 #[test]
-fn what_a_message_made_permanent_is_not_in_the_next_chain() {
+fn permanent_revert_is_in_no_later_chain() {
     for (point, what) in [(Some("m2"), "a message"), (None, "parts alone")] {
         let rows = Rows::new();
         rows.add("1", Revert, None, "conflict")
@@ -233,8 +238,9 @@ fn what_a_message_made_permanent_is_not_in_the_next_chain() {
     }
 }
 
+/// Other sessions other bases restores and open operations are not of a chain.
 #[test]
-fn other_sessions_other_bases_restores_and_open_operations_are_not_of_a_chain() {
+fn foreign_operations_are_in_no_chain() {
     let rows = Rows::new();
     rows.add("1", Revert, Some("m3"), "done")
         .add("another", Unrevert, None, "done")

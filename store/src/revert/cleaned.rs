@@ -179,8 +179,9 @@ mod tests {
         cleans.count()
     }
 
+    /// A command that removes ignored files is found in its line.
     #[test]
-    fn a_command_that_removes_ignored_files_is_found_in_its_line() {
+    fn command_that_removes_ignored_files_is_found() {
         for line in [
             "git clean -fdx",
             "cd sub && git -C .. clean -f -d -X; ls",
@@ -201,8 +202,9 @@ mod tests {
         }
     }
 
+    /// What a line removes is found where the line went.
     #[test]
-    fn what_a_line_removes_is_found_where_the_line_went() {
+    fn removals_are_found_where_the_line_went() {
         let root = Path::new("/home/u/project");
         let removed = |line: &str| {
             let mut paths = Vec::new();

@@ -476,8 +476,9 @@ mod tests {
         );
     }
 
+    /// The places of a history are its paths and what is above.
     #[test]
-    fn the_places_of_a_history_are_its_paths_and_what_is_above() {
+    fn places_of_a_history_include_parents() {
         let mut change = past(1, 2, Author::User, Claim::Undo);
         change.change.path = WorkspacePath::new("a/b/c").expect("legal");
         let changes = [change, past(1, 2, Author::User, Claim::Undo)];

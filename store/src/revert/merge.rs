@@ -137,8 +137,9 @@ mod tests {
         merge_text(ancestor, ours, theirs).expect("three buffers can always be merged")
     }
 
+    /// Edits that do not touch are merged and edits that touch are not.
     #[test]
-    fn edits_that_do_not_touch_are_merged_and_edits_that_touch_are_not() {
+    fn only_edits_that_do_not_touch_are_merged() {
         let ancestor = b"1\n2\n3\n4\n5\n";
         let both = merged(ancestor, b"one\n2\n3\n4\n5\n", b"1\n2\n3\n4\nfive\n");
         assert_eq!(
@@ -202,8 +203,9 @@ mod tests {
         );
     }
 
+    /// What is binary or too large is not merged.
     #[test]
-    fn what_is_binary_or_too_large_is_not_merged() {
+    fn binary_or_large_is_not_merged() {
         let id = |byte: u8| ObjectId::new([byte; 20]);
         let read = |blob: ObjectId, _: u64| {
             Ok(match blob.as_bytes()[0] {
@@ -226,8 +228,9 @@ mod tests {
         }
     }
 
+    /// A merged blob can be merged again and is handed out when it is wanted.
     #[test]
-    fn a_merged_blob_can_be_merged_again_and_is_handed_out_when_it_is_wanted() {
+    fn merged_blob_can_be_merged_again() {
         let id = |byte: u8| ObjectId::new([byte; 20]);
         let texts = [
             &b"1\n2\n3\n4\n5\n"[..],
@@ -328,8 +331,9 @@ mod tests {
             prop_assert_eq!(merged(&ancestor, &ours, &theirs), Some(both), "an unchanged line is between any two");
         }
 
+        /// A merge makes no line of its own and loses none.
         #[test]
-        fn a_merge_makes_no_line_of_its_own_and_loses_none(ancestor in text(), ours in text(), theirs in text()) {
+        fn merge_makes_and_loses_no_line(ancestor in text(), ours in text(), theirs in text()) {
             if let Some(both) = merged(&ancestor, &ours, &theirs) {
                 let (base, left, right) = (lines_of(&ancestor), lines_of(&ours), lines_of(&theirs));
                 for line in lines_of(&both) {

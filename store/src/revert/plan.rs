@@ -471,8 +471,9 @@ mod tests {
     use crate::model::attribution::Attribution;
     use crate::model::entry::{Entry, Mode};
 
+    /// Lines are known forth and back where they were counted.
     #[test]
-    fn lines_are_known_forth_and_back_where_they_were_counted() {
+    fn counted_lines_are_known_both_ways() {
         let state = |byte| {
             Some(Entry {
                 mode: Mode::file(0o644),

@@ -182,8 +182,9 @@ mod tests {
         assert_eq!(outcome(&[in_part], &[]), Outcome::Partial);
     }
 
+    /// An outcome without a path that changes is nothing.
     #[test]
-    fn an_outcome_without_a_path_that_changes_is_nothing() {
+    fn outcome_without_a_changing_path_is_nothing() {
         let nothing = item(FileAction::None, FileResult::Done);
         assert_eq!(outcome(&[], &[]), Outcome::Nothing);
         assert_eq!(outcome(slice::from_ref(&nothing), &[]), Outcome::Nothing);
@@ -195,8 +196,9 @@ mod tests {
         }
     }
 
+    /// A part of gits state counts as a path does.
     #[test]
-    fn a_part_of_gits_state_counts_as_a_path_does() {
+    fn part_of_gits_state_counts_as_a_path() {
         let head = GitItem::planned(GitPart::Head, "HEAD", None, None);
         assert_eq!(outcome(&[], slice::from_ref(&head)), Outcome::Restored);
         let left = head.left(FileResult::Conflict, "it moved since");

@@ -236,8 +236,9 @@ mod tests {
         }
     }
 
+    /// What was asked for is read as it was written.
     #[test]
-    fn what_was_asked_for_is_read_as_it_was_written() {
+    fn request_is_read_as_written() {
         let revert = RevertRequest {
             message: "m1".to_owned(),
             session: Some("s".to_owned()),

@@ -119,10 +119,12 @@ mod tests {
         written.mtime() + days * (24 * 3600 + 60)
     }
 
+    /// One copy a day and the last two stay.
+    ///
     /// Invariant `work/rows-backup`: The session store is backed up once a day, and a
     /// damaged one pushes out no backup.
     #[test]
-    fn one_copy_a_day_and_the_last_two_stay() {
+    fn one_copy_a_day_and_two_stay() {
         let directory = tempfile::tempdir().expect("a scratch directory");
         let directory = directory.path();
         let database = Database::open(directory, Durability::Objects).expect("a fresh directory");

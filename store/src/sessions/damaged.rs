@@ -170,8 +170,9 @@ mod tests {
         Database::open(directory, Durability::Objects).expect("a fresh directory")
     }
 
+    /// A damaged file is set aside and never deleted.
     #[test]
-    fn a_damaged_file_is_set_aside_and_never_deleted() {
+    fn damaged_file_is_set_aside_never_deleted() {
         let directory = tempfile::tempdir().expect("a scratch directory");
         for number in 1..=2 {
             drop(open(directory.path()));
@@ -204,8 +205,9 @@ mod tests {
         );
     }
 
+    /// Nothing of a damaged file is applied to the next.
     #[test]
-    fn nothing_of_a_damaged_file_is_applied_to_the_next() {
+    fn damaged_file_leaves_nothing_to_the_next() {
         let directory = tempfile::tempdir().expect("a scratch directory");
         let path = directory.path().join("sessions.db");
         let files = || {

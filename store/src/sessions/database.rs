@@ -469,9 +469,11 @@ mod tests {
         Database::open(directory, Durability::Objects).expect("a fresh directory")
     }
 
+    /// A fresh file has all migrations and is private.
+    ///
     /// Invariant `private/store`: The store is the user's alone.
     #[test]
-    fn a_fresh_file_has_all_migrations_and_is_private() {
+    fn fresh_file_is_private_with_all_migrations() {
         use std::os::unix::fs::PermissionsExt;
         let directory = tempfile::tempdir().expect("a scratch directory");
         let database = open(directory.path());
@@ -491,8 +493,9 @@ mod tests {
         assert_eq!(mode & 0o777, 0o600, "prompts are nobody else's business");
     }
 
+    /// A log that grew long is emptied and not moved at every write.
     #[test]
-    fn a_log_that_grew_long_is_emptied_and_not_moved_at_every_write() {
+    fn long_log_is_emptied_once() {
         let directory = tempfile::tempdir().expect("a scratch directory");
         let log = || {
             directory
@@ -532,8 +535,9 @@ mod tests {
         assert_eq!(kept, 60, "and nothing is lost");
     }
 
+    /// A log that somebody reads stays and nobody waits.
     #[test]
-    fn a_log_that_somebody_reads_stays_and_nobody_waits() {
+    fn log_with_a_reader_stays() {
         let directory = tempfile::tempdir().expect("a scratch directory");
         let mut database = open(directory.path());
         let reader = open(directory.path());

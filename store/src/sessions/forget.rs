@@ -407,8 +407,9 @@ mod tests {
     use crate::sessions::database::Database;
     use crate::settings::Durability;
 
+    /// What was forgotten is found without a look at every snapshot.
     #[test]
-    fn what_was_forgotten_is_found_without_a_look_at_every_snapshot() {
+    fn forgotten_content_is_found_without_all_snapshots() {
         let directory = tempfile::tempdir().expect("a scratch directory");
         let database = Database::open(directory.path(), Durability::Objects).expect("a fresh one");
         let connection = database.connection();

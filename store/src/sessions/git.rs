@@ -237,8 +237,9 @@ mod tests {
     use crate::sessions::Database;
     use crate::settings::Durability;
 
+    /// The steps since a snapshot are found however many came before.
     #[test]
-    fn the_steps_since_a_snapshot_are_found_however_many_came_before() {
+    fn steps_since_a_snapshot_are_found() {
         let folder = tempfile::tempdir().expect("a scratch folder");
         let database = Database::open(folder.path(), Durability::Objects).expect("a fresh folder");
         let sql = format!("EXPLAIN QUERY PLAN {STEP_SPANS}");

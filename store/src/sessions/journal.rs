@@ -165,8 +165,9 @@ mod tests {
         level.expect("it answers")
     }
 
+    /// A log is moved into the file and nothing beside it is left.
     #[test]
-    fn a_log_is_moved_into_the_file_and_nothing_beside_it_is_left() {
+    fn log_is_moved_into_the_file() {
         let directory = tempfile::tempdir().expect("a scratch directory");
         let directory = directory.path();
         drop(with_log(directory));
@@ -200,8 +201,9 @@ mod tests {
         );
     }
 
+    /// A log that others use stays and is used by all.
     #[test]
-    fn a_log_that_others_use_stays_and_is_used_by_all() {
+    fn shared_log_stays_for_all() {
         let directory = tempfile::tempdir().expect("a scratch directory");
         let directory = directory.path();
         let other = with_log(directory);
@@ -222,8 +224,9 @@ mod tests {
         assert_eq!(level, "error", "neither misses what the other writes");
     }
 
+    /// Many that come at once leave the log and none fails.
     #[test]
-    fn many_that_come_at_once_leave_the_log_and_none_fails() {
+    fn processes_at_once_leave_the_log() {
         let directory = tempfile::tempdir().expect("a scratch directory");
         let directory = directory.path();
         drop(with_log(directory));

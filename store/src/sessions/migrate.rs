@@ -273,10 +273,12 @@ mod tests {
         Database::open(directory, Durability::Objects).expect("a fresh directory")
     }
 
+    /// A newer file is refused politely and left alone.
+    ///
     /// Invariant `truth/older-binary`: An older binary refuses a newer store, also if it
     /// had opened it before.
     #[test]
-    fn a_newer_file_is_refused_politely_and_left_alone() {
+    fn newer_file_is_refused_and_left_alone() {
         let directory = tempfile::tempdir().expect("a scratch directory");
         let database = open(directory.path());
         database
@@ -303,9 +305,11 @@ mod tests {
         assert_eq!(found, VERSION + 1, "nothing was changed");
     }
 
+    /// A process that opened the file before a newer one migrated it writes no more.
+    ///
     /// Invariant `truth/older-binary`.
     #[test]
-    fn a_process_that_opened_the_file_before_a_newer_one_migrated_it_writes_no_more() {
+    fn older_process_writes_no_more_after_a_migration() {
         let directory = tempfile::tempdir().expect("a scratch directory");
         let mut database = open(directory.path());
         let other = Connection::open(directory.path().join("sessions.db")).expect("a database");
@@ -348,8 +352,9 @@ mod tests {
         );
     }
 
+    /// Only the copy of the last migration is kept and all are listed.
     #[test]
-    fn only_the_copy_of_the_last_migration_is_kept_and_all_are_listed() {
+    fn only_the_last_migrations_copy_is_kept() {
         let directory = tempfile::tempdir().expect("a scratch directory");
         let path = directory.path().join(DATABASE);
         drop(open(directory.path()));

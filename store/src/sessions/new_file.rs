@@ -87,8 +87,9 @@ mod tests {
 
     const MAKES_FILES_WHOLE: bool = cfg!(all(target_os = "linux", not(ckpt_portable)));
 
+    /// A new session store is a sound database with its journal and nobody elses.
     #[test]
-    fn a_new_session_store_is_a_sound_database_with_its_journal_and_nobody_elses() {
+    fn new_session_store_is_sound_and_private() {
         use std::os::unix::fs::PermissionsExt;
 
         for (journal, expected) in [(Journal::Log, "wal"), (Journal::Rollback, "delete")] {

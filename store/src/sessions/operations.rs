@@ -564,8 +564,9 @@ mod tests {
     use super::*;
     use crate::sessions::words::Word;
 
+    /// The condition in SQL holds for the items that have moved and for no other.
     #[test]
-    fn the_condition_in_sql_holds_for_the_items_that_have_moved_and_for_no_other() {
+    fn sql_condition_finds_the_moved_items() {
         let connection = Connection::open_in_memory().expect("a database in memory");
         let sql = format!("SELECT {HAS_MOVED} FROM (SELECT ?1 AS result, ?2 AS action)");
         for (result, action) in FileResult::ALL

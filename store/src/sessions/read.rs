@@ -206,8 +206,9 @@ pub(crate) fn by_json(reason: Option<&ItemReason>) -> Option<String> {
 mod tests {
     use super::*;
 
+    /// Lines are known where both numbers are and a negative number counts as nothing.
     #[test]
-    fn lines_are_known_where_both_numbers_are_and_a_negative_number_counts_as_nothing() {
+    fn lines_need_both_numbers() {
         let connection = Connection::open_in_memory().expect("a database in memory");
         let lines_of = |numbers: &str| {
             let sql = format!("SELECT {numbers}");

@@ -116,8 +116,9 @@ mod tests {
             .expect("readable")
     }
 
+    /// A call that was killed is told of once and one at work is not.
     #[test]
-    fn a_call_that_was_killed_is_told_of_once_and_one_at_work_is_not() {
+    fn killed_call_is_told_once() {
         let directory = tempfile::tempdir().expect("a scratch directory");
         let mut database =
             Database::open(directory.path(), Durability::Objects).expect("a fresh store");

@@ -97,9 +97,11 @@ mod tests {
         database.scrub()
     }
 
+    /// Somebody who reads for long while the log is emptied keeps nobody from writing.
+    ///
     /// Invariant `agent/upkeep-waits`.
     #[test]
-    fn somebody_who_reads_for_long_while_the_log_is_emptied_keeps_nobody_from_writing() {
+    fn long_reader_keeps_no_writer_waiting() {
         let scratch = tempfile::tempdir().expect("a scratch directory");
         let directory = scratch.path();
         note(&mut open(directory), "a secret").expect("writable");

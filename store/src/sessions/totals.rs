@@ -487,8 +487,9 @@ fn beginning(blob: Option<&[u8]>) -> u64 {
 mod tests {
     use super::*;
 
+    /// A sum is read as it was kept and a text with an unknown word is no sum.
     #[test]
-    fn a_sum_is_read_as_it_was_kept_and_a_text_with_an_unknown_word_is_no_sum() {
+    fn sum_with_an_unknown_word_is_none() {
         let totals = Totals {
             steps: 2,
             files: 3,

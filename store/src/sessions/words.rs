@@ -437,8 +437,9 @@ mod tests {
         }
     }
 
+    /// A word that is not known is an error that names the row.
     #[test]
-    fn a_word_that_is_not_known_is_an_error_that_names_the_row() {
+    fn unknown_word_is_an_error_naming_the_row() {
         let directory = tempfile::tempdir().expect("a scratch directory");
         let database =
             Database::open(directory.path(), Durability::Objects).expect("a fresh directory");
@@ -465,8 +466,9 @@ mod tests {
         );
     }
 
+    /// A gap with an unknown reason is an error that names the row.
     #[test]
-    fn a_gap_with_an_unknown_reason_is_an_error_that_names_the_row() {
+    fn gap_with_an_unknown_reason_names_the_row() {
         let directory = tempfile::tempdir().expect("a scratch directory");
         let database =
             Database::open(directory.path(), Durability::Objects).expect("a fresh directory");
@@ -495,8 +497,9 @@ mod tests {
         }
     }
 
+    /// Paths that cannot be read are an error that names the row.
     #[test]
-    fn paths_that_cannot_be_read_are_an_error_that_names_the_row() {
+    fn unreadable_paths_name_the_row() {
         let connection = Connection::open_in_memory().expect("a database");
         let read = |sql: &str| {
             let sql = format!("SELECT 7 AS id, {sql} AS only_paths");
@@ -527,8 +530,9 @@ mod tests {
         }
     }
 
+    /// A check of all rows knows the reasons that a read knows.
     #[test]
-    fn a_check_of_all_rows_knows_the_reasons_that_a_read_knows() {
+    fn check_of_rows_knows_the_readers_reasons() {
         let connection = Connection::open_in_memory().expect("a database");
         let sql = format!("SELECT {} FROM (SELECT ?1 AS reason)", known_gap_reasons());
         let plain = GapReason::PLAIN.map(|reason| reason.to_string());
@@ -548,8 +552,9 @@ mod tests {
         }
     }
 
+    /// A column that may be null has no other default.
     #[test]
-    fn a_column_that_may_be_null_has_no_other_default() {
+    fn nullable_column_has_no_other_default() {
         let connection = Connection::open_in_memory().expect("a database");
         let read = |sql: &str| {
             connection.query_row(sql, [], |row| {

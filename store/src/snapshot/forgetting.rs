@@ -240,8 +240,9 @@ mod tests {
         }
     }
 
+    /// What is being forgotten is read again whatever the names are.
     #[test]
-    fn what_is_being_forgotten_is_read_again_whatever_the_names_are() {
+    fn names_being_forgotten_are_read_again() {
         let directory = tempfile::tempdir().expect("a scratch directory");
         let noted = forgetting();
         noted.note(directory.path()).expect("writable");
@@ -250,8 +251,9 @@ mod tests {
         assert_eq!(text.matches("gap ").count(), 2, "a list is there once");
     }
 
+    /// A line that a killed process began says nothing and the next note takes its place.
     #[test]
-    fn a_line_that_a_killed_process_began_says_nothing_and_the_next_note_takes_its_place() {
+    fn half_written_line_says_nothing() {
         let directory = tempfile::tempdir().expect("a scratch directory");
         let path = directory.path().join(FORGETTING);
         std::fs::write(&path, "message m1\npath /ho").expect("writable");

@@ -199,8 +199,9 @@ mod tests {
         [bytes, whole, header, delta].concat()
     }
 
+    /// A base that claims all of the memory is an error.
     #[test]
-    fn a_base_that_claims_all_of_the_memory_is_an_error() {
+    fn huge_base_is_an_error() {
         for size in [u64::MAX, u64::MAX - 9, 1 << 63, 1 << 40, 5] {
             pack(&delta(size));
         }

@@ -155,8 +155,9 @@ mod tests {
         (old.to_owned(), new.to_owned(), below.to_owned())
     }
 
+    /// What is below a renamed directory is found with it.
     #[test]
-    fn what_is_below_a_renamed_directory_is_found_with_it() {
+    fn contents_of_a_renamed_directory_are_found() {
         assert_eq!(
             found(
                 &[("one/a", 1), ("one/deep/b", 2)],
@@ -179,8 +180,9 @@ mod tests {
         );
     }
 
+    /// Files of the same name and content keep to their directories.
     #[test]
-    fn files_of_the_same_name_and_content_keep_to_their_directories() {
+    fn files_of_one_name_keep_their_directories() {
         let names: Vec<String> = (0..100)
             .map(|number| format!("{number}/__init__.py"))
             .collect();

@@ -108,8 +108,9 @@ mod tests {
     use crate::model::entry::{Entry, Mode};
     use crate::objects::hash::blob_id;
 
+    /// Files have the trees that git makes of them.
     #[test]
-    fn files_have_the_trees_that_git_makes_of_them() {
+    fn files_have_the_trees_of_git() {
         let mut files = TreeFiles::default();
         assert_eq!(files.trees().0, ObjectId::EMPTY_TREE, "no file, no tree");
         let stored = |mode, text: &str| Some(Entry::stored(mode, blob_id(text.as_bytes())));

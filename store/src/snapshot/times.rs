@@ -268,8 +268,9 @@ mod tests {
     use crate::snapshot::rules::DirectoryView;
     use crate::snapshot::scan::listing::{ListedItem, Listing, ListingState};
 
+    /// What is known better than by a stamp counts.
     #[test]
-    fn what_is_known_better_than_by_a_stamp_counts() {
+    fn better_knowledge_than_a_stamp_counts() {
         let stamp = |ctime| Stamp {
             ctime,
             ..Stamp::default()
@@ -307,8 +308,9 @@ mod tests {
         );
     }
 
+    /// A time in whole seconds is that of any moment in it.
     #[test]
-    fn a_time_in_whole_seconds_is_that_of_any_moment_in_it() {
+    fn whole_second_is_any_moment_in_it() {
         let at = |time: i64, now: i64| {
             let found = listed(&[("d", 1, time)]);
             let times = Times::of(&found, &BTreeMap::new(), None, now * 1_000_000, false);
@@ -395,9 +397,11 @@ mod tests {
     }
 
     proptest::proptest! {
+        /// An arrival is dated between the move and the last work near it.
+        ///
         /// A directory was moved to some depth, and directories were worked in before and since.
         #[test]
-        fn an_arrival_is_dated_between_the_move_and_the_last_work_near_it(
+        fn arrival_is_dated_between_move_and_last_work(
             moved in 41_i64..60,
             depth in 0_usize..3,
             below in 0_usize..3,

@@ -89,8 +89,9 @@ mod tests {
         }
     }
 
+    /// A tool that the end of its step ended was never told to have ended.
     #[test]
-    fn a_tool_that_the_end_of_its_step_ended_was_never_told_to_have_ended() {
+    fn tool_ended_by_its_step_was_never_reported() {
         let known = step_afterwards(&step(true), Some(5_000), 10_000);
         assert_eq!(known.standing, StepStanding::Cut);
         let ends: Vec<_> = known.tools.iter().map(|tool| tool.ended_at).collect();
@@ -98,8 +99,9 @@ mod tests {
         assert_eq!(known.signs.last, 40, "the later events are of later steps");
     }
 
+    /// A step that ended by itself is as wide as its tools.
     #[test]
-    fn a_step_that_ended_by_itself_is_as_wide_as_its_tools() {
+    fn ended_step_is_as_wide_as_its_tools() {
         let known = step_afterwards(&step(false), Some(5_000), 10_000);
         assert_eq!(known.standing, StepStanding::Finished);
         assert_eq!(known.tools[1].ended_at, Some(5_000));

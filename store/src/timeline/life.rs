@@ -215,9 +215,10 @@ impl<'n> ProcessName<'n> {
 mod tests {
     use super::*;
 
+    /// Whoever runs this lives and a process of another time does not.
     #[cfg(any(target_os = "linux", target_os = "macos"))]
     #[test]
-    fn whoever_runs_this_lives_and_a_process_of_another_time_does_not() {
+    fn caller_lives_and_an_old_process_does_not() {
         let own = std::process::id();
         let process = Process::of(own.cast_signed()).expect("it runs");
         let home = namespace().expect("every system has them");
@@ -234,9 +235,10 @@ mod tests {
         assert!(agent_process().is_some(), "somebody started the test");
     }
 
+    /// A process that was seen once is dead if it is gone and the machine started since.
     #[cfg(target_os = "linux")]
     #[test]
-    fn a_process_that_was_seen_once_is_dead_if_it_is_gone_and_the_machine_started_since() {
+    fn process_gone_before_a_boot_is_dead() {
         let own = std::process::id();
         let started = Process::of(own.cast_signed()).expect("it runs").started;
         let home = namespace().expect("every system has them");
@@ -270,9 +272,10 @@ mod tests {
         );
     }
 
+    /// A process has started its children and no other.
     #[cfg(any(target_os = "linux", target_os = "macos"))]
     #[test]
-    fn a_process_has_started_its_children_and_no_other() {
+    fn process_started_its_children_only() {
         let name = |id: i32| {
             let started = Process::of(id).expect("it runs").started;
             format!(

@@ -182,8 +182,9 @@ mod tests {
     use crate::objects::hash::blob_id;
     use std::time::Duration;
 
+    /// Every note has the same length and says what it said.
     #[test]
-    fn every_note_has_the_same_length_and_says_what_it_said() {
+    fn every_note_has_one_length() {
         let folder = tempfile::tempdir().expect("a scratch folder");
         let lock = lock_workspace(folder.path(), Duration::ZERO).expect("it is free");
         let mut lengths = std::collections::BTreeSet::new();

@@ -170,10 +170,12 @@ mod tests {
         serde_json::json!({ "type": kind, "message": message, "timestamp": time }).to_string()
     }
 
+    /// The mark of an interruption is found in what agents wrote.
+    ///
     /// Each was recorded while its user pressed Esc in a command that hung, and sent another message twelve seconds
     /// later.
     #[test]
-    fn the_mark_of_an_interruption_is_found_in_what_agents_wrote() {
+    fn transcripts_mark_of_interruption_is_found() {
         for (agent, started, pressed) in [
             (
                 "claude-code",
@@ -214,8 +216,9 @@ mod tests {
         }
     }
 
+    /// The work of an agent is a sign of life and a message of the user's is none.
     #[test]
-    fn the_work_of_an_agent_is_a_sign_of_life_and_a_message_of_the_users_is_none() {
+    fn agents_work_is_a_sign_of_life() {
         for (agent, next_message) in [
             ("claude-code", "2026-11-23T03:57:52"),
             ("codex", "2026-11-23T03:58:10"),

@@ -215,8 +215,9 @@ fn number(path: &Path, ending: &str) -> Option<u32> {
 mod tests {
     use super::*;
 
+    /// A damaged session store is known by its name.
     #[test]
-    fn a_damaged_session_store_is_known_by_its_name() {
+    fn damaged_session_store_is_known_by_name() {
         let number = |name: &str| super::number(&Path::new("store").join(name), DAMAGED);
         assert_eq!(number("sessions.db.damaged-2"), Some(2));
         assert!(number("sessions.db.damaged-10") > number("sessions.db.damaged-9"));

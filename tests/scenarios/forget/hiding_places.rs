@@ -126,8 +126,9 @@ fn leave_leftovers(world: &World) {
     }
 }
 
+/// No kind of file and nothing that a crash left keeps what is forgotten.
 #[test]
-fn no_kind_of_file_and_nothing_that_a_crash_left_keeps_what_is_forgotten() {
+fn no_file_keeps_what_is_forgotten() {
     let mut world = with_secrets_of_every_kind();
     let packs = |world: &World| {
         let all = files_below(&world.base().join("store")).into_iter();
@@ -187,9 +188,11 @@ const HARMS: [Harm; 5] = [
     }),
 ];
 
+/// What is lost for good keeps nothing from being forgotten.
+///
 /// Invariant `truth/forgotten`.
 #[test]
-fn what_is_lost_for_good_keeps_nothing_from_being_forgotten() {
+fn lost_objects_stop_no_forgetting() {
     for (what, act) in HARMS {
         let mut world = World::new();
         world.write("kept", "as it was\n");

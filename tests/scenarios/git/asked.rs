@@ -79,8 +79,9 @@ fn a_dry_run_says_what_git_would_become() {
     );
 }
 
+/// Restore puts git back whoever moved it and has its own way back.
 #[test]
-fn restore_puts_git_back_whoever_moved_it_and_has_its_own_way_back() {
+fn restore_puts_git_back_with_a_way_back() {
     let mut world = World::git(&[("a", "1\n")]);
     let before = git(&world);
     let snapshot = world.snapshot();
@@ -142,8 +143,9 @@ fn where_there_is_no_repository_it_says_so() {
     );
 }
 
+/// Unrevert takes git along only where the revert did.
 #[test]
-fn unrevert_takes_git_along_only_where_the_revert_did() {
+fn unrevert_takes_git_only_after_its_revert() {
     let mut world = World::git(&[("a", "1\n")]);
     world.turn("m1", |world| {
         commit(world, "a", "agent\n");

@@ -2,9 +2,11 @@
 
 use super::*;
 
+/// Commits of the agent leave the branch and are in the reflog.
+///
 /// Invariant `work/git-moved`.
 #[test]
-fn commits_of_the_agent_leave_the_branch_and_are_in_the_reflog() {
+fn agents_commits_leave_the_branch() {
     let (world, report) = goes_back_and_forth(
         |_| {},
         |world| {
@@ -39,9 +41,11 @@ fn commits_of_the_agent_leave_the_branch_and_are_in_the_reflog() {
     );
 }
 
+/// A branch that the agent made is kept and head goes back.
+///
 /// Invariant `work/git-moved`.
 #[test]
-fn a_branch_that_the_agent_made_is_kept_and_head_goes_back() {
+fn agents_branch_stays_and_head_goes_back() {
     let (world, report) = goes_back_and_forth(
         |_| {},
         |world| {
@@ -70,8 +74,9 @@ fn a_branch_that_the_agent_made_is_kept_and_head_goes_back() {
     );
 }
 
+/// A commit and then a branch leave both as they were.
 #[test]
-fn a_commit_and_then_a_branch_leave_both_as_they_were() {
+fn commit_then_branch_leave_both() {
     let mut world = World::git(&[("a", "1\n")]);
     let before = git(&world);
     world.message("m1");
@@ -125,8 +130,9 @@ fn commit_and_branch(world: &mut World, then: impl FnOnce(&World)) {
     });
 }
 
+/// A commit of the user's on the branch that the agent left keeps all of git.
 #[test]
-fn a_commit_of_the_users_on_the_branch_that_the_agent_left_keeps_all_of_git() {
+fn users_commit_on_a_left_branch_keeps_git() {
     let mut world = World::git(&[("a", "1\n")]);
     commit_and_branch(&mut world, |_| ());
     wait_ms(5000);
@@ -149,8 +155,9 @@ fn a_commit_of_the_users_on_the_branch_that_the_agent_left_keeps_all_of_git() {
     );
 }
 
+/// A commit and a branch in one step of which the reflog tells another time keep all of git.
 #[test]
-fn a_commit_and_a_branch_in_one_step_of_which_the_reflog_tells_another_time_keep_all_of_git() {
+fn doubtful_reflog_time_keeps_git() {
     // Nobody looked while HEAD was on main with the new commit: it may have been somebody else's.
     let mut world = World::git(&[("a", "1\n")]);
     world.turn("m1", |world| {
@@ -282,8 +289,9 @@ fn packed_refs_that_git_holds_keep_the_branch() {
     assert_sound(&world);
 }
 
+/// Packed refs nested names and packed objects change nothing.
 #[test]
-fn packed_refs_nested_names_and_packed_objects_change_nothing() {
+fn packed_refs_and_objects_change_nothing() {
     goes_back_and_forth(
         |world| {
             world.run_git(&["checkout", "-qb", "users/me/topic"]);
@@ -306,8 +314,9 @@ fn packed_refs_nested_names_and_packed_objects_change_nothing() {
     );
 }
 
+/// A linked worktree has a head and an index of its own.
 #[test]
-fn a_linked_worktree_has_a_head_and_an_index_of_its_own() {
+fn worktree_has_its_own_head_and_index() {
     let mut world = World::git(&[("a", "1\n")]);
     let linked = world.base().join("linked");
     world.run_git(&[
@@ -348,8 +357,9 @@ fn a_linked_worktree_has_a_head_and_an_index_of_its_own() {
     assert_sound(&world);
 }
 
+/// A repository with SHA-256 goes back as well.
 #[test]
-fn a_repository_with_sha_256_goes_back_as_well() {
+fn sha_256_repository_goes_back() {
     let mut world = World::new();
     world.run_git(&["init", "-q", "-b", "main", "--object-format=sha256"]);
     commit(&world, "a", "first\n");

@@ -2,9 +2,11 @@
 
 use super::*;
 
+/// Staged and unstaged parts of one file come back apart.
+///
 /// Invariant `work/git-moved`.
 #[test]
-fn staged_and_unstaged_parts_of_one_file_come_back_apart() {
+fn staged_and_unstaged_parts_come_back_apart() {
     goes_back_and_forth(
         |world| {
             world.write("a", "1 staged\n2\n3\n");
@@ -33,8 +35,9 @@ fn what_the_agent_only_staged_is_unstaged() {
     );
 }
 
+/// Intent to add and the flags of entries come back.
 #[test]
-fn intent_to_add_and_the_flags_of_entries_come_back() {
+fn intent_to_add_and_flags_come_back() {
     goes_back_and_forth(
         |world| {
             world.write("intended", "x\n");
@@ -62,8 +65,9 @@ fn a_staged_deletion_comes_back() {
     );
 }
 
+/// Conflicts that the agent resolved come back while the merge goes on.
 #[test]
-fn conflicts_that_the_agent_resolved_come_back_while_the_merge_goes_on() {
+fn resolved_conflicts_come_back_during_the_merge() {
     goes_back_and_forth(
         |world| {
             world.run_git(&["checkout", "-qb", "other"]);
@@ -113,8 +117,9 @@ fn what_the_user_staged_since_keeps_the_index() {
     );
 }
 
+/// Looking at the status is no change of the index.
 #[test]
-fn looking_at_the_status_is_no_change_of_the_index() {
+fn looking_at_status_changes_no_index() {
     let mut world = World::git(&[("a", "1\n")]);
     let before = git(&world);
     world.turn("m1", |world| {
@@ -130,8 +135,9 @@ fn looking_at_the_status_is_no_change_of_the_index() {
     );
 }
 
+/// A split index and one of version 4 come back.
 #[test]
-fn a_split_index_and_one_of_version_4_come_back() {
+fn split_and_version_4_indexes_come_back() {
     for arguments in [
         &["update-index", "--split-index"][..],
         &["update-index", "--index-version", "4"],
@@ -149,8 +155,9 @@ fn a_split_index_and_one_of_version_4_come_back() {
     }
 }
 
+/// A split index that git wrote again stages what it did.
 #[test]
-fn a_split_index_that_git_wrote_again_stages_what_it_did() {
+fn rewritten_split_index_stages_the_same() {
     let mut world = World::git(&[
         ("a", "1\n"),
         ("b", "0\n"),
@@ -210,8 +217,9 @@ fn what_a_sparse_checkout_leaves_out_stays_out() {
     );
 }
 
+/// A submodule is a commit in the index and nothing more.
 #[test]
-fn a_submodule_is_a_commit_in_the_index_and_nothing_more() {
+fn submodule_is_a_commit_in_the_index() {
     goes_back_and_forth(
         |world| {
             let id = world.run_git(&["rev-parse", "HEAD"]);
@@ -229,8 +237,9 @@ fn a_submodule_is_a_commit_in_the_index_and_nothing_more() {
     );
 }
 
+/// An index that git would believe too much is looked at again.
 #[test]
-fn an_index_that_git_would_believe_too_much_is_looked_at_again() {
+fn overtrusted_index_is_looked_at_again() {
     // The file changes in the moment in which it was staged, and keeps its size: only the index's own time tells git.
     let mut world = World::git(&[("a", "1\n"), ("b", "1\n")]);
     world.run_git(&["config", "core.trustctime", "false"]);
@@ -267,8 +276,9 @@ fn an_index_that_git_would_believe_too_much_is_looked_at_again() {
     assert_eq!(git(&world).status, before.status, "still changed since");
 }
 
+/// What was staged and is gone keeps the index.
 #[test]
-fn what_was_staged_and_is_gone_keeps_the_index() {
+fn missing_staged_object_keeps_the_index() {
     let mut world = World::git(&[("a", "1\n")]);
     world.write("a", "staged\n");
     world.run_git(&["add", "a"]);

@@ -63,11 +63,13 @@ fn branch_that_one_step_moved_and_left_stays() {
     assert_eq!(report.outcome, Outcome::Partial, "{report:?}");
 }
 
+/// Branch that steps moved one by one goes back and forth.
+///
 /// Snapshots saw each of its moves.
 ///
 /// Invariant `work/git-moved`.
 #[test]
-fn branch_that_steps_moved_one_by_one_goes_back_and_forth() {
+fn branch_moved_by_steps_goes_back_and_forth() {
     let mut world = repository();
     let state = |world: &World| (git(world).head, branch(world, "side"));
     let before = state(&world);
@@ -106,9 +108,11 @@ fn branch_that_the_user_amended_stays() {
     );
 }
 
+/// Branch that was forced elsewhere stays and is named.
+///
 /// A branch that HEAD was never on, as `git branch -f` moves it.
 #[test]
-fn branch_that_was_forced_elsewhere_stays_and_is_named() {
+fn forced_branch_stays_and_is_named() {
     let mut world = repository();
     world.turn("m1", |world| {
         world.run_git(&["branch", "-f", "topic", "main"]);
@@ -119,9 +123,11 @@ fn branch_that_was_forced_elsewhere_stays_and_is_named() {
     assert_eq!(report.git[0].name, "refs/heads/topic", "{report:?}");
 }
 
+/// Branch that was deleted or renamed makes the outcome partial.
+///
 /// With `--git`, more was asked for than happened.
 #[test]
-fn branch_that_was_deleted_or_renamed_makes_the_outcome_partial() {
+fn deleted_or_renamed_branch_makes_it_partial() {
     for arguments in [
         &["branch", "-q", "-D", "topic"][..],
         &["branch", "-m", "topic", "other"],
@@ -149,8 +155,9 @@ fn steps(world: &mut World, commands: &[&[&str]]) {
     }
 }
 
+/// Without git a branch that the agent moved and left is named.
 #[test]
-fn without_git_a_branch_that_the_agent_moved_and_left_is_named() {
+fn left_branch_is_named_without_git() {
     let mut world = repository();
     world.turn("m1", merge_into_side);
     let after = branch(&world, "side");
@@ -163,8 +170,9 @@ fn without_git_a_branch_that_the_agent_moved_and_left_is_named() {
     assert_eq!(branch(&world, "side"), after, "and it stays");
 }
 
+/// A commit of the user's on top keeps the branch that the agent left.
 #[test]
-fn a_commit_of_the_users_on_top_keeps_the_branch_that_the_agent_left() {
+fn users_commit_on_top_keeps_a_left_branch() {
     let mut world = repository();
     world.message("m1");
     steps(&mut world, &[&["checkout", "-q", "side"]]);
@@ -187,9 +195,11 @@ fn a_commit_of_the_users_on_top_keeps_the_branch_that_the_agent_left() {
     );
 }
 
+/// A chain of reverts goes through where one alone does.
+///
 /// Invariant `work/git-moved`.
 #[test]
-fn a_chain_of_reverts_goes_through_where_one_alone_does() {
+fn chain_of_reverts_equals_one() {
     let moves = |world: &mut World, number: usize| {
         for (name, path) in [("main", "a"), ("side", "s")] {
             steps(world, &[&["checkout", "-q", name]]);
@@ -232,9 +242,11 @@ fn a_chain_of_reverts_goes_through_where_one_alone_does() {
     assert_eq!(states(&world), before[0], "one alone");
 }
 
+/// A commit of the user's long after Esc stays and is named and goes where it is asked for.
+///
 /// Invariant `work/git-of-others`.
 #[test]
-fn a_commit_of_the_users_long_after_esc_stays_and_is_named_and_goes_where_it_is_asked_for() {
+fn users_commit_after_esc_stays_unless_asked() {
     let mut world = World::git(&[("a", "1\n")]);
     let first = branch(&world, "main");
     world.message("m1");
@@ -265,9 +277,11 @@ fn a_commit_of_the_users_long_after_esc_stays_and_is_named_and_goes_where_it_is_
     assert_sound(&world);
 }
 
+/// A commit of the user's while a prompt stood is not the tools.
+///
 /// Invariant `work/git-of-others`.
 #[test]
-fn a_commit_of_the_users_while_a_prompt_stood_is_not_the_tools() {
+fn users_commit_during_a_prompt_is_not_tools() {
     let mut world = World::git(&[("a", "1\n")]);
     world.message("m1");
     set_clock_from_files(-30 * MINUTE);
@@ -289,8 +303,9 @@ fn a_commit_of_the_users_while_a_prompt_stood_is_not_the_tools() {
     );
 }
 
+/// Esc and revert at once takes the commit of the command.
 #[test]
-fn esc_and_revert_at_once_takes_the_commit_of_the_command() {
+fn esc_and_revert_takes_the_commands_commit() {
     let mut world = World::git(&[("a", "1\n")]);
     let first = branch(&world, "main");
     world.message("m1");
@@ -306,9 +321,11 @@ fn esc_and_revert_at_once_takes_the_commit_of_the_command() {
     assert_eq!(branch(&world, "main"), first, "{report:?}");
 }
 
+/// What moved in another worktree is not the agent's.
+///
 /// Invariant `work/git-of-others`.
 #[test]
-fn what_moved_in_another_worktree_is_not_the_agents() {
+fn another_worktrees_move_is_not_the_agents() {
     let mut world = repository();
     let other = world.base().join("other");
     world.run_git(&[
@@ -337,8 +354,9 @@ fn what_moved_in_another_worktree_is_not_the_agents() {
     assert_eq!(report.git, [], "and no word of it");
 }
 
+/// Tags stashes and branches that the agent made or removed are named.
 #[test]
-fn tags_stashes_and_branches_that_the_agent_made_or_removed_are_named() {
+fn agents_tags_stashes_and_branches_are_named() {
     let mut world = repository();
     world.turn("m1", |world| {
         world.run_git(&["tag", "v1"]);
@@ -359,9 +377,11 @@ fn tags_stashes_and_branches_that_the_agent_made_or_removed_are_named() {
     }
 }
 
+/// A revert of git that came second is taken back and made again.
+///
 /// Invariant `work/git-moved`.
 #[test]
-fn a_revert_of_git_that_came_second_is_taken_back_and_made_again() {
+fn second_revert_of_git_is_undone_and_redone() {
     let works: [&[&[&str]]; 3] = [
         &[&["checkout", "-q", "side"], &["commit", "-qam", "s"]],
         &[

@@ -66,9 +66,11 @@ fn tags_that_the_agent_removed_are_told_of() {
     }
 }
 
+/// Branches that the agent deleted without being on them are told of.
+///
 /// Invariant `truth/git-removals`.
 #[test]
-fn branches_that_the_agent_deleted_without_being_on_them_are_told_of() {
+fn deleted_foreign_branches_are_reported() {
     for is_packed in [false, true] {
         let mut world = repository();
         for name in ["idea", "deep/idea"] {
@@ -89,9 +91,11 @@ fn branches_that_the_agent_deleted_without_being_on_them_are_told_of() {
     }
 }
 
+/// Branches that were made moved or renamed are not called deleted.
+///
 /// Invariant `truth/git-removals`.
 #[test]
-fn branches_that_were_made_moved_or_renamed_are_not_called_deleted() {
+fn moved_branches_are_not_called_deleted() {
     let mut world = repository();
     world.run_git(&["branch", "idea"]);
     stash(&world, "an hour of work\n");
@@ -118,9 +122,11 @@ fn branches_that_were_made_moved_or_renamed_are_not_called_deleted() {
     assert_eq!(note.about, ["idea", "other"], "{}", note.text);
 }
 
+/// A stash that the agent applied and dropped is told of.
+///
 /// Invariant `truth/git-removals`.
 #[test]
-fn a_stash_that_the_agent_applied_and_dropped_is_told_of() {
+fn applied_and_dropped_stash_is_reported() {
     for entries in 1..3 {
         let mut world = repository();
         for entry in 0..entries {
@@ -136,9 +142,11 @@ fn a_stash_that_the_agent_applied_and_dropped_is_told_of() {
     }
 }
 
+/// What gc packs and what the user removed is not called removed by the agent.
+///
 /// Invariant `truth/git-removals`.
 #[test]
-fn what_gc_packs_and_what_the_user_removed_is_not_called_removed_by_the_agent() {
+fn gc_and_users_removals_are_not_the_agents() {
     let mut world = repository();
     world.run_git(&["tag", "v1"]);
     stash(&world, "an hour of work\n");
@@ -159,8 +167,9 @@ fn what_gc_packs_and_what_the_user_removed_is_not_called_removed_by_the_agent() 
     assert_eq!(removed(&mut world), [], "the user's own");
 }
 
+/// Without reflogs head goes back and other branches that moved are named.
 #[test]
-fn without_reflogs_head_goes_back_and_other_branches_that_moved_are_named() {
+fn without_reflogs_head_goes_back() {
     let mut world = repository();
     world.run_git(&["config", "core.logAllRefUpdates", "false"]);
     world.remove_tree(".git/logs");
@@ -181,8 +190,9 @@ fn without_reflogs_head_goes_back_and_other_branches_that_moved_are_named() {
     assert_eq!(moved.about, ["side"], "{}", moved.text);
 }
 
+/// A repository that the agent made had no tags to remove.
 #[test]
-fn a_repository_that_the_agent_made_had_no_tags_to_remove() {
+fn agents_repository_had_no_tags() {
     let mut world = World::new();
     world.write("a", "1\n");
     set_clock_from_files(0);
@@ -198,9 +208,11 @@ fn a_repository_that_the_agent_made_had_no_tags_to_remove() {
     assert_eq!(told, [], "{report:#?}");
 }
 
+/// Tag that head was at is no branch that is gone.
+///
 /// Git's log of HEAD names a tag like a branch.
 #[test]
-fn tag_that_head_was_at_is_no_branch_that_is_gone() {
+fn tag_at_head_is_no_missing_branch() {
     let mut world = World::git(&[("a", "1\n")]);
     world.run_git(&["tag", "v1"]);
     world.turn("m1", |world| {

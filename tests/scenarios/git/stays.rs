@@ -2,10 +2,12 @@
 
 use super::*;
 
+/// A commit of the user's since stays and is the reason.
+///
 /// Invariant `work/git-of-others`: A branch with a commit of the user stays, and nothing is
 /// done while somebody else holds git's lock.
 #[test]
-fn a_commit_of_the_users_since_stays_and_is_the_reason() {
+fn users_later_commit_stays_as_the_reason() {
     let mut world = World::git(&[("a", "1\n"), ("b", "1\n")]);
     world.turn("m1", |world| {
         commit(world, "a", "agent\n");
@@ -35,8 +37,9 @@ fn a_commit_of_the_users_since_stays_and_is_the_reason() {
     assert_eq!(world.read("a"), "1\n", "the file is back all the same");
 }
 
+/// A commit of the user's before the first tool is kept.
 #[test]
-fn a_commit_of_the_users_before_the_first_tool_is_kept() {
+fn users_commit_before_the_tool_is_kept() {
     let mut world = World::git(&[("a", "1\n"), ("b", "1\n")]);
     world.message("m1");
     let user = commit(&world, "b", "user\n");
@@ -51,8 +54,9 @@ fn a_commit_of_the_users_before_the_first_tool_is_kept() {
     );
 }
 
+/// A commit made while reverted stays on the way back.
 #[test]
-fn a_commit_made_while_reverted_stays_on_the_way_back() {
+fn commit_made_while_reverted_stays() {
     let mut world = World::git(&[("a", "1\n"), ("b", "1\n")]);
     world.turn("m1", |world| {
         commit(world, "a", "agent\n");
@@ -69,8 +73,9 @@ fn a_commit_made_while_reverted_stays_on_the_way_back() {
     assert_eq!(world.read("a"), "agent\n", "the files go all the way");
 }
 
+/// A merge that began since refuses git and no file.
 #[test]
-fn a_merge_that_began_since_refuses_git_and_no_file() {
+fn merge_begun_since_refuses_git_only() {
     let mut world = World::git(&[("a", "1\n")]);
     world.run_git(&["checkout", "-qb", "other"]);
     commit(&world, "a", "other\n");
@@ -94,8 +99,9 @@ fn a_merge_that_began_since_refuses_git_and_no_file() {
     assert_eq!(world.read("a"), "1\n", "the file is back");
 }
 
+/// Whatever began since and is not finished refuses git.
 #[test]
-fn whatever_began_since_and_is_not_finished_refuses_git() {
+fn unfinished_operation_since_refuses_git() {
     for (what, arguments) in [
         ("rebase", &["rebase", "other"][..]),
         ("cherry-pick", &["cherry-pick", "other"]),
@@ -121,8 +127,9 @@ fn whatever_began_since_and_is_not_finished_refuses_git() {
     }
 }
 
+/// A branch that is checked out elsewhere is not moved.
 #[test]
-fn a_branch_that_is_checked_out_elsewhere_is_not_moved() {
+fn branch_checked_out_elsewhere_is_not_moved() {
     let mut world = World::git(&[("a", "1\n")]);
     world.turn("m1", |world| {
         commit(world, "a", "agent\n");
@@ -146,8 +153,9 @@ fn a_branch_that_is_checked_out_elsewhere_is_not_moved() {
     assert_eq!(git(&world).head, before.head, "HEAD stays");
 }
 
+/// A merge of the user's that the agent ended is not taken up again.
 #[test]
-fn a_merge_of_the_users_that_the_agent_ended_is_not_taken_up_again() {
+fn users_merge_ended_by_agent_stays_ended() {
     let mut world = World::git(&[("a", "1\n")]);
     world.run_git(&["checkout", "-qb", "other"]);
     commit(&world, "b", "other\n");
@@ -170,9 +178,11 @@ fn a_merge_of_the_users_that_the_agent_ended_is_not_taken_up_again() {
     );
 }
 
+/// A lock that somebody holds refuses git and stays.
+///
 /// Invariant `work/git-of-others`.
 #[test]
-fn a_lock_that_somebody_holds_refuses_git_and_stays() {
+fn held_lock_refuses_git_and_stays() {
     for lock in ["index.lock", "refs/heads/main.lock"] {
         let mut world = World::git(&[("a", "1\n")]);
         world.turn("m1", |world| {

@@ -173,9 +173,11 @@ fn clines_task_begins_anew_not_its_tool() {
     assert_eq!(meaning("UserPromptSubmit", queued), [(message, false)]);
 }
 
+/// The end of a tool that waited for a sub-agent ends that.
+///
 /// Had the sub-agent's own end been lost, it would seem to be at work, and every revert would be refused.
 #[test]
-fn the_end_of_a_tool_that_waited_for_a_sub_agent_ends_that() {
+fn waiting_tools_end_ends_its_sub_agent() {
     let ends = |event: &str, tool: &str, response: &str| {
         let payload = format!(
             r#"{{"session_id":"s","cwd":"/w","tool_name":"{tool}","tool_use_id":"t","tool_input":{{}},"tool_response":{response}}}"#

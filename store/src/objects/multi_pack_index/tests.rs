@@ -52,8 +52,9 @@ proptest! {
         prop_assert_eq!(index.number(b"another.idx.of.ours"), None);
     }
 
+    /// A damaged one is an error or unsound and never a panic.
     #[test]
-    fn a_damaged_one_is_an_error_or_unsound_and_never_a_panic(
+    fn damaged_index_is_an_error_never_a_panic(
         (names, places) in contents(),
         at in any::<proptest::sample::Index>(),
         flip in 1..=255_u8,
@@ -75,8 +76,9 @@ proptest! {
     }
 }
 
+/// Offsets beyond 32 bits stand in a table of their own.
 #[test]
-fn offsets_beyond_32_bits_stand_in_a_table_of_their_own() {
+fn offsets_beyond_32_bits_have_a_table() {
     let place = |first, offset| ObjectLocation {
         id: ObjectId::new([first; 20]),
         pack: 0,

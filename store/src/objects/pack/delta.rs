@@ -183,8 +183,9 @@ mod tests {
         check(&base, &noise(3_000, 2));
     }
 
+    /// A delta may begin with nothing and make nothing.
     #[test]
-    fn a_delta_may_begin_with_nothing_and_make_nothing() {
+    fn delta_may_begin_and_make_nothing() {
         for (base, target) in [
             (&b""[..], &b""[..]),
             (b"", b"some"),

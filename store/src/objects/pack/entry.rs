@@ -362,8 +362,9 @@ mod tests {
         }
     }
 
+    /// A delta keeps its base wherever both are moved.
     #[test]
-    fn a_delta_keeps_its_base_wherever_both_are_moved() {
+    fn delta_keeps_its_base_when_moved() {
         for distance in [1, 127, 128, 129, 16_511, 16_512, 1 << 31, 1 << 62] {
             let bytes = encode_delta_header(300, distance);
             let header =
@@ -449,8 +450,9 @@ mod tests {
         );
     }
 
+    /// A stream that holds more than it says is not inflated further.
     #[test]
-    fn a_stream_that_holds_more_than_it_says_is_not_inflated_further() {
+    fn overlong_stream_is_not_inflated_further() {
         let mut encoder = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::best());
         io::copy(&mut io::repeat(0).take(64 << 20), &mut encoder).expect("to memory");
         let bomb = encoder.finish().expect("to memory");

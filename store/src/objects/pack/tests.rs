@@ -130,8 +130,9 @@ impl Read for Failing {
     }
 }
 
+/// A stream that is there already is not stored twice.
 #[test]
-fn a_stream_that_is_there_already_is_not_stored_twice() {
+fn present_stream_is_not_stored_twice() {
     let repository = repository();
     let bytes = vec![5; 300_000];
     let mut writer = PackWriter::begin(repository.path()).expect("begun");
@@ -150,8 +151,9 @@ fn a_stream_that_is_there_already_is_not_stored_twice() {
     verify(repository.path());
 }
 
+/// A stream that is stored is left out of the next pack.
 #[test]
-fn a_stream_that_is_stored_is_left_out_of_the_next_pack() {
+fn stored_stream_is_left_out_of_next_pack() {
     let repository = repository();
     let bytes = vec![5; 300_000];
     let mut first = PackWriter::begin(repository.path()).expect("begun");
@@ -177,8 +179,9 @@ fn a_stream_that_is_stored_is_left_out_of_the_next_pack() {
     );
 }
 
+/// Another object of the same id is told apart.
 #[test]
-fn another_object_of_the_same_id_is_told_apart() {
+fn another_object_of_one_id_is_distinct() {
     let repository = repository();
     let mut writer = PackWriter::begin(repository.path()).expect("begun");
     let id = add(&mut writer, b"first");
@@ -268,8 +271,9 @@ fn length_of_pack(repository: &Path) -> u64 {
         .len()
 }
 
+/// What does not compress is stored as it is.
 #[test]
-fn what_does_not_compress_is_stored_as_it_is() {
+fn incompressible_bytes_are_stored_as_they_are() {
     let noise = noise(200_000);
     let id = blob_id(&noise);
     let repository = repository();
@@ -289,8 +293,9 @@ fn what_does_not_compress_is_stored_as_it_is() {
     );
 }
 
+/// A stream is compressed only where a sample is.
 #[test]
-fn a_stream_is_compressed_only_where_a_sample_is() {
+fn stream_is_compressed_if_a_sample_is() {
     let (noise, text) = (noise(3_000_000), b"all work and no play\n".repeat(150_000));
     for (bytes, most, what) in [
         (&noise, noise.len() + noise.len() / 500, "as it is"),
@@ -313,8 +318,9 @@ fn a_stream_is_compressed_only_where_a_sample_is() {
     }
 }
 
+/// What is there is told for all ids at once.
 #[test]
-fn what_is_there_is_told_for_all_ids_at_once() {
+fn presence_of_all_ids_is_told_at_once() {
     let repository = repository();
     let store = |number: u32| {
         let mut writer = PackWriter::begin(repository.path()).expect("begun");
@@ -349,9 +355,11 @@ fn what_is_there_is_told_for_all_ids_at_once() {
     assert!(reader.has_all(Vec::new()), "of nothing, nothing is missing");
 }
 
+/// What it takes to ask a store does not grow with its packs.
+///
 /// Invariant `agent/cost`.
 #[test]
-fn what_it_takes_to_ask_a_store_does_not_grow_with_its_packs() {
+fn asking_a_store_ignores_its_number_of_packs() {
     let repository = repository();
     let mut ids = Vec::new();
     for number in 0..400_u32 {
@@ -400,8 +408,9 @@ proptest! {
     }
 }
 
+/// The sizes of many blobs are those of each.
 #[test]
-fn the_sizes_of_many_blobs_are_those_of_each() {
+fn sizes_of_many_blobs_are_right() {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let git = |arguments: &[&str]| {
         let mut git = testing::git::command(directory.path(), directory.path());
@@ -450,8 +459,9 @@ fn the_sizes_of_many_blobs_are_those_of_each() {
     assert_eq!(pack.blob_sizes(&few).expect("readable"), some, "far apart");
 }
 
+/// A version that is not hashed is never wrong wherever its pack is damaged.
 #[test]
-fn a_version_that_is_not_hashed_is_never_wrong_wherever_its_pack_is_damaged() {
+fn unhashed_version_is_never_wrong() {
     let repository = repository();
     let contents = [&b"one version of a file"[..], b"another version of it"];
     let mut writer = PackWriter::begin(repository.path()).expect("begun");

@@ -58,8 +58,9 @@ mod tests {
         ObjectId::new([number; 20])
     }
 
+    /// Objects are kept up to a limit and large ones never.
     #[test]
-    fn objects_are_kept_up_to_a_limit_and_large_ones_never() {
+    fn objects_are_kept_up_to_a_limit() {
         let kept = ObjectCache::default();
         let large = usize::try_from(LARGEST).expect("it fits");
         for number in 0..40 {

@@ -348,8 +348,9 @@ fn mark_undone(versions: &mut [WrittenVersion]) {
 mod tests {
     use super::*;
 
+    /// A file of which half is kept was renamed.
     #[test]
-    fn a_file_of_which_half_is_kept_was_renamed() {
+    fn file_that_keeps_half_was_renamed() {
         assert_eq!(
             lines_kept(b"a\nb\nc\nd\n", b"a\nb\n"),
             Some(2),

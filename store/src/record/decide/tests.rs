@@ -86,8 +86,9 @@ fn ends(step: &str, recovered: bool, standing: StepStanding) -> Vec<Closing> {
     }]
 }
 
+/// The finish of one tool is not the step's while another runs.
 #[test]
-fn the_finish_of_one_tool_is_not_the_steps_while_another_runs() {
+fn tools_finish_ends_no_step_with_another_running() {
     let finish = Event {
         tool_use_id: Some("one".into()),
         ..event(EventKind::StepFinish)
@@ -118,8 +119,9 @@ fn the_finish_of_one_tool_is_not_the_steps_while_another_runs() {
     );
 }
 
+/// A message closes the step that was left open.
 #[test]
-fn a_message_closes_the_step_that_was_left_open() {
+fn message_closes_the_open_step() {
     let view = EventContext {
         open: vec![open(1, 1)],
         ..view()
@@ -133,8 +135,9 @@ fn a_message_closes_the_step_that_was_left_open() {
     );
 }
 
+/// A message of the running turn waits for the next boundary while a tool runs.
 #[test]
-fn a_message_of_the_running_turn_waits_for_the_next_boundary_while_a_tool_runs() {
+fn message_during_a_tool_waits_for_a_boundary() {
     let steered = Event {
         turn_id: Some("t".into()),
         prompt: Some("stop".into()),
@@ -216,8 +219,9 @@ fn a_message_delivered_twice_is_one_message() {
     );
 }
 
+/// A message without words is the turns until the turn ends.
 #[test]
-fn a_message_without_words_is_the_turns_until_the_turn_ends() {
+fn message_without_words_is_the_turns() {
     let view = |last_event: &str| EventContext {
         session: Some(SessionRow {
             last_event: Some(last_event.into()),
@@ -242,8 +246,9 @@ fn a_message_without_words_is_the_turns_until_the_turn_ends() {
     }
 }
 
+/// What a sub-agent is told is no message also where only its start says whose it is.
 #[test]
-fn what_a_sub_agent_is_told_is_no_message_also_where_only_its_start_says_whose_it_is() {
+fn words_to_a_sub_agent_are_no_message() {
     let child = EventContext {
         session: Some(SessionRow {
             parent_id: Some("parent".into()),
@@ -258,8 +263,9 @@ fn what_a_sub_agent_is_told_is_no_message_also_where_only_its_start_says_whose_i
     assert_eq!(decided(&told, &child).action, Action::Note);
 }
 
+/// The first tool of a step moves its start and the next does not.
 #[test]
-fn the_first_tool_of_a_step_moves_its_start_and_the_next_does_not() {
+fn only_the_first_tool_moves_a_steps_start() {
     let none = view();
     let first = EventContext {
         open: vec![open(0, 0)],
@@ -287,8 +293,9 @@ fn the_first_tool_of_a_step_moves_its_start_and_the_next_does_not() {
     );
 }
 
+/// A start without a finish is closed by the next start.
 #[test]
-fn a_start_without_a_finish_is_closed_by_the_next_start() {
+fn unfinished_start_is_closed_by_the_next() {
     let view = EventContext {
         open: vec![open(1, 0)],
         ..view()
@@ -309,8 +316,9 @@ fn a_start_without_a_finish_is_closed_by_the_next_start() {
     );
 }
 
+/// A finish without a start begins where the session last was.
 #[test]
-fn a_finish_without_a_start_begins_where_the_session_last_was() {
+fn finish_without_start_begins_at_the_last_boundary() {
     let after_message = EventContext {
         bound_message: Some(message("t")),
         ..view()
@@ -375,8 +383,9 @@ fn an_end_with_nothing_open_is_only_noted() {
     }
 }
 
+/// An interrupted turn takes its sub-agents along and a finished one does not.
 #[test]
-fn an_interrupted_turn_takes_its_sub_agents_along_and_a_finished_one_does_not() {
+fn interrupted_turn_takes_its_sub_agents_along() {
     let mut child = open(1, 1);
     child.row.id = "child".into();
     child.row.session_id = "c".into();

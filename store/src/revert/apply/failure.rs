@@ -135,8 +135,9 @@ mod tests {
     use super::*;
     use crate::model::path::WorkspacePath;
 
+    /// Only what changed may be lost in a power cut.
     #[test]
-    fn only_what_changed_may_be_lost_in_a_power_cut() {
+    fn only_changes_may_be_lost_without_power() {
         let item = Item {
             path: WorkspacePath::new("a").expect("legal"),
             expected: None,

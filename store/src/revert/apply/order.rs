@@ -276,8 +276,9 @@ mod tests {
         Some(Entry::directory(0o755))
     }
 
+    /// A file in place of a directory needs the directories of its removed files.
     #[test]
-    fn a_file_in_place_of_a_directory_needs_the_directories_of_its_removed_files() {
+    fn file_for_a_directory_needs_its_directories() {
         let items = [
             item("foo", None, file()),
             item("foo/a/b", file(), None),
@@ -293,8 +294,9 @@ mod tests {
         assert_eq!(order.files, [0], "afterwards");
     }
 
+    /// A directory that the caller did not name stays.
     #[test]
-    fn a_directory_that_the_caller_did_not_name_stays() {
+    fn unnamed_directory_stays() {
         let items = [item("kept/a", file(), None), item("made/a", file(), None)];
         let order = order(&items, &[path("made"), path("elsewhere")]);
         assert_eq!(
@@ -304,8 +306,9 @@ mod tests {
         );
     }
 
+    /// A directory that shall stay or get files is not removed.
     #[test]
-    fn a_directory_that_shall_stay_or_get_files_is_not_removed() {
+    fn directory_that_gets_files_is_not_removed() {
         let items = [
             item("empty", None, directory()),
             item("empty/a", file(), None),

@@ -244,8 +244,9 @@ mod tests {
         }
     }
 
+    /// A folder is known by the names in it.
     #[test]
-    fn a_folder_is_known_by_the_names_in_it() {
+    fn database_folder_is_known_by_its_names() {
         let known = |of: &[&str]| FolderKind::of(&names(of)).map(|kind| kind.name);
         for (of, part) in [
             (&["CURRENT", "MANIFEST-000004", "000005.ldb"][..], "LevelDB"),
@@ -272,8 +273,9 @@ mod tests {
         }
     }
 
+    /// What is beside a database does not belong to it.
     #[test]
-    fn what_is_beside_a_database_does_not_belong_to_it() {
+    fn neighbours_do_not_belong_to_a_database() {
         let levels = FolderKind::of(&names(&["CURRENT", "MANIFEST-1"])).expect("known");
         assert!(levels.holds(b"000003.log") && levels.holds(b"MANIFEST-1"));
         assert!(!levels.holds(b"main.rs") && !levels.holds(b"below/000003.log"));

@@ -252,8 +252,9 @@ mod tests {
         }
     }
 
+    /// A database that changed since the plan stays whole.
     #[test]
-    fn a_database_that_changed_since_the_plan_stays_whole() {
+    fn database_changed_since_the_plan_stays_whole() {
         let folder = tempfile::tempdir().expect("a scratch directory");
         let write = |name: &str, text: &str| {
             std::fs::write(folder.path().join(name), text).expect("writable");

@@ -367,8 +367,9 @@ mod tests {
         assert_eq!(claimed(&[own, worker("t", 6)], &[]), Some(shared), "of two");
     }
 
+    /// Change is undone only if each move is the steps.
     #[test]
-    fn change_is_undone_only_if_each_move_is_the_steps() {
+    fn change_needs_every_move_to_be_the_steps() {
         let own = [worker("s", 5)];
         let second = |earliest| Moment {
             earliest,

@@ -106,8 +106,9 @@ fn told(items: &[GitItem]) -> Vec<(GitPart, Option<&str>, FileResult)> {
 use FileResult::{Conflict, Planned};
 use GitPart::{Branch, Head, Index};
 
+/// Commits of the agent are undone one after the other.
 #[test]
-fn commits_of_the_agent_are_undone_one_after_the_other() {
+fn commits_of_the_agent_are_undone_in_turn() {
     let (x, a, b) = (at("main", "x", 1), at("main", "a", 2), at("main", "b", 3));
     let items = first(
         &b,
@@ -128,8 +129,9 @@ fn commits_of_the_agent_are_undone_one_after_the_other() {
     );
 }
 
+/// A commit of the user in between or afterwards keeps everything.
 #[test]
-fn a_commit_of_the_user_in_between_or_afterwards_keeps_everything() {
+fn users_commit_in_between_keeps_everything() {
     let (x, a, u) = (at("main", "x", 1), at("main", "a", 2), at("main", "u", 3));
     let items = first(
         &u,
@@ -154,8 +156,9 @@ fn a_commit_of_the_user_in_between_or_afterwards_keeps_everything() {
     );
 }
 
+/// What the user did and took back is no matter.
 #[test]
-fn what_the_user_did_and_took_back_is_no_matter() {
+fn users_round_trip_is_no_matter() {
     let (x, a, u) = (at("main", "x", 1), at("main", "a", 2), at("main", "u", 3));
     let changes = [
         change(&u, &a, user()),
@@ -170,8 +173,9 @@ fn what_the_user_did_and_took_back_is_no_matter() {
     );
 }
 
+/// What the user committed before the agent is kept.
 #[test]
-fn what_the_user_committed_before_the_agent_is_kept() {
+fn users_commit_before_the_agents_is_kept() {
     let (x, u, a) = (at("main", "x", 1), at("main", "u", 1), at("main", "a", 1));
     let items = first(
         &a,
@@ -210,8 +214,9 @@ fn what_two_sessions_did_at_once_is_left() {
     );
 }
 
+/// Head goes back to a branch that stayed where it was.
 #[test]
-fn head_goes_back_to_a_branch_that_stayed_where_it_was() {
+fn head_goes_back_to_a_branch_that_stayed() {
     let (x, f) = (at("main", "x", 1), at("feature", "f", 1));
     let items = first(
         &f,
@@ -245,8 +250,9 @@ fn head_goes_back_to_a_branch_that_stayed_where_it_was() {
     );
 }
 
+/// A merge that began since keeps everything and one that goes on only head.
 #[test]
-fn a_merge_that_began_since_keeps_everything_and_one_that_goes_on_only_head() {
+fn unfinished_merge_keeps_head() {
     let (x, a) = (at("main", "x", 1), at("main", "a", 2));
     let merging = |state: &GitStateRow| GitStateRow {
         doing: Some("merge".to_owned()),
@@ -278,8 +284,9 @@ fn a_merge_that_began_since_keeps_everything_and_one_that_goes_on_only_head() {
     );
 }
 
+/// On the way back everything is what it was before the first revert.
 #[test]
-fn on_the_way_back_everything_is_what_it_was_before_the_first_revert() {
+fn way_back_restores_gits_first_state() {
     let (base, left) = (at("feature", "f", 3), at("main", "x", 1));
     let moved = [("refs/heads/main", "a", "x")];
     let items = planned(
@@ -324,8 +331,9 @@ fn what_is_there_already_is_not_touched() {
     assert_eq!(items, [], "somebody was there before us");
 }
 
+/// Restore asks nobody but moves no branch behind heads back.
 #[test]
-fn restore_asks_nobody_but_moves_no_branch_behind_heads_back() {
+fn restore_of_git_moves_no_other_branch() {
     let (x, u) = (at("main", "x", 1), at("main", "u", 2));
     let asked = asked(&|_| Some("u".to_owned()));
     let items = plan_exactly(&x, &u, &BTreeMap::new(), asked);

@@ -157,8 +157,9 @@ mod tests {
         assert_eq!(other, [], "there is no such log");
     }
 
+    /// The last line has the time of the log.
     #[test]
-    fn the_last_line_has_the_time_of_the_log() {
+    fn last_line_has_the_logs_time() {
         let directory = tempfile::tempdir().expect("a scratch directory");
         let path = directory.path().join("logs/HEAD");
         std::fs::create_dir_all(directory.path().join("logs")).expect("writable");

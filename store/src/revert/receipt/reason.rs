@@ -179,8 +179,9 @@ mod tests {
 
     const KEPT: (FileAction, FileResult) = (FileAction::Keep, FileResult::Conflict);
 
+    /// What the operation says comes before what the history says.
     #[test]
-    fn what_the_operation_says_comes_before_what_the_history_says() {
+    fn operations_word_comes_before_the_historys() {
         let history = [since(Actor::Nobody, Attribution::Outside)];
         let reason = |action, result, why| {
             let item = item(action, result, why);
@@ -208,8 +209,9 @@ mod tests {
         );
     }
 
+    /// What is certainly the user's comes before what nobody knows.
     #[test]
-    fn what_is_certainly_the_users_comes_before_what_nobody_knows() {
+    fn certain_users_change_comes_before_an_unclear_one() {
         let outside = since(Actor::Nobody, Attribution::Outside);
         let unclear = since(Actor::Asked, Attribution::Unclear);
         let shared = since(Actor::Asked, Attribution::Shared);
@@ -232,8 +234,9 @@ mod tests {
         );
     }
 
+    /// What changed between the plan and the writing is yours whoever changed it before.
     #[test]
-    fn what_changed_between_the_plan_and_the_writing_is_yours_whoever_changed_it_before() {
+    fn change_between_plan_and_writing_is_yours() {
         let mut moved = item(KEPT.0, KEPT.1, None);
         moved.reason = Some(ItemReason::new(ReasonCode::Moved, "changed meanwhile"));
         let history = [since(Actor::Other, Attribution::Agent)];
@@ -284,8 +287,9 @@ mod tests {
         );
     }
 
+    /// What was kept for edits that only the last check saw is the user's.
     #[test]
-    fn what_was_kept_for_edits_that_only_the_last_check_saw_is_the_users() {
+    fn edits_seen_by_the_last_check_are_yours() {
         let item = item(KEPT.0, KEPT.1, Some("it is not what was expected"));
         let known = KnownPath {
             item: Some(&item),

@@ -219,9 +219,11 @@ struct FolderLook {
 mod tests {
     use super::*;
 
+    /// Folders are looked through level by level until there are too many files.
+    ///
     /// Invariant `truth/ignored-changed`.
     #[test]
-    fn folders_are_looked_through_level_by_level_until_there_are_too_many_files() {
+    fn folders_are_searched_until_there_are_too_many() {
         let root = tempfile::tempdir().expect("writable");
         for name in ["large/a/1", "large/a/2", "large/a/3", "small/b"] {
             let file = root.path().join(name);

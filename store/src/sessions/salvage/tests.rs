@@ -60,11 +60,13 @@ fn readable(path: &Path, table: &str, last: i64) -> Vec<i64> {
     (1..=last).filter(reads).collect()
 }
 
+/// No row that can be read is given up.
+///
 /// Invariant `work/rows-not-given-up`: A session store is set aside only if it is proven to be
 /// damaged, and no row that can still be read is given up, also where a second fault comes at
 /// the same time.
 #[test]
-fn no_row_that_can_be_read_is_given_up() {
+fn no_readable_row_is_given_up() {
     let directory = tempfile::tempdir().expect("a scratch directory");
     let whole = filled(directory.path(), 90);
     let path = directory.path().join(DATABASE);
@@ -177,9 +179,11 @@ fn lost_definitions_cost_no_row() {
     }
 }
 
+/// A newer versions file is not taken for ours.
+///
 /// Invariant `work/rows-first-page`.
 #[test]
-fn a_newer_versions_file_is_not_taken_for_ours() {
+fn newer_versions_file_is_not_ours() {
     for newer in [
         "CREATE TABLE of_the_future (x)",
         "CREATE INDEX of_the_future ON sessions (cwd)",
@@ -200,9 +204,11 @@ fn a_newer_versions_file_is_not_taken_for_ours() {
     }
 }
 
+/// Rows that cannot be read come from a backup.
+///
 /// Invariant `work/rows-backup`.
 #[test]
-fn rows_that_cannot_be_read_come_from_a_backup() {
+fn unreadable_rows_come_from_a_backup() {
     let directory = tempfile::tempdir().expect("a scratch directory");
     let mut bytes = filled(directory.path(), 300);
     back_up(&open(directory.path()), directory.path(), 0).expect("writable");
@@ -257,8 +263,9 @@ fn what_was_added_up_is_not_taken_over() {
     );
 }
 
+/// What refers to a lost row goes with it.
 #[test]
-fn what_refers_to_a_lost_row_goes_with_it() {
+fn references_to_a_lost_row_go_with_it() {
     let directory = tempfile::tempdir().expect("a scratch directory");
     filled(directory.path(), 3);
     let sql = Connection::open(directory.path().join(DATABASE)).expect("the database");
@@ -269,8 +276,9 @@ fn what_refers_to_a_lost_row_goes_with_it() {
     assert_eq!(count(directory.path(), "messages"), 2);
 }
 
+/// What only other rows tell of is stood in for.
 #[test]
-fn what_only_other_rows_tell_of_is_stood_in_for() {
+fn rows_known_by_others_are_stood_in_for() {
     let directory = tempfile::tempdir().expect("a scratch directory");
     filled(directory.path(), 3);
     let sql = Connection::open(directory.path().join(DATABASE)).expect("the database");
@@ -304,9 +312,11 @@ fn what_only_other_rows_tell_of_is_stood_in_for() {
     );
 }
 
+/// A former store is added before what was recorded since.
+///
 /// Invariant `work/rows-not-given-up`.
 #[test]
-fn a_former_store_is_added_before_what_was_recorded_since() {
+fn former_store_is_added_before_newer_rows() {
     let directory = tempfile::tempdir().expect("a scratch directory");
     let directory = directory.path();
     filled(directory, 30);
@@ -360,8 +370,9 @@ fn a_former_store_is_added_before_what_was_recorded_since() {
     );
 }
 
+/// A former store of which nothing can be read adds nothing.
 #[test]
-fn a_former_store_of_which_nothing_can_be_read_adds_nothing() {
+fn unreadable_former_store_adds_nothing() {
     let directory = tempfile::tempdir().expect("a scratch directory");
     filled(directory.path(), 3);
     let garbage = directory.path().join("sessions.db.damaged-1");

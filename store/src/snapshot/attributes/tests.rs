@@ -38,8 +38,9 @@ fn the_most_frequent_permissions_are_the_default() {
     );
 }
 
+/// Permissions that few files have do not become the default.
 #[test]
-fn permissions_that_few_files_have_do_not_become_the_default() {
+fn rare_permissions_are_not_the_default() {
     let mut census = Census::default();
     census.count(Bearer::File, 0o644, 40_000);
     let before = census.attributes();
@@ -51,8 +52,9 @@ fn permissions_that_few_files_have_do_not_become_the_default() {
     );
 }
 
+/// What would not have been written is not read.
 #[test]
-fn what_would_not_have_been_written_is_not_read() {
+fn unlikely_attributes_are_not_read() {
     for (text, why) in [
         ("", "nothing"),
         ("ckpt-hook attributes 2\n644 755 755\n", "another version"),
@@ -130,8 +132,9 @@ fn siblings_with_the_same_beginning_are_not_below() {
     );
 }
 
+/// A directory that holds only what is not captured is there and no entry.
 #[test]
-fn a_directory_that_holds_only_what_is_not_captured_is_there_and_no_entry() {
+fn directory_of_uncaptured_things_is_no_entry() {
     let mut attributes = Attributes::default();
     attributes.note(&path("logs"), Bearer::OccupiedDirectory, 0o755);
     assert!(attributes.has_bare_directory(&path("logs")), "it is there");

@@ -129,8 +129,9 @@ impl<'a> ByteReader<'a> {
 mod tests {
     use super::*;
 
+    /// An id is taken as it was put and an unknown flag is no id.
     #[test]
-    fn an_id_is_taken_as_it_was_put_and_an_unknown_flag_is_no_id() {
+    fn id_survives_and_unknown_flag_is_none() {
         for id in [None, Some(ObjectId::EMPTY_TREE)] {
             let mut bytes = Vec::new();
             put_id(&mut bytes, id);

@@ -352,8 +352,9 @@ mod tests {
     use crate::snapshot::scan::listing::{ItemKind, ListedItem, ListingState};
     use crate::snapshot::{Gap, GapReason, Snapshot};
 
+    /// A cache that is being written has the process in its name.
     #[test]
-    fn a_cache_that_is_being_written_has_the_process_in_its_name() {
+    fn cache_in_the_making_names_its_process() {
         for name in ["cache.1", "cache.changes.4711"] {
             assert!(is_unfinished(name.as_bytes()), "{name}");
         }
@@ -451,8 +452,9 @@ mod tests {
         [contents(&whole), contents(&both)]
     }
 
+    /// Only the entries that are asked for are read.
     #[test]
-    fn only_the_entries_that_are_asked_for_are_read() {
+    fn only_requested_entries_are_read() {
         let folder = tempfile::tempdir().expect("a scratch directory");
         let many = Listing {
             items: (0..2000).flat_map(|_| listing(1).items).collect(),
@@ -479,17 +481,20 @@ mod tests {
         );
     }
 
+    /// Changes and whole caches take the same share of what is written.
     #[test]
-    fn changes_and_whole_caches_take_the_same_share_of_what_is_written() {
+    fn changes_and_caches_share_the_writing() {
         let megabyte = 1 << 20;
         assert_eq!(most_changes(0), SMALL, "a small cache is not written anew");
         assert_eq!(most_changes(8 * megabyte), megabyte / 2);
         assert_eq!(most_changes(32 * megabyte), megabyte);
     }
 
+    /// No byte of a cache can be damaged and believed.
+    ///
     /// Invariant `truth/damaged-cache`: A damaged cache is never believed.
     #[test]
-    fn no_byte_of_a_cache_can_be_damaged_and_believed() {
+    fn damaged_cache_is_never_believed() {
         let folder = tempfile::tempdir().expect("a scratch directory");
         let [older, whole] = write(folder.path());
         assert_ne!(older, whole, "there are changes");

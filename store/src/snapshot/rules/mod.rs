@@ -201,8 +201,9 @@ mod tests {
         assert!(Rules::decode(&text[..text.len() - 1]).is_err(), "cut off");
     }
 
+    /// A forced file in an ignored directory is visible alone.
     #[test]
-    fn a_forced_file_in_an_ignored_directory_is_visible_alone() {
+    fn forced_file_is_visible_alone() {
         let rules = Rules {
             forced: [b"out/kept".to_vec()].into(),
             ..rules("out/\n")
@@ -233,8 +234,9 @@ mod tests {
         assert!(!matcher.is_visible(b"a/secret/x"), "excluded");
     }
 
+    /// An ignored file is kept where its directory is not ignored.
     #[test]
-    fn an_ignored_file_is_kept_where_its_directory_is_not_ignored() {
+    fn ignored_file_is_kept_in_a_visible_directory() {
         let rules = Rules {
             kept: b".env\n*.pem\n!ca.pem\n".to_vec(),
             exclude: b"/private/.env\n".to_vec(),
@@ -263,8 +265,9 @@ mod tests {
         );
     }
 
+    /// A directory that has no ignore file is not asked for one.
     #[test]
-    fn a_directory_that_has_no_ignore_file_is_not_asked_for_one() {
+    fn directory_without_ignore_file_is_not_asked() {
         let own = |directory: &[u8]| match directory {
             b"a/b" => panic!("it was said to have none"),
             b"a" => Some(b"*.log\n".to_vec()),

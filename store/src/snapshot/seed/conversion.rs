@@ -107,8 +107,9 @@ fn is_conversion(line: &[u8]) -> bool {
 mod tests {
     use super::*;
 
+    /// Lines with a filter or an encoding give their patterns.
     #[test]
-    fn lines_with_a_filter_or_an_encoding_give_their_patterns() {
+    fn filters_and_encodings_give_their_patterns() {
         let text = b"*.txt text=auto\n  *.bin filter=lfs -text\n# *.c filter=x\n*.u working-tree-encoding=UTF-16\n";
         assert_eq!(
             patterns(text),

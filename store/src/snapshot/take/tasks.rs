@@ -201,8 +201,9 @@ pub(super) fn not_among<'a>(
 mod tests {
     use super::*;
 
+    /// Names that are not among others are found in one pass.
     #[test]
-    fn names_that_are_not_among_others_are_found_in_one_pass() {
+    fn missing_names_are_found_in_one_pass() {
         let bytes = |names: &'static [&str]| names.iter().map(|name| name.as_bytes());
         let of = |names, others| -> Vec<&[u8]> { not_among(bytes(names), bytes(others)).collect() };
         assert_eq!(of(&["a", "b", "d"], &["b", "c"]), [b"a", b"d"]);

@@ -56,8 +56,9 @@ fn naming(mut step: OpenStep, name: &str, hidden_before: Option<State>) -> OpenS
     step
 }
 
+/// A change by a step of another workspace is nobodys here.
 #[test]
-fn a_change_by_a_step_of_another_workspace_is_nobodys_here() {
+fn change_by_another_workspaces_step_is_outside() {
     let here = |verdict| in_this_workspace(verdict, 2);
     assert_eq!(here(Verdict::Agent(1)), Verdict::Agent(1));
     assert_eq!(here(Verdict::Agent(2)), Verdict::Outside);
@@ -93,8 +94,9 @@ fn rows_with(open: &[OpenStep], is_elsewhere: bool) -> Vec<ChangeRow> {
     attribute(patch, &acting, None)
 }
 
+/// In a directory that was replaced everything is unclear whatever its time.
 #[test]
-fn in_a_directory_that_was_replaced_everything_is_unclear_whatever_its_time() {
+fn replaced_directory_makes_everything_unclear() {
     let own = [step("a", "r"), step("b", "r"), step("c", "other")];
     for at in [Some(0), Some(5), Some(9), None] {
         let acting: Vec<_> = own.iter().map(cut).collect();
@@ -130,8 +132,9 @@ fn cut(step: &OpenStep) -> Acting<'_> {
     }
 }
 
+/// What a tool of an agent around the workspace named is not taken by a shell in it.
 #[test]
-fn what_a_tool_of_an_agent_around_the_workspace_named_is_not_taken_by_a_shell_in_it() {
+fn outer_tool_that_names_a_file_has_it() {
     let inner = step("a", "r");
     let acting = [Acting {
         step: &inner,
@@ -184,8 +187,9 @@ fn owners_of(open: &[OpenStep]) -> Vec<(Option<String>, Attribution)> {
         .collect()
 }
 
+/// In a workspace of its own only a tool that names the file takes it from the agent there.
 #[test]
-fn in_a_workspace_of_its_own_only_a_tool_that_names_the_file_takes_it_from_the_agent_there() {
+fn inner_agents_file_needs_a_tools_name() {
     let rows = rows_with(&[step("a", "r")], true);
     assert_eq!(
         rows[0].attribution,
@@ -197,8 +201,9 @@ fn in_a_workspace_of_its_own_only_a_tool_that_names_the_file_takes_it_from_the_a
     assert_eq!(rows[0].attribution, Attribution::Agent, "it names it");
 }
 
+/// What changes while no step is open is outside.
 #[test]
-fn what_changes_while_no_step_is_open_is_outside() {
+fn change_without_an_open_step_is_outside() {
     assert_eq!(
         owners_of(&[]),
         [(None, Attribution::Outside)],
@@ -206,8 +211,9 @@ fn what_changes_while_no_step_is_open_is_outside() {
     );
 }
 
+/// What changes while the model only thinks is outside.
 #[test]
-fn what_changes_while_the_model_only_thinks_is_outside() {
+fn change_while_the_model_thinks_is_outside() {
     let thinking = OpenStep {
         has_tools: false,
         has_running: false,
@@ -230,8 +236,9 @@ fn what_changes_while_the_model_only_thinks_is_outside() {
     );
 }
 
+/// Steps of one conversation do not share but the newest has it.
 #[test]
-fn steps_of_one_conversation_do_not_share_but_the_newest_has_it() {
+fn newest_step_of_one_conversation_has_the_change() {
     let open = [step("parent", "r"), step("child", "r")];
     assert_eq!(
         owners_of(&open),
@@ -240,8 +247,9 @@ fn steps_of_one_conversation_do_not_share_but_the_newest_has_it() {
     );
 }
 
+/// A change that two sessions saw is shared unless a tool named it.
 #[test]
-fn a_change_that_two_sessions_saw_is_shared_unless_a_tool_named_it() {
+fn change_seen_by_two_sessions_is_shared() {
     let open = [step("a", "r1"), step("b", "r2")];
     let both = [
         (Some("a".into()), Attribution::Shared),
@@ -267,8 +275,9 @@ fn a_step_whose_start_nobody_saw_owns_nothing() {
     );
 }
 
+/// A file that an ignore rule hides is left to the end of the step that named it.
 #[test]
-fn a_file_that_an_ignore_rule_hides_is_left_to_the_end_of_the_step_that_named_it() {
+fn hidden_named_file_waits_for_its_steps_end() {
     assert_eq!(
         owners_of(&[naming(step("a", "r"), "f", Some(None))]),
         [],
@@ -289,8 +298,9 @@ fn row(id: i64, name: &str, old: State, new: State) -> ChangeRow {
     }
 }
 
+/// A file changed and changed back within a step gives no change.
 #[test]
-fn a_file_changed_and_changed_back_within_a_step_gives_no_change() {
+fn round_trip_in_a_step_is_no_change() {
     let rows = [
         row(1, "f", state(1), state(2)),
         row(0, "f", state(2), state(1)),

@@ -151,9 +151,10 @@ fn day(luck: Luck) -> impl Strategy<Value = Day> {
     (prop::collection::vec(agent, 1..4), edits).prop_map(|(agents, edits)| Day { agents, edits })
 }
 
+/// In a day no edit of the person's is taken without a tool that could have made it and nothing
+/// of an agent's is untold.
 #[test]
-fn in_a_day_no_edit_of_the_persons_is_taken_without_a_tool_that_could_have_made_it_and_nothing_of_an_agents_is_untold()
- {
+fn in_a_day_every_change_finds_its_owner() {
     let mut runner = TestRunner::new(Config {
         cases: 2_000,
         failure_persistence: None,
@@ -166,8 +167,9 @@ fn in_a_day_no_edit_of_the_persons_is_taken_without_a_tool_that_could_have_made_
     }
 }
 
+/// Unclear is rare where agents tell of their tools.
 #[test]
-fn unclear_is_rare_where_agents_tell_of_their_tools() {
+fn unclear_is_rare_if_tools_are_reported() {
     let mut runner = TestRunner::deterministic();
     let mut counts = [Count::default(), Count::default()];
     for _ in 0..2_000 {

@@ -5,8 +5,9 @@ use super::*;
 
 const MINUTE: Milliseconds = 60_000;
 
+/// What changed where both events of a tool were lost is unclear in its reach.
 #[test]
-fn what_changed_where_both_events_of_a_tool_were_lost_is_unclear_in_its_reach() {
+fn lost_tool_makes_its_reach_unclear() {
     let unheard = |tool: Tool| Tool {
         is_unheard: true,
         ..tool
@@ -34,8 +35,9 @@ fn what_changed_where_both_events_of_a_tool_were_lost_is_unclear_in_its_reach() 
     );
 }
 
+/// What changed after the last tool of an agent that tells only of ends is unclear.
 #[test]
-fn what_changed_after_the_last_tool_of_an_agent_that_tells_only_of_ends_is_unclear() {
+fn change_after_the_last_reported_end_is_unclear() {
     let answered = [untelling(StepStanding::Answered)];
     let unclear = Verdict::Unclear(vec![0], Doubt::Untold);
     assert_eq!(last_of(&answered, &[MINUTE], MINUTE), unclear);

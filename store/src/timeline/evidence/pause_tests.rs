@@ -4,8 +4,9 @@ use super::tests::{BEGIN, HOUR, at, path, shell, step, unclear};
 use super::*;
 use crate::model::Milliseconds;
 
+/// An agent paused where none of its tools is known to have run.
 #[test]
-fn an_agent_paused_where_none_of_its_tools_is_known_to_have_run() {
+fn agent_without_running_tool_paused() {
     let f = path("f");
     let paused = |steps: &[Step], since: Milliseconds, at: Milliseconds| {
         let evidence = Evidence::new(steps, &[], BEGIN + 4 * HOUR);
@@ -38,8 +39,9 @@ fn an_agent_paused_where_none_of_its_tools_is_known_to_have_run() {
     assert!(!paused(&[apart[0].clone(), sub_agent], 0, 70_000));
 }
 
+/// A pause is known only where every tool ended and none named the file.
 #[test]
-fn a_pause_is_known_only_where_every_tool_ended_and_none_named_the_file() {
+fn pause_needs_every_tool_ended() {
     let f = path("f");
     let of_a_pause = |tools: Vec<Tool>, looked_at: Option<Milliseconds>| {
         let steps = [step(StepStanding::Finished, tools)];
@@ -59,8 +61,9 @@ fn a_pause_is_known_only_where_every_tool_ended_and_none_named_the_file() {
     assert!(!of_a_pause(naming, Some(BEGIN)), "an edit tool named it");
 }
 
+/// An agent that was interrupted does not go on after its tool.
 #[test]
-fn an_agent_that_was_interrupted_does_not_go_on_after_its_tool() {
+fn interrupted_agent_does_not_go_on() {
     let cut_at = |interrupted_at: Milliseconds| {
         let mut cut = step(StepStanding::TurnEnded, vec![shell(0, Some(5_000))]);
         cut.signs.interrupted_at = Some(BEGIN + interrupted_at);

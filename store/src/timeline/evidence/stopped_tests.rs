@@ -29,9 +29,11 @@ fn change_after_a_kill_is_unclear() {
     }
 }
 
+/// File that a tool of a dead agent named is its.
+///
 /// Invariant `truth/after-a-kill`.
 #[test]
-fn file_that_a_tool_of_a_dead_agent_named_is_its() {
+fn dead_agents_tool_keeps_its_named_file() {
     let steps = dead(edit("f", 0, None), StepStanding::Cut);
     assert_eq!(at(&steps, 3 * SECOND), Verdict::Agent(0));
     let other = dead(edit("other", 0, None), StepStanding::Cut);
@@ -46,8 +48,9 @@ fn dead_agent_formats_nothing_after_its_tool() {
     assert_eq!(at(&steps, 2 * SECOND), unclear(doubt));
 }
 
+/// Change of a dead agent without a time is unclear.
 #[test]
-fn change_of_a_dead_agent_without_a_time_is_unclear() {
+fn dead_agents_change_without_time_is_unclear() {
     let steps = dead(shell(0, None), StepStanding::Cut);
     let path = path("f");
     let change = Changed {
@@ -59,8 +62,9 @@ fn change_of_a_dead_agent_without_a_time_is_unclear() {
     assert_eq!(judge(3 * SECOND), unclear(Doubt::Timeless));
 }
 
+/// Command of ours shows that a tool was stopped.
 #[test]
-fn command_of_ours_shows_that_a_tool_was_stopped() {
+fn our_command_shows_a_stopped_tool() {
     let mut idle = step(StepStanding::Cut, vec![shell(0, None)]);
     idle.signs.is_idle = true;
     let doubt = Doubt::Silent { after: 3 * SECOND };

@@ -119,8 +119,9 @@ fn what_changed_while_a_tool_ran_is_its() {
     );
 }
 
+/// How long a tool ran says from when on it did.
 #[test]
-fn how_long_a_tool_ran_says_from_when_on_it_did() {
+fn duration_tells_when_a_tool_began() {
     let tool = Tool {
         ran_for: Some(2_000),
         ..shell(0, Some(HOUR))
@@ -140,7 +141,7 @@ fn how_long_a_tool_ran_says_from_when_on_it_did() {
 }
 
 #[test]
-fn an_edit_tool_changes_the_files_that_it_names_and_a_shell_any() {
+fn edit_tool_reaches_its_files_and_shells_all() {
     let steps = [step(
         StepStanding::Finished,
         vec![edit("other", 0, Some(HOUR))],
@@ -165,7 +166,7 @@ fn an_edit_tool_changes_the_files_that_it_names_and_a_shell_any() {
 }
 
 #[test]
-fn what_changed_before_a_tool_began_is_not_its() {
+fn change_before_a_tool_is_not_its() {
     for standing in [
         StepStanding::Open,
         StepStanding::Finished,
@@ -176,8 +177,9 @@ fn what_changed_before_a_tool_began_is_not_its() {
     }
 }
 
+/// What changed between two tools may have been changed by the first.
 #[test]
-fn what_changed_between_two_tools_may_have_been_changed_by_the_first() {
+fn change_between_tools_may_be_the_firsts() {
     let tools = vec![shell(0, Some(1_000)), edit("other", 2_000, Some(HOUR))];
     let steps = [step(StepStanding::Finished, tools)];
     assert_eq!(
@@ -187,8 +189,9 @@ fn what_changed_between_two_tools_may_have_been_changed_by_the_first() {
     );
 }
 
+/// While a tool waits for permission nothing is certain to be its.
 #[test]
-fn while_a_tool_waits_for_permission_nothing_is_certain_to_be_its() {
+fn nothing_is_certain_during_a_permission_prompt() {
     let waiting = |ended| Tool {
         waited_at: Some(BEGIN + 100),
         ..shell(0, ended)
@@ -218,7 +221,7 @@ fn while_a_tool_waits_for_permission_nothing_is_certain_to_be_its() {
 }
 
 #[test]
-fn esc_and_revert_at_once_takes_all_that_the_command_did() {
+fn esc_and_revert_takes_the_commands_work() {
     let steps = [step(StepStanding::Cut, vec![shell(0, None)])];
     assert_eq!(
         last_of(&steps, &[100, 4_000, 9_000], 12_000),
@@ -242,7 +245,7 @@ fn esc_and_revert_at_once_takes_all_that_the_command_did() {
 }
 
 #[test]
-fn esc_an_hour_of_work_by_hand_and_revert_keeps_the_hour() {
+fn esc_and_revert_keeps_an_hour_by_hand() {
     let steps = [step(StepStanding::Cut, vec![shell(0, None)])];
     let by_hand = 40 * MINUTE;
     assert_eq!(
@@ -265,8 +268,9 @@ fn esc_an_hour_of_work_by_hand_and_revert_keeps_the_hour() {
     );
 }
 
+/// A tool that ended before Esc has nothing to do with what came later.
 #[test]
-fn a_tool_that_ended_before_esc_has_nothing_to_do_with_what_came_later() {
+fn tool_ended_before_esc_has_no_part() {
     let steps = [step(StepStanding::Cut, vec![shell(0, Some(4_000))])];
     assert_eq!(
         at(&steps, 4_200),
@@ -281,7 +285,7 @@ fn a_tool_that_ended_before_esc_has_nothing_to_do_with_what_came_later() {
 }
 
 #[test]
-fn a_lost_event_makes_the_step_as_wide_as_it_must_be() {
+fn lost_event_widens_the_step() {
     let steps = [step(StepStanding::Finished, vec![shell(0, None)])];
     assert_eq!(
         at(&steps, HOUR),
@@ -297,7 +301,7 @@ fn a_lost_event_makes_the_step_as_wide_as_it_must_be() {
 }
 
 #[test]
-fn a_step_with_a_changed_workspace_and_no_tool_is_not_nothing() {
+fn changed_workspace_without_tool_is_something() {
     let steps = [step(StepStanding::Finished, Vec::new())];
     assert_eq!(
         at(&steps, 5_000),
@@ -318,8 +322,9 @@ fn a_step_with_a_changed_workspace_and_no_tool_is_not_nothing() {
     }
 }
 
+/// A command in the background may have changed what comes after its step.
 #[test]
-fn a_command_in_the_background_may_have_changed_what_comes_after_its_step() {
+fn background_command_reaches_beyond_its_step() {
     let mut over = step(StepStanding::TurnEnded, vec![shell(0, Some(100))]);
     over.background_since = Some(BEGIN + 100);
     over.is_over = true;
@@ -341,7 +346,7 @@ fn a_command_in_the_background_may_have_changed_what_comes_after_its_step() {
 }
 
 #[test]
-fn what_a_dead_agent_left_in_the_background_counts_for_an_hour() {
+fn dead_agents_background_counts_an_hour() {
     let mut over = step(StepStanding::TurnEnded, vec![shell(0, Some(100))]);
     over.background_since = Some(BEGIN + 100);
     over.died_at = Some(BEGIN + MINUTE);
@@ -352,7 +357,7 @@ fn what_a_dead_agent_left_in_the_background_counts_for_an_hour() {
 }
 
 #[test]
-fn a_dead_agent_shares_nothing_with_one_that_works() {
+fn dead_agent_shares_nothing() {
     let mut dead = step(StepStanding::Open, vec![shell(0, None)]);
     dead.signs.is_dead = true;
     let working = Step {
@@ -373,8 +378,9 @@ fn a_dead_agent_shares_nothing_with_one_that_works() {
     );
 }
 
+/// What no time tells of goes by events alone.
 #[test]
-fn what_no_time_tells_of_goes_by_events_alone() {
+fn without_a_time_events_decide() {
     let tool = || vec![shell(0, None)];
     assert_eq!(
         timeless(&[step(StepStanding::Finished, tool())], HOUR),
@@ -399,7 +405,7 @@ fn what_no_time_tells_of_goes_by_events_alone() {
 }
 
 #[test]
-fn a_tool_that_named_the_file_settles_whose_it_is_among_several() {
+fn tool_that_named_the_file_decides() {
     let names = Step {
         root: "another".into(),
         ..step(StepStanding::Finished, vec![edit("f", 0, Some(1_000))])
@@ -413,7 +419,7 @@ fn a_tool_that_named_the_file_settles_whose_it_is_among_several() {
 }
 
 #[test]
-fn what_is_unclear_of_two_conversations_is_named_by_both() {
+fn unclear_change_of_two_is_named_by_both() {
     let other = Step {
         root: "another".into(),
         ..step(StepStanding::Cut, vec![shell(0, None)])
@@ -427,7 +433,7 @@ fn what_is_unclear_of_two_conversations_is_named_by_both() {
 }
 
 #[test]
-fn among_the_steps_of_one_conversation_the_preferred_one_has_it_else_the_newest() {
+fn preferred_or_newest_step_has_it() {
     let steps = || step(StepStanding::Open, vec![shell(0, None)]);
     let path = path("f");
     let change = Changed {
@@ -449,7 +455,7 @@ fn among_the_steps_of_one_conversation_the_preferred_one_has_it_else_the_newest(
 }
 
 #[test]
-fn a_doubt_says_what_is_known_in_one_line() {
+fn doubt_is_one_line() {
     let texts = [
         (
             Doubt::Interrupted { after: 40 * MINUTE },
@@ -534,7 +540,7 @@ mod laws {
 
     proptest! {
         #[test]
-        fn what_changed_last_before_every_step_began_is_nobodys(
+        fn change_before_every_step_is_outside(
             steps in prop::collection::vec(any_step(), 0..4),
             before in (TICK + 1)..HOUR,
         ) {
@@ -554,8 +560,9 @@ mod laws {
             prop_assert_eq!(at(&steps, time), Verdict::Outside);
         }
 
+        /// What a tool by its own events could have made is never nobodys.
         #[test]
-        fn what_a_tool_by_its_own_events_could_have_made_is_never_nobodys(
+        fn known_tools_possible_change_is_never_outside(
             mut steps in prop::collection::vec(any_step(), 1..4),
             time in 0..HOUR,
             earlier in 0..HOUR,
@@ -568,7 +575,7 @@ mod laws {
         }
 
         #[test]
-        fn what_came_after_esc_by_the_transcripts_mark_is_never_certain_to_be_the_agents(
+        fn change_after_a_transcripts_esc_is_never_certain(
             mut step in any_step(),
             interrupted in HOUR..2 * HOUR,
             after in (SETTLE + 1)..HOUR,

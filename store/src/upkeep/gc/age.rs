@@ -204,9 +204,11 @@ mod tests {
             .expect("one run at least")
     }
 
+    /// Ages grow with the time that runs agree on.
+    ///
     /// Invariant `work/pruning-clock`.
     #[test]
-    fn ages_grow_with_the_time_that_runs_agree_on() {
+    fn ages_grow_with_agreed_time() {
         let long_ago = NOW - 100 * DAY;
         for days in [0, 1, 29, 40] {
             let ages = daily(days).ages(true);
@@ -264,9 +266,11 @@ mod tests {
         assert_eq!(run.ages(true).unused_for(NOW - 100 * DAY), 60 * DAY);
     }
 
+    /// Another boot is believed once two of its runs agree.
+    ///
     /// Invariant `work/pruning-clock`.
     #[test]
-    fn another_boot_is_believed_once_two_of_its_runs_agree() {
+    fn another_boot_is_believed_after_two_runs() {
         let before = daily(40);
         let first = reading(NOW + 2 * DAY, MINUTE, "b");
         let first = Agreement::of(Some(&before), first, KEEP);
@@ -282,9 +286,11 @@ mod tests {
         );
     }
 
+    /// After a long absence nothing is old at once.
+    ///
     /// Invariant `work/pruning-clock`.
     #[test]
-    fn after_a_long_absence_nothing_is_old_at_once() {
+    fn long_absence_makes_nothing_old_at_once() {
         let back = reading(NOW + 31 * DAY, 72 * DAY, "a");
         let back = Agreement::of(Some(&daily(40)), back, KEEP);
         assert_eq!(back.ages(true).unused_for(NOW - DAY), 0);

@@ -507,8 +507,9 @@ fn skipped(store: &Store, id: i64, error: &Error) -> Result<GcWorkspace> {
 mod tests {
     use super::{SELDOM, SOON, is_due};
 
+    /// A run that was cut off is made up for soon and any other seldom.
     #[test]
-    fn a_run_that_was_cut_off_is_made_up_for_soon_and_any_other_seldom() {
+    fn cut_off_run_is_made_up_for_soon() {
         let now = 1_700_000_000_000;
         assert_eq!(is_due(None, now), None, "there was none");
         assert_eq!(is_due(Some("nonsense\n"), now), None);

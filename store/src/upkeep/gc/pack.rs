@@ -193,8 +193,9 @@ impl<'a> Politeness<'a> {
 mod tests {
     use super::*;
 
+    /// Background work gives way to whoever wants the workspace and work by hand does not.
     #[test]
-    fn background_work_gives_way_to_whoever_wants_the_workspace_and_work_by_hand_does_not() {
+    fn background_work_gives_way() {
         let folder = tempfile::tempdir().expect("a scratch directory");
         let free = |priority| {
             let way = Politeness::new(folder.path(), priority);

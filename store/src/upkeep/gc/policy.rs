@@ -147,8 +147,9 @@ mod tests {
         judge(&candidates, limits(), size)
     }
 
+    /// The longest unused go by age and then by size.
     #[test]
-    fn the_longest_unused_go_by_age_and_then_by_size() {
+    fn longest_unused_go_by_age_then_size() {
         let sessions = [
             (unused_for(31), 10),
             (unused_for(20), 30),
@@ -177,10 +178,12 @@ mod tests {
         );
     }
 
+    /// What is pinned stays however old it is and however large the store.
+    ///
     /// Invariant `work/pruning-pins`: Snapshots that a label, an open session, a revert
     /// point or an open operation needs are never pruned, and pruned ones are marked.
     #[test]
-    fn what_is_pinned_stays_however_old_it_is_and_however_large_the_store() {
+    fn pinned_snapshots_stay_however_old() {
         let old = || unused_for(300);
         let pinned = [
             (
@@ -221,8 +224,9 @@ mod tests {
         }
     }
 
+    /// A session is open while its agent lives and closed when it died without a word.
     #[test]
-    fn a_session_is_open_while_its_agent_lives_and_closed_when_it_died_without_a_word() {
+    fn session_is_open_while_its_agent_lives() {
         let unended = SessionUse {
             is_unended: true,
             ..unused_for(300)

@@ -51,8 +51,9 @@ fn a_line_that_stays_keeps_its_author() {
     );
 }
 
+/// What an operation puts back belongs to who wrote it first.
 #[test]
-fn what_an_operation_puts_back_belongs_to_who_wrote_it_first() {
+fn restored_lines_belong_to_their_writer() {
     let versions = [
         written("a\nb\n"),
         reverted(written("x\n")),
@@ -62,8 +63,9 @@ fn what_an_operation_puts_back_belongs_to_who_wrote_it_first() {
     assert_eq!(traced(&versions), [0, 0, 3], "nothing is the revert's");
 }
 
+/// A redo gives the lines back to who wrote them.
 #[test]
-fn a_redo_gives_the_lines_back_to_who_wrote_them() {
+fn redo_gives_lines_back_to_their_writer() {
     let versions = [
         written("a\n"),
         written("b\n"),
@@ -83,8 +85,9 @@ fn a_redo_gives_the_lines_back_to_who_wrote_them() {
     }
 }
 
+/// A merged revert names nobody whose work it undid.
 #[test]
-fn a_merged_revert_names_nobody_whose_work_it_undid() {
+fn merged_revert_names_no_undone_author() {
     let versions = [
         written("a\nb\nc\n"),
         reverted(written("a\nB\nc\n")),
@@ -98,8 +101,9 @@ fn a_merged_revert_names_nobody_whose_work_it_undid() {
     );
 }
 
+/// A line that could not be undone is still whose it was.
 #[test]
-fn a_line_that_could_not_be_undone_is_still_whose_it_was() {
+fn line_that_stayed_keeps_its_author() {
     let versions = [
         written("a\n"),
         written("a\nb\n"),
@@ -111,8 +115,9 @@ fn a_line_that_could_not_be_undone_is_still_whose_it_was() {
     assert_eq!(traced(&versions), [0, 1, 4], "it is there");
 }
 
+/// A line that is brought back to a file that could not go is whose it was.
 #[test]
-fn a_line_that_is_brought_back_to_a_file_that_could_not_go_is_whose_it_was() {
+fn restored_line_of_a_kept_file_keeps_author() {
     let versions = [
         written("a\nb\n"),
         written("a\n"),
@@ -126,8 +131,9 @@ fn a_line_that_is_brought_back_to_a_file_that_could_not_go_is_whose_it_was() {
     );
 }
 
+/// A file that is deleted and written again is of who wrote it again.
 #[test]
-fn a_file_that_is_deleted_and_written_again_is_of_who_wrote_it_again() {
+fn rewritten_file_belongs_to_its_second_writer() {
     let gone = FileState {
         content: None,
         ..written("")
@@ -138,8 +144,9 @@ fn a_file_that_is_deleted_and_written_again_is_of_who_wrote_it_again() {
     assert_eq!(traced(&versions), [0], "a revert did");
 }
 
+/// Long histories are compared side by side and give the same.
 #[test]
-fn long_histories_are_compared_side_by_side_and_give_the_same() {
+fn long_histories_compare_equally_in_parallel() {
     let contents: Vec<String> = (0..5 * RUN)
         .map(|last| (0..=last).map(|line| format!("{line}\n")).collect())
         .collect();

@@ -110,8 +110,9 @@ fn append(mut file: &File, line: &ReflogEntry, signature: Signature<'_>) -> io::
 mod tests {
     use super::*;
 
+    /// A line is written once however often it is tried.
     #[test]
-    fn a_line_is_written_once_however_often_it_is_tried() {
+    fn line_of_a_reflog_is_written_once() {
         let directory = tempfile::tempdir().expect("a scratch directory");
         let logs = directory.path().join("logs/refs/heads");
         std::fs::create_dir_all(&logs).expect("writable");
