@@ -104,18 +104,26 @@ pub(crate) fn attributes(overlay: &Overlay<'_>) -> Attributes {
 pub(crate) fn seen(overlay: &Overlay<'_>) -> Vec<Gap> {
     let before = overlay.below().into_iter();
     let before = before.flat_map(|cache| &cache.header.seen);
-    let mut seen: Vec<Gap> = before
-        .filter(|entry| {
-            let own = &entry.path[..];
-            // A directory has an entry of its own if its names are not known.
-            let directory = match overlay.contains(own) {
-                true => own,
-                false => parent(own).unwrap_or_default(),
-            };
-            overlay.contains(directory) && !overlay.has_fresh(directory)
-        })
-        .cloned()
-        .collect();
+    let mut seen = Vec::new();
+    // Entries of one directory follow each other, so that each directory is looked up once.
+    let mut last: Option<(&[u8], bool)> = None;
+    for entry in before {
+        let own = &entry.path[..];
+        // A directory has an entry of its own if its names are not known.
+        let directory = match entry.is_directory && overlay.contains(own) {
+            true => own,
+            false => parent(own).unwrap_or_default(),
+        };
+        let known = last.filter(|(path, _)| *path == directory);
+        let (_, is_kept) = known.unwrap_or_else(|| {
+            let is_kept = overlay.contains(directory) && !overlay.has_fresh(directory);
+            (directory, is_kept)
+        });
+        last = Some((directory, is_kept));
+        if is_kept {
+            seen.push(entry.clone());
+        }
+    }
     overlay.add_seen(&mut seen);
     seen.sort_by(|left, right| left.path.cmp(&right.path));
     seen
