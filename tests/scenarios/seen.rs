@@ -94,6 +94,24 @@ fn ignored_folder_that_became_a_file_is_attributed() {
     }
 }
 
+/// The file is in no snapshot of that state: a rule hid it by then.
+#[test]
+fn a_hidden_file_that_became_a_folder_is_partial() {
+    set_clock_from_files(0);
+    let mut world = World::git(&[("a", "1\n")]);
+    world.turn("m1", |world| world.write("b", "one\n"));
+    world.turn("m2", |world| world.write(".gitignore", "b\n"));
+    world.message("m3");
+    world.step(|world| {
+        await_tick();
+        world.remove("b");
+        world.write("b/x", "agent\n");
+    });
+    let report = world.revert("m3");
+    assert_eq!(about(&report, NoteCode::IgnoredChanged), ["b/"]);
+    assert_eq!(report.outcome, Outcome::Partial, "{report:#?}");
+}
+
 #[test]
 fn what_came_into_view_unchanged_is_nothing() {
     set_clock_from_files(0);

@@ -165,12 +165,19 @@ pub(in crate::revert) fn stays(
     let changed = touched::told(store, place, revert, others.iter())?;
     notes.extend(changed.notes);
     notes.extend(crowded);
+    let (paths, are_folders): (Vec<WorkspacePath>, Vec<bool>) = changed.paths.into_iter().unzip();
     let were_there = match then {
-        Some(then) => snapshots.presences(then, &changed.files)?,
+        Some(then) => snapshots.presences(then, &paths)?,
         None => Vec::new(),
     };
+    let mut all = were_there.iter().zip(are_folders);
+    // A folder that was one is named for what is in it, and may be as it was.
+    let is_another = |(presence, is_folder): (&Presence, bool)| match is_folder {
+        true => *presence == Presence::Seen,
+        false => is_not_known(presence) || *presence == Presence::SeenDirectory,
+    };
     Ok(Left {
-        is_incomplete: were_there.iter().any(is_not_known),
+        is_incomplete: all.any(is_another),
         notes,
         ..Left::default()
     })

@@ -32,8 +32,8 @@ const MOST: usize = 50_000;
 #[derive(Debug, Default)]
 pub(super) struct TouchedPaths {
     pub notes: Vec<Note>,
-    /// The files. What else is in a folder is not known.
-    pub files: Vec<WorkspacePath>,
+    /// The paths, each with whether it is a folder. What else is in a folder is not known.
+    pub paths: Vec<(WorkspacePath, bool)>,
 }
 
 /// Names those of the ignored paths that changed, or in which something did, while a command of the message that a
@@ -70,10 +70,11 @@ pub(super) fn told<'a>(
         of_changed(texts(Touched::Yes)),
         of_many(texts(Touched::Unknown)),
     ];
-    let files = paths.iter().zip(&findings);
-    let files = files.filter(|(_, found)| found.touched == Touched::Yes && !found.is_directory);
+    let changed = paths.iter().zip(&findings);
+    let changed = changed.filter(|(_, found)| found.touched == Touched::Yes);
+    let changed = changed.map(|(path, found)| ((*path).clone(), found.is_directory));
     Ok(TouchedPaths {
-        files: files.map(|(path, _)| (*path).clone()).collect(),
+        paths: changed.collect(),
         notes: notes.into_iter().flatten().collect(),
     })
 }
