@@ -49,7 +49,7 @@ pub use model::request::{
 pub use model::{FileTime, Milliseconds};
 pub use settings::Settings;
 pub use store::{Store, Surroundings};
-pub use timeline::life::{AgentProcess, agent_process};
+pub use timeline::life::{AgentProcess, agent_process, parent_of};
 pub use upkeep::check::CHECK_TIME;
 pub use upkeep::du::Grouping;
 pub use upkeep::forget::What as Forget;

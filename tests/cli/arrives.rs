@@ -3,6 +3,7 @@
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -339,43 +340,57 @@ fn purge_takes_the_hook_from_other_profiles() {
     );
 }
 
-/// The test holds the stdin of the server, as another child of the starter may.
+/// The test holds the stdin of the server, as another child of the starter may. A wrapper gives its own stdin to the
+/// server, or puts a program between; it goes on without its starter.
 ///
-/// Invariant `agent/server-ends`: A server ends with the process that started it.
+/// Invariant `agent/server-ends`: A server ends with the process that started it, also if a wrapper stands between them.
 #[test]
 fn a_server_ends_with_its_starter() {
-    for server in ["serve --stdio", "mcp"] {
-        let world = installed();
-        let script = format!(
-            "exec 3<&0; {} {server} <&3 >/dev/null & echo $!; wait",
-            binary()
-        );
-        let mut starter = world.command_by(Path::new("/bin/sh"), &["-c", &script]);
-        let mut starter = starter
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .expect("a shell");
-        let _held = starter.stdin.take();
-        let mut lines = BufReader::new(starter.stdout.take().expect("piped")).lines();
-        let served = lines.next().expect("a line").expect("text");
-        let is_alive = || {
-            let state = Command::new("ps")
-                .args(["-o", "stat=", "-p", &served])
-                .output();
-            let state = String::from_utf8(state.expect("ps").stdout).expect("text");
-            !state.trim().is_empty() && !state.starts_with('Z')
-        };
-        assert!(is_alive(), "`{server}` waits for its starter");
-        starter.kill().expect("it runs");
-        starter.wait().expect("it ended");
-        let mut looks = 0;
-        while is_alive() {
-            std::thread::sleep(std::time::Duration::from_millis(50));
-            looks += 1;
-            assert!(looks < 1200, "`{server}` outlives its starter");
+    let wrapped = |shell: &str| format!("sh -c '{shell}' wrapper \"$@\" <&3 & wait");
+    for script in [
+        "\"$@\" <&3 >/dev/null & echo $!; wait".to_owned(),
+        wrapped("\"$@\" <&3 >/dev/null & echo $!; wait"),
+        wrapped("tail -f /dev/null | \"$@\" >/dev/null & echo $!; wait"),
+    ] {
+        for server in [&["serve", "--stdio"][..], &["mcp"]] {
+            ends_with_its_starter(&script, server);
         }
     }
+}
+
+fn ends_with_its_starter(script: &str, server: &[&str]) {
+    let world = installed();
+    let script = format!("exec 3<&0; {script}");
+    let arguments = [&["-c", &script, "starter", binary()], server].concat();
+    let mut starter = world.command_by(Path::new("/bin/sh"), &arguments);
+    let mut starter = starter
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .process_group(0)
+        .spawn()
+        .expect("a shell");
+    let _held = starter.stdin.take();
+    let mut lines = BufReader::new(starter.stdout.take().expect("piped")).lines();
+    let served = lines.next().expect("a line").expect("text");
+    let is_alive = || {
+        let state = Command::new("ps")
+            .args(["-o", "stat=", "-p", &served])
+            .output();
+        let state = String::from_utf8(state.expect("ps").stdout).expect("text");
+        !state.trim().is_empty() && !state.starts_with('Z')
+    };
+    let what = format!("`{server:?}` of `{script}`");
+    assert!(is_alive(), "{what} waits for its starter");
+    starter.kill().expect("it runs");
+    starter.wait().expect("it ended");
+    let mut looks = 0;
+    while is_alive() {
+        std::thread::sleep(std::time::Duration::from_millis(50));
+        looks += 1;
+        assert!(looks < 1200, "{what} outlives its starter");
+    }
+    let group = format!("-{}", starter.id());
+    let _ = Command::new("kill").args(["--", &group]).status();
 }
 
 /// A server is about the project that the agent names.

@@ -152,6 +152,11 @@ pub fn agent_process() -> Option<AgentProcess> {
     None
 }
 
+/// Returns the number of a process's parent. `None` if the system does not tell it.
+pub fn parent_of(id: i32) -> Option<i32> {
+    Some(Process::of(id)?.parent)
+}
+
 /// Returns whether a process is known to have ended.
 pub(crate) fn is_gone(name: &str) -> bool {
     let Some(name) = ProcessName::parse(name).filter(ProcessName::is_here) else {

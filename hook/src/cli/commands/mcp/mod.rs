@@ -56,7 +56,7 @@ pub fn run(invocation: &Invocation, arguments: &McpArguments) -> Result<u8, Fail
         let spoken = runtime.block_on(async {
             tokio::select! {
                 spoken = speak(server) => spoken,
-                () = gone(starter) => Ok(()),
+                () = gone(&starter) => Ok(()),
             }
         });
         // A read of stdin may still wait for a client that is gone.
@@ -77,9 +77,9 @@ async fn speak(server: Server) -> Result<(), std::io::Error> {
     Ok(())
 }
 
-/// Waits until the process that started this one is gone: the SDK waits for the end of stdin alone, which another
+/// Waits until the client is gone: the SDK waits for the end of stdin alone, which another
 /// process may hold open.
-async fn gone(starter: Starter) {
+async fn gone(starter: &Starter) {
     while !starter.is_gone() {
         tokio::time::sleep(LOOK).await;
     }
