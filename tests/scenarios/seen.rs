@@ -96,7 +96,7 @@ fn ignored_folder_that_became_a_file_is_attributed() {
 
 /// The file is in no snapshot of that state: a rule hid it by then.
 #[test]
-fn a_hidden_file_that_became_a_folder_is_partial() {
+fn hidden_file_that_became_a_folder_is_partial() {
     set_clock_from_files(0);
     let mut world = World::git(&[("a", "1\n")]);
     world.turn("m1", |world| world.write("b", "one\n"));
