@@ -1,6 +1,6 @@
 //! What went and came back: by git, by the agent's own undo, by `restore`, or after the end of its step.
 
-use ckpt_schema::report::Outcome;
+use ckpt_schema::report::{FileReport, Outcome};
 use ckpt_schema::{Event, EventKind};
 use testing::scenario::{World, set_clock_from_files, to};
 
@@ -249,6 +249,87 @@ fn tools_write_after_its_steps_end_is_unclear() {
         );
         assert!(world.exists("late"));
     }
+}
+
+/// Whatever ends a step before its tool has ended, the tool is that step's: what it wrote goes or is named, and what a
+/// person edits elsewhere beside the next tool is that person's.
+///
+/// Invariant `truth/passed-through`.
+#[test]
+fn tool_that_outlives_its_step_belongs_to_it() {
+    let command = |world: &mut World| {
+        let event = Event {
+            is_command: true,
+            ..world.event(EventKind::UserMessage, "s1")
+        };
+        world.send(&event);
+    };
+    type Moment<'a> = (&'a str, &'a dyn Fn(&mut World));
+    let moments: [Moment<'_>; 7] = [
+        ("a command of ours", &command),
+        ("the next message", &|world| drop(world.message("m2"))),
+        ("the step's end", &|world| drop(world.finish())),
+        ("the turn's end", &end),
+        ("the end of a command's turn", &|world| {
+            command(world);
+            end(world);
+        }),
+        ("another session's step", &|world| {
+            world.finish();
+            world.turn_in("s2", "other", |_| {});
+        }),
+        ("an end that was told before", &|world| {
+            world.tool_finish_in("s1", "t1");
+            world.write("named", "late\n");
+            world.finish();
+        }),
+    ];
+    for (what, moment) in moments {
+        for names in [true, false] {
+            let mut world = World::new();
+            set_clock_from_files(0);
+            for path in ["named", "by hand"] {
+                world.write(path, "0\n");
+            }
+            world.message("m1");
+            world.start();
+            let named: &[&str] = if names { &["named"] } else { &[] };
+            world.tool_start_in("s1", "t1", named);
+            moment(&mut world);
+            world.tool_start_in("s1", "t2", &["other"]);
+            world.write("by hand", "mine\n");
+            world.write("named", "late\n");
+            world.tool_finish_in("s1", "t1");
+            world.tool_finish_in("s1", "t2");
+            end(&mut world);
+            let report = world.revert("m1");
+            let what = format!("{what}, {names}: {report:#?}");
+            assert_eq!(world.read("by hand"), "mine\n", "{what}");
+            let is_gone = world.read("named") == "0\n";
+            assert!(is_gone || report.outcome == Outcome::Partial, "{what}");
+            let is_told = |file: &&FileReport| file.path.path == "by hand";
+            let is_doubted = report.files.iter().filter(is_told).any(|file| file.unclear);
+            assert!(!names || !is_doubted, "it is known whose it is: {what}");
+        }
+    }
+}
+
+/// A command that goes on in the background, as is told only after its step's end, may do so until it is said to end.
+#[test]
+fn late_end_that_leaves_a_command_is_in_doubt() {
+    let mut world = World::new();
+    world.message("m1");
+    world.start();
+    world.start_shell();
+    world.finish();
+    let finish = Event {
+        background: Some(true),
+        ..world.shell(EventKind::ToolFinish)
+    };
+    world.send(&finish);
+    world.write("made", "x\n");
+    let report = world.revert("m1");
+    assert_eq!(report.outcome, Outcome::Partial, "{report:#?}");
 }
 
 /// Late end of a tool is none of the next steps.

@@ -187,10 +187,12 @@ fn end(step: &OpenStep, standing: StepStanding) -> LookScope {
 
 /// Returns where to look when a tool ended after its step.
 fn late_end(step: &OpenStep) -> LookScope {
-    let mut late = step.tools.iter().filter(|tool| tool.is_in_background);
+    let mut late = step.tools.iter().filter(|tool| tool.finished_at.is_none());
     match late.next() {
         Some(tool) if !tool.paths.is_empty() => LookScope::at(tool.paths.iter().cloned()),
-        _ => LookScope::Everywhere,
+        Some(_) => LookScope::Everywhere,
+        // Its end was told before, or it only reads.
+        None => LookScope::Nowhere,
     }
 }
 

@@ -254,16 +254,15 @@ impl<'a> Recording<'a> {
 
     /// A tool ended after its step. What looks in between called nobody's may be its work.
     fn end_overtaken(&mut self, step: &OpenStep) -> Result<()> {
-        let Some(tool) = step.tools.iter().find(|tool| tool.is_in_background) else {
+        let Some(tool) = step.tools.iter().find(|tool| tool.finished_at.is_none()) else {
             return Ok(());
         };
         let reach = |path: &WorkspacePath| tool.paths.is_empty() || tool.paths.contains(path);
-        let span = (tool.finished_at.unwrap_or(self.now), Some(self.now));
+        let span = (None, Some(self.now));
         let why = Doubt::Background.to_string();
         sessions::doubt_outside(self.connection, &step.row.id, span, reach, &why)?;
-        let id = tool.agent_id.as_deref().unwrap_or_default();
         self.written.step = Some(step.row.id.clone());
-        sessions::note_late_end(self.connection, &step.row.id, id, self.now)
+        sessions::note_late_end(self.connection, &step.row.id, self.event, self.now)
     }
 
     /// A tool ended whose start was lost, with that of its step.
@@ -297,7 +296,7 @@ impl<'a> Recording<'a> {
         let why = Doubt::Unheard.to_string();
         // Rows of earlier looks may call changes of that time outside. The tool may have made them, and nobody
         // knows when it ran.
-        let span = (unheard.since, None);
+        let span = (Some(unheard.since), None);
         sessions::doubt_outside(self.connection, step, span, reach, &why)?;
         unheard.tools.iter().try_for_each(|tool| {
             let tool = tool.clone();

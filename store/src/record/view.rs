@@ -47,7 +47,7 @@ pub(crate) struct EventContext {
     /// The tools that the event says to have run and that no event told of before, without those that only read.
     /// `None` if the event names no tools, or the agent does not report them.
     pub unheard: Option<UnheardTools>,
-    /// The ended step of the tool of which the event tells the end, if the step's end came first.
+    /// The ended step of the tool of which the event tells the end. The tool has none if the event tells so first.
     pub overtaken: Option<OpenStep>,
 }
 
@@ -136,8 +136,7 @@ impl EventContext {
         Ok(())
     }
 
-    /// Finds the step of a tool that ended only now, though the step had ended. The tool counts as a command that went on
-    /// in the background.
+    /// Finds the step of a tool that ended only now, though the step had ended: by itself, or because it was cut off.
     fn look_for_overtaken(&mut self, connection: &Connection, event: &Event) -> Result<()> {
         let (Some(session), Some(id)) = (&self.session, &event.tool_use_id) else {
             return Ok(());
@@ -149,11 +148,7 @@ impl EventContext {
         if event.event != EventKind::ToolFinish || is_own {
             return Ok(());
         }
-        self.overtaken = sessions::overtaking_step(connection, &session.id, id)?;
-        let tools = self.overtaken.iter_mut().flat_map(|step| &mut step.tools);
-        for tool in tools {
-            tool.is_in_background = is_it(tool);
-        }
+        self.overtaken = sessions::ended_step_of_tool(connection, &session.id, id)?;
         Ok(())
     }
 

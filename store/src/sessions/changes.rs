@@ -214,19 +214,19 @@ pub(crate) fn release_to_outside(connection: &Connection, step: &str) -> Result<
     totals::outdate(connection, [step])
 }
 
-/// Gives a step the changes from outside that were seen after a moment and before it began, where a tool of it
-/// reached: the tool may have run before the step is known to have begun.
+/// Gives a step the changes from outside that were seen between two moments, where a tool of it reached: the tool may have
+/// run before the step is known to have begun, or after its end. These two are the moments if none are given.
 pub(crate) fn doubt_outside(
     connection: &Connection,
     step: &str,
-    (since, until): (Milliseconds, Option<Milliseconds>),
+    (since, until): (Option<Milliseconds>, Option<Milliseconds>),
     reaches: impl Fn(&WorkspacePath) -> bool,
     reason: &str,
 ) -> Result<()> {
     let sql = "SELECT changes.id AS id, path, path_raw
                  FROM steps JOIN sessions ON sessions.id = steps.session_id JOIN changes USING (workspace_id)
                 WHERE steps.id = ?1 AND step_id IS NULL AND attribution = 'outside'
-                  AND happened_at > ?2 AND happened_at <= ifnull(?3, steps.started_at)
+                  AND happened_at > ifnull(?2, steps.finished_at) AND happened_at <= ifnull(?3, steps.started_at)
                 ORDER BY changes.id";
     let what = "cannot read what changed before a step";
     let rows: Vec<(i64, WorkspacePath)> =

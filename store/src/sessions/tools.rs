@@ -191,29 +191,36 @@ pub(super) fn runs_tool(connection: &Connection, session: &str, agent_id: &str) 
         .context(|| "cannot look up a tool")
 }
 
-/// Returns the step of a session's tool that ended by itself while the tool still ran, if nothing told of the tool's end
-/// yet.
-pub(crate) fn overtaking_step(
+/// Returns the ended step of a session's tool. If the tool may have changed something and nothing told of its end yet, it
+/// has none.
+pub(crate) fn ended_step_of_tool(
     connection: &Connection,
     session: &str,
     tool: &str,
 ) -> Result<Option<OpenStep>> {
-    let sql = "SELECT steps.id FROM steps CROSS JOIN tools ON tools.step_id = steps.id
-                WHERE steps.session_id = ?1 AND tools.agent_id = ?2 AND tools.kind IS NOT 'read'
-                  AND steps.state = 'closed' AND steps.recovered = 0 AND tools.finished_at = steps.finished_at
+    // The end of a step ends the tools that run, for want of a better time.
+    let sql = "SELECT steps.id, tools.kind IS NOT 'read' AND tools.finished_at = steps.finished_at
+                 FROM steps CROSS JOIN tools ON tools.step_id = steps.id
+                WHERE steps.session_id = ?1 AND tools.agent_id = ?2 AND steps.state = 'closed'
                 ORDER BY steps.seq DESC LIMIT 1";
-    let step: Option<String> = connection
+    let found: Option<(String, bool)> = connection
         .prepare_cached(sql)
         .and_then(|mut statement| {
             statement
-                .query_row([session, tool], |row| row.get(0))
+                .query_row([session, tool], |row| Ok((row.get(0)?, row.get(1)?)))
                 .optional()
         })
         .context(|| "cannot look up a tool")?;
-    match step {
-        Some(step) => step_with_tools(connection, &step),
-        None => Ok(None),
+    let Some((step, went_on)) = found else {
+        return Ok(None);
+    };
+    let mut step = step_with_tools(connection, &step)?;
+    for row in step.iter_mut().flat_map(|step| &mut step.tools) {
+        if went_on && row.agent_id.as_deref() == Some(tool) {
+            row.finished_at = None;
+        }
     }
+    Ok(step)
 }
 
 /// Adds a tool that is about to run, with the files that it names. A tool that was added before is not added again.
@@ -352,12 +359,13 @@ pub(crate) fn finish_tool(
 pub(crate) fn note_late_end(
     connection: &Connection,
     step: &str,
-    agent_id: &str,
+    event: &Event,
     now: Milliseconds,
 ) -> Result<()> {
+    let is_left = event.background == Some(true);
     connection
-        .prepare_cached("UPDATE tools SET finished_at = ?3 WHERE step_id = ?1 AND agent_id = ?2")
-        .and_then(|mut statement| statement.execute(params![step, agent_id, now]))
+        .prepare_cached("UPDATE tools SET finished_at = ?3, background = ?4 WHERE step_id = ?1 AND agent_id = ?2")
+        .and_then(|mut statement| statement.execute(params![step, event.tool_use_id, now, is_left]))
         .context(|| "cannot note the end of a tool")?;
     Ok(())
 }

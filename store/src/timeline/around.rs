@@ -99,7 +99,7 @@ fn of_edit(outer: &OuterTool) -> evidence::Step {
         tools: vec![tool_of(&outer.tool)],
         standing: StepStanding::Finished,
         signs: Signs::default(),
-        background_since: None,
+        background: Vec::new(),
         died_at: None,
         is_over: false,
     }

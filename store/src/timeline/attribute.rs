@@ -315,7 +315,16 @@ fn in_this_workspace(verdict: Verdict, own: usize) -> Verdict {
 /// Returns a step as the evidence weighs it.
 pub(super) fn step_of(acting: &Acting<'_>) -> evidence::Step {
     let step = acting.step;
-    let in_background = step.tools.iter().filter(|tool| tool.is_in_background);
+    let went_on =
+        |tool: &&ToolRow| tool.is_in_background || acting.is_over && tool.finished_at.is_none();
+    let left = |tool: &ToolRow| match tool.is_in_background {
+        // What a command starts is not bound to the files that its tool named.
+        true => evidence::Tool {
+            reach: Reach::Anything,
+            ..tool_of(tool)
+        },
+        false => tool_of(tool),
+    };
     evidence::Step {
         root: step.root_session_id.clone(),
         started_at: step.started_at,
@@ -323,7 +332,7 @@ pub(super) fn step_of(acting: &Acting<'_>) -> evidence::Step {
         tools: step.tools.iter().map(tool_of).collect(),
         standing: acting.standing,
         signs: acting.signs,
-        background_since: in_background.map(|tool| tool.started_at).min(),
+        background: step.tools.iter().filter(went_on).map(left).collect(),
         died_at: acting.signs.is_dead.then_some(acting.signs.last),
         is_over: acting.is_over,
     }

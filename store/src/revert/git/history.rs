@@ -319,7 +319,7 @@ mod tests {
                 tools: vec![tool],
                 standing: StepStanding::Finished,
                 signs: Signs::default(),
-                background_since: None,
+                background: Vec::new(),
                 died_at: None,
                 is_over: false,
             },

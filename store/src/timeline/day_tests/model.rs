@@ -344,11 +344,9 @@ impl Model<'_> {
             Happening::ToolFinish(number, ran_for, is_left) => {
                 if let Some(tool) = self.tool(agent, number) {
                     (tool.ended_at, tool.ran_for) = (Some(at), ran_for);
-                    let since = tool.announced_at;
+                    let left = is_left.then(|| tool.clone());
                     let step = self.known[agent].open.as_mut().expect("it has a tool");
-                    if is_left {
-                        step.background_since.get_or_insert(since);
-                    }
+                    step.background.extend(left);
                 }
             }
             Happening::StepFinish => self.look(at, agent, Some(StepStanding::Finished))?,
@@ -366,7 +364,7 @@ impl Model<'_> {
             tools: Vec::new(),
             standing: StepStanding::Open,
             signs: Signs::default(),
-            background_since: None,
+            background: Vec::new(),
             died_at: None,
             is_over: false,
         }
@@ -437,7 +435,7 @@ impl Model<'_> {
         for (other, known) in self.known.iter_mut().enumerate() {
             let is_over = known.is_dead || ends.is_some() && other == agent;
             let step = if is_over { known.open.take() } else { None };
-            if let Some(step) = step.filter(|step| step.background_since.is_some()) {
+            if let Some(step) = step.filter(|step| !step.background.is_empty()) {
                 known.in_background = Some(step);
             }
         }

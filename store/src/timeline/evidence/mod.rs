@@ -319,8 +319,9 @@ impl<'a> Evidence<'a> {
             self.of_tools(step, &self.ran[at], change)
         };
         let at = change.at.unwrap_or(self.now);
-        let is_in_background = step.background_since.is_some_and(|since| {
-            change.at.is_none_or(|at| at + TICK >= since) && step.goes_on_at(at)
+        let is_in_background = step.background.iter().any(|tool| {
+            let is_since = change.at.is_none_or(|at| at + TICK >= tool.announced_at);
+            is_since && tool.reaches(change.path) && step.goes_on_at(at)
         });
         match own {
             // Only where the step's own tools do not account for it: a command that runs for hours would otherwise

@@ -75,8 +75,8 @@ pub(crate) struct Step {
     pub standing: StepStanding,
     /// The signs of its agent's life.
     pub signs: Signs,
-    /// When a command of it went to the background, if one did: it may outlive the step.
-    pub background_since: Option<Milliseconds>,
+    /// Those of them that may outlive the step.
+    pub background: Vec<Tool>,
     /// The last sign of life of an agent that is dead. What it left running may go on without it.
     pub died_at: Option<Milliseconds>,
     /// Whether only that command is left: the step itself ended earlier.

@@ -45,7 +45,7 @@ pub(super) fn step(standing: StepStanding, tools: Vec<Tool>) -> Step {
             last: last.unwrap_or(BEGIN),
             ..Signs::default()
         },
-        background_since: None,
+        background: Vec::new(),
         died_at: None,
         is_over: false,
     }
@@ -326,7 +326,7 @@ fn changed_workspace_without_tool_is_something() {
 #[test]
 fn background_command_reaches_beyond_its_step() {
     let mut over = step(StepStanding::TurnEnded, vec![shell(0, Some(100))]);
-    over.background_since = Some(BEGIN + 100);
+    over.background = vec![shell(100, None)];
     over.is_over = true;
     let steps = [over.clone()];
     assert_eq!(
@@ -348,7 +348,7 @@ fn background_command_reaches_beyond_its_step() {
 #[test]
 fn dead_agents_background_counts_an_hour() {
     let mut over = step(StepStanding::TurnEnded, vec![shell(0, Some(100))]);
-    over.background_since = Some(BEGIN + 100);
+    over.background = vec![shell(100, None)];
     over.died_at = Some(BEGIN + MINUTE);
     over.is_over = true;
     let steps = [over];
@@ -531,7 +531,7 @@ mod laws {
                     is_dead,
                     ..Signs::default()
                 },
-                background_since: None,
+                background: Vec::new(),
                 died_at: None,
                 is_over: false,
             },
