@@ -206,13 +206,12 @@ enum Told {
     Ended,
 }
 
+/// So much later, in milliseconds, is the next event by the clock: longer than a file's time may lag behind.
+const LATER: i64 = 100;
+
 /// Records events in threads with stores of their own. Each begins at a moment of the one before.
-fn race(base: &Path, mut events: Vec<Event>, mut moments: Vec<usize>) -> bool {
-    let rest = events.split_off(1);
-    let at = (!moments.is_empty()).then(|| moments.remove(0));
-    let (first, base) = (events.remove(0), base.to_owned());
-    let (tell, _told) = channel();
-    let thread = std::thread::spawn(move || record(&base, &first, rest, at, moments, tell));
+fn race(base: &Path, events: Vec<Event>, moments: Vec<usize>) -> bool {
+    let (thread, _told) = begin(base, events, moments, 0);
     thread.join().expect("no panic")
 }
 
@@ -224,9 +223,10 @@ fn record(
     rest: Vec<Event>,
     at: Option<usize>,
     moments: Vec<usize>,
+    since: i64,
     tell: Sender<Told>,
 ) -> bool {
-    set_clock_from_files(0);
+    set_clock_from_files(since);
     let mut store: Store = try_open(base, Settings::default()).expect("a store of our own");
     let beside: Rc<RefCell<Option<Beside>>> = Rc::default();
     let (theirs, told, base) = (Rc::clone(&beside), tell.clone(), base.to_owned());
@@ -248,7 +248,9 @@ fn record(
             && let Some((rest, moments)) = rest.take()
             && !rest.is_empty()
         {
-            let (begun, heard) = begin(&base, rest, moments);
+            // For both: no process holds the clock for the other.
+            set_clock_from_files(since + LATER);
+            let (begun, heard) = begin(&base, rest, moments, since + LATER);
             // While this one has the database's write lock, the other one waits for it without a word: SQLite does.
             if !writes {
                 heard.recv().expect("it ends or waits");
@@ -269,12 +271,12 @@ fn record(
     }
 }
 
-fn begin(base: &Path, mut events: Vec<Event>, mut moments: Vec<usize>) -> Beside {
+fn begin(base: &Path, mut events: Vec<Event>, mut moments: Vec<usize>, since: i64) -> Beside {
     let rest = events.split_off(1);
     let at = (!moments.is_empty()).then(|| moments.remove(0));
     let (first, base) = (events.remove(0), base.to_owned());
     let (tell, told) = channel();
-    let thread = std::thread::spawn(move || record(&base, &first, rest, at, moments, tell));
+    let thread = std::thread::spawn(move || record(&base, &first, rest, at, moments, since, tell));
     (thread, told)
 }
 

@@ -166,10 +166,11 @@ struct Begun {
 /// Finishes what was left half-done in a workspace, and begins a look. `None` if another's look, which the lock was
 /// waited for, made it superfluous.
 fn begin_look(store: &mut Store, known: &mut KnownEvent<'_>, lock: &Lock) -> Result<Option<Begun>> {
-    let now = store.now();
+    let clock = store.surroundings.clock;
     let workspace = known.place.row.id;
     let mut is_left = false;
     let begun = store.database.write(|connection| {
+        let now = clock();
         // A killed operation shows only under the lock: without it, the operation may be one that is still at work.
         is_left = crate::timeline::has_lost_rows(connection, &known.place, lock)?
             || crate::sessions::has_open_operation(connection, workspace)?;

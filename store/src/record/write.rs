@@ -19,10 +19,12 @@ pub(super) fn without_look(
     store: &mut Store,
     known: &mut KnownEvent<'_>,
 ) -> Result<Option<EventReport>> {
-    let now = store.now();
     // Before the transaction, because it reads files: SQLite's write lock is everybody's.
     let named = named_paths(store, known)?;
+    let clock = store.surroundings.clock;
     store.database.write(|connection| {
+        // Under the lock: no row of another process is from the future then.
+        let now = clock();
         known.refresh(connection, now)?;
         if known.needs_lock() {
             return Ok(None);
@@ -41,11 +43,11 @@ pub(super) fn with_look(
     seen: &mut Result<Observation>,
     run: Option<(i64, Milliseconds)>,
 ) -> Result<Option<EventReport>> {
-    let now = store.now();
     // Reads files, so it comes before the transaction: SQLite's write lock is everybody's.
     let named = named_paths(store, known)?;
     let (database, surroundings) = (&mut store.database, &store.surroundings);
     database.write(|connection| {
+        let now = (surroundings.clock)();
         if let Some((run, _)) = run {
             sessions::end_run(connection, run)?;
         }
@@ -58,7 +60,7 @@ pub(super) fn with_look(
                 // A tool that ended meanwhile, or began, is evidence, too. This is rare, and the look is the dear part.
                 let (place, snapshots) = (&known.place, known.place.snapshots()?);
                 known.looking(|looking| {
-                    seen.attribute(connection, surroundings, place, &snapshots, looking, now)
+                    seen.attribute(connection, surroundings, place, &snapshots, looking)
                 })?;
             }
         }

@@ -138,9 +138,8 @@ impl Observation {
         if self.patch.is_empty() && looking.closing.is_empty() {
             return Ok(());
         }
-        let (surroundings, now) = (&store.surroundings, store.now());
         store.database.read(|connection| {
-            self.attribute(connection, surroundings, place, snapshots, looking, now)
+            self.attribute(connection, &store.surroundings, place, snapshots, looking)
         })
     }
 
@@ -152,14 +151,13 @@ impl Observation {
         place: &Place,
         snapshots: &Snapshots,
         looking: Looking<'_>,
-        now: Milliseconds,
     ) -> Result<()> {
         let before = std::mem::take(&mut self.changes);
         self.replaced.clear();
         let mut drafts = if self.patch.is_empty() {
             Vec::new()
         } else {
-            self.attributed(connection, surroundings, place, looking, now)?
+            self.attributed(connection, surroundings, place, looking)?
         };
         for (step, _) in looking.closing {
             // Before joining: an earlier look may hold a row for the same path.
@@ -254,10 +252,11 @@ impl Observation {
         surroundings: &Surroundings,
         place: &Place,
         looking: Looking<'_>,
-        now: Milliseconds,
     ) -> Result<Vec<ChangeRow>> {
         let (changes, times, from) = (&self.patch, &self.times, self.previous);
         let workers = Workers::read(connection, place, from)?;
+        // After the rows were read: one from the future would mean that the clock jumped.
+        let now = (surroundings.clock)();
         let signed = |outer| {
             let signs = life::signs_around(&outer, now);
             (outer, signs)
