@@ -203,16 +203,19 @@ CREATE INDEX tools_in_background ON tools (step_id) WHERE background = 1 AND rel
 
 -- The files that the edit tools of a step named.
 --   captured  whether `mode` and `blob` say what it was
+--   returned  whether it was written and yet as before when the step ended
 CREATE TABLE step_paths (
   step_id  TEXT NOT NULL REFERENCES steps (id) ON DELETE CASCADE,
   path     TEXT NOT NULL,
   path_raw BLOB,
   captured INTEGER NOT NULL DEFAULT 0 CHECK (captured IN (0, 1)),
+  returned INTEGER NOT NULL DEFAULT 0 CHECK (returned IN (0, 1)),
   mode     TEXT,
   blob     TEXT,
   PRIMARY KEY (step_id, path)
 ) STRICT;
 CREATE INDEX step_paths_captured ON step_paths (step_id) WHERE captured = 1;
+CREATE INDEX step_paths_returned ON step_paths (step_id) WHERE returned = 1;
 
 -- The changes in the order in which they happened. A mode without a blob: it was there, its bytes are not stored.
 --   step_id    NULL for a change from outside

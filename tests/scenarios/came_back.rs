@@ -251,6 +251,76 @@ fn tools_write_after_its_steps_end_is_unclear() {
     }
 }
 
+/// The user stashes what a tool that named the file wrote, before anything looked, and gets it back after the step.
+///
+/// Invariant `truth/passed-through`.
+#[test]
+fn unseen_edit_that_a_stash_brought_back_is_named() {
+    for existed in [true, false] {
+        for looked_at in [false, true] {
+            let mut world = World::git(&[("g", "1\n")]);
+            set_clock_from_files(0);
+            if existed {
+                world.write("f", "1\n");
+                world.run_git(&["add", "f"]);
+                world.run_git(&["commit", "-qm", "f"]);
+            }
+            world.message("m1");
+            world.start();
+            world.tool_start_in("s1", "t1", &["f"]);
+            world.write("f", "2\n");
+            world.tool_finish_in("s1", "t1");
+            world.run_git(&["stash", "-q", "-u"]);
+            world.finish();
+            end(&mut world);
+            world.run_git(&["stash", "pop", "-q"]);
+            if looked_at {
+                world.snapshot();
+                world.message("m2");
+            }
+            let report = world.revert("m1");
+            let what = format!("{existed}, {looked_at}: {report:#?}");
+            assert_eq!(report.outcome, Outcome::Partial, "{what}");
+            let is_told = |file: &FileReport| file.path.path == "f" && file.unclear;
+            assert!(report.files.iter().any(is_told), "{what}");
+            assert_eq!(world.read("f"), "2\n", "{what}");
+        }
+    }
+}
+
+/// A tool that named a file and did not write it claims none of what the user does to it later, nor one whose file was
+/// changed since, by whom ever.
+#[test]
+fn file_that_a_tool_left_alone_stays_the_users() {
+    let mut world = World::new();
+    set_clock_from_files(0);
+    world.write("failed", "1\n");
+    world.write("again", "1\n");
+    world.message("m1");
+    world.start();
+    world.tool_start_in("s1", "t1", &["failed"]);
+    world.tool_finish_in("s1", "t1");
+    world.tool_start_in("s1", "t2", &["again"]);
+    world.write("again", "2\n");
+    world.write("again", "1\n");
+    world.tool_finish_in("s1", "t2");
+    world.finish();
+    world.start();
+    world.tool_start_in("s1", "t3", &["again"]);
+    world.write("again", "3\n");
+    world.tool_finish_in("s1", "t3");
+    world.finish();
+    end(&mut world);
+    world.write("failed", "mine\n");
+    world.snapshot();
+    let report = world.revert("m1");
+    assert_eq!(report.outcome, Outcome::Restored, "{report:#?}");
+    assert_eq!(
+        (world.read("failed").as_str(), world.read("again").as_str()),
+        ("mine\n", "1\n")
+    );
+}
+
 /// Whatever ends a step before its tool has ended, the tool is that step's: what it wrote goes or is named, and what a
 /// person edits elsewhere beside the next tool is that person's.
 ///

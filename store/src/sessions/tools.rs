@@ -1,5 +1,6 @@
 //! Rows of `tools` and `step_paths`: what ran in a step, and the files that it named.
 
+use std::collections::HashMap;
 use std::path::Path;
 
 use ckpt_schema::ToolKind;
@@ -462,6 +463,40 @@ pub(super) fn step_paths(connection: &Connection, step: &str) -> Result<Vec<Step
             })
         },
     )
+}
+
+/// Notes that a file that a tool of a step named was written and yet as before when the step ended.
+pub(crate) fn note_returned(
+    connection: &Connection,
+    step: &str,
+    path: &WorkspacePath,
+) -> Result<()> {
+    connection
+        .prepare_cached("UPDATE step_paths SET returned = 1 WHERE step_id = ?1 AND path = ?2")
+        .and_then(|mut statement| statement.execute(params![step, path.to_text()]))
+        .context(|| "cannot note what became of a file that a tool names")?;
+    Ok(())
+}
+
+/// Returns the files of a workspace that tools of live messages wrote, that were yet as before when their steps ended, and
+/// that nothing changed since, each with the newest of these steps.
+pub(crate) fn returned_paths(
+    connection: &Connection,
+    workspace_id: i64,
+) -> Result<HashMap<WorkspacePath, String>> {
+    let sql = "SELECT step_paths.path, step_paths.path_raw, steps.id FROM step_paths
+               CROSS JOIN steps ON steps.id = step_paths.step_id JOIN sessions ON sessions.id = steps.session_id
+               JOIN messages ON messages.id = steps.message_id
+              WHERE step_paths.returned = 1 AND sessions.workspace_id = ?1 AND messages.state = 'live'
+                AND NOT EXISTS (SELECT 1 FROM changes
+                                 WHERE changes.workspace_id = ?1 AND changes.path = step_paths.path
+                                   AND changes.happened_at > steps.finished_at)
+              ORDER BY steps.seq";
+    let what = "cannot read the files that tools named";
+    let rows = read::all_or(connection, what, sql, [workspace_id], |row| {
+        Ok((super::path_at(row, 0, 1)?, row.get(2)?))
+    })?;
+    Ok(rows.into_iter().collect())
 }
 
 /// Returns the files of a workspace that snapshots hold even if an ignore rule hides them: edit tools named them.

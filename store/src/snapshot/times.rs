@@ -103,6 +103,19 @@ impl Times {
         above(change.path.as_bytes()).find_map(|directory| self.at(root, directory))
     }
 
+    /// Returns whether a path may have been written at a time of a kind, whatever its state is now.
+    pub fn may_be_written(
+        &self,
+        root: &Path,
+        path: &WorkspacePath,
+        is_since: impl Fn(Milliseconds) -> bool,
+    ) -> bool {
+        let own = self.at(root, path.as_bytes());
+        let time =
+            own.or_else(|| above(path.as_bytes()).find_map(|directory| self.at(root, directory)));
+        self.is_remote || time.is_some_and(is_since)
+    }
+
     /// Returns when paths came and went with a directory that was moved, by path: no later than its own time, and that
     /// of the directory that it left. `is_since` returns whether a time is later than the last full look.
     pub fn of_moves(

@@ -16,6 +16,7 @@ mod observe;
 pub(crate) mod orphans;
 mod process;
 mod retrace;
+mod returned;
 pub(crate) mod root;
 mod transcript;
 mod workers;

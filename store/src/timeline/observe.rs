@@ -2,7 +2,7 @@
 //! database until [`Observation::write`].
 
 use std::cell::LazyCell;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use rusqlite::Connection;
 
@@ -11,6 +11,7 @@ use super::attribute::{Patch, attribute, consolidate};
 use super::evidence::{Dated, StepStanding, TICK};
 use super::life;
 use super::retrace::retrace;
+use super::returned::{self, Returned};
 use super::workers::{Workers, acting_steps};
 use super::workspace::{CaptureOptions, Place};
 use crate::error::{Error, ErrorKind, Result};
@@ -62,6 +63,8 @@ pub(crate) struct Observation {
     pub changes: Vec<ChangeRow>,
     /// Rows that `changes` replaces.
     pub replaced: Vec<i64>,
+    /// The files that tools of the steps that close now wrote, and that are as before.
+    pub returned: Vec<Returned>,
     /// Whether it still depends on packs of the user's repository.
     pub borrows: bool,
     /// Whether there are so many packs that they should be joined.
@@ -115,6 +118,7 @@ impl Observation {
             previous,
             changes: Vec::new(),
             replaced: Vec::new(),
+            returned: Vec::new(),
             borrows: snapshots.borrows(),
             is_crowded: snapshots.is_crowded(),
             undecided: taken.undecided,
@@ -154,16 +158,25 @@ impl Observation {
     ) -> Result<()> {
         let before = std::mem::take(&mut self.changes);
         self.replaced.clear();
+        self.returned.clear();
         let mut drafts = if self.patch.is_empty() {
             Vec::new()
         } else {
             self.attributed(connection, surroundings, place, looking)?
         };
+        returned::doubt(connection, place, &mut drafts)?;
         for (step, _) in looking.closing {
             // Before joining: an earlier look may hold a row for the same path.
             drafts.extend(hidden_changes(snapshots, &self.snapshot, step)?);
-            self.replaced
-                .extend(join(connection, &mut drafts, &step.row.id)?);
+            let (replaced, changed) = join(connection, &mut drafts, &step.row.id)?;
+            self.replaced.extend(replaced);
+            let told = surroundings.file_times;
+            let is_written = |path: &WorkspacePath, since| {
+                self.times
+                    .may_be_written(&place.root, path, |at| told(at) >= since)
+            };
+            self.returned
+                .extend(returned::of(step, &changed, is_written));
         }
         let known: HashMap<&Change, Option<(u64, u64)>> = before
             .iter()
@@ -219,6 +232,9 @@ impl Observation {
             )?;
         }
         sessions::delete_changes(connection, &self.replaced)?;
+        for file in &self.returned {
+            sessions::note_returned(connection, &file.step, &file.path)?;
+        }
         sessions::insert_changes(connection, workspace_id, &self.changes, Some(id), now)?;
         // The same state again gets the same row, and writing that it is the newest would cost each event a page.
         if self.previous != Some(id) {
@@ -520,11 +536,17 @@ fn hidden_changes(
         .collect())
 }
 
-/// Joins the earlier rows of a step with its drafts. Returns the rows that they replace.
-fn join(connection: &Connection, drafts: &mut Vec<ChangeRow>, step: &str) -> Result<Vec<i64>> {
+/// Joins the earlier rows of a step with its drafts. Returns the rows that they replace, and the paths that changed with
+/// the step.
+fn join(
+    connection: &Connection,
+    drafts: &mut Vec<ChangeRow>,
+    step: &str,
+) -> Result<(Vec<i64>, HashSet<WorkspacePath>)> {
     let mut rows = sessions::changes_of_step(connection, step)?;
+    let paths = |rows: &[ChangeRow]| rows.iter().map(|row| row.change.path.clone()).collect();
     if rows.is_empty() {
-        return Ok(Vec::new());
+        return Ok((Vec::new(), paths(drafts)));
     }
     let (own, others) = std::mem::take(drafts)
         .into_iter()
@@ -534,7 +556,10 @@ fn join(connection: &Connection, drafts: &mut Vec<ChangeRow>, step: &str) -> Res
     rows.extend(own);
     let (replaced, joined) = consolidate(&rows);
     drafts.extend(joined);
-    Ok(replaced)
+    rows.retain(|row| row.id.is_some_and(|id| !replaced.contains(&id)));
+    let mut changed: HashSet<WorkspacePath> = paths(&rows);
+    changed.extend(drafts.iter().map(|draft| draft.change.path.clone()));
+    Ok((replaced, changed))
 }
 
 /// Returns how many lines a change adds and removes, or `None` for content without lines.

@@ -38,6 +38,8 @@ pub(crate) enum Doubt {
     Timeless,
     /// The time of the change is unknown, and the agent's tools paused since the last look.
     Paused,
+    /// A tool wrote the file, but it was as before when its step ended: what came later may be what the tool wrote.
+    Returned,
 }
 
 impl fmt::Display for Doubt {
@@ -68,7 +70,8 @@ impl Doubt {
             | Self::Replaced
             | Self::Hidden
             | Self::Timeless
-            | Self::Paused => None,
+            | Self::Paused
+            | Self::Returned => None,
         }
     }
 
@@ -99,6 +102,9 @@ impl Doubt {
             }
             Self::Timeless => {
                 "changed before or after the agent's last sign of life: no time shows which"
+            }
+            Self::Returned => {
+                "changed after the agent's tool had written the file, and something had taken that back unseen"
             }
             Self::Paused => {
                 "changed while the agent's tools ran or between them: the file's time is by another clock"
