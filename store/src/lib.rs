@@ -158,15 +158,15 @@ impl Store {
             return sessions::Untold::default();
         }
         // First, so that what is only noted so far becomes rows, which can be marked as told.
-        let lost = record::lost::take_up(self).unwrap_or_default();
-        sessions::untold(self.database.connection(), lost)
+        let lost = self.unstuck(record::lost::take_up);
+        let rows = self.unstuck(|store| sessions::untold_rows(store.database.connection()));
+        sessions::untold(rows.unwrap_or_default(), lost.unwrap_or_default())
     }
 
     /// Notes that somebody was told. If that fails, they are told again.
     pub fn mark_told(&mut self, told: &sessions::Untold) {
-        let _ = self
-            .database
-            .write(|connection| sessions::mark_told(connection, told));
+        let mark = |connection: &_| sessions::mark_told(connection, told);
+        let _ = self.database.write(mark);
     }
 
     /// Captures the workspace that holds `cwd`, by hand.
@@ -382,8 +382,8 @@ impl Store {
     }
 
     /// Returns how much of each id distinguishes it.
-    pub fn prefixes(&self) -> Result<Prefixes> {
-        self.database.read(Prefixes::read)
+    pub fn prefixes(&mut self) -> Result<Prefixes> {
+        self.unstuck(|store| store.database.read(Prefixes::read))
     }
 
     /// Looks up ids that are about to be shown, if they are looked up one by one.
@@ -523,7 +523,7 @@ impl Store {
 
     /// Adds the views of the session store, which people ask, unless they are there: no hook needs them.
     pub fn add_views(&mut self) {
-        sessions::add_views(&mut self.database);
+        let _ = self.unstuck(|store| sessions::add_views(&mut store.database));
     }
 
     /// Returns the number of rows of each table, for a bug report.

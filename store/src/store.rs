@@ -99,6 +99,25 @@ impl Store {
         Ok(store)
     }
 
+    /// Closes the session store and opens it again.
+    pub(crate) fn reopen(&mut self) -> Result<()> {
+        let surroundings = &self.surroundings;
+        self.database.close()?;
+        self.database = Database::open(&surroundings.directory, surroundings.settings.durability)?;
+        Ok(())
+    }
+
+    /// Runs `work`, and once more with another connection if the first one is stuck.
+    pub(crate) fn unstuck<T>(&mut self, work: impl Fn(&mut Self) -> Result<T>) -> Result<T> {
+        match work(self) {
+            Err(error) if sessions::is_stuck(&error) => {
+                self.reopen()?;
+                work(self)
+            }
+            done => done,
+        }
+    }
+
     /// Returns whether there is no store yet.
     pub fn is_missing(&self) -> bool {
         self.is_missing
@@ -160,8 +179,8 @@ impl Store {
 
     /// Notes something that went wrong, for `status` and `doctor`.
     pub fn diagnose(&mut self, diagnostic: &sessions::Diagnostic<'_>) -> Result<()> {
-        self.database
-            .diagnose(diagnostic, (self.surroundings.clock)())
+        let now = self.now();
+        self.unstuck(|store| store.database.diagnose(diagnostic, now))
     }
 
     /// Like [`diagnose`](Self::diagnose), unless the same was noted before.

@@ -1,5 +1,6 @@
 //! An error in any system call of a whole operation: what it says of itself is true, and the next try ends it.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use serde_json::Value;
@@ -8,8 +9,8 @@ use testing::skip::has_strace;
 
 use super::forward::{CASES, Case, cases};
 use super::{REVERT, Sandbox, Tree, assert_sound, assert_whole, leftovers, played};
-use testing::binary::Run;
-use testing::strace::{Point, at_each, fail_all, fail_at, points, sample};
+use testing::binary::{Run, finish};
+use testing::strace::{self, Call, Point, at_each, fail_all, fail_at, points, sample};
 
 /// The errors that a system call may give at any time.
 pub const ERRORS: [&str; 16] = [
@@ -178,6 +179,87 @@ const OTHERS: [&[&str]; 16] = [
     &["du"],
     &["doctor", "--all", "--repair"],
 ];
+
+/// The calls in a trace that release a lock on the log by which others are kept out.
+fn releases(trace: &str) -> Vec<Point> {
+    let (mut number, mut held) = (0, BTreeSet::new());
+    let mut releases = Vec::new();
+    for call in trace.lines().filter_map(Call::read) {
+        if call.name != "fcntl" {
+            continue;
+        }
+        number += 1;
+        let Some((_, place)) = call.rest.split_once("l_whence") else {
+            continue;
+        };
+        let place = place.split('}').next().expect("a part");
+        // The bytes of SQLite's eight locks (its `wal.c`): 120 is the writer's, 121 and 122 are for a checkpoint and a recovery.
+        let is_of_log = (120..128).any(|byte| place.contains(&format!("l_start={byte},")));
+        if call.rest.contains("F_WRLCK") && is_of_log {
+            held.insert(place);
+        } else if call.rest.contains("F_UNLCK") && held.remove(place) {
+            releases.push(("fcntl".to_owned(), number));
+        }
+    }
+    releases
+}
+
+/// A connection whose lock the system did not release waits for itself, a hundred times in each statement. It is closed after
+/// the first one. No time passes here: the calls that wait return at once.
+///
+/// Invariant `agent/stuck-lock`: If the system fails to release a lock of the session store, a
+/// command waits for it once, and not in each statement.
+#[test]
+fn lock_that_stays_is_waited_for_once() {
+    // To begin a transaction that writes, SQLite waits twice.
+    const MOST: usize = 200;
+    if !has_strace() {
+        return;
+    }
+    let commands: [(&[&str], bool); 8] = [
+        (&["doctor", "--repair"], true),
+        (&["doctor"], false),
+        (&["status"], false),
+        (&["log"], false),
+        (&["snapshot"], false),
+        (&["label", "m1", "tests pass"], false),
+        (&["gc"], false),
+        (&REVERT, false),
+    ];
+    for (command, is_gone) in commands {
+        let ready = || {
+            let world = played();
+            for ending in ["", "-wal", "-shm"].iter().filter(|_| is_gone) {
+                let file = world.store().join(format!("sessions.db{ending}"));
+                std::fs::remove_file(file).expect("it is there");
+            }
+            world
+        };
+        let traced = |world: &Sandbox, inject: &[&str]| {
+            let trace = world.path("trace");
+            let to = ["-o", trace.to_str().expect("plain")];
+            let waits = [
+                "-e",
+                "trace=fcntl,clock_nanosleep",
+                "-e",
+                "inject=clock_nanosleep:retval=0",
+            ];
+            let options = [&to[..], &waits, inject].concat();
+            let run = finish(&mut strace::command(world, &options, command), b"");
+            (run, std::fs::read_to_string(trace).expect("a trace"))
+        };
+        let all = releases(&traced(&ready(), &[]).1);
+        assert!(all.len() > 3, "{command:?}: {all:?}");
+        at_each(all, |(_, number)| {
+            let world = ready();
+            let inject = format!("inject=fcntl:error=EIO:when={number}");
+            let (run, trace) = traced(&world, &["-e", &inject]);
+            let waits = trace.matches("clock_nanosleep(").count();
+            assert!(waits <= MOST, "{command:?} at {number}: {waits}\n{run}");
+            world.run(&["log"], b"").exits(0);
+        });
+    }
+}
 
 /// An error in any system call of a command that reverts nothing is told and changes nothing.
 ///

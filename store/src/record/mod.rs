@@ -84,6 +84,10 @@ fn record_unless_damaged(store: &mut Store, event: &Event) -> Result<EventReport
         ..RecordingTry::default()
     };
     match attempt(store, event, begin, &mut first) {
+        Err(error) if !first.is_recorded && sessions::is_stuck(&error) => {
+            store.reopen()?;
+            attempt(store, event, begin, &mut RecordingTry::default())
+        }
         Err(error) if !first.is_recorded && sessions::is_damage(&error) => {
             let Surroundings {
                 directory,

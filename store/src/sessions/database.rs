@@ -101,6 +101,8 @@ impl Database {
     /// before the first release is set aside as well, and a new one begun. Any other error changes nothing.
     pub fn open(directory: &Path, durability: Durability) -> Result<Self> {
         match Self::open_file(directory, durability) {
+            // The connection is closed, and all that it held is free.
+            Err(error) if is_stuck(&error) => Self::open_file(directory, durability),
             Err(error) if is_damage(&error) => Self::replace(directory, durability, None),
             Err(error) if is_older(&error) => {
                 let older = older::set_aside(directory)?;
@@ -208,6 +210,14 @@ impl Database {
             older: None,
             is_new,
         })
+    }
+
+    /// Closes the file, which releases all locks of a process that has no other connection to it. Nothing can be read or
+    /// written any more.
+    pub(crate) fn close(&mut self) -> Result<()> {
+        let without_tables = Connection::open_in_memory();
+        self.connection = without_tables.context(|| "cannot close the session store")?;
+        Ok(())
     }
 
     /// Returns the connection, to read from.
@@ -375,6 +385,12 @@ pub(crate) fn is_held(error: &Error) -> bool {
         code(error),
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked)
     )
+}
+
+/// Returns whether an error says that SQLite tried for ten seconds to read the log. If the system once failed to release
+/// a lock, the connection that holds it waits for itself, in every statement until it is closed.
+pub(crate) fn is_stuck(error: &Error) -> bool {
+    code(error) == Some(ErrorCode::FileLockingProtocolFailed)
 }
 
 pub(super) fn code(error: &Error) -> Option<ErrorCode> {

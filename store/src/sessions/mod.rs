@@ -43,11 +43,11 @@ mod work;
 mod workspaces;
 
 pub(crate) use damaged::is_damage;
-pub(crate) use database::{BESIDE, data_version, is_held, is_read_only};
+pub(crate) use database::{BESIDE, data_version, is_held, is_read_only, is_stuck};
 pub use database::{Database, Diagnostic, DiagnosticLevel, OLDEST_SQLITE};
 pub(crate) use diagnostics::is_noted;
 pub use untold::Untold;
-pub(crate) use untold::{mark_told, untold};
+pub(crate) use untold::{mark_told, untold, untold_rows};
 
 pub(crate) use backup::back_up;
 pub(crate) use changes::{

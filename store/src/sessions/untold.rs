@@ -19,23 +19,29 @@ pub struct Untold {
     newest: Option<i64>,
 }
 
-/// Returns what is to be told: `lost`, which is in no row yet, and the rows. What cannot be read is told by what reads
-/// them otherwise.
-pub(crate) fn untold(connection: &Connection, lost: Vec<String>) -> Untold {
+/// The id of the newest row with a sentence, how many rows have it, and the sentence.
+type UntoldRow = (i64, i64, String);
+
+/// Reads what nobody was told yet, the newest first.
+pub(crate) fn untold_rows(connection: &Connection) -> Result<Vec<UntoldRow>> {
     // The event is NULL where the message is a sentence on several of them.
     let sql = "
         SELECT max(id) AS newest, count(*) AS times, iif(event IS NULL, message,
                'an event of ' || ifnull(agent, 'an agent') || ' (`' || event || '`) could not be recorded: '
                || message || ifnull(': ' || detail, '')) AS sentence
           FROM diagnostics WHERE untold = 1 GROUP BY sentence ORDER BY newest DESC";
-    let rows = read::all(connection, sql, [], |row| {
+    read::all(connection, sql, [], |row| {
         Ok((
             row.get::<_, i64>("newest")?,
             row.get::<_, i64>("times")?,
             row.get::<_, String>("sentence")?,
         ))
     })
-    .unwrap_or_default();
+}
+
+/// Returns what is to be told: `lost`, which is in no row yet, and the rows. What cannot be read is told by what reads
+/// them otherwise.
+pub(crate) fn untold(rows: Vec<UntoldRow>, lost: Vec<String>) -> Untold {
     let newest = rows.first().map(|(newest, ..)| *newest);
     let told = rows.into_iter().map(|(_, times, sentence)| match times {
         1 => sentence,

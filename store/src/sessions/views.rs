@@ -29,13 +29,13 @@ const fn checksum(text: &[u8]) -> i64 {
 
 /// Adds the views, or those of this version in the place of others. If another process writes, or the store cannot be
 /// written to, the next command tries again.
-pub(crate) fn add_views(database: &mut Database) {
-    if has_views(database.connection()).unwrap_or(true) {
-        return;
+pub(crate) fn add_views(database: &mut Database) -> Result<()> {
+    if has_views(database.connection())? {
+        return Ok(());
     }
     // A person who only asked a question waits for no other process.
     let _ = database.connection().busy_timeout(Duration::ZERO);
-    let _ = database.write(|connection| {
+    let added = database.write(|connection| {
         drop_views(connection)?;
         let sql = "INSERT OR REPLACE INTO meta (key, value) VALUES (?1, ?2)";
         connection
@@ -44,6 +44,7 @@ pub(crate) fn add_views(database: &mut Database) {
             .context(|| "cannot add the views")
     });
     let _ = database.connection().busy_timeout(BUSY_TIMEOUT);
+    added.map(drop)
 }
 
 /// Returns whether the views of this version were added.

@@ -48,7 +48,8 @@ pub(crate) fn check(
     packs: PackCheck,
     goes_on: &dyn Fn() -> bool,
 ) -> Vec<Finding> {
-    let workspaces = match sessions::workspaces(store.database.connection()) {
+    let all = |store: &mut Store| sessions::workspaces(store.database.connection());
+    let workspaces = match store.unstuck(all) {
         Ok(workspaces) => workspaces,
         Err(error) => {
             return vec![Finding::new(
@@ -67,11 +68,18 @@ pub(crate) fn check(
         match workspace(store, id, packs, goes_on, &mut sum) {
             // A workspace that cannot be checked is a finding of its own. The others are checked all the same.
             Ok(found) => findings.extend(found),
-            Err(error) => findings.push(Finding::new(
-                FindingLevel::Error,
-                SUBJECT,
-                error.with_causes(),
-            )),
+            Err(error) => {
+                let is_stuck = sessions::is_stuck(&error);
+                let errors = [
+                    Some(error),
+                    is_stuck.then(|| store.reopen().err()).flatten(),
+                ];
+                findings.extend(
+                    errors.into_iter().flatten().map(|error| {
+                        Finding::new(FindingLevel::Error, SUBJECT, error.with_causes())
+                    }),
+                );
+            }
         }
     }
     // On top, although it is known last: it says how much was read, and so how much the rest of the list is worth.

@@ -10,7 +10,7 @@ use crate::error::{Context, Error, Result};
 use crate::fs::layout;
 use crate::fs::names::{DAMAGED, DATABASE, OLDER};
 use crate::model::number::count;
-use crate::sessions::{self, Database, Salvaged};
+use crate::sessions::{self, Salvaged};
 use crate::store::Store;
 use crate::timeline::PATIENCE;
 use crate::timeline::orphans::orphans;
@@ -21,7 +21,7 @@ const SUBJECT: &str = "database";
 /// Repairs the session store if it is damaged, or if a damaged one was set aside and nothing was recorded since.
 /// Returns what was done.
 pub(crate) fn repair(store: &mut Store) -> Vec<Finding> {
-    match try_repair(store) {
+    match store.unstuck(try_repair) {
         Ok(findings) => findings,
         Err(error) => vec![failed(&error)],
     }
@@ -62,10 +62,18 @@ fn try_repair(store: &mut Store) -> Result<Vec<Finding>> {
         })
         .collect();
     if is_damaged(store)? {
-        findings.extend(salvage(store).unwrap_or_else(|error| vec![failed(&error)]));
+        findings.extend(
+            store
+                .unstuck(salvage)
+                .unwrap_or_else(|error| vec![failed(&error)]),
+        );
     }
-    findings.extend(take_over_all(store).unwrap_or_else(|error| vec![failed(&error)]));
-    match store.database.write(sessions::mend_objects) {
+    findings.extend(
+        store
+            .unstuck(take_over_all)
+            .unwrap_or_else(|error| vec![failed(&error)]),
+    );
+    match store.unstuck(|store| store.database.write(sessions::mend_objects)) {
         Ok(mended) => findings.extend(mended.iter().map(|name| {
             Finding::repaired(SUBJECT, format!(
                 "the view, index or trigger `{name}`, which holds no data, was rebuilt or removed"
@@ -93,7 +101,8 @@ fn salvage(store: &mut Store) -> Result<Vec<Finding>> {
     let salvaged = sessions::salvage(&directory, |rows| {
         forgetting::take_out_of_former(rows, &directory)
     })?;
-    reopen(store)?;
+    // The open connection is that of the file that was set aside.
+    store.reopen()?;
     let message = format!(
         "the session store was damaged: {} rows of it could be read and are in a new one; the former one is `{}`",
         salvaged.rows,
@@ -107,13 +116,6 @@ fn salvage(store: &mut Store) -> Result<Vec<Finding>> {
     }
     findings.extend(of_loss(&salvaged));
     Ok(findings)
-}
-
-/// Opens the session store again: the open connection is that of the file that was set aside, or has older rows.
-fn reopen(store: &mut Store) -> Result<()> {
-    let surroundings = &store.surroundings;
-    store.database = Database::open(&surroundings.directory, surroundings.settings.durability)?;
-    Ok(())
 }
 
 /// Says what was lost or taken out.
@@ -145,7 +147,8 @@ pub(super) fn take_over_all(store: &mut Store) -> Result<Vec<Finding>> {
         let salvaged = sessions::add_former(&directory, &source, store.now(), |rows| {
             forgetting::take_out_of_former(rows, &directory)
         })?;
-        reopen(store)?;
+        // The open connection has older rows.
+        store.reopen()?;
         let place = source.display();
         if salvaged.rows == 0 && !salvaged.damaged.is_empty() {
             let message = format!("nothing of `{place}` can be read that is not known");

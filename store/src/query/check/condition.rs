@@ -3,7 +3,6 @@
 use bytesize::ByteSize;
 use ckpt_schema::report::{Finding, FindingLevel};
 
-use super::broken;
 use crate::error::{Context, Result};
 use crate::fs::system;
 use crate::model::Milliseconds;
@@ -21,27 +20,17 @@ const WEEK: Milliseconds = 7 * 24 * 3600 * 1000;
 /// A disk with less free space than this counts as full, in bytes.
 const LITTLE_ROOM: u64 = 256 << 20;
 
-/// Returns a finding for everything that is wrong, and one line on what is right.
-pub(super) fn look(store: &Store) -> Vec<Finding> {
-    let checks = [
-        schema,
-        references,
-        values,
-        clock,
-        unprotected,
-        unused,
-        room,
-        served,
-    ];
-    let mut findings = Vec::new();
-    for check in checks {
-        match check(store) {
-            Ok(found) => findings.extend(found),
-            Err(error) => findings.push(broken("database", &error)),
-        }
-    }
-    findings
-}
+/// Each of them finds something wrong; the first also says what is right.
+pub(super) const ALL: [fn(&Store) -> Result<Option<Finding>>; 8] = [
+    schema,
+    references,
+    values,
+    clock,
+    unprotected,
+    unused,
+    room,
+    served,
+];
 
 /// What `doctor` and `status` say of a store that another machine or process serves.
 const SERVED: &str = "the store is on a network file system: it is only as reliable as the server's locks and syncs, and \

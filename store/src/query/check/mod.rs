@@ -27,7 +27,7 @@ pub(crate) fn check_all(store: &mut Store, time: Option<Duration>) -> Vec<Findin
         Some(_) => PackCheck::End,
         None => PackCheck::Whole,
     };
-    let lost = record::lost::take_up(store).unwrap_or_default();
+    let lost = store.unstuck(record::lost::take_up).unwrap_or_default();
     let mut findings = upkeep::owned::check(&store.surroundings.directory);
     findings.extend(check(store));
     findings.extend(lost.into_iter().map(|message| Finding {
@@ -38,52 +38,55 @@ pub(crate) fn check_all(store: &mut Store, time: Option<Duration>) -> Vec<Findin
         repaired: false,
     }));
     findings.extend(upkeep::check::check(store, packs, &goes_on));
-    match upkeep::totals::check(store, |store| wrong_totals(store, &goes_on)) {
-        Ok(found) => findings.extend(found),
-        Err(error) => findings.push(Finding::new(
-            FindingLevel::Error,
-            "database",
-            error.with_causes(),
-        )),
-    }
+    findings.extend(look(store, "database", |store| {
+        upkeep::totals::check(store, |store| wrong_totals(store, &goes_on))
+    }));
     findings
 }
 
 /// Looks at the database and at each workspace's repository.
-pub(crate) fn check(store: &Store) -> Vec<Finding> {
+fn check(store: &mut Store) -> Vec<Finding> {
     if store.is_missing {
         return Vec::new();
     }
-    let mut findings = vec![database(store).unwrap_or_else(|error| broken("database", &error))];
-    for look in [copies, unfinished] {
-        match look(store) {
-            Ok(found) => findings.extend(found),
-            Err(error) => findings.push(broken("database", &error)),
-        }
+    let mut findings = Vec::new();
+    for of_database in [database, copies, unfinished] {
+        findings.extend(look(store, "database", |store| of_database(store)));
     }
-    match unknown_folders(store) {
-        Ok(found) => findings.extend(found),
-        Err(error) => findings.push(broken("snapshots", &error)),
+    findings.extend(look(store, "snapshots", |store| unknown_folders(store)));
+    for condition in condition::ALL {
+        findings.extend(look(store, "database", |store| condition(store)));
     }
-    findings.extend(condition::look(store));
-    match repositories(store) {
-        Ok(found) => findings.extend(found),
-        Err(error) => findings.push(broken("snapshots", &error)),
-    }
-    match interrupted(store) {
-        Ok(found) => findings.extend(found),
-        Err(error) => findings.push(broken("operations", &error)),
-    }
-    match crate::sessions::read::unknown_words(store.database.connection()) {
-        Ok(damaged) => findings.extend(damaged.iter().map(|word| Finding {
-            hint: Some(
-                "anything that needs the row fails and names it; nothing is guessed".to_owned(),
-            ),
-            ..Finding::new(FindingLevel::Error, "database", word.to_string())
-        })),
-        Err(error) => findings.push(broken("database", &error)),
-    }
+    findings.extend(look(store, "snapshots", |store| repositories(store)));
+    findings.extend(look(store, "operations", |store| interrupted(store)));
+    findings.extend(look(store, "database", |store| unknown_words(store)));
     findings
+}
+
+/// Returns what is found, or the error as a finding.
+fn look<F: IntoIterator<Item = Finding>>(
+    store: &mut Store,
+    subject: &str,
+    look: impl Fn(&mut Store) -> Result<F>,
+) -> Vec<Finding> {
+    match store.unstuck(look) {
+        Ok(found) => found.into_iter().collect(),
+        Err(error) => vec![Finding::new(
+            FindingLevel::Error,
+            subject,
+            error.with_causes(),
+        )],
+    }
+}
+
+/// Names the rows with a word that this version does not know.
+fn unknown_words(store: &Store) -> Result<Vec<Finding>> {
+    let damaged = crate::sessions::read::unknown_words(store.database.connection())?;
+    let found = damaged.iter().map(|word| Finding {
+        hint: Some("anything that needs the row fails and names it; nothing is guessed".to_owned()),
+        ..Finding::new(FindingLevel::Error, "database", word.to_string())
+    });
+    Ok(found.collect())
 }
 
 /// Returns how many rows each table has.
@@ -103,9 +106,9 @@ pub(crate) fn row_counts(store: &Store) -> Result<BTreeMap<String, u64>> {
         .collect()
 }
 
-fn database(store: &Store) -> Result<Finding> {
+fn database(store: &Store) -> Result<Option<Finding>> {
     let complaint = crate::sessions::complaint(store.database.connection())?;
-    Ok(match complaint {
+    Ok(Some(match complaint {
         None => Finding::new(FindingLevel::Ok, "database", "the session store is sound"),
         Some(complaint) => Finding {
             hint: Some(
@@ -118,7 +121,7 @@ fn database(store: &Store) -> Result<Finding> {
                 format!("the session store is damaged: {complaint}"),
             )
         },
-    })
+    }))
 }
 
 /// Names former session stores beside the one in use. They take room, and hold prompts.
@@ -238,8 +241,4 @@ fn unfinished_text(row: &rusqlite::Row<'_>) -> rusqlite::Result<String> {
     Ok(format!(
         "the {kind} `{id}` in `{path}` is not finished: it is under way, was interrupted, or could not write all files"
     ))
-}
-
-fn broken(subject: &str, error: &crate::error::Error) -> Finding {
-    Finding::new(FindingLevel::Error, subject, error.with_causes())
 }
