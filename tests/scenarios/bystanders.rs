@@ -1,9 +1,9 @@
 //! What happens beside an agent's tools: directories that are renamed, formatters, the user's own git, agents around the workspace.
 
-use ckpt_schema::report::Outcome;
+use ckpt_schema::report::{FileResult, Outcome};
 use ckpt_schema::{Event, EventKind};
 
-use testing::scenario::{World, explained, file_time, set_clock_from_files};
+use testing::scenario::{World, explained, file_time, paths_with, set_clock_from_files};
 
 const MINUTE: i64 = 60_000;
 
@@ -139,6 +139,44 @@ fn late_formatters_work_is_kept() {
     let report = explained(world.revert("m1"));
     assert_eq!(world.read("a"), "agent, formatted\n", "or it was the user");
     assert_eq!(report.outcome, Outcome::Partial, "{report:#?}");
+}
+
+/// A formatter in a hook of `Stop` runs before our hook of it, or after.
+#[test]
+fn what_a_formatter_writes_at_turn_end_is_named() {
+    for is_before in [true, false] {
+        let mut world = World::new();
+        world.write("a", "1\n");
+        world.message("m1");
+        set_clock_from_files(0);
+        world.tool_start_in("s1", "t", &["a"]);
+        world.write("a", "agent\n");
+        set_clock_from_files(20);
+        world.tool_finish_in("s1", "t");
+        world.finish();
+        pass(2_600);
+        let format = |world: &World| world.write("a", "agent, formatted\n");
+        let end = |world: &mut World| {
+            set_clock_from_files(20);
+            world.send(&world.event(EventKind::TurnEnd, "s1"));
+        };
+        if is_before {
+            format(&world);
+            end(&mut world);
+        } else {
+            end(&mut world);
+            format(&world);
+        }
+        set_clock_from_files(0);
+        let report = explained(world.revert("m1"));
+        assert_eq!(world.read("a"), "agent, formatted\n", "{report:#?}");
+        assert_eq!(report.outcome, Outcome::Partial, "{report:#?}");
+        assert_eq!(
+            paths_with(&report, FileResult::Conflict),
+            ["a"],
+            "{report:#?}"
+        );
+    }
 }
 
 /// What an outer agent's shell wrote into an idle inner workspace goes with the outer one.
