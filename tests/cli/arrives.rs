@@ -414,3 +414,73 @@ fn server_is_about_the_agents_project() {
     let workspace = world.workspace().canonicalize().expect("it is there");
     assert!(answer.contains(&*workspace.to_string_lossy()), "{answer}");
 }
+
+/// A Codex that lists the hooks of its settings, each with this status.
+fn codex_that_lists(world: &Sandbox, members: &str) -> String {
+    let hooks = world.path("home/.codex/hooks.json");
+    let table: serde_json::Value =
+        serde_json::from_slice(&fs::read(&hooks).expect("installed")).expect("JSON");
+    let table = table["hooks"].as_object().expect("events");
+    let listed: Vec<String> = table
+        .iter()
+        .map(|(event, groups)| {
+            let command = &groups[0]["hooks"][0]["command"];
+            let key = json!(format!("{}:{event}:0:0", hooks.display()));
+            format!("{{\"key\": {key}, \"command\": {command}, {members}}}")
+        })
+        .collect();
+    let answer = format!(
+        "{{\"id\": 1, \"result\": {{\"data\": [{{\"hooks\": [{}]}}]}}}}\n",
+        listed.join(", ")
+    );
+    write(&world.path("answer"), &answer);
+    let script = format!(
+        "#!/bin/sh\ntest \"$1\" = app-server || {{ echo codex-cli 0.171.0; exit; }}\nwhile read -r line; do\ncase $line in\n\
+         *hooks/list*) cat '{}'; exit ;;\n*'\"initialize\"'*) echo '{{\"id\": 0, \"result\": {{}}}}' ;;\nesac\ndone\n",
+        world.path("answer").display()
+    );
+    fs::create_dir_all(world.path("bin")).expect("writable");
+    executable::write(&world.path("bin/codex"), &script);
+    format!("{}:/usr/bin:/bin", world.path("bin").display())
+}
+
+/// What Codex says of its trust counts more than what its settings let expect, and `doctor` alone asks for it.
+#[test]
+fn codex_is_asked_for_its_trust() {
+    const UNTRUSTED: &str = "Codex skips a hook until you trust it";
+    const OFF: &str = "Codex skips hooks of ours that are switched off";
+    for (install, members, expected) in [
+        (
+            "--trust",
+            "\"trustStatus\": \"trusted\", \"enabled\": true",
+            None,
+        ),
+        ("--trust", "\"trustStatus\": \"modified\"", Some(UNTRUSTED)),
+        ("--trust", "\"trustStatus\": \"untrusted\"", Some(UNTRUSTED)),
+        ("--user", "\"trustStatus\": \"trusted\"", None),
+        ("--user", "\"trustStatus\": \"managed\"", None),
+        (
+            "--user",
+            "\"trustStatus\": \"trusted\", \"enabled\": false",
+            Some(OFF),
+        ),
+        ("--user", "\"trustStatus\": \"another\"", Some(UNTRUSTED)),
+        ("--user", "\"trust\": 1", Some(UNTRUSTED)),
+    ] {
+        let world = Sandbox::new();
+        world.run(&["install", "codex", install], b"").exits(0);
+        let path = codex_that_lists(&world, members);
+        let doctor = finish(world.command(&["doctor"]).env("PATH", &path), b"");
+        let what = format!("{install} and {members}: {doctor}");
+        for advice in [UNTRUSTED, OFF] {
+            let is_said = doctor.stdout.contains(advice);
+            assert_eq!(is_said, expected == Some(advice), "{what}");
+        }
+        let is_blocked = doctor.stdout.contains("no event arrives from the hook");
+        assert_eq!(is_blocked, expected.is_some(), "{what}");
+        fs::remove_file(world.path("answer")).expect("it is there");
+        let doctor = finish(world.command(&["doctor"]).env("PATH", &path), b"");
+        let is_said = doctor.stdout.contains(UNTRUSTED);
+        assert_eq!(is_said, install == "--user", "without an answer: {doctor}");
+    }
+}

@@ -22,6 +22,7 @@ pub mod cline {
 }
 pub mod codex {
     pub mod install;
+    pub mod listed;
     pub mod payload;
     mod policy;
     pub mod trust;

@@ -12,7 +12,7 @@ pub mod signals;
 pub mod starter;
 mod watchdog;
 
-pub use printed::printed;
+pub use printed::{answered, printed};
 pub use private_folder::PrivateFolder;
 pub use room::with_room;
 pub use watchdog::Watchdog;

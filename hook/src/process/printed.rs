@@ -1,6 +1,6 @@
 //! What another program prints, as far as it prints it in time.
 
-use std::io::Read;
+use std::io::{Read, Write};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
@@ -11,28 +11,44 @@ const PROGRAM_TIMEOUT: Duration = Duration::from_secs(5);
 /// How often it is looked whether the program has ended.
 const GLANCE: Duration = Duration::from_millis(50);
 
-/// How many bytes of its output are read.
+/// How many bytes of its output are read: of text, and of an answer.
 const MOST_READ: usize = 4096;
+const LONGEST_ANSWER: usize = 1 << 20;
 
 /// Runs a program without input, and returns what it prints, or `None` if it cannot be started. One that does not end
 /// in time is killed.
 pub fn printed(command: &mut Command) -> Option<String> {
-    let mut child = command
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
-        .ok()?;
-    let text = read(&mut child);
-    // Both fail only if it has already exited.
-    let _ = child.kill();
-    let _ = child.wait();
+    let mut child = start(command, Stdio::null())?;
+    Some(read(&mut child, MOST_READ, |_| false))
+}
+
+/// Runs a server, and returns what it prints until `is_whole`. It ends with its input, or is killed.
+pub fn answered(
+    command: &mut Command,
+    requests: &str,
+    is_whole: impl Fn(&str) -> bool,
+) -> Option<String> {
+    let mut child = start(command, Stdio::piped())?;
+    let mut stdin = child.stdin.take();
+    // A pipe takes as much at once. Whether it was read is seen in the answer.
+    let _ = stdin.as_mut()?.write_all(requests.as_bytes());
+    let text = read(&mut child, LONGEST_ANSWER, is_whole);
+    drop(stdin);
     Some(text)
 }
 
-/// The output of a program until it ends, or until [`PROGRAM_TIMEOUT`] is over. A process that it leaves behind may hold
-/// its output open and is not waited for.
-fn read(child: &mut Child) -> String {
+fn start(command: &mut Command, stdin: Stdio) -> Option<Child> {
+    command
+        .stdin(stdin)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .ok()
+}
+
+/// The output of a program until it ends, is whole, or until [`PROGRAM_TIMEOUT`] is over. A process that it leaves behind
+/// may hold its output open and is not waited for.
+fn read(child: &mut Child, most: usize, is_whole: impl Fn(&str) -> bool) -> String {
     let (sender, chunks) = channel();
     let mut stdout = child.stdout.take().expect("it was asked for");
     // Without a thread, nothing is read: the sender goes with the closure.
@@ -45,13 +61,22 @@ fn read(child: &mut Child) -> String {
         }
     });
     let (end, mut bytes) = (Instant::now() + PROGRAM_TIMEOUT, Vec::new());
-    while bytes.len() < MOST_READ {
+    while bytes.len() < most && Instant::now() < end {
         let has_ended = matches!(child.try_wait(), Ok(Some(_)));
         match chunks.recv_timeout(GLANCE) {
-            Ok(chunk) => bytes.extend(chunk),
-            Err(RecvTimeoutError::Timeout) if !has_ended && Instant::now() < end => {}
+            Ok(chunk) => {
+                let ends_line = chunk.contains(&b'\n');
+                bytes.extend(chunk);
+                if ends_line && is_whole(&String::from_utf8_lossy(&bytes)) {
+                    break;
+                }
+            }
+            Err(RecvTimeoutError::Timeout) if !has_ended => {}
             Err(_) => break,
         }
     }
+    // Both fail only if it has already exited.
+    let _ = child.kill();
+    let _ = child.wait();
     String::from_utf8_lossy(&bytes).into_owned()
 }

@@ -134,26 +134,14 @@ fn check(
     hooks_json: &Path,
     text: &str,
 ) -> Result<Vec<Advice>> {
-    let (path, config) = (
-        config(place),
-        file::read(&config(place))?.unwrap_or_default(),
-    );
+    let config = file::read(&config(place))?.unwrap_or_default();
     let trust = Trust::in_handlers(hooks_json, &positions(text)?);
     let mut advice = Vec::new();
     if trust.switched_off_in(&config) > 0 {
-        advice.push(Advice::stop(
-            "Codex skips hooks of ours that are switched off",
-            format!(
-                "run `/hooks` in Codex, or remove `enabled = false` from `{}`",
-                path.display()
-            ),
-        ));
+        advice.push(switched_off(place));
     }
     if !place.trust && !trust.is_in(&config) {
-        advice.push(Advice::stop(
-            "Codex skips a hook until you trust it",
-            "run `/hooks` in Codex, or `ckpt-hook install codex --trust`",
-        ));
+        advice.push(untrusted());
     }
     if scope == SettingsScope::Project && !trust::trusts_project(&config, place.project) {
         advice.push(Advice::stop(
@@ -162,4 +150,23 @@ fn check(
         ));
     }
     Ok(advice)
+}
+
+/// The advice about hooks of ours that the user switched off.
+pub(super) fn switched_off(place: &SettingsPlace<'_>) -> Advice {
+    Advice::stop(
+        "Codex skips hooks of ours that are switched off",
+        format!(
+            "run `/hooks` in Codex, or remove `enabled = false` from `{}`",
+            config(place).display()
+        ),
+    )
+}
+
+/// The advice about hooks that the user has not reviewed, or not since they changed.
+pub(super) fn untrusted() -> Advice {
+    Advice::stop(
+        "Codex skips a hook until you trust it",
+        "run `/hooks` in Codex, or `ckpt-hook install codex --trust`",
+    )
 }

@@ -6,6 +6,7 @@ use std::time::Duration;
 use ckpt_schema::report::{Finding, FindingLevel};
 
 use super::finding;
+use crate::agents::codex::listed;
 use crate::agents::install::{
     self, AgentState, HOOK_TIMEOUT, Installation, Installed, SettingsScope,
 };
@@ -18,7 +19,8 @@ pub fn look(invocation: &Invocation) -> Vec<Finding> {
         return Vec::new();
     };
     let place = paths.place();
-    let agents = install::list(&place);
+    let mut agents = install::list(&place);
+    listed::correct(&mut agents, &place);
     let mut findings: Vec<Finding> = agents.iter().flat_map(agent).collect();
     if agents
         .iter()
