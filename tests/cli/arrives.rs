@@ -380,6 +380,18 @@ fn ends_with_its_starter(script: &str, server: &[&str]) {
         !state.trim().is_empty() && !state.starts_with('Z')
     };
     let what = format!("`{server:?}` of `{script}`");
+    // It has to know its starter before that is gone.
+    let descriptors = Path::new("/proc").join(&served).join("fd");
+    let knows_it = || {
+        let open = std::fs::read_dir(&descriptors).into_iter().flatten();
+        let mut targets = open
+            .flatten()
+            .flat_map(|open| std::fs::read_link(open.path()));
+        targets.any(|target| target == Path::new("anon_inode:[pidfd]"))
+    };
+    while cfg!(target_os = "linux") && is_alive() && !knows_it() {
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
     assert!(is_alive(), "{what} waits for its starter");
     starter.kill().expect("it runs");
     starter.wait().expect("it ended");

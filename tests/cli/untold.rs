@@ -119,7 +119,10 @@ fn event_refused_by_a_damaged_table_is_reported() {
     let world = Sandbox::new();
     world.play("m1", "first", |world| world.write("file", "1\n"));
     let database = world.store().join("sessions.db");
-    rows::execute(&database, "ALTER TABLE tools RENAME TO elsewhere");
+    rows::execute(
+        &database,
+        "PRAGMA legacy_alter_table = ON; ALTER TABLE tools RENAME TO elsewhere",
+    );
     for event in ["tool_start", "tool_finish"] {
         world
             .event(json!({
@@ -128,7 +131,10 @@ fn event_refused_by_a_damaged_table_is_reported() {
             .ends_silently();
     }
     assert_in_our_words(&world.run(&["log"], b""));
-    rows::execute(&database, "ALTER TABLE elsewhere RENAME TO tools");
+    rows::execute(
+        &database,
+        "PRAGMA legacy_alter_table = ON; ALTER TABLE elsewhere RENAME TO tools",
+    );
     let run = world.run(&["log"], b"").exits(0);
     assert_in_our_words(&run);
 }
