@@ -141,9 +141,11 @@ fn late_formatters_work_is_kept() {
     assert_eq!(report.outcome, Outcome::Partial, "{report:#?}");
 }
 
+/// What a formatter writes at turn end is named.
+///
 /// A formatter in a hook of `Stop` runs before our hook of it, or after.
 #[test]
-fn what_a_formatter_writes_at_turn_end_is_named() {
+fn formatter_writing_at_turn_end_is_named() {
     for is_before in [true, false] {
         let mut world = World::new();
         world.write("a", "1\n");

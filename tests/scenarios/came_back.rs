@@ -251,11 +251,13 @@ fn tools_write_after_its_steps_end_is_unclear() {
     }
 }
 
+/// Unseen edit that a stash brought back is named.
+///
 /// The user stashes what a tool that named the file wrote, before anything looked, and gets it back after the step.
 ///
 /// Invariant `truth/passed-through`.
 #[test]
-fn unseen_edit_that_a_stash_brought_back_is_named() {
+fn unseen_edit_brought_back_is_named() {
     for existed in [true, false] {
         for looked_at in [false, true] {
             let mut world = World::git(&[("g", "1\n")]);
@@ -288,10 +290,12 @@ fn unseen_edit_that_a_stash_brought_back_is_named() {
     }
 }
 
+/// File that a tool left alone stays the user's.
+///
 /// A tool that named a file and did not write it claims none of what the user does to it later, nor one whose file was
 /// changed since, by whom ever.
 #[test]
-fn file_that_a_tool_left_alone_stays_the_users() {
+fn file_a_tool_left_alone_stays() {
     let mut world = World::new();
     set_clock_from_files(0);
     world.write("failed", "1\n");
@@ -384,9 +388,11 @@ fn tool_that_outlives_its_step_belongs_to_it() {
     }
 }
 
+/// Late end that leaves a command is in doubt.
+///
 /// A command that goes on in the background, as is told only after its step's end, may do so until it is said to end.
 #[test]
-fn late_end_that_leaves_a_command_is_in_doubt() {
+fn late_end_with_a_running_command_is_doubted() {
     let mut world = World::new();
     world.message("m1");
     world.start();

@@ -49,6 +49,30 @@ fn what_git_clean_removed_is_named_and_partial() {
     assert_eq!(report.outcome, Outcome::Partial, "{report:#?}");
 }
 
+/// A file or a link in the place of an ignored folder goes, and so is what was in the folder.
+#[test]
+fn replaced_ignored_folder_is_named() {
+    set_clock_from_files(0);
+    for link in [false, true] {
+        let mut world = World::git(&[(".gitignore", "out/\n*.log\n"), ("a", "1\n")]);
+        world.write("out/u", "mine\n");
+        world.write("d/x.log", "mine\n");
+        world.turn("m1", |world| {
+            std::fs::remove_dir_all(world.path("out")).expect("writable");
+            std::fs::rename(world.path("d"), world.path("e")).expect("writable");
+            match link {
+                true => world.link("out", "a"),
+                false => world.write("out", "f\n"),
+            }
+            world.link("d", "e");
+        });
+        let report = world.revert("m1");
+        let gone = about(&report, NoteCode::IgnoredRemoved);
+        assert_eq!(gone, ["d/x.log", "out"], "{report:#?}");
+        assert_eq!(report.outcome, Outcome::Partial, "{report:#?}");
+    }
+}
+
 /// Files that a rule hid and a step overwrote are partial.
 ///
 /// Where a step takes a rule away and writes where it hid something, the state before had other bytes, or none.

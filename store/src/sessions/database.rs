@@ -26,11 +26,8 @@ use crate::settings::Durability;
 /// How long a statement waits for another process's transaction.
 pub(super) const BUSY_TIMEOUT: Duration = Duration::from_secs(4);
 
-/// The size in bytes at which the log is checkpointed and truncated: about a hundred pages. Every hook that opens the
-/// file has to read the whole log first (4 microseconds and a system call per page), while a checkpoint costs a few
-/// syncs. A hook writes about ten pages. From that size on, SQLite's automatic checkpoint would copy the whole log
-/// after every transaction and never truncate it, because the first process to open a file does not know what others
-/// have copied.
+/// The size in bytes at which the log is emptied: about a hundred pages, of which a hook writes ten. Every hook reads
+/// the whole log first, and SQLite's automatic checkpoint never truncates it.
 const LONGEST_LOG: u64 = 400 << 10;
 
 /// How many statements a connection keeps; rusqlite keeps 16 by default.

@@ -174,6 +174,13 @@ fn finish(store: &mut Store, what: &What, promises: &[Promise]) -> Result<u64> {
         sizes::remove_folders(&directory, |folder| Ok(!sizes::is_known(store, folder)?))?;
         reserve::remove(&directory)?;
     }
+    // A killed one leaves a part of a folder, and an event that found the workspace before may have made it again: its
+    // row comes to nothing, and the event begins anew with another workspace.
+    let keys: Vec<&str> = promises.iter().filter_map(Promise::key).collect();
+    sizes::remove_folders(&directory, |folder| {
+        let is_promised = keys.iter().any(|key| folder.ends_with(key));
+        Ok(is_promised && !sizes::is_known(store, folder)?)
+    })?;
     scrub(store)?;
     sweep_all(store)?;
     promise::check(store, promises)?;

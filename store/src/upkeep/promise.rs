@@ -17,6 +17,16 @@ pub(super) enum Promise {
     Part(i64, Forgetting),
 }
 
+impl Promise {
+    /// The key of a workspace that goes whole.
+    pub fn key(&self) -> Option<&str> {
+        match self {
+            Self::Whole(key) => Some(key),
+            Self::Part(..) => None,
+        }
+    }
+}
+
 /// Fails, and says where, if anything of what was promised to be gone is still there.
 pub(super) fn check(store: &Store, promises: &[Promise]) -> Result<()> {
     let directory = &store.surroundings.directory;

@@ -10,7 +10,7 @@ use std::rc::Rc;
 use rusqlite::Connection;
 
 use crate::error::Result;
-use crate::model::entry::ObjectId;
+use crate::model::entry::{EntryKind, ObjectId};
 use crate::model::gap::{Gap, GapReason};
 use crate::model::path::{WorkspacePath, parent};
 use crate::revert::movement::RevertScope;
@@ -202,9 +202,15 @@ impl HistorySearch<'_> {
         for (entry, asked) in entries.into_iter().zip(asked) {
             let presence = asked.as_ref().and_then(|_| presences.next());
             let is_absent = match (asked, presence) {
-                // Nothing is stored of a pipe: a file in its place is another thing.
-                (Some((_, true)), Some(Presence::Stored)) => {
+                // Nothing is stored of a pipe: a file in its place is another thing. So is one in a folder's.
+                (Some((path, true)), Some(Presence::Stored)) => {
+                    let is_file = || -> Result<bool> {
+                        let stored = self.snapshots.states(snapshot, &[path])?;
+                        let stored = stored.first().copied().flatten();
+                        Ok(stored.is_some_and(|entry| entry.mode.kind() != EntryKind::Directory))
+                    };
                     matches!(entry.reason, GapReason::Special(_))
+                        || entry.is_directory && is_file()?
                 }
                 (Some((_, is_own)), Some(presence)) => {
                     presence == Presence::Absent || !is_own && presence == Presence::Stored

@@ -12,11 +12,12 @@ use ckpt_schema::report::NoteCode;
 use super::{SeenHistory, touched};
 use crate::error::Result;
 use crate::fs::times;
+use crate::model::entry::{Entry, EntryKind};
 use crate::model::gap::{Gap, GapReason};
 use crate::model::metadata;
 use crate::model::note::Note;
 use crate::model::number::first_of;
-use crate::model::path::{IGNORE_FILE, WorkspacePath, is_below, split};
+use crate::model::path::{IGNORE_FILE, WorkspacePath, is_below, parent, split};
 use crate::revert::movement::{Movement, WholeRevert};
 use crate::revert::plan::Plan;
 use crate::revert::surroundings::is_submodule;
@@ -58,11 +59,19 @@ pub(in crate::revert) fn gone(
         let mut items = plan.items.iter();
         items.any(|item| item.path.as_bytes() == path && item.target.is_some())
     };
+    // What took the place of an entry, or of a folder above it, goes.
+    let items = plan.items.iter().filter(|item| item.is_planned());
+    let is_file = |entry: Entry| entry.mode.kind() != EntryKind::Directory;
+    let files = items.filter(|item| item.expected.is_some_and(is_file));
+    let replaced: BTreeSet<&[u8]> = files.map(|item| item.path.as_bytes()).collect();
+    let is_replaced = |path: &[u8]| ways_to(path).any(|way| replaced.contains(way));
     let missing = then.iter().filter(|entry| {
         went.contains(&entry.path[..])
             && !is_ignore_file(entry)
             && !is_back(&entry.path)
-            && is_gone(place, entry)
+            && (is_replaced(&entry.path)
+                || is_behind_a_link(place, &entry.path)
+                || is_gone(place, entry))
     });
     let (mut ignored, mut repositories, mut others) = (Vec::new(), BTreeSet::new(), Vec::new());
     for entry in missing {
@@ -270,6 +279,19 @@ fn is_ignore_file(entry: &Gap) -> bool {
 
 fn on_disk(place: &Place, path: &[u8]) -> PathBuf {
     place.root.join(OsStr::from_bytes(path))
+}
+
+/// Returns a path and the directories above it, without the workspace itself.
+fn ways_to(path: &[u8]) -> impl Iterator<Item = &[u8]> {
+    std::iter::successors(Some(path), |path| parent(path)).filter(|path| !path.is_empty())
+}
+
+/// Returns whether a link leads to what is at a path now. It is none of the workspace's then.
+fn is_behind_a_link(place: &Place, path: &[u8]) -> bool {
+    ways_to(path).skip(1).any(|way| {
+        let found = on_disk(place, way).symlink_metadata();
+        found.is_ok_and(|found| found.is_symlink())
+    })
 }
 
 fn is_there(place: &Place, entry: &Gap) -> bool {
