@@ -11,7 +11,7 @@ use rusqlite::{Connection, ErrorCode, MAIN_DB, OpenFlags, TransactionBehavior};
 
 use super::damaged::{go_on, is_damage, is_interrupted, is_proven, replace_damaged};
 use super::diagnostics::insert_diagnostic;
-use super::explained::explained;
+use super::explained::{explained, is_stuck};
 use super::journal::{Journal, SYNCED, without_log};
 use super::migrate::{check_writer, migrate};
 use super::new_file::{emptied, make_store};
@@ -382,12 +382,6 @@ pub(crate) fn is_held(error: &Error) -> bool {
         code(error),
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked)
     )
-}
-
-/// Returns whether an error says that SQLite tried for ten seconds to read the log. If the system once failed to release
-/// a lock, the connection that holds it waits for itself, in every statement until it is closed.
-pub(crate) fn is_stuck(error: &Error) -> bool {
-    code(error) == Some(ErrorCode::FileLockingProtocolFailed)
 }
 
 pub(super) fn code(error: &Error) -> Option<ErrorCode> {

@@ -1,4 +1,4 @@
-//! Why the session store cannot be written, where SQLite does not say it. This module does IO.
+//! Why the session store cannot be read or written, where SQLite does not say it. This module does IO.
 
 use std::error::Error as _;
 use std::fs::File;
@@ -16,6 +16,12 @@ use crate::fs::disk;
 
 /// What SQLite adds at once to the largest of its files, the index of the log, in bytes.
 const ROOM: usize = 32 << 10;
+
+/// Returns whether an error says that SQLite tried for ten seconds to read the log. If the system once failed to release
+/// a lock, the connection that holds it waits for itself, in every statement until it is closed.
+pub(crate) fn is_stuck(error: &Error) -> bool {
+    code(error) == Some(ErrorCode::FileLockingProtocolFailed)
+}
 
 /// Adds why nothing can be written, if SQLite only says "disk I/O error": it has a word for a disk that is full when it
 /// writes, but none for a user's quota, nor for a file that cannot be made longer or synced.

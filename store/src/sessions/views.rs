@@ -87,12 +87,12 @@ mod tests {
             || Database::open(directory.path(), Durability::Objects).expect("a fresh directory");
         let mut database = open();
         assert_eq!(views(&database), [] as [&str; 0], "a hook needs none");
-        add_views(&mut database);
+        add_views(&mut database).expect("writable");
         let added = views(&database);
         assert_eq!(added.len(), VIEWS.matches("CREATE VIEW").count());
         let sql = "DROP VIEW disk_usage; CREATE VIEW disk_usage AS SELECT 1 AS x";
         database.connection().execute_batch(sql).expect("writable");
-        add_views(&mut database);
+        add_views(&mut database).expect("writable");
         let is_other = "SELECT count(*) FROM pragma_table_info('disk_usage') WHERE name = 'x'";
         let is_other = |database: &Database| -> bool {
             let row = database
@@ -103,7 +103,7 @@ mod tests {
         assert!(is_other(&database), "they are not compared at each command");
         let sql = "UPDATE meta SET value = 1 WHERE key = 'views'";
         database.connection().execute_batch(sql).expect("writable");
-        add_views(&mut database);
+        add_views(&mut database).expect("writable");
         assert!(!is_other(&database), "another version had added them");
         assert_eq!(views(&database), added);
     }
@@ -118,10 +118,10 @@ mod tests {
             .connection()
             .execute_batch("BEGIN IMMEDIATE")
             .expect("nobody else writes");
-        add_views(&mut database);
+        add_views(&mut database).expect_err("another writes");
         assert_eq!(views(&database), [] as [&str; 0]);
         other.connection().execute_batch("ROLLBACK").expect("begun");
-        add_views(&mut database);
+        add_views(&mut database).expect("writable");
         assert!(!views(&database).is_empty(), "the next command adds them");
     }
 }

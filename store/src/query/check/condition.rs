@@ -20,8 +20,11 @@ const WEEK: Milliseconds = 7 * 24 * 3600 * 1000;
 /// A disk with less free space than this counts as full, in bytes.
 const LITTLE_ROOM: u64 = 256 << 20;
 
+/// Finds something wrong.
+type Look = fn(&Store) -> Result<Option<Finding>>;
+
 /// Each of them finds something wrong; the first also says what is right.
-pub(super) const ALL: [fn(&Store) -> Result<Option<Finding>>; 8] = [
+pub(super) const ALL: [Look; 8] = [
     schema,
     references,
     values,
