@@ -2,7 +2,8 @@
 
 use ckpt_schema::report::{DifferenceReason, FileResult, OperationReport, Outcome};
 use ckpt_store::RevertRequest;
-use testing::scenario::{World, paths_with, to};
+use testing::scenario::{World, paths_with, to, with_result};
+use testing::tree::Node;
 
 /// A rename that the agent made, and what is at its old name by now.
 fn renamed(edit: &str) -> World {
@@ -114,10 +115,8 @@ fn moved(steps: &[&[(&str, &str)]]) -> World {
 #[track_caller]
 fn assert_text_stays(world: &World, report: &OperationReport) {
     let found = world.tree();
-    let is_mine = |node: &testing::tree::Node| match node {
-        testing::tree::Node::File(bytes, _) => {
-            String::from_utf8_lossy(bytes).contains(MINE.trim_end())
-        }
+    let is_mine = |node: &Node| match node {
+        Node::File(bytes, _) => String::from_utf8_lossy(bytes).contains(MINE.trim_end()),
         _ => false,
     };
     assert!(found.values().any(is_mine), "{report:#?}\n{found:#?}");
@@ -151,6 +150,58 @@ fn revert_spares_a_texts_only_copy() {
         world.unrevert();
         world.revert("m1");
         assert_eq!(world.read("notes"), "other\n", "{steps:?}");
+    }
+}
+
+/// Of files that have most lines in common, each is a file of its own.
+///
+/// Over a file, over one that was moved away before, and in a chain.
+///
+/// Invariant `truth/rename`.
+#[test]
+fn alike_files_are_not_taken_for_one() {
+    let text = |own: &str| format!("1\n2\n3\n4\n{own}\n");
+    let histories: [&[(&str, &str)]; 4] = [
+        &[("c", "b")],
+        &[("b", "old"), ("c", "b")],
+        &[("a", "old"), ("b", "a"), ("c", "b")],
+        &[("b", "old"), ("c", "b"), ("b", "d")],
+    ];
+    for moves in histories {
+        let files = [
+            ("a", text("of a")),
+            ("b", text("of b")),
+            ("c", text("of c")),
+        ];
+        let mut world = World::git(&files.each_ref().map(|(path, text)| (*path, &text[..])));
+        world.turn("m1", |world| mv(world, moves));
+        let is_there = |world: &World, text: &str| {
+            let nodes = world.tree().into_values();
+            nodes.into_iter().any(|node| match node {
+                Node::File(bytes, _) => bytes == text.as_bytes(),
+                _ => false,
+            })
+        };
+        let mut left = files.clone().to_vec();
+        left.retain(|(_, text)| is_there(&world, text));
+        world.write("c", "another text\n");
+        let report = world.revert("m1");
+        assert_eq!(report.outcome, Outcome::Partial, "{report:#?}");
+        for (path, text) in &left {
+            assert!(is_there(&world, text), "{path}, {moves:?}: {report:#?}");
+        }
+        let origin = |path: &str| {
+            let text = world.read(path);
+            left.iter()
+                .find(|(_, own)| *own == text)
+                .expect("one of ours")
+                .0
+        };
+        for file in with_result(&report, FileResult::Conflict) {
+            let reason = file.reason.as_deref().unwrap_or_default();
+            let from = format!("moved here from `{}`", origin(&file.path.path));
+            assert!(reason.contains(&from), "{report:#?}");
+        }
     }
 }
 

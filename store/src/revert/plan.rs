@@ -27,7 +27,7 @@ use crate::revert::folders::leave_filled;
 use crate::revert::gather::{Material, PathStates};
 use crate::revert::history::{History, Missing, Reason};
 use crate::revert::merge::MergeBlobs;
-use crate::revert::renames::{KeptTexts, Renames};
+use crate::revert::renames::{self, KeptTexts, Renames};
 use crate::revert::rule::{Ruling, ThreeWay, three_way};
 use crate::revert::target::{Target, TargetReason, target};
 use crate::sessions::ChangeRow;
@@ -365,13 +365,15 @@ fn plan_with(
     };
     let mut plan = plan(step, &mut contents, moving)?;
     let comparable = |blob| snapshots.comparable(blob, MAX_COMPARED);
+    let elsewhere: &[_] = match undoing {
+        OnConflict::Overwrite => &[],
+        OnConflict::Keep | OnConflict::Merge => &material.elsewhere,
+    };
     let renames = Renames {
         targets: &targets,
         history: &history,
-        elsewhere: match undoing {
-            OnConflict::Overwrite => &[],
-            OnConflict::Keep | OnConflict::Merge => &material.elsewhere,
-        },
+        elsewhere,
+        origins: renames::origins(&history, elsewhere),
         read: &comparable,
     };
     let mut kept = KeptTexts::default();

@@ -22,6 +22,8 @@ pub(super) struct Renames<'a> {
     pub history: &'a History<'a>,
     /// The agent's changes at paths that were not asked for, each with what is there now.
     pub elsewhere: &'a [(Change, State)],
+    /// Where each text was before the changes to undo. Texts of different paths are different files, however alike.
+    pub origins: BTreeMap<Entry, BTreeSet<&'a WorkspacePath>>,
     /// Returns a blob, if it is not too large to be compared.
     pub read: &'a dyn Fn(ObjectId) -> Option<Vec<u8>>,
 }
@@ -153,15 +155,7 @@ impl Renames<'_> {
 
     /// Returns the texts on which the changes to undo at a path were made, and the one that it was to get where it stays.
     fn texts_of(&self, item: &Item) -> Vec<Entry> {
-        let mut texts = Vec::new();
-        let mut last = None;
-        for past in self.history.of(&item.path).iter().rev() {
-            let is_claimed = past.claim != Claim::Keep;
-            if is_claimed && last != Some(past.change.old) {
-                texts.extend(text(past.change.old));
-            }
-            last = is_claimed.then_some(past.change.new);
-        }
+        let mut texts = texts_before(self.history, &item.path);
         if !item.is_planned() {
             let target = self.targets.get(&item.path);
             texts.extend(target.and_then(|target| text(target.state)));
@@ -209,13 +203,19 @@ impl Renames<'_> {
         past.any(|past| past.claim == Claim::Keep)
     }
 
-    /// Returns whether a state holds a text, or half of its lines, which is what git takes for a rename.
+    /// Returns whether a state holds a text, or half of its lines, which is what git takes for a rename. What is exactly
+    /// the text of another path holds that one only.
     fn holds(&self, state: State, text: Entry) -> bool {
         let Some(own) = self::text(state) else {
             return false;
         };
         if own == text {
             return true;
+        }
+        if let (Some(one), Some(other)) = (self.origins.get(&own), self.origins.get(&text))
+            && one.is_disjoint(other)
+        {
+            return false;
         }
         let read = |entry: Entry| {
             let is_file = entry.mode.kind() == EntryKind::File;
@@ -226,6 +226,38 @@ impl Renames<'_> {
             _ => false,
         }
     }
+}
+
+/// Returns where each text was before the changes to undo, and before those at paths that were not asked for.
+pub(super) fn origins<'a>(
+    history: &History<'a>,
+    elsewhere: &'a [(Change, State)],
+) -> BTreeMap<Entry, BTreeSet<&'a WorkspacePath>> {
+    let asked = history.paths().flat_map(|path| {
+        let texts = texts_before(history, path).into_iter();
+        texts.map(move |text| (text, path))
+    });
+    let elsewhere = elsewhere.iter();
+    let elsewhere = elsewhere.filter_map(|(change, _)| Some((text(change.old)?, &change.path)));
+    let mut origins = BTreeMap::<_, BTreeSet<_>>::new();
+    for (text, path) in asked.chain(elsewhere) {
+        origins.entry(text).or_default().insert(path);
+    }
+    origins
+}
+
+/// Returns the texts on which the changes to undo at a path were made.
+fn texts_before(history: &History<'_>, path: &WorkspacePath) -> Vec<Entry> {
+    let mut texts = Vec::new();
+    let mut last = None;
+    for past in history.of(path).iter().rev() {
+        let is_claimed = past.claim != Claim::Keep;
+        if is_claimed && last != Some(past.change.old) {
+            texts.extend(text(past.change.old));
+        }
+        last = is_claimed.then_some(past.change.new);
+    }
+    texts
 }
 
 /// Returns a file or a link with its bytes, if they are stored, and without its permissions. An empty file has no text:
