@@ -1,6 +1,6 @@
 //! Every revert has a way back, exact to the byte.
 
-use ckpt_schema::report::{FileResult, MessageState, Outcome};
+use ckpt_schema::report::{DifferenceReason, FileResult, MessageState, Outcome};
 use ckpt_store::RevertRequest;
 use ckpt_store::model::request::OnConflict;
 
@@ -386,4 +386,22 @@ fn undone_redo_retakes_its_part() {
     assert_ne!(before, after, "something was done: {redone:?}");
     world.undo(&redone.operation.expect("it was done"));
     assert_eq!(world.tree(), before, "all that the redo had changed");
+}
+
+/// What another session made while a message was brought back has a reason once the message is reverted again.
+#[test]
+fn undo_knows_other_sessions_changes() {
+    let mut world = World::new();
+    world.write("a", "0\n");
+    world.turn("m1", |world| world.write("a", "1\n"));
+    let mut last = world.revert("m1").operation.expect("it was done");
+    for _ in 0..2 {
+        last = world.undo(&last).operation.expect("it was done");
+    }
+    world.turn_in("s2", "n1", |world| world.write("other", "2\n"));
+    let report = world.undo(&last);
+    assert_eq!(report.outcome, Outcome::Restored, "{report:#?}");
+    let differences = report.receipt.expect("compared").differences;
+    let reasons: Vec<_> = differences.iter().map(|found| found.reason).collect();
+    assert_eq!(reasons, [DifferenceReason::OtherSession]);
 }

@@ -117,9 +117,13 @@ impl UndoneOperation<'_> {
             on_conflict: policy(&earlier),
             unclear: newest_revert(&earlier).map_or_else(Unclear::default, |it| it.row.unclear),
             reference: self.reference()?,
-            // What else the message is not, was said when that was asked for.
-            expectation: (self.row.before_snapshot_id)
-                .map(|before| Expectation::of_restore(before, &[])),
+            expectation: match self.row.before_snapshot_id {
+                Some(before) => {
+                    let scopes = movement.scopes(self.store, &earlier)?;
+                    Some(Expectation::of_undo(movement, scopes, before))
+                }
+                None => None,
+            },
             ..Operation::nothing(movement, Vec::new())
         })
     }

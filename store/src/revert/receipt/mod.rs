@@ -82,6 +82,17 @@ impl Expectation {
         })
     }
 
+    /// Returns what the result of a movement that takes an operation back is compared with: the state before that one.
+    /// What else the message is not, was said when that was asked for.
+    pub fn of_undo(movement: &Movement, scopes: Vec<RevertScope>, before: i64) -> Self {
+        let session = &movement.session;
+        Self {
+            scopes,
+            session: Some((session.id.clone(), session.revert_base_id)),
+            ..Self::of_restore(before, &[])
+        }
+    }
+
     /// Returns what an operation that is finished later is compared with, according to its row. Rows of older versions
     /// do not say.
     pub fn of_row(store: &Store, row: &OperationRow) -> Result<Option<Self>> {
