@@ -344,7 +344,10 @@ impl Model<'_> {
             Happening::ToolFinish(number, ran_for, is_left) => {
                 if let Some(tool) = self.tool(agent, number) {
                     (tool.ended_at, tool.ran_for) = (Some(at), ran_for);
-                    let left = is_left.then(|| tool.clone());
+                    let left = is_left.then(|| Tool {
+                        reach: Reach::Anything,
+                        ..tool.clone()
+                    });
                     let step = self.known[agent].open.as_mut().expect("it has a tool");
                     step.background.extend(left);
                 }
