@@ -153,7 +153,7 @@ fn outer_tool_that_names_a_file_has_it() {
     let patch = Patch {
         changes: vec![
             change("f", state(1), state(2)),
-            change("g", state(1), state(2)),
+            change("g", state(1), state(3)),
         ],
         time: &|_| Some(dated(5)),
         outer: &[(outer, Signs::default())],
