@@ -138,6 +138,27 @@ fn what_restore_brought_goes_with_the_message() {
     assert_eq!(world.read("f"), "0\n", "and there is a way back");
 }
 
+/// A restore that was taken back and done again is that restore.
+///
+/// Invariant `truth/passed-through`.
+#[test]
+fn undone_undo_of_a_restore_is_one() {
+    let mut world = World::new();
+    world.write("f", "0\n");
+    world.turn("m1", |world| world.write("f", "1\n"));
+    world.turn("m2", |world| world.write("f", "2\n"));
+    let mut last = world.restore("m1", &["f"]).operation.expect("it was done");
+    for _ in 0..4 {
+        last = world.undo(&last).operation.expect("it was done");
+    }
+    let report = world.revert("m2");
+    assert_eq!(
+        (world.read("f").as_str(), report.outcome),
+        ("1\n", Outcome::Restored),
+        "{report:#?}"
+    );
+}
+
 /// What `restore` brought while reverted is no edit: each move goes on from there.
 ///
 /// Invariant `truth/passed-through`.

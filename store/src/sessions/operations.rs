@@ -371,15 +371,21 @@ pub(crate) fn operation_items(connection: &Connection, operation: &str) -> Resul
 }
 
 /// Returns what `restore` brought to the paths of a workspace since a moment, where no later operation moved them. An undo
-/// is no restore: it may have brought an edit of the user's back. Nor is a state that was once work outside every step.
+/// is no restore: it may have brought an edit of the user's back. But the undo of that is the restore again. Nor is a
+/// state that was once work outside every step.
 pub(crate) fn restored_states(
     connection: &Connection,
     workspace_id: i64,
     since: Milliseconds,
 ) -> Result<BTreeMap<WorkspacePath, State>> {
     let sql = format!(
-        "SELECT path, path_raw, target_mode, target_blob,
-                kind = 'restore' AND undoes IS NULL
+        "WITH RECURSIVE restores AS (
+            SELECT id FROM operations WHERE workspace_id = ?1 AND kind = 'restore' AND undoes IS NULL
+             UNION
+            SELECT again.id FROM restores JOIN operations AS undo ON undo.undoes = restores.id
+                                          JOIN operations AS again ON again.undoes = undo.id)
+         SELECT path, path_raw, target_mode, target_blob,
+                operations.id IN restores AND action <> 'merge'
                 AND NOT EXISTS (SELECT 1 FROM changes
                                  WHERE changes.workspace_id = operations.workspace_id AND changes.path = operation_files.path
                                    AND changes.step_id IS NULL AND changes.new_blob = operation_files.target_blob) AS is_restored
