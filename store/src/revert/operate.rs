@@ -13,11 +13,12 @@ use super::operation::{GitFate, Operation, Options};
 use super::plan::{Plan, plan_for};
 use super::receipt::Expectation;
 use super::recover::Recovered;
-use super::seen::notes;
+use super::seen::notes::{self, Left};
 use super::unclear::Taking;
 use super::undo::UndoneOperation;
 use super::{cleaned, moved_in, refuse, surroundings, version_control, warnings};
 use crate::error::Result;
+use crate::model::gap::Gap;
 use crate::model::git_item::GitItem;
 use crate::model::note::Note;
 use crate::model::progress::OperationProgress;
@@ -114,7 +115,14 @@ impl<'a, 'm> PlanContext<'a, 'm> {
         )?);
         let reference = operation.reference.as_ref();
         let (history, plan) = (&operation.history, &operation.plan);
-        let gone = notes::gone(self.place, self.snapshots, reference, history, plan)?;
+        let went = history.gone();
+        let gone = match reference.filter(|_| !went.is_empty()) {
+            Some(then) => {
+                let has_gone = |entry: &Gap| went.contains(&entry.path[..]);
+                notes::gone(self.place, self.snapshots, then, has_gone, plan)?
+            }
+            None => Left::default(),
+        };
         let cleaned = cleaned::told(
             self.store,
             self.place,

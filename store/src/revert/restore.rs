@@ -13,7 +13,7 @@ use super::operation::{GitFate, Operation, Options};
 use super::receipt::Expectation;
 use super::recover::Recovered;
 use super::refuse;
-use super::seen::SeenHistory;
+use super::seen::{SeenHistory, is_name, notes};
 use crate::error::{Error, Result};
 use crate::ids::{self, Any};
 use crate::model::entry::ObjectId;
@@ -146,9 +146,15 @@ impl WantedState<'_> {
         let plan = super::plan::plan_exactly(snapshots, &wanted, &current, &forgotten)?;
         let unseen = unseen(store, id, seen, only)?;
         let left_alone = super::warnings::left_alone(&plan, unseen.iter());
-        let is_incomplete = left_alone.is_some();
+        let reference = snapshot_of(&sessions::snapshot(store.database.connection(), id)?);
+        let is_asked = |entry: &Gap| {
+            let path = WorkspacePath::new(&entry.path[..]);
+            is_name(entry) && path.map_or(only.is_empty(), |path| path.is_asked_for(only))
+        };
+        let gone = notes::gone(place, snapshots, &reference, is_asked, &plan)?;
+        let is_incomplete = left_alone.is_some() || gone.is_incomplete;
         warnings.extend(left_alone);
-        let reference = sessions::snapshot(store.database.connection(), id)?;
+        warnings.extend(gone.notes);
         Ok(Operation {
             kind: OperationKind::Restore,
             movement: None,
@@ -162,7 +168,7 @@ impl WantedState<'_> {
             unclear: Unclear::default(),
             // A restore moves no revert point: there is no chain that would have to go back to a first state.
             base: None,
-            reference: Some(snapshot_of(&reference)),
+            reference: Some(reference),
             history: SeenHistory::default(),
             warnings,
             finished: recovered.finished,

@@ -227,7 +227,7 @@ impl HistorySearch<'_> {
 }
 
 /// Returns whether an entry is something of which only the name, or the kind, is known.
-fn is_name(entry: &Gap) -> bool {
+pub(super) fn is_name(entry: &Gap) -> bool {
     matches!(
         entry.reason,
         GapReason::Ignored

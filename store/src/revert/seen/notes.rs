@@ -42,18 +42,15 @@ pub(in crate::revert) struct Left {
     pub is_incomplete: bool,
 }
 
-/// Finds what is not stored, was there in the state that an operation goes to, went in a step, and is still gone.
+/// Finds what is not stored, was there in the state that an operation goes to, and is gone. `is_asked` says of which
+/// entries of that state this counts.
 pub(in crate::revert) fn gone(
     place: &Place,
     snapshots: &Snapshots,
-    then: Option<&Snapshot>,
-    history: &SeenHistory,
+    then: &Snapshot,
+    is_asked: impl Fn(&Gap) -> bool,
     plan: &Plan,
 ) -> Result<Left> {
-    let went = history.gone();
-    let Some(then) = then.filter(|_| !went.is_empty()) else {
-        return Ok(Left::default());
-    };
     let then = snapshots.seen(then.seen)?;
     let is_back = |path: &[u8]| {
         let mut items = plan.items.iter();
@@ -66,7 +63,7 @@ pub(in crate::revert) fn gone(
     let replaced: BTreeSet<&[u8]> = files.map(|item| item.path.as_bytes()).collect();
     let is_replaced = |path: &[u8]| ways_to(path).any(|way| replaced.contains(way));
     let missing = then.iter().filter(|entry| {
-        went.contains(&entry.path[..])
+        is_asked(entry)
             && !is_ignore_file(entry)
             && !is_back(&entry.path)
             && (is_replaced(&entry.path)
