@@ -58,7 +58,7 @@ pub(crate) use changes::{
     reverted_changes, sharers,
 };
 pub(crate) use git::{
-    SeenGit, StepSpan, close_git_items, git_items, git_line, git_operations_since,
+    GitOperation, SeenGit, StepSpan, close_git_items, git_items, git_line, git_operations_since,
     insert_git_items, step_spans,
 };
 pub(crate) use history_of_file::{

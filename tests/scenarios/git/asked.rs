@@ -110,6 +110,58 @@ fn restore_puts_git_back_with_a_way_back() {
     assert_sound(&world);
 }
 
+/// What a restore did to git is nobody's change: a revert goes on from there, whether or not it is the first.
+#[test]
+fn git_goes_on_from_where_restore_left_it() {
+    for is_reverted in [false, true] {
+        let mut world = World::git(&[("a", "1\n")]);
+        let first = git(&world);
+        world.turn("m1", |world| {
+            commit(world, "a", "agent\n");
+        });
+        let second = git(&world);
+        world.turn("m2", |world| world.write("a", "later\n"));
+        if is_reverted {
+            world.revert("m1");
+        }
+        let request = RestoreRequest {
+            id: "m1".to_owned(),
+            git: true,
+            ..RestoreRequest::default()
+        };
+        let cwd = world.cwd.clone();
+        world.store.restore(&cwd, &request).expect("it can be");
+        assert_eq!(git(&world), first);
+        let report = revert(&mut world, "m2");
+        assert_eq!(
+            (git(&world), report.outcome),
+            (second, Outcome::Restored),
+            "{is_reverted}: {report:#?}"
+        );
+    }
+}
+
+/// A commit of the user's that a restore brought back is still the user's.
+#[test]
+fn commit_that_restore_brought_back_stays() {
+    let mut world = World::git(&[("a", "1\n"), ("b", "1\n")]);
+    world.turn("m1", |world| world.write("b", "agent\n"));
+    commit(&world, "a", "user\n");
+    let mine = git(&world);
+    let snapshot = world.snapshot();
+    world.run_git(&["reset", "-q", "--hard", "HEAD~1"]);
+    world.snapshot();
+    let request = RestoreRequest {
+        id: snapshot,
+        git: true,
+        ..RestoreRequest::default()
+    };
+    let cwd = world.cwd.clone();
+    world.store.restore(&cwd, &request).expect("it can be");
+    let report = revert(&mut world, "m1");
+    assert_eq!(git(&world).head, mine.head, "{report:#?}");
+}
+
 #[test]
 fn git_goes_with_a_whole_revert_only() {
     let mut world = World::git(&[("a", "1\n")]);

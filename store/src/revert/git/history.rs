@@ -11,7 +11,7 @@ use crate::model::request::Unclear;
 use crate::revert::history::Author;
 use crate::revert::movement::Movement;
 use crate::revert::short;
-use crate::sessions::{self, SeenGit, StepSpan};
+use crate::sessions::{self, GitOperation, SeenGit, StepSpan};
 use crate::timeline::evidence::{self, Changed, Evidence, Verdict};
 use crate::timeline::step_afterwards;
 
@@ -82,12 +82,28 @@ impl GitSide<'_> {
         };
         let head = &repository.location.directory;
         let log = reflog::moves(head, "HEAD", first.taken_at);
-        let mut changes = Vec::new();
+        let restores = self.restores(first.snapshot_id)?;
+        let mut changes: Vec<GitChange> = Vec::new();
         for pair in line
             .windows(2)
             .filter(|pair| pair[0].state != pair[1].state)
         {
-            changes.extend(self.change(&pair[0], &pair[1], &spans, &log, undone)?);
+            let Some(mut change) = self.change(&pair[0], &pair[1], &spans, &log, undone)? else {
+                continue;
+            };
+            let (from, to) = (pair[0].snapshot_id, pair[1].snapshot_id);
+            let is_restore = |restore: &GitOperation| from <= restore.before && restore.after <= to;
+            // What a restore brought is nobody's, unless it was somebody else's before.
+            let mut kept = changes
+                .iter()
+                .filter(|past| matches!(past.claim, GitClaim::Keep(_)));
+            if to.is_some()
+                && restores.iter().any(is_restore)
+                && !kept.any(|past| past.new.head == change.new.head)
+            {
+                change.claim = GitClaim::Undo;
+            }
+            changes.push(change);
         }
         changes.reverse();
         let is_undone = |moment: Moment| {
@@ -100,6 +116,18 @@ impl GitSide<'_> {
             changes,
             refs,
         })
+    }
+
+    /// Returns the restores since a snapshot that moved git's state.
+    fn restores(&self, since: Option<i64>) -> Result<Vec<GitOperation>> {
+        let Some(since) = since else {
+            return Ok(Vec::new());
+        };
+        let mut all = sessions::git_operations_since(self.connection, self.place.row.id, since)?;
+        all.retain(|operation| {
+            operation.is_restore && operation.before.is_some() && operation.after.is_some()
+        });
+        Ok(all)
     }
 
     fn line(&self, movement: &Movement, base: Option<i64>) -> Result<Vec<SeenGit>> {

@@ -85,8 +85,7 @@ impl GitSide<'_> {
         {
             return Ok(vec![never_seen(now)]);
         }
-        let (moved, left) = self.moved(chain)?;
-        let left = left.unwrap_or_else(|| base.clone());
+        let (moved, left) = self.moved(chain, &base)?;
         let indexes = Indexes {
             repository: &repository,
             snapshots: self.snapshots,
@@ -151,14 +150,15 @@ impl GitSide<'_> {
         })
     }
 
-    /// Returns the branches that the reverts so far moved, and the state in which the last of them left everything. A
-    /// restore that went on from there, as `undo` does, left it in another one.
+    /// Returns the branches that the reverts so far moved, and the state in which the last of them left everything, which
+    /// is `base` if none moved it. A restore that went on from there, as `undo` does, left it in another one.
     fn moved(
         &self,
         chain: &[ChainOperation],
-    ) -> Result<(BTreeMap<String, MovedBranch>, Option<GitStateRow>)> {
+        base: &GitStateRow,
+    ) -> Result<(BTreeMap<String, MovedBranch>, GitStateRow)> {
         let mut moved = BTreeMap::new();
-        let mut left = None;
+        let mut left = base.clone();
         let before = chain
             .iter()
             .filter_map(|operation| operation.row.before_snapshot_id);
@@ -171,15 +171,14 @@ impl GitSide<'_> {
             let mut own = chain.iter();
             let is_next = match operation.is_restore {
                 true => {
-                    let before = state(operation.before)?;
                     // Only a restore that began where the reverts had left HEAD goes on from there. Any other one is
                     // the user's own move.
-                    left.is_some() && before.as_ref().map(Heads::of) == left.as_ref().map(Heads::of)
+                    state(operation.before)?.is_some_and(|it| Heads::of(&it) == Heads::of(&left))
                 }
                 false => own.any(|own| own.seq == operation.seq),
             };
             if is_next {
-                left = state(operation.after)?;
+                left = state(operation.after)?.unwrap_or_else(|| base.clone());
                 note_branches(&mut moved, operation.done);
             }
         }
