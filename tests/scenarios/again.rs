@@ -3,7 +3,7 @@
 
 use ckpt_schema::report::{FileResult, Outcome};
 use ckpt_store::model::request::OnConflict;
-use ckpt_store::{ErrorKind, RedoRequest, RevertRequest};
+use ckpt_store::{ErrorKind, RedoRequest, RevertRequest, Unclear};
 
 use testing::scenario::{World, paths_with, to, to_with};
 
@@ -158,7 +158,8 @@ fn forced(message: &str) -> RevertRequest {
     }
 }
 
-/// What a tool wrote after a forced revert is asked again.
+/// What is written after a forced revert, while its tool still runs, may be that tool's or the user's: it stays and is named,
+/// until it is asked for.
 #[test]
 fn tools_change_after_a_forced_revert_asks_again() {
     let mut world = World::new();
@@ -176,6 +177,16 @@ fn tools_change_after_a_forced_revert_asks_again() {
     world.finish();
     let with_more = world.tree();
     let report = world.revert("m1");
+    assert_eq!(report.outcome, Outcome::Partial, "{report:?}");
+    let unclear = report.files.iter().filter(|file| file.unclear);
+    let unclear: Vec<&str> = unclear.map(|file| file.path.path.as_str()).collect();
+    assert_eq!(unclear, ["a", "b"], "{report:?}");
+    assert_eq!(world.tree(), with_more, "nothing is taken in silence");
+    let taken = RevertRequest {
+        unclear: Some(Unclear::Take),
+        ..to("m1")
+    };
+    let report = world.try_revert(&taken).expect("it is known");
     assert_eq!(world.tree(), before, "and what came since: {report:?}");
     world.unrevert();
     assert_eq!(world.tree(), with_more, "with its way back");

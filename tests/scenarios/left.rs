@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use ckpt_schema::report::{NoteCode, OperationReport, Outcome};
+use ckpt_schema::report::{NoteCode, OperationReport};
 use ckpt_schema::{Event, EventKind, ToolKind};
 use ckpt_store::RevertRequest;
 
@@ -580,26 +580,6 @@ fn restored_ignored_file_is_not_missed() {
     let report = world.revert("m1");
     assert_eq!(world.read("kept"), "x\n");
     assert!(ignored_removals(&report).is_empty(), "{report:#?}");
-}
-
-/// A restore names what its state saw and does not store, of the paths that it is about.
-///
-/// Invariant `truth/ignored-named`.
-#[test]
-fn restore_names_ignored_files_that_went() {
-    let mut world = World::git(&[(".gitignore", "*.o\n"), ("a", "1\n"), ("b", "1\n")]);
-    world.write("d/k.o", "built\n");
-    world.write("stays.o", "built\n");
-    world.turn("m1", |world| {
-        world.remove_tree("d");
-        world.write("a", "2\n");
-        world.write("b", "2\n");
-    });
-    let report = world.restore("m1", &["a"]);
-    assert_eq!(report.outcome, Outcome::Restored, "{report:#?}");
-    let report = world.restore("m1", &[]);
-    assert_eq!(report.outcome, Outcome::Partial, "{report:#?}");
-    assert_eq!(ignored_removals(&report), ["d/k.o"], "{report:#?}");
 }
 
 /// An empty folder that was there stays where a revert made it again for a file.

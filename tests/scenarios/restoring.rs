@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use ckpt_schema::report::Outcome;
+use ckpt_schema::report::{NoteCode, Outcome};
 use ckpt_store::RedoRequest;
 
 use testing::clock::await_tick;
@@ -321,4 +321,27 @@ fn restore_names_what_it_could_not_see() {
         Outcome::Nothing,
         "of another path it says nothing: {report:?}"
     );
+}
+
+/// A restore names what its state saw and does not store, of the paths that it is about.
+///
+/// Invariant `truth/ignored-named`.
+#[test]
+fn restore_names_ignored_files_that_went() {
+    let mut world = World::git(&[(".gitignore", "*.o\n"), ("a", "1\n"), ("b", "1\n")]);
+    world.write("d/k.o", "built\n");
+    world.write("stays.o", "built\n");
+    world.turn("m1", |world| {
+        world.remove_tree("d");
+        world.write("a", "2\n");
+        world.write("b", "2\n");
+    });
+    let report = world.restore("m1", &["a"]);
+    assert_eq!(report.outcome, Outcome::Restored, "{report:#?}");
+    let report = world.restore("m1", &[]);
+    assert_eq!(report.outcome, Outcome::Partial, "{report:#?}");
+    let removed = report.remarks.iter();
+    let mut removed = removed.filter(|remark| remark.code == NoteCode::IgnoredRemoved);
+    let about = removed.next().map(|remark| remark.about.clone());
+    assert_eq!(about, Some(vec!["d/k.o".to_owned()]), "{report:#?}");
 }
