@@ -181,9 +181,9 @@ mod tests {
     #[test]
     fn workspace_is_called_by_its_paths_end() {
         let paths = [
-            "/srv/code/work/parser",
-            "/srv/code/play/parser",
-            "/srv/code/site",
+            "/home/ada/work/parser",
+            "/home/ada/play/parser",
+            "/home/ada/site",
         ];
         assert_eq!(named(None, &paths), paths, "whole on a pipe");
         assert_eq!(named(Some(200), &paths), paths, "and on a wide terminal");
@@ -194,7 +194,7 @@ mod tests {
         );
         assert_eq!(named(Some(80), &["/a", "/"]), ["/a", "/"], "short ones");
         assert_eq!(
-            named(Some(40), &["/srv/code/a-very-long-name-of-a-project"]),
+            named(Some(40), &["/home/ada/a-very-long-name-of-a-project"]),
             ["…me-of-a-project"],
             "never wider than there is room"
         );
