@@ -152,6 +152,22 @@ fn tests_that_do_not_run_are_listed() {
     }
 }
 
+/// A test that was renamed is in no list any more, and fails CI where it cannot run.
+#[test]
+fn tests_that_may_be_skipped_exist() {
+    let code = code();
+    let list = fs::read_to_string(repository().join(".ci/may-skip")).expect("it is text");
+    let lines = list.lines().filter(|line| !line.starts_with('#'));
+    for pattern in lines.filter_map(|line| line.split_whitespace().next()) {
+        let (_, test) = pattern.rsplit_once("::").expect("a module and a test");
+        let is_there = test == "*" || code.contains(&format!("fn {test}("));
+        assert!(
+            is_there,
+            "`.ci/may-skip` names what is not there: {pattern}"
+        );
+    }
+}
+
 /// The README's first block has the commands of a stranger: one shows the main job, one passes the tests.
 #[test]
 fn ci_runs_the_first_commands_of_the_readme() {
