@@ -31,6 +31,11 @@ use candidates::{IdKind, SearchScope};
 
 pub use prefixes::{LEAST, Prefixes};
 
+/// Returns the beginning of an id, for people.
+pub(crate) fn short(id: &str) -> &str {
+    id.get(..8).unwrap_or(id)
+}
+
 /// Anything that has an id.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Any {

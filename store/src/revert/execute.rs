@@ -4,7 +4,7 @@ use ckpt_schema::report::{OperationReport, Receipt};
 
 use super::apply::Root;
 use super::journal::{
-    Finished, finish_first, keep_what_was_seen, take_back_what_was_written, write_down,
+    Comparison, Finished, Try, finish, keep_what_was_seen, take_back_what_was_written, write_down,
 };
 use super::leaving::directories_that_may_go;
 use super::operation::{Operation, Options};
@@ -18,6 +18,7 @@ use super::{
 use crate::error::{Error, Result};
 use crate::model::entry::ObjectId;
 use crate::model::git_item::GitItem;
+use crate::model::item::Item;
 use crate::model::path::WorkspacePath;
 use crate::model::request::DryRun;
 use crate::sessions::{self, OpenStep};
@@ -244,6 +245,36 @@ impl Execution<'_> {
             DryRun::No,
         ))
     }
+}
+
+/// Like [`finish`], but returns a failure together with what was done: the operation is journalled, so the next command
+/// continues it.
+fn finish_first(
+    store: &mut Store,
+    place: &Place,
+    snapshots: &Snapshots,
+    root: &Root,
+    id: &str,
+    operation: &Operation<'_>,
+    seen: &Observation,
+) -> Finished {
+    let compare = |store: &Store, items: &[Item], after: Option<&Observation>| {
+        let states = (&seen.snapshot, after.unwrap_or(seen));
+        let compared = store.database.read(|connection| {
+            let expectation = operation.expectation.as_ref();
+            receipt::receipt(connection, place, snapshots, expectation, items, states)
+        });
+        // The report contains the receipt, so the operation's row need not.
+        Comparison {
+            is_incomplete: receipt::leaves_open(&compared),
+            receipt: compared,
+            note: None,
+        }
+    };
+    finish(store, place, snapshots, root, id, Try::First, &compare).unwrap_or_else(|error| {
+        let git = operation.git.clone().unwrap_or_default();
+        Finished::nothing(operation.plan.items.clone(), git, error)
+    })
 }
 
 /// Takes the comparison into the operation. A path that differs for no known reason is a bug, so the operation then

@@ -3,13 +3,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ckpt_schema::report::{FileAction, FileResult};
-
-use super::gather::PathStates;
+use super::gather::states::PathStates;
 use super::spans::StepSpans;
 use super::unseen::UnseenSearch;
 use crate::error::Result;
-use crate::model::entry::{Change, Entry, EntryKind};
+use crate::model::entry::{Change, Entry};
 use crate::model::item::Item;
 use crate::model::path::WorkspacePath;
 use crate::sessions::{self, LiveChange};
@@ -188,35 +186,4 @@ impl UnseenSearch<'_> {
         }
         Ok(hidden)
     }
-}
-
-/// Makes the items of folders that are not empty those of no entry: that is what is found at such a path. It comes and
-/// goes with what is in it.
-pub(super) fn leave_filled(
-    items: &mut [Item],
-    folders: &BTreeSet<WorkspacePath>,
-    current: &PathStates,
-) {
-    let is_filled = |item: &Item| {
-        item.expected
-            .as_ref()
-            .is_some_and(|entry| entry.mode.kind() == EntryKind::Directory)
-            && folders.contains(&item.path)
-            && has_entry_below(current, &item.path)
-    };
-    for item in items.iter_mut().filter(|item| is_filled(item)) {
-        item.expected = None;
-        if !item.is_planned() {
-            item.target = None;
-        } else if item.target.is_none() {
-            (item.action, item.result) = (FileAction::None, FileResult::Done);
-        }
-    }
-}
-
-/// Returns whether something is below a path.
-fn has_entry_below(states: &PathStates, path: &WorkspacePath) -> bool {
-    let below = states.range(path.first_below()..);
-    let mut below = below.take_while(|(other, _)| other.is_below(path));
-    below.any(|(_, state)| state.is_some())
 }

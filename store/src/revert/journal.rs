@@ -11,10 +11,9 @@ use super::chain::has_ended;
 use super::databases;
 use super::git;
 use super::movement::Part;
-use super::operate::observe;
 use super::operation::Operation;
-use super::receipt::{self, Expectation};
-use super::report::outcome;
+use super::outcome::outcome;
+use super::present::{known, observe};
 use crate::error::{Error, Result};
 use crate::model::Milliseconds;
 use crate::model::entry::{Change, EntryKind, ObjectId};
@@ -50,7 +49,7 @@ pub(super) fn write_down(
     let part = movement.and_then(|movement| movement.part.as_ref());
     let (part_message, part_step, only) = match part {
         Some(part) => named_by(part),
-        None => (None, None, expectation.map_or(&[][..], Expectation::only)),
+        None => (None, None, expectation.map_or(&[][..], |it| &it.only[..])),
     };
     let (notes, remarks) = note::to_json(&operation.warnings);
     let made = directories_to_make(place, operation, seen)?;
@@ -74,7 +73,7 @@ pub(super) fn write_down(
             asked_message_id: movement.and_then(|movement| movement.asked_for.as_deref()),
             undoes: operation.undoes.as_deref(),
             base_snapshot_id: base,
-            goal_snapshot_id: expectation.map(Expectation::snapshot),
+            goal_snapshot_id: expectation.map(|it| it.snapshot),
             before_snapshot_id: before,
             on_conflict: operation.on_conflict,
             unclear: operation.unclear,
@@ -187,7 +186,7 @@ pub(crate) struct Finished {
 
 impl Finished {
     /// Nothing was done yet.
-    fn nothing(mut items: Vec<Item>, mut git: Vec<GitItem>, error: Error) -> Self {
+    pub fn nothing(mut items: Vec<Item>, mut git: Vec<GitItem>, error: Error) -> Self {
         let reason = "not done yet";
         for item in items.iter_mut().filter(|item| item.is_planned()) {
             item.result = FileResult::Failed;
@@ -205,33 +204,27 @@ impl Finished {
     }
 }
 
-/// Like [`finish`], but returns a failure together with what was done: the operation is journalled, so the next command
-/// continues it.
-pub(super) fn finish_first(
-    store: &mut Store,
-    place: &Place,
-    snapshots: &Snapshots,
-    root: &Root,
-    id: &str,
-    operation: &Operation<'_>,
-    seen: &Observation,
-) -> Finished {
-    let compare = |store: &Store, items: &[Item], after: Option<&Observation>| {
-        let states = (&seen.snapshot, after.unwrap_or(seen));
-        store.database.read(|connection| {
-            let expectation = operation.expectation.as_ref();
-            receipt::receipt(connection, place, snapshots, expectation, items, states)
-        })
-    };
-    finish(store, place, snapshots, root, id, Try::First, &compare).unwrap_or_else(|error| {
-        let git = operation.git.clone().unwrap_or_default();
-        Finished::nothing(operation.plan.items.clone(), git, error)
-    })
+/// Compares the result of an operation with its target. The observation is `None` if there was nothing to do.
+pub(super) type Compare<'a> = dyn Fn(&Store, &[Item], Option<&Observation>) -> Comparison + 'a;
+
+/// The comparison of an operation's result with its target.
+pub(super) struct Comparison {
+    pub receipt: Result<Option<Receipt>>,
+    /// Whether something differs for no known reason.
+    pub is_incomplete: bool,
+    /// What the operation's row says of it.
+    pub note: Option<Note>,
 }
 
-/// Compares the result of an operation with its target. The observation is `None` if there was nothing to do.
-pub(super) type Compare<'a> =
-    dyn Fn(&Store, &[Item], Option<&Observation>) -> Result<Option<Receipt>> + 'a;
+impl Default for Comparison {
+    fn default() -> Self {
+        Self {
+            receipt: Ok(None),
+            is_incomplete: false,
+            note: None,
+        }
+    }
+}
 
 /// Carries out the rest of a journalled operation, looks at the result and closes it. Fails only if nothing was done.
 pub(crate) fn finish(
@@ -260,7 +253,7 @@ pub(crate) fn finish(
     let has_failed = performed.has_failed();
     let compared = match &performed.unfinished {
         None => compare(store, &performed.items, performed.after.as_ref()),
-        Some(_) => Ok(None),
+        Some(_) => Comparison::default(),
     };
     // A disk that was full may have room at the second try. At a third it would only keep every later command
     // waiting for the same file, so then the operation is closed and names it.
@@ -270,27 +263,12 @@ pub(crate) fn finish(
         let noted = note_what_is_done(store, id, &performed.items);
         performed.unfinished.or(noted.err())
     } else {
-        let told = match which {
-            // The report of a first try contains its receipt.
-            Try::First => None,
-            Try::Again => receipt::told_later(&compared),
-        };
-        let is_explained =
-            !matches!(&compared, Ok(Some(receipt)) if receipt::is_incomplete(receipt));
-        close(
-            store,
-            place,
-            &rows.row,
-            &performed,
-            is_explained,
-            told.as_ref(),
-        )
-        .err()
+        close(store, place, &rows.row, &performed, &compared).err()
     };
     Ok(Finished {
         items: performed.items,
         git: performed.git,
-        compared,
+        compared: compared.receipt,
         unfinished,
     })
 }
@@ -394,15 +372,14 @@ fn close(
     place: &Place,
     row: &OperationRow,
     performed: &Performed,
-    is_explained: bool,
-    told: Option<&Note>,
+    compared: &Comparison,
 ) -> Result<()> {
     let Performed {
         items, git, after, ..
     } = performed;
-    let outcome = match is_explained {
-        true => outcome(items, git),
-        false => Outcome::Partial,
+    let outcome = match compared.is_incomplete {
+        true => Outcome::Partial,
+        false => outcome(items, git),
     };
     let now = store.now();
     store.database.write_synced(|connection| {
@@ -412,7 +389,7 @@ fn close(
         };
         sessions::close_git_items(connection, &row.id, git)?;
         sessions::note_results(connection, &row.id, items)?;
-        let (notes, remarks) = match told {
+        let (notes, remarks) = match &compared.note {
             Some(note) => note::add(&row.notes, row.remarks.as_deref(), note),
             None => (row.notes.clone(), row.remarks.clone()),
         };
@@ -476,7 +453,7 @@ fn look_again(
     snapshots: &Snapshots,
     items: &[Item],
 ) -> Result<Observation> {
-    let (open, before) = super::operate::known(store, place)?;
+    let (open, before) = known(store, place)?;
     let touched: BTreeSet<WorkspacePath> = items
         .iter()
         // What was kept is still somebody else's change, and belongs into the timeline.

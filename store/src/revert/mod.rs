@@ -25,17 +25,21 @@ mod chain_tests;
 mod contents;
 mod databases;
 mod execute;
+mod expectation;
 mod folders;
 mod foreseen;
 mod gather;
 pub(crate) mod git;
 mod journal;
 mod leaving;
+mod lines;
 mod moved_in;
 mod movement;
 mod narrowed;
 mod operate;
 mod operation;
+mod outcome;
+mod present;
 mod put_back;
 mod receipt;
 mod recover;
@@ -79,10 +83,9 @@ use recover::Recovered;
 use token::{PlanRequest, PlanToken, absolute};
 
 pub(crate) use chain::{make_permanent, went_back};
-pub(crate) use gather::PathStates;
+pub(crate) use gather::states::PathStates;
 pub(crate) use journal::has_begun;
 pub(crate) use recover::{finish_open_operations, interrupted};
-pub(crate) use report::short;
 pub(crate) use restore::snapshot_named;
 
 /// Goes back to just before a message. With an expected fingerprint, only the plan that has it is carried out.

@@ -8,6 +8,7 @@ use rusqlite::Connection;
 use super::chain::{reverts_that_hold, takes_all_back};
 use crate::error::{Error, Result};
 use crate::ids;
+use crate::ids::short;
 use crate::model::path::WorkspacePath;
 use crate::model::request::{OnConflict, RedoRequest, RevertRequest, Unclear};
 use crate::sessions::{
@@ -563,15 +564,15 @@ fn refuse_discarded(
     }
     let id = step.map_or(&message.id, |step| &step.id);
     let what = match step {
-        Some(_) => format!("the message of the step `{}`", super::short(id)),
-        None => format!("the message `{}`", super::short(id)),
+        Some(_) => format!("the message of the step `{}`", short(id)),
+        None => format!("the message `{}`", short(id)),
     };
     Err(Error::unavailable(format!(
         "{what} is discarded: it was reverted before the next one was sent"
     ))
     .hint(format!(
         "`ckpt-hook restore {}` puts files back to just before it",
-        super::short(id)
+        short(id)
     )))
 }
 

@@ -6,12 +6,13 @@ use rusqlite::Connection;
 
 use super::chain::{chain, newest_of_chain, policy};
 use super::execute::{Executed, execute};
+use super::expectation::Expectation;
 use super::gather::{Material, gather};
 use super::git::{self, GitSide};
 use super::movement::{Movement, Part};
 use super::operation::{GitFate, Operation, Options};
 use super::plan::{Plan, plan_for};
-use super::receipt::Expectation;
+use super::present::{known, observe};
 use super::recover::Recovered;
 use super::seen::notes::{self, Left};
 use super::unclear::Taking;
@@ -21,13 +22,12 @@ use crate::error::Result;
 use crate::model::gap::Gap;
 use crate::model::git_item::GitItem;
 use crate::model::note::Note;
-use crate::model::progress::OperationProgress;
 use crate::model::request::Unclear;
 use crate::sessions::{self, ChainOperation, OpenStep, OperationRow};
 use crate::snapshot::{Snapshot, Snapshots};
 use crate::store::Store;
 use crate::timeline::evidence;
-use crate::timeline::{Baseline, CaptureOptions, Looking, Observation, Place, snapshot_of};
+use crate::timeline::{Looking, Observation, Place, snapshot_of};
 
 /// Moves the revert point of a session, or a part of it. The caller holds the workspace's lock and has finished every
 /// earlier operation: only a closed operation says where the point is.
@@ -357,32 +357,6 @@ fn is_incomplete(movement: &Movement, material: &Material) -> bool {
 /// Returns whether a note says that a message changed files in no step: nobody knows what of it was the agent's.
 fn is_of_no_step(note: &Note) -> bool {
     note.code() == NoteCode::NoStep
-}
-
-/// Returns the open steps of a workspace, and what is known before the look at it, in one transaction: otherwise each
-/// query would take SQLite's locks anew.
-pub(crate) fn known(store: &Store, place: &Place) -> Result<(Vec<OpenStep>, Baseline)> {
-    store.database.read(|connection| {
-        let open = sessions::open_steps(connection, place.row.id)?;
-        Ok((open, Baseline::of(connection, place.row.id)?))
-    })
-}
-
-/// Looks at the workspace, and reports the progress to the watcher.
-pub(crate) fn observe(
-    store: &Store,
-    place: &Place,
-    snapshots: &Snapshots,
-    before: Baseline,
-    looking: Looking<'_>,
-) -> Result<Observation> {
-    let report = store.reporter();
-    let tell = |progress| report(OperationProgress::Looking(progress));
-    let how = CaptureOptions {
-        progress: Some(&tell),
-        ..looking.how
-    };
-    Observation::make(store, place, snapshots, before, Looking { how, ..looking })
 }
 
 /// Returns whether the last thing that happened was this very revert, and it left nothing to do. Then no file has to be

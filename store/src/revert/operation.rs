@@ -2,10 +2,10 @@
 
 use ckpt_schema::report::{FinishedReport, OperationKind};
 
+use super::expectation::Expectation;
+use super::lines::Lines;
 use super::movement::Movement;
-use super::plan::Lines;
 use super::plan::Plan;
-use super::receipt::Expectation;
 use super::seen::SeenHistory;
 use crate::model::entry::ObjectId;
 use crate::model::git_item::GitItem;

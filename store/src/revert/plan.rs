@@ -11,7 +11,7 @@
 //!
 //! A path that cannot be moved keeps its old goal: the next move starts from where it really is.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 
 use ckpt_schema::report::{FileAction, FileResult, ReasonCode};
 
@@ -23,14 +23,14 @@ use crate::model::item::{Item, ItemReason};
 use crate::model::path::WorkspacePath;
 use crate::model::request::OnConflict;
 use crate::revert::clash::{self, EntriesByPath, PathChange};
-use crate::revert::folders::leave_filled;
-use crate::revert::gather::{Material, PathStates};
+use crate::revert::gather::Material;
+use crate::revert::gather::states::{PathStates, something_below};
 use crate::revert::history::{History, Missing, Reason};
+use crate::revert::lines::Lines;
 use crate::revert::merge::MergeBlobs;
 use crate::revert::renames::{self, KeptTexts, Renames};
 use crate::revert::rule::{Ruling, ThreeWay, three_way};
 use crate::revert::target::{Target, TargetReason, target};
-use crate::sessions::ChangeRow;
 use crate::snapshot::Snapshots;
 use crate::timeline::count_with;
 
@@ -427,19 +427,6 @@ pub(crate) fn plan_exactly(
     Ok(plan)
 }
 
-/// The numbers of lines that changes add and remove, by the states before and after.
-pub(crate) type Lines = HashMap<(State, State), (u64, u64)>;
-
-/// Returns the counts that were recorded with changes, for both directions.
-pub(super) fn known_lines<'a>(rows: impl Iterator<Item = &'a ChangeRow>) -> Lines {
-    let both_ways = |row: &ChangeRow| {
-        let (old, new) = (row.change.old, row.change.new);
-        row.lines
-            .map(|(added, taken)| [((old, new), (added, taken)), ((new, old), (taken, added))])
-    };
-    rows.filter_map(both_ways).flatten().collect()
-}
-
 /// Counts the lines that each planned item adds and removes, unless its change was counted when it was recorded.
 pub(super) fn count_lines(snapshots: &Snapshots, plan: &mut Plan, known: &Lines) {
     // What was merged is stored only when the plan is carried out.
@@ -467,52 +454,22 @@ pub(super) fn count_lines(snapshots: &Snapshots, plan: &mut Plan, known: &Lines)
         .for_each(|(item, lines)| item.lines = lines);
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::model::attribution::Attribution;
-    use crate::model::entry::{Entry, Mode};
-
-    /// Lines are known forth and back where they were counted.
-    #[test]
-    fn counted_lines_are_known_both_ways() {
-        let state = |byte| {
-            Some(Entry {
-                mode: Mode::file(0o644),
-                blob: Some(ObjectId::new([byte; 20])),
-            })
-        };
-        let row = |old, new, lines| ChangeRow {
-            id: None,
-            step_id: None,
-            attribution: Attribution::Agent,
-            reason: None,
-            from_snapshot_id: None,
-            to_snapshot_id: None,
-            change: Change {
-                path: WorkspacePath::new("a").expect("a name"),
-                old,
-                new,
-            },
-            lines,
-        };
-        let rows = [
-            row(state(1), state(2), Some((5, 3))),
-            row(None, state(1), Some((7, 0))),
-            row(state(3), None, None),
-        ];
-        let known = known_lines(rows.iter());
-        assert_eq!(known[&(state(1), state(2))], (5, 3));
-        assert_eq!(known[&(state(2), state(1))], (3, 5), "the way back");
-        assert_eq!(
-            known[&(state(1), None)],
-            (0, 7),
-            "what was made is taken away"
-        );
-        assert_eq!(
-            known.len(),
-            4,
-            "what has no lines is looked at when it is asked for"
-        );
+/// Makes the items of folders that are not empty those of no entry: that is what is found at such a path. It comes and
+/// goes with what is in it.
+fn leave_filled(items: &mut [Item], folders: &BTreeSet<WorkspacePath>, current: &PathStates) {
+    let is_filled = |item: &Item| {
+        item.expected
+            .as_ref()
+            .is_some_and(|entry| entry.mode.kind() == EntryKind::Directory)
+            && folders.contains(&item.path)
+            && something_below(current, &item.path)
+    };
+    for item in items.iter_mut().filter(|item| is_filled(item)) {
+        item.expected = None;
+        if !item.is_planned() {
+            item.target = None;
+        } else if item.target.is_none() {
+            (item.action, item.result) = (FileAction::None, FileResult::Done);
+        }
     }
 }

@@ -7,10 +7,11 @@ use std::path::Path;
 use ckpt_schema::report::OperationKind;
 
 use super::execute::Executed;
-use super::gather::states::current_states;
-use super::gather::{self, PathStates};
+use super::gather;
+use super::gather::states::{PathStates, current_states};
+use super::lines::Lines;
 use super::operation::{Operation, Options};
-use super::plan::{Lines, plan_exactly};
+use super::plan::plan_exactly;
 use super::recover::Recovered;
 use super::restore::restoring;
 use super::seen::SeenHistory;

@@ -5,11 +5,13 @@ use std::time::Duration;
 use ckpt_schema::report::{FileResult, FinishedReport, NoteCode, Outcome, ReasonCode, Receipt};
 
 use super::apply::Root;
-use super::journal::{Finished, Try, finish};
-use super::receipt::{self, Expectation};
+use super::expectation::Expectation;
+use super::journal::{Comparison, Finished, Try, finish};
+use super::receipt;
 use super::report::file_report;
 use super::warnings;
 use crate::error::{Error, Result};
+use crate::ids::short;
 use crate::model::entry::ObjectId;
 use crate::model::git_item::GitItem;
 use crate::model::item::{Item, ItemReason};
@@ -86,7 +88,7 @@ pub(crate) fn interrupted(store: &Store, place: &Place) -> Result<Vec<String>> {
 
 /// Returns an operation's name for people.
 fn name(row: &sessions::OperationRow) -> String {
-    format!("the {} `{}`", row.kind.name(), super::short(&row.id))
+    format!("the {} `{}`", row.kind.name(), short(&row.id))
 }
 
 /// Says that an operation was left open, which of git's locks belong to it, and what to do.
@@ -119,7 +121,12 @@ pub(crate) fn finish_open_operations(
         // Before `finish` reads the rows: it sees those that cannot be brought back as failed.
         keep_what_goes(store, place, &snapshots, &row)?;
         let compare = |store: &Store, items: &[Item], after: Option<&Observation>| {
-            compare(store, place, &snapshots, &row, items, after)
+            let compared = compare(store, place, &snapshots, &row, items, after);
+            Comparison {
+                is_incomplete: receipt::leaves_open(&compared),
+                note: receipt::told_later(&compared),
+                receipt: compared,
+            }
         };
         let Finished {
             items,

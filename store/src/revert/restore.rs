@@ -6,11 +6,13 @@ use std::collections::{BTreeMap, HashSet};
 use ckpt_schema::report::{FileResult, NoteCode, OperationKind};
 
 use super::execute::{Executed, execute};
-use super::gather::{self, PathStates};
+use super::expectation::Expectation;
+use super::gather;
+use super::gather::states::PathStates;
 use super::git::GitSide;
-use super::operate;
+use super::lines::Lines;
 use super::operation::{GitFate, Operation, Options};
-use super::receipt::Expectation;
+use super::present::{known, observe};
 use super::recover::Recovered;
 use super::refuse;
 use super::seen::{SeenHistory, is_name, notes};
@@ -87,7 +89,7 @@ pub(super) fn restoring(
     plan: impl FnOnce(&Store, &Snapshots, &Observation) -> Result<Operation<'static>>,
 ) -> Result<Executed> {
     // Resolve: find the open steps, and refuse or warn if one is busy.
-    let (open, before) = operate::known(store, place)?;
+    let (open, before) = known(store, place)?;
     let who = AT_WORK_HERE;
     let busy = refuse::while_busy(who, &open, store.now(), options)?;
     let snapshots = place.snapshots()?;
@@ -98,7 +100,7 @@ pub(super) fn restoring(
         open: &open,
         ..Looking::default()
     };
-    let seen = operate::observe(store, place, &snapshots, before, looking)?;
+    let seen = observe(store, place, &snapshots, before, looking)?;
 
     // Plan, and execute what was planned.
     let also_busy = |error| refuse::also_busy(error, who, busy);
@@ -160,7 +162,7 @@ impl WantedState<'_> {
             movement: None,
             undoes: None,
             plan,
-            lines: super::plan::Lines::new(),
+            lines: Lines::new(),
             git,
             // A restore asks for exactly this state, so nothing on the disk is in conflict with it. The snapshot
             // before it is the way back.

@@ -4,7 +4,7 @@
 mod past;
 pub(in crate::revert) mod states;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use rusqlite::Connection;
 
@@ -12,8 +12,8 @@ use super::asked::{UndoScope, is_covered};
 use super::bases::pasts;
 use super::folders::{Folders, standing};
 use super::history::PastChange;
+use super::lines::{Lines, known_lines};
 use super::movement::{Movement, Part, RevertScope};
-use super::plan::{Lines, known_lines};
 use super::seen::{SeenHistory, messages_of};
 use super::unseen::UnseenSearch;
 use crate::error::Result;
@@ -26,10 +26,7 @@ use crate::snapshot::Snapshots;
 use crate::store::Store;
 use crate::timeline::{Observation, Place, snapshot_of};
 use past::{live_changes, past_changes, paths_in_question, sightings};
-use states::{current_states, with_directories_above};
-
-/// States by path.
-pub(crate) type PathStates = BTreeMap<WorkspacePath, State>;
+use states::{PathStates, current_states, with_directories_above};
 
 /// The input of a plan.
 #[derive(Debug, Default)]

@@ -1,13 +1,15 @@
 //! Reads the present states of a movement's paths. This module does IO, but only reads.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::PathStates;
 use crate::error::Result;
 use crate::model::entry::{Entry, EntryKind, Mode, State};
 use crate::model::path::WorkspacePath;
 use crate::snapshot::{Snapshot, Snapshots};
 use crate::timeline::Place;
+
+/// States by path.
+pub(crate) type PathStates = BTreeMap<WorkspacePath, State>;
 
 /// Returns the present states at, above and below the paths. A file that no snapshot holds, because an ignore rule
 /// hides it or because it is too large, is captured by itself: nothing is ever replaced that is not stored.
@@ -57,7 +59,7 @@ pub(crate) fn current_states(
 }
 
 /// Returns whether something is known to exist below a directory.
-fn something_below(states: &PathStates, directory: &WorkspacePath) -> bool {
+pub(crate) fn something_below(states: &PathStates, directory: &WorkspacePath) -> bool {
     states
         .range(directory.first_below()..)
         .take_while(|(path, _)| path.is_below(directory))

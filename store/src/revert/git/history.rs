@@ -5,12 +5,12 @@
 //! stays.
 
 use crate::error::Result;
+use crate::ids::short;
 use crate::model::Milliseconds;
 use crate::model::path::WorkspacePath;
 use crate::model::request::Unclear;
 use crate::revert::history::Author;
 use crate::revert::movement::Movement;
-use crate::revert::short;
 use crate::sessions::{self, GitOperation, SeenGit, StepSpan};
 use crate::timeline::evidence::{self, Changed, Evidence, Verdict};
 use crate::timeline::step_afterwards;

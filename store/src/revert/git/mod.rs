@@ -27,9 +27,9 @@ use rusqlite::Connection;
 
 use super::movement::Movement;
 use super::operation::GitFate;
-use super::short;
 use crate::error::Result;
 use crate::git::Location;
+use crate::ids::short;
 use crate::model::Milliseconds;
 use crate::model::entry::ObjectId;
 use crate::model::git_item::{BRANCHES, GitItem, GitStateRow, Heads};

@@ -269,7 +269,7 @@ impl GitWork<'_> {
         } else {
             format!(": {}", plan::way(from, to))
         };
-        let id = crate::revert::short(self.operation);
+        let id = crate::ids::short(self.operation);
         format!("ckpt-hook {} {id}{way}", self.kind)
     }
 

@@ -1,0 +1,34 @@
+//! The present state of a workspace: its open steps, and a look at it. This module does IO, but only reads.
+
+use crate::error::Result;
+use crate::model::progress::OperationProgress;
+use crate::sessions::{self, OpenStep};
+use crate::snapshot::Snapshots;
+use crate::store::Store;
+use crate::timeline::{Baseline, CaptureOptions, Looking, Observation, Place};
+
+/// Returns the open steps of a workspace, and what is known before the look at it, in one transaction: otherwise each
+/// query would take SQLite's locks anew.
+pub(crate) fn known(store: &Store, place: &Place) -> Result<(Vec<OpenStep>, Baseline)> {
+    store.database.read(|connection| {
+        let open = sessions::open_steps(connection, place.row.id)?;
+        Ok((open, Baseline::of(connection, place.row.id)?))
+    })
+}
+
+/// Looks at the workspace, and reports the progress to the watcher.
+pub(crate) fn observe(
+    store: &Store,
+    place: &Place,
+    snapshots: &Snapshots,
+    before: Baseline,
+    looking: Looking<'_>,
+) -> Result<Observation> {
+    let report = store.reporter();
+    let tell = |progress| report(OperationProgress::Looking(progress));
+    let how = CaptureOptions {
+        progress: Some(&tell),
+        ..looking.how
+    };
+    Observation::make(store, place, snapshots, before, Looking { how, ..looking })
+}
