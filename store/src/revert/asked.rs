@@ -1,8 +1,110 @@
 //! Which changes a request asks to undo. The plan and the receipt both follow this rule, so they cannot disagree. Pure.
 
-use super::movement::RevertScope;
+use std::collections::BTreeSet;
+
 use crate::model::attribution::Attribution;
-use crate::sessions::LiveChange;
+use crate::model::path::WorkspacePath;
+use crate::sessions::{LiveChange, MessageRow, StepRow};
+
+/// A part of a revert that does not move the point.
+#[derive(Clone, Debug)]
+pub(crate) enum Part {
+    /// Some paths, back to just before a message.
+    Paths {
+        message: MessageRow,
+        only: Vec<WorkspacePath>,
+    },
+    /// A single message; all of its paths if `only` is empty.
+    Message {
+        message: MessageRow,
+        only: Vec<WorkspacePath>,
+    },
+    /// A single step; all of its paths if `only` is empty.
+    Step {
+        step: StepRow,
+        only: Vec<WorkspacePath>,
+    },
+}
+
+/// A part of a session's history to undo.
+#[derive(Clone, Debug)]
+pub(crate) enum RevertScope {
+    /// Everything from a message on.
+    From { seq: i64, paths: ScopePaths },
+    /// One message, with its `seq`.
+    Message {
+        id: String,
+        seq: i64,
+        paths: ScopePaths,
+    },
+    /// One step.
+    Step { id: String, paths: ScopePaths },
+}
+
+/// The paths that a scope is about.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ScopePaths {
+    /// These paths and everything below them; all paths if empty.
+    pub only: Vec<WorkspacePath>,
+    /// Except those that were put back since.
+    pub except: BTreeSet<WorkspacePath>,
+}
+
+impl RevertScope {
+    /// Returns whether it asks to undo a change.
+    pub fn covers(&self, change: &LiveChange) -> bool {
+        let (is_of_it, paths) = match self {
+            Self::From { seq, paths } => (change.message_seq >= *seq, paths),
+            Self::Message { id, paths, .. } => (change.message_id == *id, paths),
+            Self::Step { id, paths } => (change.row.step_id.as_deref() == Some(id), paths),
+        };
+        let path = &change.row.change.path;
+        is_of_it && !paths.except.contains(path) && path.is_asked_for(&paths.only)
+    }
+
+    /// Returns that of everything from a message on.
+    pub fn from(seq: i64) -> Self {
+        Self::From {
+            seq,
+            paths: ScopePaths::default(),
+        }
+    }
+
+    /// Returns whether it asks for a path by name.
+    pub fn names(&self, path: &WorkspacePath) -> bool {
+        path.is_at_or_below(self.only())
+    }
+
+    /// Returns the paths that it is limited to; empty means no limit.
+    pub fn only(&self) -> &[WorkspacePath] {
+        let (Self::From { paths, .. } | Self::Message { paths, .. } | Self::Step { paths, .. }) =
+            self;
+        &paths.only
+    }
+
+    /// Returns that of a part of a revert.
+    pub(crate) fn of_part(part: &Part) -> Self {
+        let paths = |only: &[WorkspacePath]| ScopePaths {
+            only: only.to_vec(),
+            except: BTreeSet::new(),
+        };
+        match part {
+            Part::Paths { message, only } => Self::From {
+                seq: message.seq,
+                paths: paths(only),
+            },
+            Part::Message { message, only } => Self::Message {
+                id: message.id.clone(),
+                seq: message.seq,
+                paths: paths(only),
+            },
+            Part::Step { step, only } => Self::Step {
+                id: step.id.clone(),
+                paths: paths(only),
+            },
+        }
+    }
+}
 
 /// Returns whether one of some scopes asks to undo a change.
 pub(crate) fn is_covered(scopes: &[RevertScope], change: &LiveChange) -> bool {
@@ -54,9 +156,7 @@ impl UndoScope<'_> {
 mod tests {
     use super::*;
     use crate::model::entry::Change;
-    use crate::model::path::WorkspacePath;
-    use crate::revert::movement::{Part, RevertScope};
-    use crate::sessions::{ChangeRow, StepRow};
+    use crate::sessions::ChangeRow;
 
     fn change(attribution: Attribution) -> LiveChange {
         LiveChange {

@@ -28,14 +28,13 @@ use std::collections::BTreeMap;
 use ckpt_schema::report::{FileAction, FileReport, FileResult, OperationKind, PathText};
 use rusqlite::{Connection, Row, params};
 
-use super::asked::is_covered;
-use super::movement::parts_of_chain;
+use super::asked::{RevertScope, ScopePaths, is_covered};
 use crate::error::Result;
 use crate::model::item::changes_file;
 use crate::model::path::WorkspacePath;
 use crate::model::request::OnConflict;
 use crate::sessions::read::{OPERATION_FILES, all, operation_file, operation_files};
-use crate::sessions::{self, ChainOperation, SessionRow};
+use crate::sessions::{self, ChainOperation, MessageRow, SessionRow};
 
 /// Returns whether a move asks for nothing to be reverted after it: a redo or unrevert to behind the last message.
 ///
@@ -79,6 +78,48 @@ pub(crate) fn reverts_that_hold(chain: &[ChainOperation]) -> impl Iterator<Item 
     chain[first..]
         .iter()
         .filter(|operation| operation.row.kind == OperationKind::Revert)
+}
+
+/// Returns the parts of a chain's reverts that are still in force.
+pub(crate) fn parts_of_chain(
+    connection: &Connection,
+    chain: &[ChainOperation],
+) -> Result<Vec<RevertScope>> {
+    let mut scopes = Vec::new();
+    for operation in reverts_that_hold(chain) {
+        scopes.extend(scope_of_part(connection, operation)?);
+    }
+    Ok(scopes)
+}
+
+/// Returns the part of the history that a revert of a part is about. `None` for any other revert, and for one of which
+/// restores put every file back.
+pub(super) fn scope_of_part(
+    connection: &Connection,
+    operation: &ChainOperation,
+) -> Result<Option<RevertScope>> {
+    if operation.is_taken_back() {
+        return Ok(None);
+    }
+    let paths = ScopePaths {
+        only: operation.row.only_paths.clone(),
+        except: operation.taken_back.clone(),
+    };
+    if let Some(step) = &operation.row.step_id {
+        let id = step.clone();
+        return Ok(Some(RevertScope::Step { id, paths }));
+    }
+    let Some(message) = operation.row.part_message_id.as_deref() else {
+        return Ok(None);
+    };
+    let is_part = operation.row.is_alone || !paths.only.is_empty();
+    let message = sessions::message(connection, message)?.filter(|_| is_part);
+    Ok(
+        message.map(|MessageRow { id, seq, .. }| match operation.row.is_alone {
+            true => RevertScope::Message { id, seq, paths },
+            false => RevertScope::From { seq, paths },
+        }),
+    )
 }
 
 /// Returns the chain of reverts that began at a snapshot, with its files, oldest first.

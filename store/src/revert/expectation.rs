@@ -1,7 +1,8 @@
 //! The state that an operation leads to, with which its result is compared. This module does IO: it reads rows.
 
+use super::asked::{Part, RevertScope};
 use super::chain::chain;
-use super::movement::{Movement, Part, RevertScope};
+use super::movement::Movement;
 use super::unclear::Taking;
 use crate::error::Result;
 use crate::model::path::WorkspacePath;

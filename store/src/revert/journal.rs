@@ -7,10 +7,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use ckpt_schema::report::{FileAction, FileResult, Outcome, ReasonCode, Receipt};
 
 use super::apply::{self, Root, Work};
+use super::asked::Part;
 use super::chain::has_ended;
 use super::databases;
 use super::git;
-use super::movement::Part;
 use super::operation::Operation;
 use super::outcome::outcome;
 use super::present::{known, observe};

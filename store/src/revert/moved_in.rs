@@ -9,7 +9,8 @@ use std::os::unix::fs::MetadataExt;
 
 use ckpt_schema::report::{NoteCode, OperationKind};
 
-use super::movement::{Movement, Part};
+use super::asked::Part;
+use super::movement::Movement;
 use super::plan::Plan;
 use super::warnings::first_quoted;
 use crate::error::Result;

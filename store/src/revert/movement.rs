@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use ckpt_schema::report::{MessageState, OperationKind};
 use rusqlite::Connection;
 
-use super::chain::{reverts_that_hold, takes_all_back};
+use super::asked::{Part, RevertScope};
+use super::chain::{parts_of_chain, takes_all_back};
 use crate::error::{Error, Result};
 use crate::ids;
 use crate::ids::short;
@@ -50,106 +51,6 @@ pub(crate) struct WholeRevert<'a> {
     pub to: &'a MessageRow,
     /// The `seq` of the message that was asked for. If that is discarded, it lies before the point.
     pub since: i64,
-}
-
-/// A part of a revert that does not move the point.
-#[derive(Clone, Debug)]
-pub(crate) enum Part {
-    /// Some paths, back to just before a message.
-    Paths {
-        message: MessageRow,
-        only: Vec<WorkspacePath>,
-    },
-    /// A single message; all of its paths if `only` is empty.
-    Message {
-        message: MessageRow,
-        only: Vec<WorkspacePath>,
-    },
-    /// A single step; all of its paths if `only` is empty.
-    Step {
-        step: StepRow,
-        only: Vec<WorkspacePath>,
-    },
-}
-
-/// A part of a session's history to undo.
-#[derive(Clone, Debug)]
-pub(crate) enum RevertScope {
-    /// Everything from a message on.
-    From { seq: i64, paths: ScopePaths },
-    /// One message, with its `seq`.
-    Message {
-        id: String,
-        seq: i64,
-        paths: ScopePaths,
-    },
-    /// One step.
-    Step { id: String, paths: ScopePaths },
-}
-
-/// The paths that a scope is about.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct ScopePaths {
-    /// These paths and everything below them; all paths if empty.
-    only: Vec<WorkspacePath>,
-    /// Except those that were put back since.
-    except: BTreeSet<WorkspacePath>,
-}
-
-impl RevertScope {
-    /// Returns whether it asks to undo a change.
-    pub fn covers(&self, change: &LiveChange) -> bool {
-        let (is_of_it, paths) = match self {
-            Self::From { seq, paths } => (change.message_seq >= *seq, paths),
-            Self::Message { id, paths, .. } => (change.message_id == *id, paths),
-            Self::Step { id, paths } => (change.row.step_id.as_deref() == Some(id), paths),
-        };
-        let path = &change.row.change.path;
-        is_of_it && !paths.except.contains(path) && path.is_asked_for(&paths.only)
-    }
-
-    /// Returns that of everything from a message on.
-    pub fn from(seq: i64) -> Self {
-        Self::From {
-            seq,
-            paths: ScopePaths::default(),
-        }
-    }
-
-    /// Returns whether it asks for a path by name.
-    pub fn names(&self, path: &WorkspacePath) -> bool {
-        path.is_at_or_below(self.only())
-    }
-
-    /// Returns the paths that it is limited to; empty means no limit.
-    pub fn only(&self) -> &[WorkspacePath] {
-        let (Self::From { paths, .. } | Self::Message { paths, .. } | Self::Step { paths, .. }) =
-            self;
-        &paths.only
-    }
-
-    /// Returns that of a part of a revert.
-    pub(crate) fn of_part(part: &Part) -> Self {
-        let paths = |only: &[WorkspacePath]| ScopePaths {
-            only: only.to_vec(),
-            except: BTreeSet::new(),
-        };
-        match part {
-            Part::Paths { message, only } => Self::From {
-                seq: message.seq,
-                paths: paths(only),
-            },
-            Part::Message { message, only } => Self::Message {
-                id: message.id.clone(),
-                seq: message.seq,
-                paths: paths(only),
-            },
-            Part::Step { step, only } => Self::Step {
-                id: step.id.clone(),
-                paths: paths(only),
-            },
-        }
-    }
 }
 
 impl Movement {
@@ -490,48 +391,6 @@ impl Movement {
             (None, None) => base,
         }
     }
-}
-
-/// Returns the parts of a chain's reverts that are still in force.
-pub(crate) fn parts_of_chain(
-    connection: &rusqlite::Connection,
-    chain: &[ChainOperation],
-) -> Result<Vec<RevertScope>> {
-    let mut scopes = Vec::new();
-    for operation in reverts_that_hold(chain) {
-        scopes.extend(scope_of_part(connection, operation)?);
-    }
-    Ok(scopes)
-}
-
-/// Returns the part of the history that a revert of a part is about. `None` for any other revert, and for one of which
-/// restores put every file back.
-pub(super) fn scope_of_part(
-    connection: &Connection,
-    operation: &ChainOperation,
-) -> Result<Option<RevertScope>> {
-    if operation.is_taken_back() {
-        return Ok(None);
-    }
-    let paths = ScopePaths {
-        only: operation.row.only_paths.clone(),
-        except: operation.taken_back.clone(),
-    };
-    if let Some(step) = &operation.row.step_id {
-        let id = step.clone();
-        return Ok(Some(RevertScope::Step { id, paths }));
-    }
-    let Some(message) = operation.row.part_message_id.as_deref() else {
-        return Ok(None);
-    };
-    let is_part = operation.row.is_alone || !paths.only.is_empty();
-    let message = sessions::message(connection, message)?.filter(|_| is_part);
-    Ok(
-        message.map(|MessageRow { id, seq, .. }| match operation.row.is_alone {
-            true => RevertScope::Message { id, seq, paths },
-            false => RevertScope::From { seq, paths },
-        }),
-    )
 }
 
 fn point_of(store: &Store, session: &SessionRow) -> Result<Option<MessageRow>> {

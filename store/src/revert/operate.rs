@@ -4,12 +4,13 @@
 use ckpt_schema::report::{NoteCode, OperationKind, Outcome};
 use rusqlite::Connection;
 
+use super::asked::Part;
 use super::chain::{chain, newest_of_chain, policy};
 use super::execute::{Executed, execute};
 use super::expectation::Expectation;
 use super::gather::{Material, gather};
 use super::git::{self, GitSide};
-use super::movement::{Movement, Part};
+use super::movement::Movement;
 use super::operation::{GitFate, Operation, Options};
 use super::plan::{Plan, plan_for};
 use super::present::{known, observe};

@@ -5,8 +5,10 @@
 use ckpt_schema::report::OperationKind;
 use rusqlite::Connection;
 
+use super::asked::RevertScope;
 use super::chain::reverts_that_hold;
-use super::movement::{Movement, RevertScope, scope_of_part};
+use super::chain::scope_of_part;
+use super::movement::Movement;
 use crate::error::Result;
 use crate::model::request::Unclear;
 use crate::sessions::{self, ChainOperation};

@@ -9,9 +9,9 @@ use std::path::PathBuf;
 
 use rusqlite::Connection;
 
+use super::asked::RevertScope;
 use super::asked::is_covered;
 use super::folders::Folders;
-use super::movement::RevertScope;
 use super::seen::SeenHistory;
 use super::spans::StepSpans;
 use crate::error::Result;

@@ -5,9 +5,10 @@ use std::collections::BTreeSet;
 use ckpt_schema::report::{FileAction, NoteCode, OperationKind};
 use rusqlite::Connection;
 
+use super::asked::{Part, RevertScope};
 use super::gather::Material;
 use super::git::{GitSide, GitWarnings};
-use super::movement::{Movement, Part, RevertScope};
+use super::movement::Movement;
 use super::operation::GitFate;
 use super::plan::Plan;
 use crate::error::{Error, Result};

@@ -8,12 +8,13 @@ use std::collections::BTreeSet;
 
 use rusqlite::Connection;
 
+use super::asked::{Part, RevertScope};
 use super::asked::{UndoScope, is_covered};
 use super::bases::pasts;
 use super::folders::{Folders, standing};
 use super::history::PastChange;
 use super::lines::{Lines, known_lines};
-use super::movement::{Movement, Part, RevertScope};
+use super::movement::Movement;
 use super::seen::{SeenHistory, messages_of};
 use super::unseen::UnseenSearch;
 use crate::error::Result;

@@ -7,11 +7,12 @@ use rusqlite::Connection;
 use crate::error::Result;
 use crate::model::entry::Change;
 use crate::model::path::WorkspacePath;
+use crate::revert::asked::RevertScope;
 use crate::revert::asked::{Asked, UndoScope, is_covered};
 use crate::revert::authors::Authors;
 use crate::revert::bases::Sightings;
 use crate::revert::history::{Author, Claim, PastChange, Source};
-use crate::revert::movement::{Movement, RevertScope};
+use crate::revert::movement::Movement;
 use crate::sessions::{self, ChainOperation, ChangeRow, LiveChange};
 use crate::timeline::{Observation, Place};
 

@@ -13,7 +13,7 @@ use crate::error::Result;
 use crate::model::entry::{EntryKind, ObjectId};
 use crate::model::gap::{Gap, GapReason};
 use crate::model::path::{WorkspacePath, parent};
-use crate::revert::movement::RevertScope;
+use crate::revert::asked::RevertScope;
 use crate::sessions::{self, MessageSpan, StepSides};
 use crate::snapshot::{Presence, Snapshot, Snapshots};
 use crate::timeline::{Observation, snapshot_of};
