@@ -14,17 +14,20 @@ use std::process::ExitCode;
 use std::sync::OnceLock;
 use std::time::Duration;
 
+use ckpt_process::failure::{self, DONE, FAILED, Failure};
+#[cfg(debug_assertions)]
+use ckpt_process::fault;
+use ckpt_process::posix::OpenStreams;
+use ckpt_process::surroundings::{self, Environment};
+use ckpt_process::{detached, posix};
+
 use crate::cli;
 use crate::cli::commands::event::{self, Recorded};
-use crate::failure::{self, DONE, FAILED, Failure};
 use crate::log_file::{Level, LogFile};
 use crate::output;
-#[cfg(debug_assertions)]
-use crate::process::fault;
-use crate::process::posix::OpenStreams;
-use crate::process::{Watchdog, detached, posix};
+
 use crate::stdin;
-use crate::surroundings::{self, Environment};
+use crate::watchdog::Watchdog;
 
 /// The commands that agents call.
 const HOOK_COMMANDS: [&str; 4] = ["event", "step-start", "step-finish", "message"];

@@ -179,12 +179,12 @@ fn panic_is_noted_by_place() {
     assert!(
         strict
             .stderr
-            .contains("panicked at hook/src/process/fault.rs"),
+            .contains("panicked at hook/process/src/fault.rs"),
         "who asks is told where: {strict}"
     );
     let log = log(&world);
     assert!(
-        log.contains("panicked at hook/src/process/fault.rs"),
+        log.contains("panicked at hook/process/src/fault.rs"),
         "where: {log}"
     );
     assert!(

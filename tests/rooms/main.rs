@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 const ROOF: &str = "roof";
 
 /// The folders whose types' names are unique: the product, and the harness that all tests share.
-const NAMED: &[&str] = &["hook/src", "schema/src", "store/src", "tests/testing"];
+const NAMED: &[&str] = &["hook", "schema/src", "store/src", "tests/testing"];
 
 /// A crate whose rooms have an order.
 struct House {
@@ -37,17 +37,7 @@ const HOUSES: &[House] = &[
     House {
         sources: "hook/src",
         rooms: &[
-            "locks",
-            "surroundings",
-            "failure",
-            "config",
-            "stdin",
-            "output",
-            "log_file",
-            "process",
-            "agents",
-            "cli",
-            "guard",
+            "config", "stdin", "output", "log_file", "watchdog", "agents", "cli", "guard",
         ],
     },
 ];

@@ -3,6 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
+use ckpt_process::PrivateFolder;
+use ckpt_process::failure::Failure;
+use ckpt_process::surroundings::{self, Environment};
 use ckpt_store::Store;
 use ckpt_store::error::Context;
 use ckpt_store::sessions::Untold;
@@ -10,11 +13,8 @@ use ckpt_store::sessions::Untold;
 use super::arguments::Common;
 use super::writable;
 use crate::config::Config;
-use crate::failure::Failure;
 use crate::output::Output;
 use crate::output::text::{know_ids, with_ids};
-use crate::process::PrivateFolder;
-use crate::surroundings::{self, Environment};
 
 /// What a command works with.
 pub struct Invocation {

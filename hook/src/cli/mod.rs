@@ -52,6 +52,10 @@ use std::panic::{AssertUnwindSafe, Location, catch_unwind};
 use std::process::ExitCode;
 use std::sync::OnceLock;
 
+use ckpt_process::failure::{DONE, FAILED, Failure, PARTIAL, is_help, place_of_panic};
+use ckpt_process::posix;
+use ckpt_process::surroundings::Environment;
+
 use arguments::{Arguments, Command, Common, Forward};
 use commands::{
     blame, candidates, cat, demo, diff, doctor, empty, exact, generate, history, inside, install,
@@ -61,10 +65,7 @@ use commands::{
 use invocation::Invocation;
 
 use crate::config;
-use crate::failure::{DONE, FAILED, Failure, PARTIAL, is_help, place_of_panic};
 use crate::output::{self, Output};
-use crate::process::posix;
-use crate::surroundings::Environment;
 
 /// Runs a command of a person or a program.
 pub fn run(arguments: &[OsString]) -> ExitCode {

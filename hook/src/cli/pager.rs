@@ -5,14 +5,14 @@ use std::ffi::OsString;
 use std::io::{self, Write};
 use std::process::{Child, Stdio};
 
+use ckpt_process::failure::{DONE, Failure};
+use ckpt_process::posix;
+use ckpt_process::programs::{self, git_value};
+use ckpt_process::surroundings;
 use serde::Serialize;
 
 use super::invocation::Invocation;
-use crate::failure::{DONE, Failure};
 use crate::output::View;
-use crate::process::posix;
-use crate::process::programs::{self, git_value};
-use crate::surroundings;
 
 /// `less` ends at once where a page is enough, keeps colours, and leaves the text on the screen.
 const LESS: &str = "FRX";

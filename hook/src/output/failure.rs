@@ -1,12 +1,12 @@
 //! A failure: `error: what`, `caused by: why`, `note: what was done before`, `hint: what to do`, or one JSON document.
 
+use ckpt_process::failure::Failure;
 use ckpt_schema::report::{ErrorReport, FailureReport, VERSION};
 use ckpt_store::sessions::Untold;
 
 use super::data;
 use super::paint::Paint;
 use super::text::{fit, safe};
-use crate::failure::Failure;
 
 /// How many columns of a prompt are shown beside an id that may be meant.
 const TITLE: usize = 40;

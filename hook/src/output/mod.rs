@@ -37,12 +37,12 @@ pub mod workspace;
 use std::borrow::Cow;
 use std::io::{self, IsTerminal, Write};
 
+use ckpt_process::failure::Failure;
+use ckpt_process::surroundings::{self, Environment};
 use ckpt_store::sessions::Untold;
 use console::Term;
 use serde::Serialize;
 
-use crate::failure::Failure;
-use crate::surroundings::{self, Environment};
 use paint::{Paint, When};
 use text::wrap;
 use time::TimeContext;

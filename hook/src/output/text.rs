@@ -8,12 +8,12 @@ use std::borrow::Cow;
 use std::fmt::Write;
 use std::sync::RwLock;
 
+use ckpt_process::locks;
 use ckpt_schema::report::PathText;
 use ckpt_store::Prefixes;
 use console::{AnsiCodeIterator, measure_text_width};
 
 use super::data;
-use crate::locks;
 
 /// Returns text without characters that act on a terminal.
 pub fn safe(text: &str) -> Cow<'_, str> {

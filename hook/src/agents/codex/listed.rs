@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use ckpt_process::{answered, programs};
 use serde_json::{Value, json};
 
 use super::install::{TARGET, switched_off, untrusted};
@@ -10,7 +11,6 @@ use crate::agents::settings::command;
 use crate::agents::settings::file;
 use crate::agents::settings::installed::{AgentState, Installation, Installed};
 use crate::agents::settings::place::SettingsPlace;
-use crate::process::{answered, programs};
 
 /// The id of the request.
 const REQUEST: i64 = 1;

@@ -7,12 +7,12 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
+use ckpt_process::locks;
+use ckpt_process::{printed, programs};
 use serde_json::Value;
 
 use super::advice::Advice;
 use super::file;
-use crate::locks;
-use crate::process::{printed, programs};
 
 /// A version: three numbers, without what may follow them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -5,6 +5,7 @@
 
 use std::io::{self, IsTerminal as _};
 
+use ckpt_process::failure::Failure;
 use ckpt_store::Error;
 use console::{Key, Term};
 use rustix::process::{Signal, getpid, kill_process};
@@ -12,7 +13,6 @@ use rustix::stdio;
 use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
 
 use crate::cli::invocation::Invocation;
-use crate::failure::Failure;
 use crate::output::size_of;
 use crate::output::text::{fit, wrap};
 use crate::stdin;

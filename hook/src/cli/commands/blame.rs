@@ -2,12 +2,12 @@
 
 use std::ops::RangeInclusive;
 
+use ckpt_process::failure::{DONE, Failure};
 use ckpt_schema::report::{BlameHunk, BlameReport};
 use ckpt_store::Error;
 
 use crate::cli::arguments::BlameArguments;
 use crate::cli::invocation::Invocation;
-use crate::failure::{DONE, Failure};
 use crate::output::blame;
 
 /// Shows the lines with who wrote them.

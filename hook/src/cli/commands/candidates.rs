@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use ckpt_process::failure::{DONE, Failure};
 use ckpt_schema::report::MessageReport;
 use ckpt_store::Store;
 use ckpt_store::model::number::count;
@@ -10,7 +11,6 @@ use ckpt_store::query::LogFilter;
 
 use crate::cli::arguments::Candidates;
 use crate::cli::invocation::Invocation;
-use crate::failure::{DONE, Failure};
 use crate::output::history::kind;
 use crate::output::paint::Paint;
 use crate::output::text::{fit, safe, short, title};

@@ -5,13 +5,13 @@ use std::io::IsTerminal;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
+use ckpt_process::failure::{DONE, Failure};
 use ckpt_schema::report::CandidateReport;
 use ckpt_store::query::CapturedFile;
 use ckpt_store::{Error, ErrorKind};
 
 use crate::cli::arguments::CatArguments;
 use crate::cli::invocation::Invocation;
-use crate::failure::{DONE, Failure};
 use crate::output::text::safe_bytes;
 use crate::output::write_error;
 

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use ckpt_process::failure::Failure;
 use ckpt_schema::report::ChangeReport;
 use ckpt_store::query::BlobReader;
 
@@ -9,7 +10,6 @@ use crate::cli::arguments::ChangesArguments;
 use crate::cli::invocation::Invocation;
 use crate::cli::named_file;
 use crate::cli::pager::Pages;
-use crate::failure::Failure;
 use crate::output::html::{self, Top};
 use crate::output::lines::{self, DiffOptions, MovedLines};
 use crate::output::paint::Paint;

@@ -4,6 +4,8 @@ use std::fs::DirBuilder;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
+use ckpt_process::failure::{DONE, Failure};
+use ckpt_process::surroundings;
 use ckpt_schema::report::{ConfigChange, ConfigReport, SettingReport, SettingSource, VERSION};
 use ckpt_store::error::Context;
 use ckpt_store::{Error, Settings};
@@ -14,9 +16,7 @@ use crate::cli::invocation::Invocation;
 use crate::config::edit::{self, SettingTarget};
 use crate::config::keys::{self, KEYS, SettingKey};
 use crate::config::of_directory;
-use crate::failure::{DONE, Failure};
 use crate::output::config;
-use crate::surroundings;
 
 /// The mode of a settings file that is created here, before the umask.
 const MODE: u32 = 0o644;

@@ -5,6 +5,10 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use ckpt_process::PrivateFolder;
+use ckpt_process::failure::{DONE, Failure};
+use ckpt_process::programs::{self, git_value};
+use ckpt_process::surroundings;
 use ckpt_schema::report::{ChangeReport, DiffReport};
 use ckpt_store::error::Context;
 use ckpt_store::query::DiffRequest;
@@ -14,13 +18,9 @@ use super::changes::ChangesView;
 use crate::cli::arguments::DiffArguments;
 use crate::cli::invocation::Invocation;
 use crate::cli::pager::Pages;
-use crate::failure::{DONE, Failure};
 use crate::output::html::Top;
 use crate::output::patch::{self, FileSides};
 use crate::output::{diff, text};
-use crate::process::PrivateFolder;
-use crate::process::programs::{self, git_value};
-use crate::surroundings;
 
 /// Shows what differs.
 pub fn run(invocation: &Invocation, arguments: &DiffArguments) -> Result<u8, Failure> {

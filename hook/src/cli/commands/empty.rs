@@ -1,5 +1,7 @@
 //! The text of an empty answer: why it is empty, and what to do next.
 
+use ckpt_process::failure::{DONE, Failure};
+use ckpt_process::surroundings;
 use ckpt_store::model::number::count;
 use ckpt_store::{OLDER, Store};
 
@@ -8,9 +10,7 @@ use crate::cli::commands::install::InstallPaths;
 use crate::cli::commands::{store_place, unrecorded};
 use crate::cli::invocation::Invocation;
 use crate::config;
-use crate::failure::{DONE, Failure};
 use crate::output::text::safe;
-use crate::surroundings;
 
 /// What a list of messages says that has none.
 pub const NO_MESSAGES: &str = "No messages were recorded here.";

@@ -8,6 +8,11 @@ use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use ckpt_process::detached;
+use ckpt_process::failure::{Failure, is_help};
+#[cfg(debug_assertions)]
+use ckpt_process::fault;
+use ckpt_process::surroundings::{self, Environment};
 use ckpt_schema::report::EventReport;
 use ckpt_schema::{Event, EventKind};
 use ckpt_store::error::{Error, ErrorKind, Result};
@@ -19,13 +24,10 @@ use crate::agents::payload::{Parsed, PayloadContext};
 use crate::agents::{self, GENERIC, reminder};
 use crate::cli::arguments::{Arguments, Command, Common, EventArguments, FlagArguments};
 use crate::config::{self, Config};
-use crate::failure::{Failure, is_help};
 use crate::log_file::{Level, LogFile};
-#[cfg(debug_assertions)]
-use crate::process::fault;
-use crate::process::{Watchdog, detached};
+
 use crate::stdin;
-use crate::surroundings::{self, Environment};
+use crate::watchdog::Watchdog;
 
 /// The outcome of a hook call.
 pub struct Recorded {

@@ -1,5 +1,6 @@
 //! `completions`: made from the command line's own description.
 
+use ckpt_process::failure::{DONE, Failure};
 use clap::builder::PossibleValuesParser;
 use clap::{Arg, Command, CommandFactory, ValueHint};
 use clap_complete::Shell;
@@ -7,7 +8,6 @@ use clap_complete::Shell;
 use crate::agents;
 use crate::cli::arguments::Arguments;
 use crate::cli::invocation::Invocation;
-use crate::failure::{DONE, Failure};
 
 const NAME: &str = "ckpt-hook";
 

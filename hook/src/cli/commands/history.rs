@@ -1,5 +1,6 @@
 //! `show` and `sessions`: what was recorded.
 
+use ckpt_process::failure::{DONE, Failure, NOT_A_SESSION};
 use ckpt_schema::report::ShowReport;
 
 use super::changes::ChangesView;
@@ -7,7 +8,6 @@ use super::empty;
 use crate::cli::arguments::{SessionsArguments, ShowArguments};
 use crate::cli::invocation::Invocation;
 use crate::cli::pager::{Pages, paged};
-use crate::failure::{DONE, Failure, NOT_A_SESSION};
 use crate::output::history;
 use crate::output::html::Top;
 use crate::output::show::{self, ShownParts};

@@ -1,6 +1,7 @@
 //! `inside`: what our commands inside agents run. It always exits with 0 and prints what happened: an agent treats any
 //! other code as a failed shell command, and does not show its output.
 
+use ckpt_process::failure::{DONE, Failure};
 use ckpt_schema::report::{MessageReport, MessageState};
 use ckpt_store::model::number::count;
 use ckpt_store::query::LogFilter;
@@ -11,7 +12,6 @@ use crate::cli::arguments::{
     UnrevertArguments,
 };
 use crate::cli::invocation::Invocation;
-use crate::failure::{DONE, Failure};
 use crate::output::data;
 use crate::output::text::{fit, safe, short, title};
 

@@ -3,6 +3,8 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use ckpt_process::failure::{DONE, FAILED, Failure, PARTIAL};
+use ckpt_process::surroundings;
 use ckpt_schema::report::{
     self, AgentReport, AgentSettings, AgentsReport, InstallReport, SettingsChange, SkippedAgent,
 };
@@ -16,9 +18,7 @@ use crate::agents::install::{
 use crate::agents::settings::lasting::Lasting;
 use crate::cli::arguments::{InstallArguments, UninstallArguments};
 use crate::cli::invocation::Invocation;
-use crate::failure::{DONE, FAILED, Failure, PARTIAL};
 use crate::output::{agents, text};
-use crate::surroundings;
 
 /// What is done to settings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

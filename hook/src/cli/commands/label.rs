@@ -1,10 +1,10 @@
 //! `label`: bookmarks on messages and snapshots.
 
+use ckpt_process::failure::{DONE, Failure};
 use ckpt_store::model::label::Label;
 
 use crate::cli::arguments::LabelArguments;
 use crate::cli::invocation::Invocation;
-use crate::failure::{DONE, Failure};
 use crate::output::label;
 use crate::output::text::safe;
 

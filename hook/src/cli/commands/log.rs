@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
+use ckpt_process::failure::{DONE, Failure};
 use ckpt_schema::report::{ChangeReport, MessageReport, MessageState, OperationEntry};
 use ckpt_store::query::{ChangeDetail, ListedKind, LogFilter};
 use ckpt_store::{Milliseconds, Store};
@@ -13,7 +14,6 @@ use super::empty;
 use crate::cli::arguments::{ChangesArguments, Format, LogArguments, StateArgument};
 use crate::cli::invocation::Invocation;
 use crate::cli::pager::{Pages, paged};
-use crate::failure::{DONE, Failure};
 use crate::output::history::LogReach;
 use crate::output::{diff, graph, history, when, write_error};
 

@@ -4,6 +4,7 @@ use std::fs::DirBuilder;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
 
+use ckpt_process::failure::{DONE, Failure};
 use ckpt_store::error::Context;
 use clap::{Command, CommandFactory};
 use clap_mangen::Man;
@@ -11,7 +12,6 @@ use clap_mangen::Man;
 use crate::cli::arguments::Arguments;
 use crate::cli::invocation::Invocation;
 use crate::cli::named_file;
-use crate::failure::{DONE, Failure};
 
 /// Prints the manual page, or writes a page for every command into a directory.
 pub fn run(invocation: &Invocation, directory: Option<&Path>) -> Result<u8, Failure> {

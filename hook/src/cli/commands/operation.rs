@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use ckpt_process::failure::Failure;
+use ckpt_process::surroundings::is_read_by_no_person;
 use ckpt_schema::report::{OperationEntry, OperationReport};
 use ckpt_store::model::request::{Force, OnConflict, Unclear};
 use ckpt_store::query::LogFilter;
@@ -17,8 +19,6 @@ use crate::cli::arguments::{
     UnrevertArguments,
 };
 use crate::cli::invocation::Invocation;
-use crate::failure::Failure;
-use crate::surroundings::is_read_by_no_person;
 
 /// An operation. The terms of its request do not count.
 #[derive(Clone, Debug)]

@@ -2,13 +2,13 @@
 
 use std::path::Path;
 
+use ckpt_process::failure::{BUSY, DONE, Failure, PARTIAL, UNAVAILABLE};
 use ckpt_schema::report::{OperationEntry, OperationKind, OperationReport, Outcome};
 use ckpt_store::Store;
 use ckpt_store::revert::PriorState;
 
 use super::operation::Done;
 use crate::cli::invocation::Invocation;
-use crate::failure::{BUSY, DONE, Failure, PARTIAL, UNAVAILABLE};
 use crate::output::data;
 use crate::output::operation::{self, Around};
 use crate::output::progress::{ProgressLine, document};
@@ -69,7 +69,7 @@ impl AskedExtent {
 pub fn finish(invocation: &Invocation, store: &mut Store, done: &Done) -> Result<u8, Failure> {
     let Done { report, undoes, .. } = done;
     #[cfg(debug_assertions)]
-    crate::process::fault::strike();
+    ckpt_process::fault::strike();
     let guarded = data::is_read_by_model().then(|| data::guarded(report));
     let report = guarded.as_ref().and_then(Option::as_ref).unwrap_or(report);
     let is_well = matches!(report.outcome, Outcome::Restored | Outcome::Nothing) && !report.dry_run;

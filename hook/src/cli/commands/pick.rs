@@ -3,6 +3,7 @@
 use std::io;
 use std::path::Path;
 
+use ckpt_process::failure::{DONE, Failure};
 use ckpt_schema::report::{MessageReport, MessageState, OperationReport, Outcome};
 use ckpt_store::query::LogFilter;
 use ckpt_store::{Error, RevertRequest, Store, Unclear};
@@ -12,7 +13,6 @@ use super::operation::{OperationRequest, Terms, carry_out};
 use super::outcome::{around_plan, finish, moves_point, watched};
 use super::parts;
 use crate::cli::invocation::Invocation;
-use crate::failure::{DONE, Failure};
 use crate::output::operation;
 use crate::output::{View, history};
 

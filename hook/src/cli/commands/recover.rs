@@ -3,6 +3,7 @@
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
+use ckpt_process::failure::{DONE, Failure};
 use ckpt_schema::report::{GoneReport, OperationReport};
 use ckpt_store::{DryRun, Error, Force};
 
@@ -11,7 +12,6 @@ use super::operation::Done;
 use super::outcome::{AskedExtent, carried_out, finish, watched};
 use crate::cli::arguments::RecoverArguments;
 use crate::cli::invocation::Invocation;
-use crate::failure::{DONE, Failure};
 use crate::output::recover;
 use crate::output::text::{bytes, path};
 

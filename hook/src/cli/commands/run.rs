@@ -6,6 +6,9 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Command, ExitStatus};
 
+use ckpt_process::failure::Failure;
+use ckpt_process::surroundings;
+use ckpt_process::{posix, signals};
 use ckpt_schema::report::EventReport;
 use ckpt_schema::{Event, EventKind};
 use ckpt_store::model::number::count;
@@ -14,11 +17,8 @@ use ckpt_store::{Error, Store};
 use crate::cli::arguments::RunArguments;
 use crate::cli::invocation::Invocation;
 use crate::config;
-use crate::failure::Failure;
 use crate::output::Output;
 use crate::output::text::{safe_bytes, short};
-use crate::process::{posix, signals};
-use crate::surroundings;
 
 /// Nothing could be recorded, and the command was not started: `env` and `timeout` exit with the same code.
 const NOT_RECORDED: u8 = 125;

@@ -4,9 +4,10 @@ use std::collections::BTreeSet;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use ckpt_process::surroundings;
+
 use crate::agents::settings::file;
 use crate::cli::invocation::Invocation;
-use crate::surroundings;
 
 /// Returns the user's other stores: the usual one, and those of snaps and Flatpaks, whose programs get a folder of data
 /// of their own (`$XDG_DATA_HOME`). None where the store was chosen.

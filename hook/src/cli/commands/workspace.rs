@@ -1,10 +1,10 @@
 //! `workspace`: lists the histories, and adopts one.
 
+use ckpt_process::failure::{DONE, Failure};
 use ckpt_store::DryRun;
 
 use crate::cli::arguments::{AdoptArguments, WorkspaceArguments, WorkspaceCommand};
 use crate::cli::invocation::Invocation;
-use crate::failure::{DONE, Failure};
 use crate::output::workspace;
 
 /// Runs a command of the family.

@@ -7,16 +7,16 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
+use ckpt_process::failure::Failure;
+use ckpt_process::surroundings;
+use ckpt_process::{PrivateFolder, programs};
 use ckpt_store::Error;
 use ckpt_store::error::{Context, Result};
 use ckpt_store::model::number::count;
 use serde_json::{Value, json};
 
 use crate::cli::invocation::Invocation;
-use crate::failure::Failure;
 use crate::output::text::safe;
-use crate::process::{PrivateFolder, programs};
-use crate::surroundings;
 
 /// Modes and bytes by path; directories have no bytes.
 pub type StageFiles = BTreeMap<String, (u32, Vec<u8>)>;

@@ -6,6 +6,7 @@ use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
+use ckpt_process::failure::Failure;
 use ckpt_schema::migration;
 use ckpt_schema::report::DoctorReport;
 use ckpt_store::error::Context;
@@ -13,7 +14,6 @@ use serde_json::{Value, json};
 
 use crate::cli::invocation::Invocation;
 use crate::config::keys::{KEYS, SettingKey};
-use crate::failure::Failure;
 
 /// Replaces what is left out.
 const LEFT_OUT: &str = "[...]";

@@ -5,6 +5,8 @@ mod hooks;
 
 use std::path::Path;
 
+use ckpt_process::failure::{DONE, FAILED, Failure};
+use ckpt_process::surroundings;
 use ckpt_schema::report::{self, DiagnosticReport, DoctorReport, Finding, FindingLevel};
 use ckpt_store::Store;
 
@@ -13,12 +15,10 @@ use crate::cli::commands::{store_place, unrecorded};
 use crate::cli::invocation::Invocation;
 use crate::cli::writable;
 use crate::config::of_directory;
-use crate::failure::{DONE, FAILED, Failure};
 use crate::log_file::LogFile;
 use crate::output::doctor;
 use crate::output::progress::ProgressLine;
 use crate::output::time::utc;
-use crate::surroundings;
 
 /// Checks everything, and shows what it found. Exits with 1 if something is broken.
 pub fn run(invocation: &Invocation, arguments: &DoctorArguments) -> Result<u8, Failure> {

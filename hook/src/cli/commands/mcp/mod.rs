@@ -11,6 +11,8 @@ use std::cell::OnceCell;
 use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, Sender, channel, sync_channel};
 
+use ckpt_process::failure::{DONE, Failure};
+use ckpt_process::starter::{LOOK, Starter};
 use ckpt_store::Error;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ElicitRequestParams,
@@ -29,9 +31,7 @@ use crate::cli::commands::serve::protocol::Job;
 use crate::cli::commands::serve::start;
 use crate::cli::commands::serve::wording::Asker;
 use crate::cli::invocation::Invocation;
-use crate::failure::{DONE, Failure};
 use crate::output::data;
-use crate::process::starter::{LOOK, Starter};
 
 const INSTRUCTIONS: &str = "\
 The history of this workspace: what the user asked agents for, what each step changed, and how to go back to just before any \

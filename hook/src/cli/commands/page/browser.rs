@@ -8,8 +8,8 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::process::{PrivateFolder, programs};
-use crate::surroundings;
+use ckpt_process::surroundings;
+use ckpt_process::{PrivateFolder, programs};
 
 /// The system's opener.
 const OPENER: &str = if cfg!(target_os = "macos") {

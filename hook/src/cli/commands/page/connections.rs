@@ -4,7 +4,7 @@ use std::net::{Shutdown, TcpStream};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use crate::locks;
+use ckpt_process::locks;
 
 /// How many connections may wait at the same time: a page has some ten while it loads.
 const MOST_WAITING: usize = 64;

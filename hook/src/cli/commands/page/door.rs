@@ -2,10 +2,10 @@
 
 use std::sync::Mutex;
 
+use ckpt_process::locks;
 use uuid::Uuid;
 
 use super::http::{HttpRequest, HttpResponse};
-use crate::locks;
 
 /// What every request must show.
 pub struct Door {

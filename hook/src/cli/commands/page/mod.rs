@@ -15,6 +15,7 @@ mod site;
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::time::{Duration, Instant};
 
+use ckpt_process::failure::{DONE, Failure};
 use ckpt_schema::report::{PageReport, VERSION};
 use ckpt_store::Error;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -25,7 +26,6 @@ use self::http::{HttpRequest, HttpResponse};
 use self::peer::Peers;
 use crate::cli::arguments::PageArguments;
 use crate::cli::invocation::Invocation;
-use crate::failure::{DONE, Failure};
 use crate::output::View;
 
 /// How often to check whether anybody is there.

@@ -8,6 +8,10 @@ mod choice;
 use std::io::{self, BufRead};
 use std::path::Path;
 
+use ckpt_process::PrivateFolder;
+use ckpt_process::failure::{DONE, Failure};
+use ckpt_process::programs::{self, git_value};
+use ckpt_process::surroundings;
 use ckpt_schema::report::{FileReport, FileResult, OperationReport};
 use ckpt_store::error::Context;
 use ckpt_store::model::entry::{Entry, EntryKind};
@@ -19,16 +23,12 @@ use super::operation::{Done, OperationRequest, Terms, carry_out};
 use super::outcome::{AskedExtent, finish, watched};
 use crate::cli::arguments::ChangesArguments;
 use crate::cli::invocation::Invocation;
-use crate::failure::{DONE, Failure};
 use crate::output::files;
 use crate::output::hunk::{self, ChangeUnit, Edited};
 use crate::output::lines::{DiffOptions, LineDifference, MovedLines, Style, difference};
 use crate::output::paint::Paint;
 use crate::output::patch::{self, FileSides};
 use crate::output::text;
-use crate::process::PrivateFolder;
-use crate::process::programs::{self, git_value};
-use crate::surroundings;
 use choice::{Direction, Unit, UnitAnswer, UnitChoice, UnitVerdict};
 
 const HELP: &str = "\

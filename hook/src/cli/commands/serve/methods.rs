@@ -9,6 +9,8 @@ use std::sync::mpsc::SyncSender;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use ckpt_process::failure::{Failure, NOT_A_SESSION};
+use ckpt_process::locks;
 use ckpt_schema::protocol::{
     BlameParameters, ContentsParameters, ContentsResult, InitializeParameters, InitializeResult,
     MessagesParameters, OperationName, PatchParameters, PatchResult, PathParameter,
@@ -29,8 +31,6 @@ use super::wording::Asker;
 use crate::cli::arguments::ChangesArguments;
 use crate::cli::commands::changes::ChangesView;
 use crate::cli::invocation::Invocation;
-use crate::failure::{Failure, NOT_A_SESSION};
-use crate::locks;
 use crate::output::{progress, show};
 
 /// The version of the protocol.

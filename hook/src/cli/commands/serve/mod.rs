@@ -21,6 +21,8 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex};
 use std::thread::Scope;
 
+use ckpt_process::failure::{DONE, Failure};
+use ckpt_process::starter::StartersInput;
 use ckpt_store::Error;
 use serde_json::json;
 
@@ -31,8 +33,6 @@ use self::queue::RequestQueue;
 use self::wording::Asker;
 use crate::cli::arguments::ServeArguments;
 use crate::cli::invocation::Invocation;
-use crate::failure::{DONE, Failure};
-use crate::process::starter::StartersInput;
 
 /// How many requests are answered at the same time.
 const WORKERS: usize = 4;

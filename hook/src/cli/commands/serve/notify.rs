@@ -10,14 +10,14 @@ use std::sync::Mutex;
 use std::sync::mpsc::SyncSender;
 use std::time::{Duration, Instant};
 
+use ckpt_process::failure::Failure;
+use ckpt_process::locks;
 use ckpt_schema::report::Notification;
 use ckpt_store::Store;
 use serde_json::{Value, json};
 
 use super::queue::RequestQueue;
 use crate::cli::invocation::Invocation;
-use crate::failure::Failure;
-use crate::locks;
 
 /// How often to check whether something happened.
 const PAUSE: Duration = Duration::from_millis(100);

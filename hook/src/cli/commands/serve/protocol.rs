@@ -2,12 +2,12 @@
 
 use std::io::{BufRead, Read};
 
+use ckpt_process::failure::{FAILED, Failure, USAGE};
 use ckpt_schema::report::{FailureKind, FailureReport};
 use serde_json::{Map, Value, json};
 
 use super::{Shared, surrogates};
 use crate::agents::payload::json::Object;
-use crate::failure::{FAILED, Failure, USAGE};
 use crate::output::failure;
 
 /// The longest line that is read, in bytes.

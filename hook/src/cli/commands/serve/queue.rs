@@ -7,12 +7,12 @@
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard};
 
+use ckpt_process::locks;
 use serde_json::Value;
 
 use super::Shared;
 use super::methods::changes_something;
 use super::protocol::Job;
-use crate::locks;
 
 /// How many requests may wait: a client that sends more waits until there is room.
 const MOST: usize = 256;

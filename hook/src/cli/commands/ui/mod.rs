@@ -21,6 +21,10 @@ use std::path::PathBuf;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
+use ckpt_process::failure::{DONE, Failure};
+#[cfg(debug_assertions)]
+use ckpt_process::fault;
+use ckpt_process::surroundings;
 use ckpt_schema::report::{ChangeReport, TimelineEntry};
 use ckpt_store::query::{DiffRequest, LogFilter};
 use ckpt_store::{Error, Store};
@@ -31,14 +35,10 @@ use super::empty;
 use super::operation::{OperationRequest, Terms, carry_out, last};
 use crate::cli::arguments::{ChangesArguments, UiArguments};
 use crate::cli::invocation::Invocation;
-use crate::failure::{DONE, Failure};
 use crate::output::lines::{DiffOptions, MovedLines};
 use crate::output::patch::FileSides;
 use crate::output::time::TimeContext;
 use crate::output::{MOST_COLUMNS, Output, View, blame, failure, graph, patch, show, text};
-#[cfg(debug_assertions)]
-use crate::process::fault;
-use crate::surroundings;
 use model::{Model, Popup, UiAction};
 use screen::Screen;
 

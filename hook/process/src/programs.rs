@@ -6,7 +6,7 @@
 use std::ffi::{OsStr, OsString};
 use std::process::Command;
 
-use super::printed;
+use crate::printed;
 use crate::surroundings;
 
 /// Returns a command that starts in `/`, because many programs take settings from the folder in which they start. Its

@@ -17,8 +17,8 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use signal_hook::iterator::Signals;
 use signal_hook::low_level::emulate_default_handler;
 
-use super::{posix, signals};
 use crate::locks;
+use crate::{posix, signals};
 
 /// The beginning of a folder's name.
 const PREFIX: &str = "ckpt-hook-";

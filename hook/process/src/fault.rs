@@ -3,7 +3,7 @@
 use std::hint::black_box;
 use std::time::Duration;
 
-use super::posix;
+use crate::posix;
 use crate::surroundings::variable;
 
 /// Hangs if the variable says so: after the settings are read, because they set the deadline.

@@ -7,7 +7,7 @@ use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
 use signal_hook::consts::{SIGHUP, SIGTERM};
 use signal_hook::iterator::{Handle, Signals};
 
-use super::posix;
+use crate::posix;
 
 /// The signals that end a command from outside: sent by a time limit, a service manager, or a terminal that closes.
 const PASSED_ON: [i32; 2] = [SIGTERM, SIGHUP];

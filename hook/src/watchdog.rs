@@ -6,8 +6,9 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::posix;
-use crate::locks;
+use ckpt_process::locks;
+use ckpt_process::posix;
+
 use crate::log_file::{Level, LogFile};
 
 /// A thread that waits for the deadline.

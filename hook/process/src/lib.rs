@@ -1,8 +1,13 @@
-//! This process and those that it starts: signals, streams, a deadline, work that outlives the hook.
+//! This process and what is around it: environment, clock, signals, streams, exit codes, locks between threads, and the
+//! programs that it starts.
+//!
+//! It is what all surfaces of `ckpt-hook` stand on.
 
 pub mod detached;
+pub mod failure;
 #[cfg(debug_assertions)]
 pub mod fault;
+pub mod locks;
 pub mod posix;
 mod printed;
 mod private_folder;
@@ -10,9 +15,8 @@ pub mod programs;
 mod room;
 pub mod signals;
 pub mod starter;
-mod watchdog;
+pub mod surroundings;
 
 pub use printed::{answered, printed};
 pub use private_folder::PrivateFolder;
 pub use room::with_room;
-pub use watchdog::Watchdog;
