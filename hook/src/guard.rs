@@ -24,7 +24,6 @@ use ckpt_process::{detached, posix};
 use crate::cli;
 use crate::cli::commands::event::{self, Recorded};
 use crate::log_file::{Level, LogFile};
-use crate::output;
 
 use crate::stdin;
 use crate::watchdog::Watchdog;
@@ -232,9 +231,9 @@ fn finish(arguments: &[OsString], glance: &Glance, done: &Result<Recorded, Failu
     }
     match done {
         Err(failure) if glance.strict => {
-            output::write_error(&output::failure::render(
+            ckpt_output::write_error(&ckpt_output::failure::render(
                 failure,
-                output::paint::Paint::PLAIN,
+                ckpt_output::paint::Paint::PLAIN,
             ));
             ExitCode::from(FAILED)
         }
@@ -245,14 +244,14 @@ fn finish(arguments: &[OsString], glance: &Glance, done: &Result<Recorded, Failu
 fn print_line(done: &Result<Recorded, Failure>) {
     let line = match done {
         Ok(recorded) => serde_json::to_string(&recorded.report),
-        Err(failure) => serde_json::to_string(&output::failure::document(failure)),
+        Err(failure) => serde_json::to_string(&ckpt_output::failure::document(failure)),
     };
     if let Ok(line) = line {
         // The output is closed.
         let _ = writeln!(
             std::io::stdout().lock(),
             "{}",
-            output::text::safe_json(&line)
+            ckpt_output::text::safe_json(&line)
         );
     }
 }

@@ -10,9 +10,8 @@ use std::io::{self, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
+use ckpt_output::{text, time};
 use ckpt_store::Milliseconds;
-
-use crate::output::{text, time};
 
 /// The size limit of the log and of the one before it, in bytes: 1 MiB together.
 const FULL: u64 = 512 << 10;

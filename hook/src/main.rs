@@ -5,7 +5,6 @@ mod cli;
 mod config;
 mod guard;
 mod log_file;
-mod output;
 mod stdin;
 mod watchdog;
 

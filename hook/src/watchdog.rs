@@ -101,7 +101,7 @@ fn end(log: Option<LogFile>, strict: bool) {
         let _ = waiter.recv_timeout(Duration::from_millis(100));
     }
     if strict {
-        crate::output::write_error("error: the hook was not done at its deadline\n");
+        ckpt_output::write_error("error: the hook was not done at its deadline\n");
     }
     posix::exit_now();
 }

@@ -37,7 +37,7 @@ const HOUSES: &[House] = &[
     House {
         sources: "hook/src",
         rooms: &[
-            "config", "stdin", "output", "log_file", "watchdog", "agents", "cli", "guard",
+            "config", "stdin", "log_file", "watchdog", "agents", "cli", "guard",
         ],
     },
 ];

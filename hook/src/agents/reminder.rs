@@ -1,9 +1,8 @@
 //! What we tell an agent with the user's next message: which files were put back, so that it does not rely on what it
 //! remembers.
 
+use ckpt_output::data;
 use ckpt_schema::report::{FileAction, FileReport};
-
-use crate::output::data;
 
 /// Returns the line, of a bounded length. Names in it are data.
 pub fn line(files: &[FileReport]) -> String {

@@ -3,6 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
+use ckpt_output::Output;
+use ckpt_output::text::{know_ids, with_ids};
 use ckpt_process::PrivateFolder;
 use ckpt_process::failure::Failure;
 use ckpt_process::surroundings::{self, Environment};
@@ -13,8 +15,6 @@ use ckpt_store::sessions::Untold;
 use super::arguments::Common;
 use super::writable;
 use crate::config::Config;
-use crate::output::Output;
-use crate::output::text::{know_ids, with_ids};
 
 /// What a command works with.
 pub struct Invocation {

@@ -52,6 +52,7 @@ use std::panic::{AssertUnwindSafe, Location, catch_unwind};
 use std::process::ExitCode;
 use std::sync::OnceLock;
 
+use ckpt_output::{Output, write_error};
 use ckpt_process::failure::{DONE, FAILED, Failure, PARTIAL, is_help, place_of_panic};
 use ckpt_process::posix;
 use ckpt_process::surroundings::Environment;
@@ -65,7 +66,6 @@ use commands::{
 use invocation::Invocation;
 
 use crate::config;
-use crate::output::{self, Output};
 
 /// Runs a command of a person or a program.
 pub fn run(arguments: &[OsString]) -> ExitCode {
@@ -80,7 +80,7 @@ fn after_a_panic() -> u8 {
     if !ckpt_store::has_begun_to_change() {
         return FAILED;
     }
-    output::write_error(
+    write_error(
         "note: files were changed before that; `ckpt-hook status` shows what was done, and the next command finishes the rest\n",
     );
     PARTIAL
@@ -94,7 +94,7 @@ fn apologise(place: Option<&Location<'_>>) {
     }
     let place = place_of_panic(place);
     let hint = "please report it, with the output of `ckpt-hook --version`";
-    output::write_error(&format!(
+    write_error(&format!(
         "error: this is a bug in ckpt-hook, at {place}\nhint: {hint}\n"
     ));
 }

@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use std::io::{self, Write};
 use std::process::{Child, Stdio};
 
+use ckpt_output::View;
 use ckpt_process::failure::{DONE, Failure};
 use ckpt_process::posix;
 use ckpt_process::programs::{self, git_value};
@@ -12,7 +13,6 @@ use ckpt_process::surroundings;
 use serde::Serialize;
 
 use super::invocation::Invocation;
-use crate::output::View;
 
 /// `less` ends at once where a page is enough, keeps colours, and leaves the text on the screen.
 const LESS: &str = "FRX";

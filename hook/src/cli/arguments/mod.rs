@@ -20,11 +20,10 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::LazyLock;
 
+use ckpt_output::OutputOptions;
+use ckpt_output::paint::When;
 use clap::{ArgAction, Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
-
-use crate::output::OutputOptions;
-use crate::output::paint::When;
 
 pub use changes::ChangesArguments;
 pub use config::{ConfigArguments, ConfigCommand};

@@ -5,6 +5,8 @@
 
 use std::io::{self, IsTerminal as _};
 
+use ckpt_output::size_of;
+use ckpt_output::text::{fit, wrap};
 use ckpt_process::failure::Failure;
 use ckpt_store::Error;
 use console::{Key, Term};
@@ -13,8 +15,6 @@ use rustix::stdio;
 use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
 
 use crate::cli::invocation::Invocation;
-use crate::output::size_of;
-use crate::output::text::{fit, wrap};
 use crate::stdin;
 
 /// How many lines of a list are shown at once.

@@ -3,6 +3,9 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use ckpt_output::history::kind;
+use ckpt_output::paint::Paint;
+use ckpt_output::text::{fit, safe, short, title};
 use ckpt_process::failure::{DONE, Failure};
 use ckpt_schema::report::MessageReport;
 use ckpt_store::Store;
@@ -11,9 +14,6 @@ use ckpt_store::query::LogFilter;
 
 use crate::cli::arguments::Candidates;
 use crate::cli::invocation::Invocation;
-use crate::output::history::kind;
-use crate::output::paint::Paint;
-use crate::output::text::{fit, safe, short, title};
 
 /// The most completions of a kind.
 const MOST: usize = 50;

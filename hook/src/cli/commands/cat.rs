@@ -5,6 +5,8 @@ use std::io::IsTerminal;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
+use ckpt_output::text::safe_bytes;
+use ckpt_output::write_error;
 use ckpt_process::failure::{DONE, Failure};
 use ckpt_schema::report::CandidateReport;
 use ckpt_store::query::CapturedFile;
@@ -12,8 +14,6 @@ use ckpt_store::{Error, ErrorKind};
 
 use crate::cli::arguments::CatArguments;
 use crate::cli::invocation::Invocation;
-use crate::output::text::safe_bytes;
-use crate::output::write_error;
 
 /// Prints the bytes; on a terminal, control characters are escaped.
 pub fn run(invocation: &Invocation, arguments: &CatArguments) -> Result<u8, Failure> {

@@ -2,6 +2,11 @@
 
 use std::path::Path;
 
+use ckpt_output::html::{self, Top};
+use ckpt_output::lines::{self, DiffOptions, MovedLines};
+use ckpt_output::paint::Paint;
+use ckpt_output::patch::{self, FileSides};
+use ckpt_output::{View, columns, diff, hunk};
 use ckpt_process::failure::Failure;
 use ckpt_schema::report::ChangeReport;
 use ckpt_store::query::BlobReader;
@@ -10,11 +15,6 @@ use crate::cli::arguments::ChangesArguments;
 use crate::cli::invocation::Invocation;
 use crate::cli::named_file;
 use crate::cli::pager::Pages;
-use crate::output::html::{self, Top};
-use crate::output::lines::{self, DiffOptions, MovedLines};
-use crate::output::paint::Paint;
-use crate::output::patch::{self, FileSides};
-use crate::output::{View, columns, diff, hunk};
 
 /// No side larger than this, in bytes, is shown line by line.
 const LARGEST_SIDE: usize = 16 << 20;

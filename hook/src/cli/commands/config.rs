@@ -4,6 +4,7 @@ use std::fs::DirBuilder;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
+use ckpt_output::config;
 use ckpt_process::failure::{DONE, Failure};
 use ckpt_process::surroundings;
 use ckpt_schema::report::{ConfigChange, ConfigReport, SettingReport, SettingSource, VERSION};
@@ -16,7 +17,6 @@ use crate::cli::invocation::Invocation;
 use crate::config::edit::{self, SettingTarget};
 use crate::config::keys::{self, KEYS, SettingKey};
 use crate::config::of_directory;
-use crate::output::config;
 
 /// The mode of a settings file that is created here, before the umask.
 const MODE: u32 = 0o644;

@@ -5,6 +5,9 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use ckpt_output::html::Top;
+use ckpt_output::patch::{self, FileSides};
+use ckpt_output::{diff, text};
 use ckpt_process::PrivateFolder;
 use ckpt_process::failure::{DONE, Failure};
 use ckpt_process::programs::{self, git_value};
@@ -18,9 +21,6 @@ use super::changes::ChangesView;
 use crate::cli::arguments::DiffArguments;
 use crate::cli::invocation::Invocation;
 use crate::cli::pager::Pages;
-use crate::output::html::Top;
-use crate::output::patch::{self, FileSides};
-use crate::output::{diff, text};
 
 /// Shows what differs.
 pub fn run(invocation: &Invocation, arguments: &DiffArguments) -> Result<u8, Failure> {
@@ -66,8 +66,8 @@ fn show(
     }
     let heading = diff::heading(report, view);
     if let Some(to) = &arguments.changes.html {
-        let plain = crate::output::View {
-            paint: crate::output::paint::Paint::PLAIN,
+        let plain = ckpt_output::View {
+            paint: ckpt_output::paint::Paint::PLAIN,
             ..*view
         };
         let top = Top {

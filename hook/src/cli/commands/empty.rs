@@ -1,5 +1,6 @@
 //! The text of an empty answer: why it is empty, and what to do next.
 
+use ckpt_output::text::safe;
 use ckpt_process::failure::{DONE, Failure};
 use ckpt_process::surroundings;
 use ckpt_store::model::number::count;
@@ -10,7 +11,6 @@ use crate::cli::commands::install::InstallPaths;
 use crate::cli::commands::{store_place, unrecorded};
 use crate::cli::invocation::Invocation;
 use crate::config;
-use crate::output::text::safe;
 
 /// What a list of messages says that has none.
 pub const NO_MESSAGES: &str = "No messages were recorded here.";

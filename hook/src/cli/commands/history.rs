@@ -1,5 +1,9 @@
 //! `show` and `sessions`: what was recorded.
 
+use ckpt_output::history;
+use ckpt_output::html::Top;
+use ckpt_output::show::{self, ShownParts};
+use ckpt_output::{View, diff};
 use ckpt_process::failure::{DONE, Failure, NOT_A_SESSION};
 use ckpt_schema::report::ShowReport;
 
@@ -8,10 +12,6 @@ use super::empty;
 use crate::cli::arguments::{SessionsArguments, ShowArguments};
 use crate::cli::invocation::Invocation;
 use crate::cli::pager::{Pages, paged};
-use crate::output::history;
-use crate::output::html::Top;
-use crate::output::show::{self, ShownParts};
-use crate::output::{View, diff};
 
 /// Shows whatever an id is of, and what it did.
 pub fn show(invocation: &Invocation, arguments: &ShowArguments) -> Result<u8, Failure> {

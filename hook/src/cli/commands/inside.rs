@@ -1,6 +1,8 @@
 //! `inside`: what our commands inside agents run. It always exits with 0 and prints what happened: an agent treats any
 //! other code as a failed shell command, and does not show its output.
 
+use ckpt_output::data;
+use ckpt_output::text::{fit, safe, short, title};
 use ckpt_process::failure::{DONE, Failure};
 use ckpt_schema::report::{MessageReport, MessageState};
 use ckpt_store::model::number::count;
@@ -12,8 +14,6 @@ use crate::cli::arguments::{
     UnrevertArguments,
 };
 use crate::cli::invocation::Invocation;
-use crate::output::data;
-use crate::output::text::{fit, safe, short, title};
 
 /// How many messages are listed.
 const MOST: usize = 10;

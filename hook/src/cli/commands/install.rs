@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use ckpt_output::{agents, text};
 use ckpt_process::failure::{DONE, FAILED, Failure, PARTIAL};
 use ckpt_process::surroundings;
 use ckpt_schema::report::{
@@ -18,7 +19,6 @@ use crate::agents::install::{
 use crate::agents::settings::lasting::Lasting;
 use crate::cli::arguments::{InstallArguments, UninstallArguments};
 use crate::cli::invocation::Invocation;
-use crate::output::{agents, text};
 
 /// What is done to settings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

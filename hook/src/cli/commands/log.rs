@@ -3,6 +3,8 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
+use ckpt_output::history::LogReach;
+use ckpt_output::{diff, graph, history, when, write_error};
 use ckpt_process::failure::{DONE, Failure};
 use ckpt_schema::report::{ChangeReport, MessageReport, MessageState, OperationEntry};
 use ckpt_store::query::{ChangeDetail, ListedKind, LogFilter};
@@ -14,8 +16,6 @@ use super::empty;
 use crate::cli::arguments::{ChangesArguments, Format, LogArguments, StateArgument};
 use crate::cli::invocation::Invocation;
 use crate::cli::pager::{Pages, paged};
-use crate::output::history::LogReach;
-use crate::output::{diff, graph, history, when, write_error};
 
 /// Of how many entries the changes are read at once: few, so that the first page does not wait for all of them, and
 /// many enough that opening the workspace costs little.

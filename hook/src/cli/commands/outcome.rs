@@ -2,6 +2,10 @@
 
 use std::path::Path;
 
+use ckpt_output::data;
+use ckpt_output::operation::{self, Around};
+use ckpt_output::progress::{ProgressLine, document};
+use ckpt_output::write_line;
 use ckpt_process::failure::{BUSY, DONE, Failure, PARTIAL, UNAVAILABLE};
 use ckpt_schema::report::{OperationEntry, OperationKind, OperationReport, Outcome};
 use ckpt_store::Store;
@@ -9,10 +13,6 @@ use ckpt_store::revert::PriorState;
 
 use super::operation::Done;
 use crate::cli::invocation::Invocation;
-use crate::output::data;
-use crate::output::operation::{self, Around};
-use crate::output::progress::{ProgressLine, document};
-use crate::output::write_line;
 
 /// Runs something that may take long, with a progress line on a terminal.
 pub fn watched<T>(

@@ -3,6 +3,8 @@
 use std::io;
 use std::path::Path;
 
+use ckpt_output::operation;
+use ckpt_output::{View, history};
 use ckpt_process::failure::{DONE, Failure};
 use ckpt_schema::report::{MessageReport, MessageState, OperationReport, Outcome};
 use ckpt_store::query::LogFilter;
@@ -13,8 +15,6 @@ use super::operation::{OperationRequest, Terms, carry_out};
 use super::outcome::{around_plan, finish, moves_point, watched};
 use super::parts;
 use crate::cli::invocation::Invocation;
-use crate::output::operation;
-use crate::output::{View, history};
 
 /// Lets the user choose, and reverts if they say yes. With `patch`, they choose hunk by hunk.
 pub fn revert(

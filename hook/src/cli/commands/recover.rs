@@ -3,6 +3,8 @@
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
+use ckpt_output::recover;
+use ckpt_output::text::{bytes, path};
 use ckpt_process::failure::{DONE, Failure};
 use ckpt_schema::report::{GoneReport, OperationReport};
 use ckpt_store::{DryRun, Error, Force};
@@ -12,8 +14,6 @@ use super::operation::Done;
 use super::outcome::{AskedExtent, carried_out, finish, watched};
 use crate::cli::arguments::RecoverArguments;
 use crate::cli::invocation::Invocation;
-use crate::output::recover;
-use crate::output::text::{bytes, path};
 
 /// Lists what is gone, or puts it back.
 pub fn run(invocation: &Invocation, arguments: &RecoverArguments) -> Result<u8, Failure> {

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use ckpt_output::progress::ProgressLine;
+use ckpt_output::status;
 use ckpt_process::detached;
 use ckpt_process::failure::{DONE, Failure};
 use ckpt_store::ErrorKind;
@@ -10,8 +12,6 @@ use ckpt_store::model::progress::SnapshotProgress;
 use super::label;
 use crate::cli::arguments::SnapshotArguments;
 use crate::cli::invocation::Invocation;
-use crate::output::progress::ProgressLine;
-use crate::output::status;
 
 /// How often the store is tidied up where that gave way to a hook or a revert, and the pause in between: agents think,
 /// so the workspace is soon free for long enough.

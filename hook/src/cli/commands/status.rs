@@ -1,5 +1,6 @@
 //! `status`: what is reverted, and whether anything is wrong.
 
+use ckpt_output::{data, status};
 use ckpt_process::failure::{DONE, Failure};
 use ckpt_schema::report::{MessageReport, StatusReport};
 use ckpt_store::Store;
@@ -8,7 +9,6 @@ use ckpt_store::query::LogFilter;
 use super::{empty, unrecorded};
 use crate::cli::arguments::StatusArguments;
 use crate::cli::invocation::Invocation;
-use crate::output::{data, status};
 
 /// Shows the revert banner and the state of the recording.
 pub fn run(invocation: &Invocation, arguments: &StatusArguments) -> Result<u8, Failure> {

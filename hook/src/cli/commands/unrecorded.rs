@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use ckpt_output::View;
 use ckpt_process::surroundings;
 use ckpt_schema::report::UnrecordedReport;
 use ckpt_store::Store;
@@ -9,7 +10,6 @@ use ckpt_store::Store;
 use super::install::InstallPaths;
 use crate::agents::transcripts::{self, Conversation};
 use crate::cli::invocation::Invocation;
-use crate::output::View;
 
 /// Returns the newest conversation of each agent in a workspace, if nothing of it was recorded, nor anything of another
 /// one of that agent since it began.

@@ -7,6 +7,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
+use ckpt_output::text::safe;
 use ckpt_process::failure::Failure;
 use ckpt_process::surroundings;
 use ckpt_process::{PrivateFolder, programs};
@@ -16,7 +17,6 @@ use ckpt_store::model::number::count;
 use serde_json::{Value, json};
 
 use crate::cli::invocation::Invocation;
-use crate::output::text::safe;
 
 /// Modes and bytes by path; directories have no bytes.
 pub type StageFiles = BTreeMap<String, (u32, Vec<u8>)>;

@@ -5,6 +5,9 @@ mod hooks;
 
 use std::path::Path;
 
+use ckpt_output::doctor;
+use ckpt_output::progress::ProgressLine;
+use ckpt_output::time::utc;
 use ckpt_process::failure::{DONE, FAILED, Failure};
 use ckpt_process::surroundings;
 use ckpt_schema::report::{self, DiagnosticReport, DoctorReport, Finding, FindingLevel};
@@ -16,9 +19,6 @@ use crate::cli::invocation::Invocation;
 use crate::cli::writable;
 use crate::config::of_directory;
 use crate::log_file::LogFile;
-use crate::output::doctor;
-use crate::output::progress::ProgressLine;
-use crate::output::time::utc;
 
 /// Checks everything, and shows what it found. Exits with 1 if something is broken.
 pub fn run(invocation: &Invocation, arguments: &DoctorArguments) -> Result<u8, Failure> {

@@ -1,6 +1,6 @@
 //! Which hunks of one file are taken: the cursor over them, and what each answer does, as `git add -p` has it. Pure.
 
-use crate::output::hunk::{self, ChangeUnit};
+use ckpt_output::hunk::{self, ChangeUnit};
 
 /// A part of a file that one question is about.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -276,8 +276,9 @@ impl UnitChoice {
 
 #[cfg(test)]
 mod tests {
+    use ckpt_output::lines::{DiffOptions, difference};
+
     use super::*;
-    use crate::output::lines::{DiffOptions, difference};
 
     const OLD: &[u8] = b"1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11\n12\n";
     const NEW: &[u8] = b"one\n2\nthree\n4\n5\n6\n7\n8\n9\n10\n11\ntwelve\n";

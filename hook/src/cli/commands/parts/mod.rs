@@ -8,6 +8,12 @@ mod choice;
 use std::io::{self, BufRead};
 use std::path::Path;
 
+use ckpt_output::files;
+use ckpt_output::hunk::{self, ChangeUnit, Edited};
+use ckpt_output::lines::{DiffOptions, LineDifference, MovedLines, Style, difference};
+use ckpt_output::paint::Paint;
+use ckpt_output::patch::{self, FileSides};
+use ckpt_output::text;
 use ckpt_process::PrivateFolder;
 use ckpt_process::failure::{DONE, Failure};
 use ckpt_process::programs::{self, git_value};
@@ -23,12 +29,6 @@ use super::operation::{Done, OperationRequest, Terms, carry_out};
 use super::outcome::{AskedExtent, finish, watched};
 use crate::cli::arguments::ChangesArguments;
 use crate::cli::invocation::Invocation;
-use crate::output::files;
-use crate::output::hunk::{self, ChangeUnit, Edited};
-use crate::output::lines::{DiffOptions, LineDifference, MovedLines, Style, difference};
-use crate::output::paint::Paint;
-use crate::output::patch::{self, FileSides};
-use crate::output::text;
 use choice::{Direction, Unit, UnitAnswer, UnitChoice, UnitVerdict};
 
 const HELP: &str = "\

@@ -9,6 +9,7 @@ use std::sync::mpsc::SyncSender;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use ckpt_output::{progress, show};
 use ckpt_process::failure::{Failure, NOT_A_SESSION};
 use ckpt_process::locks;
 use ckpt_schema::protocol::{
@@ -31,7 +32,6 @@ use super::wording::Asker;
 use crate::cli::arguments::ChangesArguments;
 use crate::cli::commands::changes::ChangesView;
 use crate::cli::invocation::Invocation;
-use crate::output::{progress, show};
 
 /// The version of the protocol.
 const PROTOCOL: u64 = 1;

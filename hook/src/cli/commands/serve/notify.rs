@@ -102,7 +102,7 @@ pub fn run(
         let followed = follow_with(invocation, current.clone(), tell, &is_still_wanted);
         if let Err(failure) = followed {
             // Try again: a store that is locked or replaced is soon back.
-            let document = crate::output::failure::document(&failure);
+            let document = ckpt_output::failure::document(&failure);
             if current.wants("error") {
                 let _ = lines.send(super::notification("error", &document));
             }

@@ -2,11 +2,10 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use ckpt_output::{data, text};
 use ckpt_schema::report::{ChangeReport, PathText};
 use ckpt_store::query::Withheld;
 use serde_json::{Map, Value};
-
-use crate::output::{data, text};
 
 /// The files whose contents may be in an answer.
 pub enum ShownFiles {

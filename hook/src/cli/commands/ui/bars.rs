@@ -1,12 +1,12 @@
 //! The two bars below the panes: what there is to say, and which keys there are.
 
+use ckpt_output::paint::Paint;
+use ckpt_output::text::{fit, safe, width, wrap};
 use ckpt_store::model::number::count;
 use ratatui::layout::Rect;
 
 use super::model::Popup;
 use super::view::Canvas;
-use crate::output::paint::Paint;
-use crate::output::text::{fit, safe, width, wrap};
 
 impl Canvas<'_, '_> {
     /// Returns the lines about the last key, the filter, or why the chosen message cannot be reverted. A long reason is

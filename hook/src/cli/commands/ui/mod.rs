@@ -21,6 +21,10 @@ use std::path::PathBuf;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
+use ckpt_output::lines::{DiffOptions, MovedLines};
+use ckpt_output::patch::FileSides;
+use ckpt_output::time::TimeContext;
+use ckpt_output::{MOST_COLUMNS, Output, View, blame, failure, graph, patch, show, text};
 use ckpt_process::failure::{DONE, Failure};
 #[cfg(debug_assertions)]
 use ckpt_process::fault;
@@ -35,10 +39,6 @@ use super::empty;
 use super::operation::{OperationRequest, Terms, carry_out, last};
 use crate::cli::arguments::{ChangesArguments, UiArguments};
 use crate::cli::invocation::Invocation;
-use crate::output::lines::{DiffOptions, MovedLines};
-use crate::output::patch::FileSides;
-use crate::output::time::TimeContext;
-use crate::output::{MOST_COLUMNS, Output, View, blame, failure, graph, patch, show, text};
 use model::{Model, Popup, UiAction};
 use screen::Screen;
 
@@ -412,7 +412,7 @@ impl Browser {
             Ok(files) => (files, None),
             Err(error) => (Vec::new(), Some(error)),
         };
-        let shown: Vec<ChangeReport> = crate::output::diff::shown(&files)
+        let shown: Vec<ChangeReport> = ckpt_output::diff::shown(&files)
             .map(|change| patch::rename(change, &files).unwrap_or_else(|| change.clone()))
             .collect();
         self.model.show_files(shown);

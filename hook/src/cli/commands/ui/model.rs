@@ -3,11 +3,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use ckpt_output::graph::TimelineRow;
 use ckpt_schema::report::{ChangeReport, PathText, TimelineEntry};
 use ckpt_store::Unclear;
 
 use super::keys::UiKey;
-use crate::output::graph::TimelineRow;
 
 /// How many rows are read at first, and again whenever the cursor reaches the last one.
 pub const PORTION: usize = 200;

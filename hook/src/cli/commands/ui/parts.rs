@@ -3,10 +3,9 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
+use ckpt_output::hunk::{self, ChangeUnit};
+use ckpt_output::lines::{DiffOptions, difference};
 use similar::{DiffOp, DiffTag};
-
-use crate::output::hunk::{self, ChangeUnit};
-use crate::output::lines::{DiffOptions, difference};
 
 /// A change of a file: what the message did to it, or what undoing that would do.
 #[derive(Clone, Copy, Debug)]

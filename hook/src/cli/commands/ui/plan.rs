@@ -4,6 +4,10 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
+use ckpt_output::operation;
+use ckpt_output::paint::Paint;
+use ckpt_output::patch::FileSides;
+use ckpt_output::{View, text};
 use ckpt_process::failure::Failure;
 use ckpt_schema::report::{FileReport, FileResult, OperationReport, Outcome, TimelineEntry};
 use ckpt_store::{Chosen, ChosenContent, RevertRequest, Unclear};
@@ -12,10 +16,6 @@ use super::super::operation::{Done, OperationRequest, Terms, carry_out};
 use super::super::outcome::{around, around_plan, moves_point};
 use super::model::{LaterMessages, Pane, Popup};
 use super::{Browser, parts};
-use crate::output::operation;
-use crate::output::paint::Paint;
-use crate::output::patch::FileSides;
-use crate::output::{View, text};
 
 impl Browser {
     pub(super) fn plan(

@@ -1,15 +1,15 @@
 //! A history for the tests of the browser.
 
+use ckpt_output::View;
+use ckpt_output::graph;
+use ckpt_output::paint::Paint;
+use ckpt_output::time::TimeContext;
 use ckpt_schema::report::{
     ChangeKind, ChangeReport, MessageReport, MessageState, OperationEntry, OperationKind, PathText,
     TimelineEntry,
 };
 
 use super::model::Model;
-use crate::output::View;
-use crate::output::graph;
-use crate::output::paint::Paint;
-use crate::output::time::TimeContext;
 
 /// The width of a row of the list on a terminal with 80 columns.
 const LIST: usize = 34;

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use ckpt_output::{MOST_COLUMNS, MOST_ROWS};
 use ratatui::backend::{Backend, CrosstermBackend};
 use ratatui::crossterm::cursor::Show;
 use ratatui::crossterm::event::{self, DisableBracketedPaste, EnableBracketedPaste};
@@ -23,8 +24,6 @@ use rustix::process::{Signal, getpid, kill_process};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
 use signal_hook::low_level::emulate_default_handler;
-
-use crate::output::{MOST_COLUMNS, MOST_ROWS};
 
 /// How long to look at what crossterm has read already: with no time at all, it does not look.
 const LOOK: Duration = Duration::from_millis(1);

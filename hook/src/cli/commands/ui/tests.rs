@@ -1,11 +1,11 @@
 //! What keys do, without a terminal and without a store.
 
+use ckpt_output::graph;
 use ckpt_store::Unclear;
 
 use super::keys::UiKey;
 use super::model::{LaterMessages, Model, PORTION, Pane, Popup, UiAction};
 use super::sample::{file, message, model, operation, outside};
-use crate::output::graph;
 
 fn three() -> Model {
     model(vec![

@@ -3,6 +3,9 @@
 use std::collections::BTreeSet;
 
 use ansi_to_tui::IntoText;
+use ckpt_output::View;
+use ckpt_output::diff;
+use ckpt_output::text::{fit, fit_end, path, safe, width, wrap};
 use ckpt_store::model::number::count;
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
@@ -12,9 +15,6 @@ use ratatui::widgets::Paragraph;
 
 use super::keys::KEYS;
 use super::model::{Model, Pane, Popup};
-use crate::output::View;
-use crate::output::diff;
-use crate::output::text::{fit, fit_end, path, safe, width, wrap};
 
 /// Narrower than this, one pane is shown at a time.
 const TWO_COLUMNS: u16 = 76;
@@ -279,7 +279,7 @@ impl Canvas<'_, '_> {
 
     fn plain(&self) -> View {
         View {
-            paint: crate::output::paint::Paint::PLAIN,
+            paint: ckpt_output::paint::Paint::PLAIN,
             ..*self.view
         }
     }

@@ -162,7 +162,7 @@ fn word(file: &FileReport, paint: Paint) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::output::time::TimeContext;
+    use crate::time::TimeContext;
     use ckpt_schema::report::PathText;
     use expect_test::expect;
 

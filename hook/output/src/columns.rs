@@ -151,7 +151,7 @@ fn side(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::output::lines::{DiffOptions, MovedLines};
+    use crate::lines::{DiffOptions, MovedLines};
     use expect_test::expect;
 
     fn shown(columns: usize) -> String {

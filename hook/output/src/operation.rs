@@ -302,7 +302,7 @@ fn way_back(report: &OperationReport, around: &Around, paint: Paint) -> Option<S
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::output::time::TimeContext;
+    use crate::time::TimeContext;
     use ckpt_schema::report::{self, Difference, FileAction, GitPart, GitReport, Receipt};
     use expect_test::expect;
 

@@ -134,7 +134,7 @@ pub fn history(workspace: &WorkspaceReport, view: &View) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::output::time::TimeContext;
+    use crate::time::TimeContext;
 
     fn view(width: Option<usize>) -> View {
         View {

@@ -235,8 +235,8 @@ fn pad(line: &mut String, cell: &str, columns: usize, is_right: bool) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::output::paint::Paint;
-    use crate::output::time::TimeContext;
+    use crate::paint::Paint;
+    use crate::time::TimeContext;
 
     fn view(width: Option<usize>, on: bool) -> View {
         let times = TimeContext {

@@ -346,7 +346,7 @@ fn escape(byte: u8) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::output::paint::Paint;
+    use crate::paint::Paint;
     use ckpt_schema::report::{ChangeKind, PathText};
     use expect_test::expect;
 

@@ -207,8 +207,8 @@ fn without_end(last: ChangeTag, before: &mut [Vec<u8>], after: &mut [Vec<u8>]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::output::lines::{DiffOptions, MovedLines, difference};
-    use crate::output::paint::Paint;
+    use crate::lines::{DiffOptions, MovedLines, difference};
+    use crate::paint::Paint;
 
     const OLD: &str = "a\nb\nc\nd\ne\nf\ng\nh\ni\nj\nk\n";
     const NEW: &str = "A\nb\nC\nd\ne\nf\ng\nh\ni\nj\nK";

@@ -71,8 +71,9 @@ impl View {
     }
 }
 
-/// A terminal counts as no larger than this. Its size is what the other end says, and a frame takes memory for each cell.
+/// A terminal counts as no wider than this. The other end says its size, and a frame takes memory for each cell.
 pub const MOST_COLUMNS: u16 = 1_000;
+/// A terminal counts as no higher than this.
 pub const MOST_ROWS: u16 = 500;
 
 /// Returns the lines and columns of a terminal, as far as they are used.
