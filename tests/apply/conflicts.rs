@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use ckpt_schema::report::FileResult;
 use ckpt_store::model::entry::ObjectId;
 use ckpt_store::model::item::{Item, ItemOutcome};
-use ckpt_store::revert::apply::{Abilities, Work, apply};
+use ckpt_store::revert::carry_out::apply::{Abilities, Work, apply};
 
 use testing::apply::{PlannedWorkspace, Thing, assert_done, executable, file, link, path, ways};
 

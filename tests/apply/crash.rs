@@ -11,7 +11,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use ckpt_store::TEMPORARY;
-use ckpt_store::revert::apply::{Abilities, Found, state_at};
+use ckpt_store::revert::carry_out::apply::{Abilities, Found, state_at};
 use tempfile::TempDir;
 use testing::skip::has_strace;
 use testing::strace::Call;

@@ -7,7 +7,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use ckpt_schema::report::{FileResult, ReasonCode};
 use ckpt_store::model::entry::Entry;
 use ckpt_store::model::item::ItemReason;
-use ckpt_store::revert::apply::{Found, Problem, preflight, state_at};
+use ckpt_store::revert::carry_out::apply::{Found, Problem, preflight, state_at};
 
 use testing::apply::{PlannedWorkspace, Thing, assert_done, executable, file, link, path, ways};
 
@@ -416,13 +416,16 @@ fn twenty_thousand_files_are_done_in_one_operation() {
     let told = std::sync::atomic::AtomicUsize::new(0);
     let progress = |done: usize| _ = told.fetch_max(done, std::sync::atomic::Ordering::Relaxed);
     let contents = |blob, to: &mut dyn std::io::Write| world.copy_blob(blob, to);
-    let work = ckpt_store::revert::apply::Work {
+    let work = ckpt_store::revert::carry_out::apply::Work {
         progress: Some(&progress),
         ..world.work(&contents)
     };
     let cpu = || rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
     let (begin, begin_cpu) = (std::time::Instant::now(), cpu());
-    assert_done(&ckpt_store::revert::apply::apply(&world.open(), &work));
+    assert_done(&ckpt_store::revert::carry_out::apply::apply(
+        &world.open(),
+        &work,
+    ));
     let used = std::time::Duration::try_from(cpu() - begin_cpu).expect("time goes forward");
     println!(
         "{count} files: {:?} a file, {:?} of a processor",

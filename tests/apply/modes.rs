@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 
 use ckpt_schema::report::FileResult;
-use ckpt_store::revert::apply::{Problem, preflight};
+use ckpt_store::revert::carry_out::apply::{Problem, preflight};
 
 use crate::parts::{self, Part};
 use testing::apply::{PlannedWorkspace, Thing, assert_done, file};

@@ -5,7 +5,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use ckpt_schema::report::FileResult;
-use ckpt_store::revert::apply::Root;
+use ckpt_store::revert::carry_out::apply::Root;
 
 use testing::apply::{PlannedWorkspace, Thing, assert_done, file, link, listing, ways};
 

@@ -42,7 +42,7 @@ fn hammer(openat2: bool, restores: usize) {
 
     let back: Vec<_> = world.items.iter().map(reversed).collect();
     let forth = world.items.clone();
-    let abilities = ckpt_store::revert::apply::Abilities {
+    let abilities = ckpt_store::revert::carry_out::apply::Abilities {
         openat2,
         rename_flags: true,
         leases: true,

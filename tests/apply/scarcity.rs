@@ -3,7 +3,7 @@
 use std::fs;
 
 use ckpt_schema::report::FileResult;
-use ckpt_store::revert::apply::{Problem, preflight};
+use ckpt_store::revert::carry_out::apply::{Problem, preflight};
 
 use crate::parts::{self, Part};
 use testing::apply::{PlannedWorkspace, Thing, assert_done, file};
@@ -41,8 +41,8 @@ fn filling_disk_leaves_whole_files() {
     assert!(failed > 0, "there is no room for all");
     assert_eq!(world.temporaries(), [""; 0], "no temporary file takes room");
     for (item, done) in world.items.iter().zip(&results) {
-        let found =
-            ckpt_store::revert::apply::state_at(&world.open(), &item.path).expect("readable");
+        let found = ckpt_store::revert::carry_out::apply::state_at(&world.open(), &item.path)
+            .expect("readable");
         let wanted = if done.result == FileResult::Done {
             item.target
         } else {
@@ -180,8 +180,8 @@ fn containers_lower_layers_are_replaced() {
     );
     assert_done(&world.apply());
     for item in &world.items {
-        let found =
-            ckpt_store::revert::apply::state_at(&world.open(), &item.path).expect("readable");
+        let found = ckpt_store::revert::carry_out::apply::state_at(&world.open(), &item.path)
+            .expect("readable");
         let is_below_d = item.path.as_bytes() == b"d/y";
         assert!(
             found.is(item.target) || is_below_d,

@@ -2,8 +2,8 @@
 
 use ckpt_schema::report::{FileAction, FileResult};
 use ckpt_store::model::entry::State;
-use ckpt_store::revert::history::{Author, Claim};
-use ckpt_store::revert::target::Target;
+use ckpt_store::revert::goal::target::Target;
+use ckpt_store::revert::request::history::{Author, Claim};
 
 use testing::plan::{States, Story, directory, gap, path};
 

@@ -4,8 +4,8 @@ use ckpt_schema::report::{FileAction, FileResult};
 use ckpt_store::model::entry::{Entry, EntryKind, Mode, State};
 use ckpt_store::model::path::WorkspacePath;
 use ckpt_store::model::request::OnConflict;
-use ckpt_store::revert::history::{Author, Claim, PastChange, Source};
 use ckpt_store::revert::plan::Plan;
+use ckpt_store::revert::request::history::{Author, Claim, PastChange, Source};
 use proptest::prelude::*;
 
 use crate::disk::Disk;

@@ -3,9 +3,9 @@
 use ckpt_schema::report::{FileAction, FileResult};
 use ckpt_store::model::entry::{EntryKind, State};
 use ckpt_store::model::request::OnConflict;
-use ckpt_store::revert::history::{Author, Claim};
-use ckpt_store::revert::merge::MergeBlobs;
-use ckpt_store::revert::rule::{Ruling, ThreeWay, three_way};
+use ckpt_store::revert::goal::merge::MergeBlobs;
+use ckpt_store::revert::goal::rule::{Ruling, ThreeWay, three_way};
+use ckpt_store::revert::request::history::{Author, Claim};
 
 use testing::plan::{Blobs, Story, codex, directory, gap};
 

@@ -99,7 +99,7 @@ fn long_functions(text: &str, most: usize) -> Vec<String> {
 #[test]
 fn no_function_of_the_product_is_too_long() {
     let mut found = Vec::new();
-    for house in HOUSES {
+    for house in HOUSES.iter().filter(|house| house.module.is_empty()) {
         let top = repository().join(house.sources);
         sources(&top, &top, &mut found);
     }

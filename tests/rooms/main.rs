@@ -20,6 +20,8 @@ const NAMED: &[&str] = &["hook", "schema/src", "store/src", "tests/testing"];
 struct House {
     /// Its sources, from the repository's top.
     sources: &'static str,
+    /// The module that it is, from the crate's top. In a house within a room, the rooms are folders, and the files beside them are the roof.
+    module: &'static [&'static str],
     /// Its rooms from the bottom up, without the roof.
     rooms: &'static [&'static str],
 }
@@ -28,6 +30,7 @@ struct House {
 const HOUSES: &[House] = &[
     House {
         sources: "store/src",
+        module: &[],
         rooms: &[
             "error", "fault", "lines", "model", "settings", "fs", "hints", "objects", "git",
             "snapshot", "sessions", "store", "timeline", "upkeep", "ids", "revert", "record",
@@ -35,7 +38,13 @@ const HOUSES: &[House] = &[
         ],
     },
     House {
+        sources: "store/src/revert",
+        module: &["revert"],
+        rooms: &["request", "goal", "plan", "carry_out", "receipt", "report"],
+    },
+    House {
         sources: "hook/src",
+        module: &[],
         rooms: &[
             "config", "stdin", "log_file", "watchdog", "agents", "cli", "guard",
         ],
@@ -46,12 +55,16 @@ const HOUSES: &[House] = &[
 type Source = (PathBuf, String);
 
 /// Returns what breaks the order, a sentence for each file and name.
-fn breaches(rooms: &[&str], sources: &[Source]) -> Vec<String> {
+fn breaches(within: &[&str], rooms: &[&str], sources: &[Source]) -> Vec<String> {
     let height = |room: &str| rooms.iter().position(|other| *other == room);
     let mut breaches = Vec::new();
     for (path, text) in sources {
-        let module = module_of(path);
-        let room = module.first().map_or(ROOF, String::as_str);
+        let below = module_of(path);
+        let is_beside_rooms = !within.is_empty() && path.components().count() == 1;
+        let room = below.first().filter(|_| !is_beside_rooms);
+        let room = room.map_or(ROOF, String::as_str);
+        let mut module: Vec<String> = within.iter().map(|name| (*name).to_owned()).collect();
+        module.extend(below.iter().cloned());
         let own = match height(room) {
             _ if room == ROOF => rooms.len(),
             Some(own) => own,
@@ -63,7 +76,7 @@ fn breaches(rooms: &[&str], sources: &[Source]) -> Vec<String> {
                 continue;
             }
         };
-        for name in imported(&module, text) {
+        for name in imported(within, &module, text) {
             match height(&name) {
                 Some(other) if other <= own => {}
                 Some(_) => breaches.push(format!(
@@ -96,8 +109,8 @@ fn module_of(path: &Path) -> Vec<String> {
     module
 }
 
-/// Returns the names at the crate's top that a file's code outside tests uses.
-fn imported(module: &[String], text: &str) -> BTreeSet<String> {
+/// Returns the names directly below a module that a file's code outside tests uses by their whole paths.
+fn imported(within: &[&str], module: &[String], text: &str) -> BTreeSet<String> {
     let code = without_tests(&code_of(text));
     let mut names = BTreeSet::new();
     let mut from = 0;
@@ -112,10 +125,10 @@ fn imported(module: &[String], text: &str) -> BTreeSet<String> {
             left = left.saturating_sub(1);
             rest = above;
         }
-        if left == 0
+        if let Some(within) = within.get(left..)
             && let Some(tree) = after(rest, "::")
         {
-            names.extend(first_names(tree));
+            names.extend(names_below(within, tree));
         }
         from = start + word.len();
     }
@@ -152,34 +165,48 @@ fn is_name(character: char) -> bool {
     character.is_alphanumeric() || character == '_'
 }
 
-/// Returns the first name of each branch of an import's tree: of `a::b`, and of `{a::{b, c}, d}`.
-fn first_names(tree: &str) -> Vec<String> {
+/// Returns the first name below some modules of each branch of an import's tree: of `a::b`, and of `{a::{b, c}, d}`.
+fn names_below(modules: &[&str], tree: &str) -> Vec<String> {
+    let first =
+        |branch: &str| -> String { branch.chars().take_while(|next| is_name(*next)).collect() };
+    let branches = branches(tree);
+    match modules {
+        [] => branches
+            .into_iter()
+            .map(first)
+            .filter(|name| !name.is_empty() && name != "self")
+            .collect(),
+        [module, rest @ ..] => branches
+            .into_iter()
+            .filter_map(|branch| after(after(branch, module)?, "::"))
+            .flat_map(|below| names_below(rest, below))
+            .collect(),
+    }
+}
+
+/// Splits an import's tree into its branches. One without braces is one branch.
+fn branches(tree: &str) -> Vec<&str> {
     let tree = tree.trim_start();
     let Some(group) = tree.strip_prefix('{') else {
-        let name: String = tree.chars().take_while(|next| is_name(*next)).collect();
-        return if name.is_empty() || name == "self" {
-            Vec::new()
-        } else {
-            vec![name]
-        };
+        return vec![tree];
     };
-    let mut names = Vec::new();
-    let mut depth = 0_u32;
-    let mut is_start = true;
+    let mut branches = Vec::new();
+    let (mut depth, mut start) = (0_u32, 0);
     for (at, character) in group.char_indices() {
-        if is_start && !character.is_whitespace() && character != '}' {
-            names.extend(first_names(&group[at..]));
-            is_start = false;
-        }
         match character {
             '{' => depth += 1,
-            '}' if depth == 0 => break,
+            '}' | ',' if depth == 0 => {
+                branches.push(group[start..at].trim_start());
+                start = at + 1;
+                if character == '}' {
+                    break;
+                }
+            }
             '}' => depth -= 1,
-            ',' if depth == 0 => is_start = true,
             _ => {}
         }
     }
-    names
+    branches
 }
 
 /// Takes comments and what stands between quotes out of a source.
@@ -324,7 +351,7 @@ fn every_room_imports_only_rooms_below_it() {
         let top = repository().join(house.sources);
         let mut found = Vec::new();
         sources(&top, &top, &mut found);
-        let broken = breaches(house.rooms, &found);
+        let broken = breaches(house.module, house.rooms, &found);
         assert!(broken.is_empty(), "{}: {broken:#?}", house.sources);
         let there: BTreeSet<String> = found
             .iter()
@@ -429,7 +456,7 @@ fn made_up(files: &[(&str, &str)]) -> Vec<Source> {
 #[track_caller]
 fn assert_breaches(files: &[(&str, &str)], expected: &[&str]) {
     assert_eq!(
-        breaches(&["ground", "middle", "top"], &made_up(files)),
+        breaches(&[], &["ground", "middle", "top"], &made_up(files)),
         expected,
         "{files:?}"
     );
@@ -477,6 +504,36 @@ fn importing_upwards_is_found_however_it_is_written() {
     ] {
         assert_breaches(&[("ground/part.rs", text)], &expected);
     }
+}
+
+/// The folders of a room have an order like the rooms of a crate; the files beside them are the roof.
+#[test]
+fn folders_of_a_room_have_an_order() {
+    let found = |path: &str, text: &str| {
+        let files = made_up(&[(path, text)]);
+        breaches(&["room"], &["ground", "top"], &files)
+    };
+    let upwards = ["ground/part.rs: `ground` imports `top`, which is above it"];
+    for text in [
+        "use crate::room::top::Top;",
+        "use crate::{other::ground, room::{ground, top::Top}};",
+        "use super::super::top::Top;",
+        "use super::super::super::room::top;",
+    ] {
+        assert_eq!(found("ground/part.rs", text), upwards, "{text}");
+    }
+    for text in [
+        "use crate::other::top;",
+        "use super::top;",
+        "use crate::room::ground::top;",
+    ] {
+        assert!(found("ground/part.rs", text).is_empty(), "{text}");
+        assert!(found("road.rs", text).is_empty(), "{text}");
+    }
+    assert_eq!(
+        found("ground/mod.rs", "use super::road::Road;"),
+        ["ground/mod.rs: `ground` imports `road`, which only the roof has"]
+    );
 }
 
 #[test]

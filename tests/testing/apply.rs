@@ -14,7 +14,7 @@ use ckpt_store::error::{Context, Error, Result};
 use ckpt_store::model::entry::{Entry, Mode, ObjectId, State};
 use ckpt_store::model::item::{Item, ItemOutcome};
 use ckpt_store::model::path::WorkspacePath;
-use ckpt_store::revert::apply::{Abilities, Root, Work, apply};
+use ckpt_store::revert::carry_out::apply::{Abilities, Root, Work, apply};
 use tempfile::TempDir;
 
 /// Something that stands at a path.
@@ -184,7 +184,10 @@ impl PlannedWorkspace {
         apply(root, &self.work(&contents))
     }
 
-    pub fn work<'a>(&'a self, contents: &'a ckpt_store::revert::apply::BlobWriter<'a>) -> Work<'a> {
+    pub fn work<'a>(
+        &'a self,
+        contents: &'a ckpt_store::revert::carry_out::apply::BlobWriter<'a>,
+    ) -> Work<'a> {
         let (items, directories) = (&self.items[..], &self.directories[..]);
         Work {
             operation: OPERATION,

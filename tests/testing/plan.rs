@@ -8,10 +8,10 @@ use ckpt_store::model::entry::{Change, Entry, Mode, ObjectId, State};
 use ckpt_store::model::item::Item;
 use ckpt_store::model::path::WorkspacePath;
 use ckpt_store::model::request::OnConflict;
-use ckpt_store::revert::history::{Author, Claim, History, PastChange, Source};
-use ckpt_store::revert::merge::{MergeBlobs, blob_id};
+use ckpt_store::revert::goal::merge::{MergeBlobs, blob_id};
+use ckpt_store::revert::goal::target::{Target, target};
 use ckpt_store::revert::plan::{Plan, StateMove, plan};
-use ckpt_store::revert::target::{Target, target};
+use ckpt_store::revert::request::history::{Author, Claim, History, PastChange, Source};
 
 pub type States = BTreeMap<WorkspacePath, State>;
 

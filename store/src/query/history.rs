@@ -13,7 +13,7 @@ use super::{LogFilter, choose, totals};
 use crate::error::Result;
 use crate::ids;
 use crate::model::Milliseconds;
-use crate::revert::chain::undone_alone;
+use crate::revert::request::chain::undone_alone;
 use crate::sessions::read::{OperationState, WordTable, all, count, optional_word, word};
 use crate::sessions::{self, HAS_MOVED, Totals};
 use crate::store::Store;

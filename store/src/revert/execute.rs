@@ -2,19 +2,26 @@
 
 use ckpt_schema::report::{OperationReport, Receipt};
 
-use super::apply::Root;
-use super::journal::{
-    Comparison, Finished, Try, finish, keep_what_was_seen, take_back_what_was_written, write_down,
+use super::carry_out::apply::Root;
+use super::carry_out::databases;
+use super::carry_out::emptied_directories::directories_that_may_go;
+use super::carry_out::journal::{
+    Finished, ReceiptOutcome, Try, finish, keep_what_was_seen, take_back_what_was_written,
+    write_down,
 };
-use super::leaving::directories_that_may_go;
-use super::operation::{Operation, Options};
+use super::carry_out::lost_acls;
+use super::carry_out::refusal;
+use super::plan::operation::{Operation, Options};
 use super::plan::{Plan, count_lines};
+use super::receipt;
+use super::receipt::forecast;
+use super::receipt::notes;
+use super::receipt::notes::surroundings;
+use super::receipt::notes::unstored;
+use super::receipt::notes::version_control;
+use super::report::contents;
 use super::report::report;
-use super::seen::notes;
-use super::{
-    contents, databases, foreseen, narrowed, receipt, refuse, surroundings, token, version_control,
-    warnings,
-};
+use super::report::token;
 use crate::error::{Error, Result};
 use crate::model::entry::ObjectId;
 use crate::model::git_item::GitItem;
@@ -126,7 +133,7 @@ impl Execution<'_> {
         if let Some(then) = &operation.reference {
             let states = (then, &seen.snapshot);
             let directories =
-                narrowed::narrow(&mut operation.plan, (snapshots, &place.root), states)?;
+                lost_acls::narrow(&mut operation.plan, (snapshots, &place.root), states)?;
             operation.warnings.extend(directories);
         }
         let fingerprint = match options.expected.is_some() || options.dry_run.is_dry() {
@@ -141,12 +148,12 @@ impl Execution<'_> {
         // After the fingerprint, of which the counts are no part. Counting reads both sides of each file, and nobody
         // shows a plan that is refused as stale.
         count_lines(snapshots, &mut operation.plan, &operation.lines);
-        refuse::damaged_objects(snapshots, &operation.plan)?;
+        refusal::damaged_objects(snapshots, &operation.plan)?;
         if options.dry_run == DryRun::No {
-            refuse::no_way_back(store, place, snapshots, &operation.plan, seen)?;
+            refusal::no_way_back(store, place, snapshots, &operation.plan, seen)?;
         }
         let root = Root::open(&place.root, place.device()?, place.row.inode)?;
-        refuse::check_before_writing(&root, snapshots, &operation.plan, options)?;
+        refusal::check_before_writing(&root, snapshots, &operation.plan, options)?;
         let leaving = directories_that_may_go(store, place, operation)?;
         operation.warnings.extend(surroundings::folders_that_stay(
             place,
@@ -158,7 +165,7 @@ impl Execution<'_> {
         if let Some(movement) = operation.movement {
             let goal = (operation.reference.as_ref(), &operation.plan, &leaving[..]);
             let (look, history) = ((snapshots, seen), &operation.history);
-            let left = notes::stays(store, place, look, movement, goal, history)?;
+            let left = unstored::stays(store, place, look, movement, goal, history)?;
             operation.warnings.extend(left.notes);
             operation.is_incomplete |= left.is_incomplete;
         }
@@ -183,7 +190,7 @@ impl Execution<'_> {
             closing,
             options,
         } = *self;
-        let compared = foreseen::receipt(store, place, snapshots, operation, seen);
+        let compared = forecast::receipt(store, place, snapshots, operation, seen);
         let receipt = take_receipt(operation, compared);
         if options.dry_run == DryRun::No {
             keep_what_was_seen(store, place, seen, closing)?;
@@ -233,7 +240,7 @@ impl Execution<'_> {
         let receipt = take_receipt(operation, compared);
         if let Some(error) = unfinished {
             operation.is_incomplete = true;
-            operation.warnings.push(warnings::unfinished(&error));
+            operation.warnings.push(notes::unfinished(&error));
         }
         let what = (&items[..], &git[..]);
         Ok(report(
@@ -265,7 +272,7 @@ fn finish_first(
             receipt::receipt(connection, place, snapshots, expectation, items, states)
         });
         // The report contains the receipt, so the operation's row need not.
-        Comparison {
+        ReceiptOutcome {
             is_incomplete: receipt::leaves_open(&compared),
             receipt: compared,
             note: None,
@@ -289,7 +296,7 @@ fn take_receipt(
             receipt
         }
         Err(error) => {
-            operation.warnings.push(warnings::not_compared(&error));
+            operation.warnings.push(notes::not_compared(&error));
             None
         }
     }

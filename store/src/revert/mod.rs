@@ -1,61 +1,20 @@
 //! Turns a request into a plan, and carries it out. `docs/architecture.md` draws the path, under "Reverting".
-//!
-//! ```text
-//! request ─► movement ─► gather ─► target ─► plan ─► execute ─► apply ─► outcome
-//!            └───────────── operate ──────────────┘  (journal)  (one path
-//!                        (rows,    └── pure ──┘                  at a time)
-//!                         trees)
-//! ```
+//! Each folder imports only those before it: `request`, `goal`, `plan`, `carry_out`, `receipt`, `report`. The files beside
+//! them are the road.
 
-pub mod apply;
-pub mod clash;
-mod cleaned;
-pub mod history;
-pub mod merge;
+pub mod carry_out;
+pub mod goal;
 pub mod plan;
-pub mod rule;
-pub mod target;
+pub mod request;
 
-mod asked;
-mod authors;
-mod bases;
-pub(crate) mod chain;
-#[cfg(test)]
-mod chain_tests;
-mod contents;
-mod databases;
 mod execute;
-mod expectation;
-mod folders;
-mod foreseen;
-mod gather;
-pub(crate) mod git;
-mod journal;
-mod leaving;
-mod lines;
-mod moved_in;
-mod movement;
-mod narrowed;
 mod operate;
-mod operation;
-mod outcome;
-mod present;
 mod put_back;
 mod receipt;
 mod recover;
-mod refuse;
-mod renames;
 mod report;
 mod restore;
-mod seen;
-mod spans;
-mod surroundings;
-mod token;
-mod unclear;
 mod undo;
-mod unseen;
-mod version_control;
-mod warnings;
 
 use std::path::{Path, PathBuf};
 
@@ -75,17 +34,17 @@ use crate::store::Store;
 use crate::timeline::Place;
 use crate::upkeep::check;
 use execute::Executed;
-use movement::Movement;
-use operation::Options;
 use plan::Plan;
+use plan::operation::Options;
 use put_back::Wanted;
 use recover::Recovered;
-use token::{PlanRequest, PlanToken, absolute};
+use report::token::{PlanRequest, PlanToken, absolute};
+use request::movement::Movement;
 
-pub(crate) use chain::{make_permanent, went_back};
-pub(crate) use gather::states::PathStates;
-pub(crate) use journal::has_begun;
+pub(crate) use carry_out::journal::has_begun;
+pub(crate) use goal::states::PathStates;
 pub(crate) use recover::{finish_open_operations, interrupted};
+pub(crate) use request::chain::{make_permanent, went_back};
 pub(crate) use restore::snapshot_named;
 
 /// Goes back to just before a message. With an expected fingerprint, only the plan that has it is carried out.

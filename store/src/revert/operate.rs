@@ -4,21 +4,26 @@
 use ckpt_schema::report::{NoteCode, OperationKind, Outcome};
 use rusqlite::Connection;
 
-use super::asked::Part;
-use super::chain::{chain, newest_of_chain, policy};
+use super::carry_out::git::{self, GitSide};
+use super::carry_out::refusal;
 use super::execute::{Executed, execute};
-use super::expectation::Expectation;
-use super::gather::{Material, gather};
-use super::git::{self, GitSide};
-use super::movement::Movement;
-use super::operation::{GitFate, Operation, Options};
+use super::goal::expectation::Expectation;
+use super::goal::material::{Material, gather};
+use super::goal::present::{known, observe};
+use super::plan::operation::{GitFate, Operation, Options};
 use super::plan::{Plan, plan_for};
-use super::present::{known, observe};
+use super::receipt::notes;
+use super::receipt::notes::arrivals;
+use super::receipt::notes::cleanups;
+use super::receipt::notes::surroundings;
+use super::receipt::notes::unstored::{self, Left};
+use super::receipt::notes::version_control;
 use super::recover::Recovered;
-use super::seen::notes::{self, Left};
-use super::unclear::Taking;
+use super::request::chain::{chain, newest_of_chain, policy};
+use super::request::movement::Movement;
+use super::request::scope::Part;
+use super::request::unclear::Taking;
 use super::undo::UndoneOperation;
-use super::{cleaned, moved_in, refuse, surroundings, version_control, warnings};
 use crate::error::Result;
 use crate::model::gap::Gap;
 use crate::model::git_item::GitItem;
@@ -49,7 +54,7 @@ pub(crate) fn carry_out(
         .collect();
     let who = "the agent is at work in this session";
     // Before the look: what will be refused should not read the whole workspace first.
-    let busy = refuse::while_busy(who, own.iter().copied(), store.now(), options)?;
+    let busy = refusal::while_busy(who, own.iter().copied(), store.now(), options)?;
     let snapshots = place.snapshots()?;
 
     // Observe: one look at the workspace, with which the session's own steps end.
@@ -74,7 +79,7 @@ pub(crate) fn carry_out(
         movement,
         seen: &seen,
     };
-    let also_busy = |error| refuse::also_busy(error, who, busy);
+    let also_busy = |error| refusal::also_busy(error, who, busy);
     // One read transaction: otherwise each of the many queries would take SQLite's locks anew.
     let planned = store
         .database
@@ -120,11 +125,11 @@ impl<'a, 'm> PlanContext<'a, 'm> {
         let gone = match reference.filter(|_| !went.is_empty()) {
             Some(then) => {
                 let has_gone = |entry: &Gap| went.contains(&entry.path[..]);
-                notes::gone(self.place, self.snapshots, then, has_gone, plan)?
+                unstored::gone(self.place, self.snapshots, then, has_gone, plan)?
             }
             None => Left::default(),
         };
-        let cleaned = cleaned::told(
+        let cleaned = cleanups::told(
             self.store,
             self.place,
             self.snapshots,
@@ -134,7 +139,7 @@ impl<'a, 'm> PlanContext<'a, 'm> {
         operation.warnings.extend(gone.notes);
         operation.warnings.extend(cleaned);
         operation.is_incomplete |= gone.is_incomplete;
-        operation.warnings.extend(moved_in::told(
+        operation.warnings.extend(arrivals::told(
             self.store,
             self.place,
             self.snapshots,
@@ -173,13 +178,8 @@ impl<'a, 'm> PlanContext<'a, 'm> {
             warnings.extend(git::why_nothing(&place.root));
         }
         let base = movement.session.revert_base_id;
-        warnings.extend(warnings::head_moved(
-            &self.git_side(),
-            movement,
-            base,
-            fate,
-        )?);
-        warnings.extend(warnings::not_captured(movement, &operation.plan, seen));
+        warnings.extend(notes::head_moved(&self.git_side(), movement, base, fate)?);
+        warnings.extend(notes::not_captured(movement, &operation.plan, seen));
         Ok(Operation {
             git,
             warnings,
@@ -202,8 +202,8 @@ impl<'a, 'm> PlanContext<'a, 'm> {
         // If nothing changed since the same revert, the history need not be read. (No tree shows where HEAD is.)
         if !options.git && is_there(connection, movement, seen)? {
             let git = self.git_side();
-            warnings.extend(warnings::head_moved(&git, movement, base, GitFate::Stays)?);
-            warnings.extend(warnings::not_captured(movement, &Plan::default(), seen));
+            warnings.extend(notes::head_moved(&git, movement, base, GitFate::Stays)?);
+            warnings.extend(notes::not_captured(movement, &Plan::default(), seen));
             return Ok(Operation::nothing(movement, warnings));
         }
         let chain = match base {
@@ -220,7 +220,7 @@ impl<'a, 'm> PlanContext<'a, 'm> {
         )?;
         let asked = (scopes.as_slice(), &taking);
         let material = gather(store, place, snapshots, movement, &chain, seen, asked)?;
-        refuse::unavailable(movement, &material)?;
+        refusal::unavailable(movement, &material)?;
         let git = self.plan_git(options, &chain, taking.policy)?;
         let expectation = Expectation::of_movement(movement, scopes, taking.scopes);
         // The user's choice wins. Otherwise a redo merges edits made while reverted, whatever policy the reverts had
@@ -282,8 +282,8 @@ impl<'a, 'm> PlanContext<'a, 'm> {
             seen,
         } = *self;
         let mut told = Vec::new();
-        told.extend(warnings::unprotected_message(movement));
-        told.extend(warnings::permissions_of_directories(
+        told.extend(notes::unprotected_message(movement));
+        told.extend(notes::permissions_of_directories(
             store, snapshots, movement, seen,
         ));
         let connection = store.database.connection();
@@ -330,18 +330,18 @@ impl<'a, 'm> PlanContext<'a, 'm> {
             seen,
         } = *self;
         let mut told = Vec::new();
-        told.extend(warnings::unknown_paths(movement, material)?);
+        told.extend(notes::unknown_paths(movement, material)?);
         if movement.kind == OperationKind::Revert {
-            told.extend(warnings::unprotected_steps(material));
+            told.extend(notes::unprotected_steps(material));
         }
-        told.extend(warnings::unread_directories(&material.seen.unread()));
+        told.extend(notes::unread_directories(&material.seen.unread()));
         if git == GitFate::Along {
             told.extend(git::why_nothing(&place.root));
         }
         let base = movement.session.revert_base_id;
-        told.extend(warnings::head_moved(&self.git_side(), movement, base, git)?);
-        told.extend(warnings::not_captured(movement, plan, seen));
-        told.extend(warnings::without_a_step(
+        told.extend(notes::head_moved(&self.git_side(), movement, base, git)?);
+        told.extend(notes::not_captured(movement, plan, seen));
+        told.extend(notes::without_a_step(
             store, place, snapshots, movement, plan, seen,
         )?);
         Ok(told)

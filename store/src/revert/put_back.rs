@@ -7,14 +7,14 @@ use std::path::Path;
 use ckpt_schema::report::OperationKind;
 
 use super::execute::Executed;
-use super::gather;
-use super::gather::states::{PathStates, current_states};
-use super::lines::Lines;
-use super::operation::{Operation, Options};
+use super::goal::lines::Lines;
+use super::goal::material;
+use super::goal::seen_history::SeenHistory;
+use super::goal::states::{PathStates, current_states};
+use super::plan::operation::{Operation, Options};
 use super::plan::plan_exactly;
 use super::recover::Recovered;
 use super::restore::restoring;
-use super::seen::SeenHistory;
 use crate::error::{Error, Result};
 use crate::model::request::{OnConflict, Unclear};
 use crate::store::Store;
@@ -71,7 +71,7 @@ fn under_lock(
         let paths = wanted.states.keys().cloned().collect();
         let current = current_states(place, snapshots, &seen.snapshot, &paths)?;
         refuse_stale(wanted, &current)?;
-        let forgotten = gather::forgotten(store, place)?;
+        let forgotten = material::forgotten(store, place)?;
         Ok(Operation {
             kind: OperationKind::Restore,
             movement: None,

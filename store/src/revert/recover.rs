@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use ckpt_schema::report::{FileResult, FinishedReport, NoteCode, Outcome, ReasonCode, Receipt};
 
-use super::apply::Root;
-use super::expectation::Expectation;
-use super::journal::{Comparison, Finished, Try, finish};
+use super::carry_out::apply::Root;
+use super::carry_out::journal::{Finished, ReceiptOutcome, Try, finish};
+use super::goal::expectation::Expectation;
 use super::receipt;
+use super::receipt::notes;
 use super::report::file_report;
-use super::warnings;
 use crate::error::{Error, Result};
 use crate::ids::short;
 use crate::model::entry::ObjectId;
@@ -80,7 +80,10 @@ pub(crate) fn interrupted(store: &Store, place: &Place) -> Result<Vec<String>> {
     let sentence = |row: &sessions::OperationRow| {
         Ok(match is_under_way {
             true => format!("{} is under way", name(row)),
-            false => interrupted_text(row, &super::git::own_locks(store, place, &row.id)?),
+            false => interrupted_text(
+                row,
+                &super::carry_out::git::own_locks(store, place, &row.id)?,
+            ),
         })
     };
     open.iter().map(sentence).collect()
@@ -122,7 +125,7 @@ pub(crate) fn finish_open_operations(
         keep_what_goes(store, place, &snapshots, &row)?;
         let compare = |store: &Store, items: &[Item], after: Option<&Observation>| {
             let compared = compare(store, place, &snapshots, &row, items, after);
-            Comparison {
+            ReceiptOutcome {
                 is_incomplete: receipt::leaves_open(&compared),
                 note: receipt::told_later(&compared),
                 receipt: compared,
@@ -221,7 +224,7 @@ fn finished_text(
 fn differing(compared: &Result<Option<Receipt>>) -> String {
     let told = match compared {
         Ok(receipt) => receipt.as_ref().and_then(receipt::in_words),
-        Err(error) => Some(warnings::not_compared(error).text()),
+        Err(error) => Some(notes::not_compared(error).text()),
     };
     told.map(|told| format!("; {told}")).unwrap_or_default()
 }

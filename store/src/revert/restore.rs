@@ -5,17 +5,18 @@ use std::collections::{BTreeMap, HashSet};
 
 use ckpt_schema::report::{FileResult, NoteCode, OperationKind};
 
+use super::carry_out::git::GitSide;
+use super::carry_out::refusal;
 use super::execute::{Executed, execute};
-use super::expectation::Expectation;
-use super::gather;
-use super::gather::states::PathStates;
-use super::git::GitSide;
-use super::lines::Lines;
-use super::operation::{GitFate, Operation, Options};
-use super::present::{known, observe};
+use super::goal::expectation::Expectation;
+use super::goal::lines::Lines;
+use super::goal::material;
+use super::goal::present::{known, observe};
+use super::goal::seen_history::{SeenHistory, is_name};
+use super::goal::states::PathStates;
+use super::plan::operation::{GitFate, Operation, Options};
+use super::receipt::notes::unstored;
 use super::recover::Recovered;
-use super::refuse;
-use super::seen::{SeenHistory, is_name, notes};
 use crate::error::{Error, Result};
 use crate::ids::{self, Any};
 use crate::model::entry::ObjectId;
@@ -82,7 +83,7 @@ fn restore_under_lock(
 
 /// Puts files back to states that no session's point names. The caller holds the workspace's lock; `plan` decides by
 /// the present state and writes nothing. The steps that are open go on.
-pub(super) fn restoring(
+pub(crate) fn restoring(
     store: &mut Store,
     place: &Place,
     options: Options,
@@ -91,7 +92,7 @@ pub(super) fn restoring(
     // Resolve: find the open steps, and refuse or warn if one is busy.
     let (open, before) = known(store, place)?;
     let who = AT_WORK_HERE;
-    let busy = refuse::while_busy(who, &open, store.now(), options)?;
+    let busy = refusal::while_busy(who, &open, store.now(), options)?;
     let snapshots = place.snapshots()?;
 
     // Observe.
@@ -103,7 +104,7 @@ pub(super) fn restoring(
     let seen = observe(store, place, &snapshots, before, looking)?;
 
     // Plan, and execute what was planned.
-    let also_busy = |error| refuse::also_busy(error, who, busy);
+    let also_busy = |error| refusal::also_busy(error, who, busy);
     let operation = plan(store, &snapshots, &seen).map_err(also_busy)?;
     let executed =
         execute(store, place, &snapshots, operation, &seen, &[], options).map_err(also_busy)?;
@@ -144,16 +145,16 @@ impl WantedState<'_> {
             None
         };
         warnings.extend(self.warnings(&wanted, GitFate::of(git.as_deref()))?);
-        let forgotten = gather::forgotten(store, place)?;
+        let forgotten = material::forgotten(store, place)?;
         let plan = super::plan::plan_exactly(snapshots, &wanted, &current, &forgotten)?;
         let unseen = unseen(store, id, seen, only)?;
-        let left_alone = super::warnings::left_alone(&plan, unseen.iter());
+        let left_alone = super::receipt::notes::left_alone(&plan, unseen.iter());
         let reference = snapshot_of(&sessions::snapshot(store.database.connection(), id)?);
         let is_asked = |entry: &Gap| {
             let path = WorkspacePath::new(&entry.path[..]);
             is_name(entry) && path.map_or(only.is_empty(), |path| path.is_asked_for(only))
         };
-        let gone = notes::gone(place, snapshots, &reference, is_asked, &plan)?;
+        let gone = unstored::gone(place, snapshots, &reference, is_asked, &plan)?;
         let is_incomplete = left_alone.is_some() || gone.is_incomplete;
         warnings.extend(left_alone);
         warnings.extend(gone.notes);
@@ -198,7 +199,7 @@ impl WantedState<'_> {
         let mut told = Vec::new();
         told.extend(self.unknown_paths(&same)?);
         let is_asked_for = |path: &WorkspacePath| path.is_asked_for(only);
-        told.extend(super::warnings::directories_stay(
+        told.extend(super::receipt::notes::directories_stay(
             store,
             snapshots,
             id,
@@ -206,7 +207,7 @@ impl WantedState<'_> {
             is_asked_for,
         ));
         if git == GitFate::Along {
-            told.extend(super::git::why_nothing(&place.root));
+            told.extend(super::carry_out::git::why_nothing(&place.root));
         }
         Ok(told)
     }
@@ -383,7 +384,7 @@ fn differing(
             .into_iter()
             .filter(|(path, _)| path.is_asked_for(only)),
     );
-    let current = super::gather::states::current_states(
+    let current = super::goal::states::current_states(
         place,
         snapshots,
         &seen.snapshot,

@@ -5,23 +5,23 @@ use std::collections::{BTreeSet, HashMap};
 
 use ckpt_schema::report::{FileResult, OperationKind};
 
-use super::authors::Authors;
-use super::bases::{Sightings, pasts};
-use super::chain::{chain, newest_revert, policy};
+use super::carry_out::git::GitSide;
 use super::execute::Executed;
-use super::expectation::Expectation;
-use super::gather::states::{current_states, with_directories_above};
-use super::gather::{Material, forgotten, only_states};
-use super::git::GitSide;
-use super::history::{Author, Claim, PastChange, Source};
-use super::lines::Lines;
-use super::movement::Movement;
+use super::goal::bases::{Sightings, pasts};
+use super::goal::expectation::Expectation;
+use super::goal::lines::Lines;
+use super::goal::material::{Material, forgotten, only_states};
+use super::goal::seen_history::SeenHistory;
+use super::goal::states::{current_states, with_directories_above};
 use super::operate;
-use super::operation::{Operation, Options};
+use super::plan::operation::{Operation, Options};
 use super::plan::{Plan, plan_for};
 use super::recover::Recovered;
+use super::request::authors::Authors;
+use super::request::chain::{chain, newest_revert, policy};
+use super::request::history::{Author, Claim, PastChange, Source};
+use super::request::movement::Movement;
 use super::restore::restoring;
-use super::seen::SeenHistory;
 use crate::error::Result;
 use crate::model::entry::Change;
 use crate::model::item::Item;
@@ -33,7 +33,7 @@ use crate::store::Store;
 use crate::timeline::{Observation, Place, snapshot_of};
 
 /// Takes an operation back. The caller holds the workspace's lock and has finished every earlier operation.
-pub(super) fn under_lock(
+pub(crate) fn under_lock(
     store: &mut Store,
     place: &Place,
     request: &UndoRequest,
@@ -58,7 +58,7 @@ pub(super) fn under_lock(
 }
 
 /// An operation that is taken back, and the present state.
-pub(super) struct UndoneOperation<'a> {
+pub(crate) struct UndoneOperation<'a> {
     pub store: &'a Store,
     pub place: &'a Place,
     pub snapshots: &'a Snapshots,

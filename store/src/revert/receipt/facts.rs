@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use ckpt_schema::report::{AuthorReport, Difference, DifferenceReason};
 
-use super::super::history::Author;
 use super::super::plan::FORGOTTEN;
 use super::reason::{KnownPath, LaterChange};
 use crate::fs::names::TEMPORARY;
@@ -13,6 +12,7 @@ use crate::model::entry::State;
 use crate::model::gap::Covering;
 use crate::model::item::Item;
 use crate::model::path::WorkspacePath;
+use crate::revert::request::history::Author;
 
 /// What is known about all paths that differ.
 pub(super) struct PathFacts<'a> {

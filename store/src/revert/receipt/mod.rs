@@ -5,7 +5,9 @@
 //! It costs one comparison of two trees by their ids. The history is read only if something differs.
 
 mod facts;
+pub(crate) mod forecast;
 mod hidden;
+pub(crate) mod notes;
 mod reason;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,10 +15,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use ckpt_schema::report::{Difference, DifferenceReason, NoteCode, Receipt};
 use rusqlite::Connection;
 
-use super::asked::{Asked, UndoScope};
-use super::authors::Authors;
-use super::expectation::Expectation;
-use super::history::Author;
 use crate::error::Result;
 use crate::model::entry::{Change, Entry, State};
 use crate::model::gap::Covering;
@@ -24,6 +22,10 @@ use crate::model::item::Item;
 use crate::model::note::Note;
 use crate::model::number::first_of;
 use crate::model::path::WorkspacePath;
+use crate::revert::goal::expectation::Expectation;
+use crate::revert::request::authors::Authors;
+use crate::revert::request::history::Author;
+use crate::revert::request::scope::{Asked, UndoScope};
 use crate::sessions::{self, ChangeSince};
 use crate::snapshot::{Snapshot, Snapshots};
 use crate::timeline::{Observation, Place, snapshot_of};
@@ -34,7 +36,7 @@ use reason::{Actor, LaterChange, implied};
 const NAMED: usize = 3;
 
 /// Returns which paths differ and why, for the user, as one sentence without a full stop. `None` if nothing differs.
-pub(super) fn in_words(receipt: &Receipt) -> Option<String> {
+pub(crate) fn in_words(receipt: &Receipt) -> Option<String> {
     let mut by_reason: BTreeMap<(DifferenceReason, &str), Vec<&str>> = BTreeMap::new();
     for difference in &receipt.differences {
         let paths = by_reason
@@ -54,10 +56,10 @@ pub(super) fn in_words(receipt: &Receipt) -> Option<String> {
 
 /// Returns the note on a comparison that was made later, by the process that finished the operation, for the
 /// operation's row.
-pub(super) fn told_later(compared: &Result<Option<Receipt>>) -> Option<Note> {
+pub(crate) fn told_later(compared: &Result<Option<Receipt>>) -> Option<Note> {
     match compared {
         Ok(receipt) => receipt.as_ref().and_then(finished_later),
-        Err(error) => Some(super::warnings::not_compared(error)),
+        Err(error) => Some(crate::revert::receipt::notes::not_compared(error)),
     }
 }
 
@@ -71,7 +73,7 @@ fn finished_later(receipt: &Receipt) -> Option<Note> {
 
 /// Compares what an operation left, as `after` saw it, with the state that it went to. Planned items count as done, so
 /// that a dry run shows the result. `before` is the state that the operation found.
-pub(super) fn receipt(
+pub(crate) fn receipt(
     connection: &Connection,
     place: &Place,
     snapshots: &Snapshots,
@@ -100,12 +102,12 @@ pub(super) fn receipt(
 }
 
 /// Returns whether a comparison found what [`is_incomplete`] means.
-pub(super) fn leaves_open(compared: &Result<Option<Receipt>>) -> bool {
+pub(crate) fn leaves_open(compared: &Result<Option<Receipt>>) -> bool {
     matches!(compared, Ok(Some(receipt)) if is_incomplete(receipt))
 }
 
 /// Returns whether a path differs and nobody knows why, or only because ignore rules keep it out of view.
-pub(super) fn is_incomplete(receipt: &Receipt) -> bool {
+pub(crate) fn is_incomplete(receipt: &Receipt) -> bool {
     receipt.differences.iter().any(|difference| {
         difference.reason == DifferenceReason::Unexplained
             || difference.words == Difference::OTHER_THAN_THEN

@@ -1,0 +1,125 @@
+//! Applies a plan: replaces what the plan expects by its targets, and leaves everything else alone. This folder does
+//! IO, and nothing else writes to a workspace.
+//!
+//! It does not decide anything (the plan does), keep a journal (the operation does), or take a snapshot. It promises:
+//!
+//! - Nothing outside the root, through a symbolic link, or at or below a `.git` is ever written, even if somebody
+//!   renames directories meanwhile: `root` walks by descriptors.
+//! - Nothing is replaced or removed before it was hashed at a name that nobody else uses: `writer`.
+//! - A crash at any point leaves every file whole, old or new; [`apply`] called again with the same items finishes the
+//!   work: `leftover`.
+//! - Nothing is removed recursively.
+
+mod failure;
+mod found;
+mod inherit;
+mod lease;
+mod leftover;
+mod order;
+mod preflight;
+mod root;
+mod run;
+pub(crate) mod sys;
+mod temporary;
+mod workers;
+mod writer;
+
+pub use found::Found;
+pub(crate) use order::moves;
+pub use preflight::{Problem, preflight};
+pub use root::{Abilities, Permissions, Root};
+pub use writer::BlobWriter;
+
+use crate::error::{Error, Result};
+use crate::model::path::WorkspacePath;
+
+use crate::model::item::{Item, ItemOutcome};
+
+/// What [`apply`] is asked for.
+#[derive(Clone, Copy)]
+pub struct Work<'a> {
+    /// The operation's id. Temporary names are derived from it, so it must be unique, and the same in every try.
+    pub operation: &'a str,
+    /// The plan. Items that are not `Planned` are passed through untouched.
+    pub items: &'a [Item],
+    /// The directories to remove once this operation has emptied them: those that the agent made.
+    pub directories: &'a [WorkspacePath],
+    /// The permissions of directories that have to be made for what is put into them. Without an answer, one is made
+    /// like any new directory.
+    pub permissions: &'a Permissions<'a>,
+    /// Reads blobs.
+    pub contents: &'a BlobWriter<'a>,
+    /// Called now and then, from any thread, with the number of items that are done.
+    pub progress: Option<&'a (dyn Fn(usize) + Sync)>,
+}
+
+/// Carries out a plan, or finishes what a crashed or failed try of the same operation left. Returns one result per
+/// item, in order.
+///
+/// A failed item is as it was, and a later try can do it. What is done is synced to the disk. If the system refused to
+/// sync it, it is in its place, and that is its reason.
+pub fn apply(root: &Root, work: &Work<'_>) -> Vec<ItemOutcome> {
+    apply_and(root, work, || ()).0
+}
+
+/// Like [`apply`], but does something else once every item is in its place, while the disk syncs. Returns the result of
+/// that, too.
+pub fn apply_and<R>(
+    root: &Root,
+    work: &Work<'_>,
+    meanwhile: impl FnOnce() -> R,
+) -> (Vec<ItemOutcome>, R) {
+    run::Attempt::new(root, work).run(meanwhile)
+}
+
+/// How far an item is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// What is there is what is expected, and no program is known to write to it.
+    Ready,
+    /// An earlier try did it.
+    Done,
+    /// It would be left alone.
+    Other,
+}
+
+/// Returns how far an item is right now, with its hash.
+pub fn standing(root: &Root, item: &Item) -> Standing {
+    let Ok(found) = state_at(root, &item.path) else {
+        return Standing::Other;
+    };
+    if found.is(item.target) {
+        return Standing::Done;
+    }
+    let is_busy = || match root.descend(item.path.parent().as_ref()) {
+        Ok(root::Descent::Directory(directory, _)) if root.abilities().leases => {
+            use std::os::fd::AsFd;
+            let lease = lease::take(directory.as_fd(), item.path.name());
+            matches!(lease, lease::Lease::Busy)
+        }
+        _ => false,
+    };
+    match found.is(item.expected) && !is_busy() {
+        true => Standing::Ready,
+        false => Standing::Other,
+    }
+}
+
+/// Returns the state of a path right now, with its hash. If a directory above it is missing, or is a link or a file,
+/// the path is absent.
+pub fn state_at(root: &Root, path: &WorkspacePath) -> Result<Found> {
+    let failed = |error| Error::failed(format!("cannot read `{}`", path.to_text())).because(error);
+    match root.descend(path.parent().as_ref()).map_err(failed)? {
+        root::Descent::Directory(directory, _) => {
+            use std::os::fd::AsFd;
+            Ok(found::look(directory.as_fd(), path.name())
+                .map_err(failed)?
+                .0)
+        }
+        root::Descent::Missing | root::Descent::Replaced => Ok(Found::Nothing),
+        root::Descent::Blocked(reason) => Err(Error::failed(format!(
+            "cannot read `{}`: {reason}",
+            path.to_text()
+        ))),
+    }
+}

@@ -1,0 +1,417 @@
+//! The history of git's state since a message, with the author of each change. This module does IO, but only reads.
+//!
+//! A change between two snapshots belongs to the step that was open between them. After Esc, or while the agent waits
+//! for permission, the user commits in an open step: if HEAD's reflog has a move that is not the step's, all of the change
+//! stays.
+
+use crate::error::Result;
+use crate::ids::short;
+use crate::model::Milliseconds;
+use crate::model::path::WorkspacePath;
+use crate::model::request::Unclear;
+use crate::revert::request::history::Author;
+use crate::revert::request::movement::Movement;
+use crate::sessions::{self, GitOperation, SeenGit, StepSpan};
+use crate::timeline::evidence::{self, Changed, Evidence, Verdict};
+use crate::timeline::step_afterwards;
+
+use super::GitSide;
+use super::plan::{GitChange, GitClaim};
+use super::reflog::{self, Moment, RefMove};
+use super::refs::Refs;
+use super::repository::Repository;
+
+/// The history of git's state that a movement is about.
+#[derive(Default)]
+pub(super) struct GitHistory {
+    /// The states from the point on: up to the first revert, or up to now.
+    pub line: Vec<SeenGit>,
+    /// The changes from each to the next, newest first.
+    pub changes: Vec<GitChange>,
+    /// The other refs that were written while a step to undo was open.
+    pub refs: Refs,
+}
+
+/// A step, with the evidence for it.
+#[derive(Clone, Debug)]
+pub(super) struct Worker {
+    pub span: StepSpan,
+    pub step: evidence::Step,
+}
+
+/// The messages to undo: those of a session from one on.
+#[derive(Clone, Copy)]
+pub(super) struct UndoneMessages<'a> {
+    pub session: &'a str,
+    pub message_seq: i64,
+    /// Whether unclear changes are undone, too.
+    pub unclear: Unclear,
+}
+
+impl UndoneMessages<'_> {
+    /// Whether a step is to be undone. A message before the point keeps its changes, and nothing is undone twice.
+    fn has(&self, span: &StepSpan) -> bool {
+        span.session_id == self.session && span.message_seq >= self.message_seq && !span.is_undone
+    }
+}
+
+impl GitSide<'_> {
+    /// Gathers the history since the point of a movement. It is empty for a movement that goes all the way forward.
+    pub(super) fn history(
+        &self,
+        repository: &Repository,
+        movement: &Movement,
+        base: Option<i64>,
+        unclear: Unclear,
+    ) -> Result<GitHistory> {
+        let line = self.line(movement, base)?;
+        let (Some(to), Some(first)) = (&movement.to, line.first()) else {
+            return Ok(GitHistory {
+                line,
+                ..GitHistory::default()
+            });
+        };
+        let undone = UndoneMessages {
+            session: &movement.session.id,
+            message_seq: to.seq,
+            unclear,
+        };
+        let spans = match first.snapshot_id {
+            Some(first) => sessions::step_spans(self.connection, self.place.row.id, first)?,
+            None => Vec::new(),
+        };
+        let head = &repository.location.directory;
+        let log = reflog::moves(head, "HEAD", first.taken_at);
+        let restores = self.restores(first.snapshot_id)?;
+        let mut changes: Vec<GitChange> = Vec::new();
+        for pair in line
+            .windows(2)
+            .filter(|pair| pair[0].state != pair[1].state)
+        {
+            let Some(mut change) = self.change(&pair[0], &pair[1], &spans, &log, undone)? else {
+                continue;
+            };
+            let (from, to) = (pair[0].snapshot_id, pair[1].snapshot_id);
+            let is_restore = |restore: &GitOperation| from <= restore.before && restore.after <= to;
+            // What a restore brought is nobody's, unless it was somebody else's before.
+            let mut kept = changes
+                .iter()
+                .filter(|past| matches!(past.claim, GitClaim::Keep(_)));
+            if to.is_some()
+                && restores.iter().any(is_restore)
+                && !kept.any(|past| past.new.head == change.new.head)
+            {
+                change.claim = GitClaim::Undo;
+            }
+            changes.push(change);
+        }
+        changes.reverse();
+        let is_undone = |moment: Moment| {
+            let mut undone = spans.iter().filter(|span| undone.has(span));
+            undone.any(|span| is_open_at(span, moment))
+        };
+        let refs = Refs::written(repository, first.taken_at, log, &is_undone);
+        Ok(GitHistory {
+            line,
+            changes,
+            refs,
+        })
+    }
+
+    /// Returns the restores since a snapshot that moved git's state.
+    fn restores(&self, since: Option<i64>) -> Result<Vec<GitOperation>> {
+        let Some(since) = since else {
+            return Ok(Vec::new());
+        };
+        let mut all = sessions::git_operations_since(self.connection, self.place.row.id, since)?;
+        all.retain(|operation| {
+            operation.is_restore && operation.before.is_some() && operation.after.is_some()
+        });
+        Ok(all)
+    }
+
+    fn line(&self, movement: &Movement, base: Option<i64>) -> Result<Vec<SeenGit>> {
+        let first = movement
+            .to
+            .as_ref()
+            .and_then(|message| message.snapshot_id)
+            .or(base);
+        let mut line = match first {
+            Some(first) => sessions::git_line(self.connection, self.place.row.id, first, base)?,
+            None => Vec::new(),
+        };
+        if base.is_none() {
+            line.push(SeenGit {
+                snapshot_id: None,
+                taken_at: self.at,
+                state: self.now.cloned(),
+            });
+        }
+        Ok(line)
+    }
+
+    /// The change from one snapshot of git's state to the next, with its author. If one side had no repository, nothing
+    /// is known.
+    fn change(
+        &self,
+        before: &SeenGit,
+        after: &SeenGit,
+        spans: &[StepSpan],
+        log: &[RefMove],
+        undone: UndoneMessages<'_>,
+    ) -> Result<Option<GitChange>> {
+        let (Some(old), Some(new)) = (&before.state, &after.state) else {
+            return Ok(None);
+        };
+        let (from, to) = (before.snapshot_id, after.snapshot_id);
+        let open = spans.iter().filter(|span| covers(span, from, to));
+        let at_work = self.workers(open)?;
+        let own = at_work
+            .iter()
+            .find(|worker| worker.span.session_id == undone.session);
+        let moments = moments_between(log, before, after);
+        // The signs of an agent's life are weighed as of when the change was seen, however late the revert comes.
+        let seen_at = self.at.min(after.taken_at);
+        let claim = claim(&at_work, &moments, seen_at, undone).unwrap_or_else(|| {
+            // If this cannot be read, the change is not called the user's either.
+            let unrecorded = sessions::was_unrecorded(self.connection, self.place.row.id, from, to);
+            GitClaim::of_nobody(Author::nobody(unrecorded.unwrap_or(true)))
+        });
+        Ok(Some(GitChange {
+            old: old.clone(),
+            new: new.clone(),
+            claim,
+            begin: own.map(|own| own.span.started_at),
+        }))
+    }
+
+    /// The steps with their evidence. A step without a start snapshot is not known to have moved anything.
+    fn workers<'s>(&self, spans: impl Iterator<Item = &'s StepSpan>) -> Result<Vec<Worker>> {
+        let mut workers = Vec::new();
+        for span in spans {
+            let step = sessions::step_with_tools(self.connection, &span.step_id)?;
+            if let Some(step) = step.filter(|step| step.row.unprotected.is_none()) {
+                let mut step = step_afterwards(&step, span.finished_at, self.at);
+                step.root.clone_from(&span.session_id);
+                let span = span.clone();
+                workers.push(Worker { span, step });
+            }
+        }
+        Ok(workers)
+    }
+}
+
+/// Returns whether a step was open at a moment. The kernel stamps files with the time of its last tick, so a move may
+/// look a bit earlier than the step that made it.
+fn is_open_at(span: &StepSpan, moment: Moment) -> bool {
+    let is_ended = span
+        .finished_at
+        .is_some_and(|finish| finish < moment.earliest);
+    span.started_at <= moment.latest.saturating_add(evidence::TICK) && !is_ended
+}
+
+/// Returns whether a step was open all the time between two consecutive snapshots; `None` means now.
+fn covers(span: &StepSpan, from: Option<i64>, to: Option<i64>) -> bool {
+    let is_open_until = |finish| to.is_some_and(|to| finish >= to);
+    from.is_some_and(|from| span.start <= from) && span.finish.is_none_or(is_open_until)
+}
+
+/// The times of HEAD's moves between two snapshots. The second in which a snapshot was taken may have more lines, so
+/// these are only the last ones that lead from the first state to the second, if any do.
+fn moments_between(log: &[RefMove], before: &SeenGit, after: &SeenGit) -> Vec<Moment> {
+    let (from, to) = (before.taken_at, after.taken_at);
+    let head = |seen: &SeenGit| seen.state.as_ref().and_then(|state| state.head.clone());
+    let is_in_time = |line: &&RefMove| line.moment.latest >= from && line.moment.earliest <= to;
+    let mut lines: Vec<&RefMove> = log.iter().filter(is_in_time).collect();
+    let last = lines.iter().rposition(|line| line.new == head(after));
+    lines.truncate(last.map_or(lines.len(), |last| last + 1));
+    let first = lines.iter().rposition(|line| line.old == head(before));
+    let moves = lines.iter().skip(first.unwrap_or_default());
+    moves.map(|line| line.moment.within(from, to)).collect()
+}
+
+/// Decides whose a change is that was seen at a moment, with the times of its moves in HEAD's reflog; `None` if no
+/// recorded step was open.
+fn claim(
+    at_work: &[Worker],
+    moves: &[Moment],
+    seen_at: Milliseconds,
+    undone: UndoneMessages<'_>,
+) -> Option<GitClaim> {
+    let head = WorkspacePath::new("HEAD").expect("a plain name");
+    let steps: Vec<evidence::Step> = at_work.iter().map(|worker| worker.step.clone()).collect();
+    let changed = |at| Changed { path: &head, at };
+    let tools = steps.iter().flat_map(|step| &step.tools);
+    let ends = tools.flat_map(|tool| [Some(tool.announced_at), tool.ended_at]);
+    let ends: Vec<Milliseconds> = ends.flatten().collect();
+    let times: Vec<Vec<Changed<'_>>> = match moves {
+        [] => vec![vec![changed(None)]],
+        moves => {
+            let times = moves.iter().map(|moment| moment.times(&ends));
+            times
+                .map(|times| times.into_iter().map(Some).map(changed).collect())
+                .collect()
+        }
+    };
+    let evidence = Evidence::new(&steps, &times.concat(), seen_at);
+    let judge = |at: &Changed<'_>| of_verdict(evidence.judge(*at, None), at_work, undone);
+    // A second in which a tool of the agent ran is the tool's.
+    let claim_of = |times: &Vec<Changed<'_>>| {
+        let claims: Vec<GitClaim> = times.iter().filter_map(judge).collect();
+        let own = claims.iter().find(|claim| **claim == GitClaim::Undo);
+        own.or(claims.first()).cloned()
+    };
+    let claims = times.iter().map(claim_of);
+    claims.reduce(joined).flatten()
+}
+
+/// Joins the claims on two moves of one change: it is undone only if both are.
+fn joined(one: Option<GitClaim>, other: Option<GitClaim>) -> Option<GitClaim> {
+    match (one, other) {
+        (one, other) if one == other => one,
+        (Some(GitClaim::Undo), None) | (None, Some(GitClaim::Undo)) => {
+            Some(GitClaim::Shared(Author::User.to_string()))
+        }
+        (Some(GitClaim::Undo), Some(GitClaim::Keep(by)))
+        | (Some(GitClaim::Keep(by)), Some(GitClaim::Undo)) => Some(GitClaim::Shared(by)),
+        (Some(GitClaim::Undo) | None, claim) | (claim, _) => claim,
+    }
+}
+
+fn of_verdict(
+    verdict: Verdict,
+    at_work: &[Worker],
+    undone: UndoneMessages<'_>,
+) -> Option<GitClaim> {
+    let span = |step: usize| &at_work[step].span;
+    let name = |step: usize| {
+        let span = span(step);
+        format!("{} (session `{}`)", span.agent, short(&span.session_id))
+    };
+    let is_undone = |step: &usize| undone.has(span(*step));
+    Some(match verdict {
+        Verdict::Outside => return None,
+        Verdict::Agent(step) if is_undone(&step) => GitClaim::Undo,
+        Verdict::Agent(step) => GitClaim::Keep(name(step)),
+        Verdict::Shared(steps) => {
+            let is_other = |step: &usize| span(*step).session_id != undone.session;
+            let other = steps.iter().copied().find(is_other);
+            let other = name(other.unwrap_or(steps[0]));
+            match steps.iter().any(is_undone) {
+                true => GitClaim::Shared(other),
+                false => GitClaim::Keep(other),
+            }
+        }
+        Verdict::Unclear(steps, _) if !steps.iter().any(is_undone) => {
+            GitClaim::Keep(name(steps[0]))
+        }
+        Verdict::Unclear(..) if undone.unclear == Unclear::Take => GitClaim::Undo,
+        Verdict::Unclear(_, doubt) => GitClaim::Unclear(doubt.to_string()),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::timeline::evidence::{Reach, Signs, Step, StepStanding, Tool};
+
+    /// A second of the tests.
+    const S: Milliseconds = 1000;
+
+    /// A step with a tool that runs from 10.3 to 10.6.
+    fn worker(session: &str, message_seq: i64) -> Worker {
+        let tool = Tool {
+            reach: Reach::Anything,
+            announced_at: 10_300,
+            ended_at: Some(10_600),
+            ran_for: None,
+            waited_at: None,
+            is_unheard: false,
+        };
+        Worker {
+            span: StepSpan {
+                step_id: session.to_owned(),
+                session_id: session.to_owned(),
+                agent: "pi".to_owned(),
+                message_seq,
+                start: 1,
+                finish: Some(2),
+                started_at: 10_300,
+                finished_at: Some(20 * S),
+                is_undone: false,
+            },
+            step: Step {
+                root: session.to_owned(),
+                started_at: 10_300,
+                tells_of_tools: true,
+                tools: vec![tool],
+                standing: StepStanding::Finished,
+                signs: Signs::default(),
+                background: Vec::new(),
+                died_at: None,
+                is_over: false,
+            },
+        }
+    }
+
+    fn claimed(workers: &[Worker], moves: &[Moment]) -> Option<GitClaim> {
+        claimed_later(workers, moves, 20 * S)
+    }
+
+    fn claimed_later(
+        workers: &[Worker],
+        moves: &[Moment],
+        seen_at: Milliseconds,
+    ) -> Option<GitClaim> {
+        let undone = UndoneMessages {
+            session: "s",
+            message_seq: 5,
+            unclear: Unclear::Keep,
+        };
+        claim(workers, moves, seen_at, undone)
+    }
+
+    #[test]
+    fn change_belongs_to_the_step_that_was_open() {
+        let own = worker("s", 5);
+        assert_eq!(
+            claimed(std::slice::from_ref(&own), &[]),
+            Some(GitClaim::Undo)
+        );
+        assert_eq!(claimed(&[], &[]), None, "no step was open");
+        let mut cut = own.clone();
+        cut.step.standing = StepStanding::Cut;
+        cut.step.tools[0].ended_at = None;
+        cut.step.signs.last = 11 * S;
+        let found = claimed_later(&[cut], &[], 4000 * S);
+        assert!(matches!(found, Some(GitClaim::Unclear(_))), "{found:?}");
+        let kept = GitClaim::Keep("pi (session `s`)".to_owned());
+        assert_eq!(
+            claimed(&[worker("s", 4)], &[]),
+            Some(kept),
+            "before the point"
+        );
+        let shared = GitClaim::Shared("pi (session `t`)".to_owned());
+        assert_eq!(claimed(&[own, worker("t", 6)], &[]), Some(shared), "of two");
+    }
+
+    /// Change is undone only if each move is the steps.
+    #[test]
+    fn change_needs_every_move_to_be_the_steps() {
+        let own = [worker("s", 5)];
+        let second = |earliest| Moment {
+            earliest,
+            latest: earliest + 999,
+        };
+        let (in_tool, after) = (second(10 * S), Moment::exact(15 * S));
+        assert_eq!(claimed(&own, &[in_tool]), Some(GitClaim::Undo));
+        let unclear = "changed 4 seconds after the agent's tool ended";
+        let unclear = Some(GitClaim::Unclear(unclear.to_owned()));
+        assert_eq!(claimed(&own, &[in_tool, after]), unclear, "one of two");
+        assert_eq!(claimed(&own, &[after]), unclear, "it may be the user's");
+        let before = Moment::exact(5 * S);
+        let user = GitClaim::Shared("the user or another program".to_owned());
+        assert_eq!(claimed(&own, &[before, in_tool]), Some(user));
+        assert_eq!(claimed(&own, &[before]), None, "no tool ran yet");
+    }
+}

@@ -1,0 +1,342 @@
+//! `--git`: HEAD, branches and the index move along with a revert.
+//!
+//! ```text
+//! rows of snapshots ─► history ─► plan (pure) ─► check ─► (journal) ─► apply
+//! ```
+//!
+//! Git, its hooks and its filters never run, libgit2 never sees the repository, and below `.git` only these three,
+//! their locks and their reflogs are written. Objects stay: a commit that no branch names any more is in the reflog.
+
+mod apply;
+mod commits;
+mod history;
+mod indexes;
+mod notes;
+mod plan;
+#[cfg(test)]
+mod plan_tests;
+mod reflog;
+mod refs;
+mod repository;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use ckpt_schema::report::{FileResult, GitPart, NoteCode, OperationKind};
+use rusqlite::Connection;
+
+use crate::error::Result;
+use crate::git::Location;
+use crate::ids::short;
+use crate::model::Milliseconds;
+use crate::model::entry::ObjectId;
+use crate::model::git_item::{BRANCHES, GitItem, GitStateRow, Heads};
+use crate::model::note::Note;
+use crate::model::request::Unclear;
+use crate::revert::plan::operation::GitFate;
+use crate::revert::request::movement::Movement;
+use crate::sessions::{self, ChainOperation};
+use crate::snapshot::Snapshots;
+use crate::store::Store;
+use crate::timeline::Place;
+use indexes::Indexes;
+use plan::{GitMove, MovedBranch, RepositoryQueries};
+use repository::Repository;
+
+/// The git side of a movement: the history that it goes back over, and the present state.
+pub(crate) struct GitSide<'a> {
+    pub connection: &'a Connection,
+    pub place: &'a Place,
+    pub snapshots: &'a Snapshots,
+    pub now: Option<&'a GitStateRow>,
+    pub at: Milliseconds,
+}
+
+impl GitSide<'_> {
+    /// Plans how a movement of the revert point moves git's state.
+    pub fn plan(
+        &self,
+        movement: &Movement,
+        chain: &[ChainOperation],
+        base: Option<i64>,
+        unclear: Unclear,
+    ) -> Result<Vec<GitItem>> {
+        let (Some(repository), Some(now)) = (Repository::of(&self.place.root), self.now) else {
+            return Ok(Vec::new());
+        };
+        if movement
+            .to
+            .as_ref()
+            .is_some_and(|message| message.snapshot_id.is_none())
+        {
+            return Ok(vec![unknown(
+                now,
+                "what it was before the message was not captured",
+            )]);
+        }
+        let history = self.history(&repository, movement, base, unclear)?;
+        let Some(base) = history.line.last().and_then(|seen| seen.state.clone()) else {
+            return Ok(vec![never_seen(now)]);
+        };
+        if history
+            .line
+            .first()
+            .is_some_and(|seen| seen.state.is_none())
+        {
+            return Ok(vec![never_seen(now)]);
+        }
+        let (moved, left) = self.moved(chain, &base)?;
+        let indexes = Indexes {
+            repository: &repository,
+            snapshots: self.snapshots,
+        };
+        let asked = RepositoryQueries {
+            value_of: &|name| repository.value_of(name),
+            same_index: &|one, other| indexes.same(one, other),
+        };
+        let movement = GitMove {
+            base: &base,
+            changes: &history.changes,
+            left: &left,
+            moved: &moved,
+            traces: &history.refs.branches,
+            now,
+            asked,
+        };
+        Ok(checked(&repository, &indexes, plan::plan(movement)))
+    }
+
+    /// Plans to make git's state that of a snapshot.
+    pub fn plan_exactly(&self, snapshot_id: i64) -> Result<Vec<GitItem>> {
+        let (Some(repository), Some(now)) = (Repository::of(&self.place.root), self.now) else {
+            return Ok(Vec::new());
+        };
+        let Some(wanted) = state_of(self.connection, snapshot_id)? else {
+            return Ok(vec![never_seen(now)]);
+        };
+        let indexes = Indexes {
+            repository: &repository,
+            snapshots: self.snapshots,
+        };
+        let asked = RepositoryQueries {
+            value_of: &|name| repository.value_of(name),
+            same_index: &|one, other| indexes.same(one, other),
+        };
+        Ok(checked(
+            &repository,
+            &indexes,
+            plan::plan_exactly(&wanted, now, &self.moved_since(snapshot_id)?, asked),
+        ))
+    }
+
+    /// The warnings about git's state: the commits that stay without `--git`, and the refs that no revert moves.
+    pub fn warnings(
+        &self,
+        movement: &Movement,
+        base: Option<i64>,
+        git: GitFate,
+    ) -> Result<GitWarnings> {
+        let (Some(repository), Some(_)) = (Repository::of(&self.place.root), &movement.to) else {
+            return Ok(GitWarnings::default());
+        };
+        let history = self.history(&repository, movement, base, Unclear::Keep)?;
+        let commits = match git {
+            GitFate::Stays => commits::sentence(&repository, &history.changes),
+            GitFate::Along => None,
+        };
+        Ok(GitWarnings {
+            commits,
+            notes: notes::on_refs(&history, &repository, self.now, git),
+        })
+    }
+
+    /// Returns the branches that the reverts so far moved, and the state in which the last of them left everything, which
+    /// is `base` if none moved it. A restore that went on from there, as `undo` does, left it in another one.
+    fn moved(
+        &self,
+        chain: &[ChainOperation],
+        base: &GitStateRow,
+    ) -> Result<(BTreeMap<String, MovedBranch>, GitStateRow)> {
+        let mut moved = BTreeMap::new();
+        let mut left = base.clone();
+        let before = chain
+            .iter()
+            .filter_map(|operation| operation.row.before_snapshot_id);
+        let Some(first) = before.min() else {
+            return Ok((moved, left));
+        };
+        let state = |id: Option<i64>| id.map_or(Ok(None), |id| state_of(self.connection, id));
+        for operation in sessions::git_operations_since(self.connection, self.place.row.id, first)?
+        {
+            let mut own = chain.iter();
+            let is_next = match operation.is_restore {
+                true => {
+                    // Only a restore that began where the reverts had left HEAD goes on from there. Any other one is
+                    // the user's own move.
+                    state(operation.before)?.is_some_and(|it| Heads::of(&it) == Heads::of(&left))
+                }
+                false => own.any(|own| own.seq == operation.seq),
+            };
+            if is_next {
+                left = state(operation.after)?.unwrap_or_else(|| base.clone());
+                note_branches(&mut moved, operation.done);
+            }
+        }
+        Ok((moved, left))
+    }
+
+    /// Returns the branches that operations moved since a snapshot.
+    fn moved_since(&self, snapshot_id: i64) -> Result<BTreeMap<String, MovedBranch>> {
+        let mut moved = BTreeMap::new();
+        let workspace = self.place.row.id;
+        for operation in sessions::git_operations_since(self.connection, workspace, snapshot_id)? {
+            note_branches(&mut moved, operation.done);
+        }
+        Ok(moved)
+    }
+}
+
+/// Notes where the branches of an operation were, unless an earlier one moved them, and where it left them.
+fn note_branches(moved: &mut BTreeMap<String, MovedBranch>, done: Vec<GitItem>) {
+    for item in done.into_iter().filter(|item| item.part == GitPart::Branch) {
+        let entry = moved.entry(item.name).or_insert(MovedBranch {
+            base: item.expected,
+            left: None,
+        });
+        entry.left = item.target;
+    }
+}
+
+/// Warnings about git's state.
+#[derive(Debug, Default)]
+pub(crate) struct GitWarnings {
+    /// A sentence on the commits that the agent made on HEAD's way, with their ids.
+    pub commits: Option<(String, Vec<String>)>,
+    /// A note on each other thing.
+    pub notes: Vec<Note>,
+}
+
+/// Returns whether a note names a branch that was moved or removed and stays so: with `--git`, that is less than was asked
+/// for.
+pub(crate) fn is_of_branch_that_stays(note: &Note) -> bool {
+    matches!(note.code(), NoteCode::BranchMoved | NoteCode::BranchGone)
+}
+
+/// Returns whether a revert of a chain moved git's state: going forward takes it along.
+pub(crate) fn was_moved(connection: &Connection, chain: &[ChainOperation]) -> Result<bool> {
+    for operation in chain {
+        let items = sessions::git_items(connection, &operation.row.id)?;
+        if items.iter().any(|item| item.result == FileResult::Done) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Carries out the rest of the plan for git's state in an operation's rows.
+pub(crate) fn carry_out(
+    store: &Store,
+    place: &Place,
+    snapshots: &Snapshots,
+    operation: &str,
+    kind: OperationKind,
+    mut items: Vec<GitItem>,
+) -> Vec<GitItem> {
+    if !items.iter().any(GitItem::is_planned) {
+        return items;
+    }
+    match Repository::of(&place.root) {
+        Some(repository) => {
+            let indexes = Indexes {
+                repository: &repository,
+                snapshots,
+            };
+            let work = apply::GitWork {
+                repository: &repository,
+                operation,
+                kind: kind.name(),
+                indexes,
+                now: store.now(),
+            };
+            apply::carry_out(&work, &mut items);
+        }
+        None => repository::refuse(&mut items, |_| true, "the repository is gone"),
+    }
+    items
+}
+
+/// Returns the locks below `.git` that a killed operation left: those that are links to a file under its own name.
+pub(crate) fn own_locks(store: &Store, place: &Place, operation: &str) -> Result<Vec<String>> {
+    let items = sessions::git_items(store.database.connection(), operation)?;
+    let Some(repository) = Repository::of(&place.root) else {
+        return Ok(Vec::new());
+    };
+    let planned = items
+        .iter()
+        .enumerate()
+        .filter(|(_, item)| item.is_planned());
+    let locks = |(position, item): (usize, &GitItem)| {
+        apply::own_locks(&repository, item, operation, position)
+    };
+    Ok(planned
+        .flat_map(locks)
+        .map(|lock| format!("`{}`", lock.display()))
+        .collect())
+}
+
+fn checked(
+    repository: &Repository,
+    indexes: &Indexes<'_>,
+    mut items: Vec<GitItem>,
+) -> Vec<GitItem> {
+    let meaning = |blob: &Option<String>| {
+        let blob = blob.as_deref().and_then(ObjectId::from_hex);
+        blob.map_or_else(
+            || Some(Default::default()),
+            |blob| repository.meaning(&indexes.snapshots.read_blob(blob).ok()?),
+        )
+    };
+    let index = items
+        .iter()
+        .find(|item| item.part == GitPart::Index && item.is_planned());
+    let meanings = index.and_then(|item| meaning(&item.expected).zip(meaning(&item.target)));
+    repository.check(&mut items, meanings);
+    items
+}
+
+fn state_of(connection: &Connection, snapshot_id: i64) -> Result<Option<GitStateRow>> {
+    let row = sessions::snapshot(connection, snapshot_id)?;
+    row.git_state_id
+        .map(|id| sessions::git_state(connection, id))
+        .transpose()
+}
+
+/// Returns the item if there was no repository then, or nobody saw it.
+fn never_seen(now: &GitStateRow) -> GitItem {
+    unknown(now, "there was no repository then, and it stays as it is")
+}
+
+fn unknown(now: &GitStateRow, reason: &str) -> GitItem {
+    let heads = Heads::of(now);
+    GitItem::planned(GitPart::Head, "HEAD", heads.text(), None).left(FileResult::Conflict, reason)
+}
+
+/// Returns whether HEAD or a branch of a repository moved since a moment, by the log of HEAD and the times of refs.
+pub(crate) fn has_moved(location: &Location, since: Milliseconds) -> bool {
+    // Upkeep writes the log without a line.
+    !reflog::moves(&location.directory, "HEAD", since).is_empty()
+        || reflog::written_at(&location.directory.join("HEAD")).is_some_and(|at| at >= since)
+        // A linked worktree shares its branches with others.
+        || location.directory == location.common
+            && !refs::written_since(&location.common, BRANCHES, since).files.is_empty()
+}
+
+/// Returns why `--git` has nothing to move, if so.
+pub(crate) fn why_nothing(root: &Path) -> Option<Note> {
+    Repository::of(root).is_none().then(|| {
+        Note::new(
+            NoteCode::NoRepository,
+            "this workspace is not a git repository: `--git` has nothing to move",
+        )
+    })
+}

@@ -1,0 +1,218 @@
+//! Reasons to refuse an operation: a busy agent, nothing recorded, damaged objects, a full disk, a directory that
+//! cannot be written.
+
+use std::collections::BTreeSet;
+
+use ckpt_schema::report::OperationKind;
+
+use super::apply::{self, Problem, Root};
+use crate::error::{Error, Result};
+use crate::model::Milliseconds;
+use crate::model::entry::ObjectId;
+use crate::model::item::Item;
+use crate::model::number::first_of;
+use crate::model::path::WorkspacePath;
+use crate::revert::goal::material::Material;
+use crate::revert::plan::Plan;
+use crate::revert::plan::operation::Options;
+use crate::revert::request::history::Claim;
+use crate::revert::request::movement::Movement;
+use crate::sessions::OpenStep;
+use crate::snapshot::Snapshots;
+use crate::store::Store;
+use crate::timeline::life::busy;
+use crate::timeline::{CaptureOptions, Observation, Place};
+
+/// Refuses to go on while an agent works on one of the steps; `who` says where. A dry run goes on, and learns whether
+/// the real call would be refused.
+pub(crate) fn while_busy<'a>(
+    who: &str,
+    steps: impl IntoIterator<Item = &'a OpenStep>,
+    now: Milliseconds,
+    options: Options,
+) -> Result<bool> {
+    if options.force.goes_on() {
+        return Ok(false);
+    }
+    match busy(who, steps, now) {
+        None => Ok(false),
+        Some(_) if options.dry_run.is_dry() => Ok(true),
+        Some(error) => Err(error.hint("wait until it is done, or use --force")),
+    }
+}
+
+/// Adds to the error of a plan that it would be refused anyway because an agent is at work.
+pub(crate) fn also_busy(error: Error, who: &str, busy: bool) -> Error {
+    if busy { error.and(who) } else { error }
+}
+
+/// Refuses a revert of which nothing was recorded: it would change nothing, and look as if all were undone.
+pub(crate) fn unavailable(movement: &Movement, material: &Material) -> Result<()> {
+    let has_changes = material
+        .changes
+        .iter()
+        .any(|past| past.claim != Claim::Keep);
+    if has_changes || material.unprotected.is_empty() || movement.kind != OperationKind::Revert {
+        return Ok(());
+    }
+    let reasons: Vec<&str> = material
+        .unprotected
+        .iter()
+        .map(|(_, why)| why.as_str())
+        .collect();
+    Err(Error::unavailable(format!(
+        "what the agent changed was not recorded: {}",
+        reasons.join("; ")
+    ))
+    .hint("`ckpt-hook status` shows what went wrong"))
+}
+
+/// How many directories a refusal names.
+const NAMED: usize = 3;
+
+/// Refuses the whole operation if anything is known to go wrong, before the first write. A workspace of another user
+/// may be intended, so `--force` allows that.
+pub(crate) fn check_before_writing(
+    root: &Root,
+    snapshots: &Snapshots,
+    plan: &Plan,
+    options: Options,
+) -> Result<()> {
+    // What a merge made is not in the store yet. It is stored only once nothing speaks against the plan.
+    let size = |blob: ObjectId| match plan.blobs.get(&blob) {
+        Some(merged) => Ok(merged.len() as u64),
+        None => snapshots.blob_size(blob),
+    };
+    let problems = apply::preflight(root, &plan.items, &size)?;
+    let mut reasons = Vec::new();
+    // Closed directories are collected into one sentence: a plan may have hundreds of them, and one hint helps with
+    // all.
+    let mut closed = Vec::new();
+    let mut hint = None;
+    for problem in problems {
+        match problem {
+            Problem::ReadOnly => {
+                reasons.push("the workspace's file system is read-only".to_owned())
+            }
+            Problem::OtherUser if options.force.goes_on() => {}
+            Problem::OtherUser => {
+                reasons.push("the workspace belongs to another user".to_owned());
+                hint = Some("--force goes ahead anyway");
+            }
+            Problem::NoRoom(reason) => reasons.push(reason),
+            Problem::Unreadable(path, reason) => {
+                reasons.push(format!(
+                    "the new content of `{}` cannot be read: {reason}",
+                    path.to_text()
+                ));
+            }
+            Problem::Closed(directory, reason) => {
+                let name = directory.map_or_else(|| ".".into(), |directory| directory.to_text());
+                closed.push(format!("`{name}` ({reason})"));
+            }
+        }
+    }
+    if !closed.is_empty() {
+        reasons.push(format!(
+            "cannot write to {}",
+            first_of(closed.into_iter(), NAMED)
+        ));
+        hint = Some(
+            "make the directories writable, or leave them out: `revert --only` and `restore ID PATH` take other files",
+        );
+    }
+    if reasons.is_empty() {
+        return Ok(());
+    }
+    let error = Error::failed(format!("nothing was changed: {}", reasons.join("; ")));
+    Err(match hint {
+        Some(hint) => error.hint(hint),
+        None => error,
+    })
+}
+
+/// Checks that everything that is removed or replaced is stored intact, because the way back needs it. Damaged objects
+/// are stored again from the files, which still exist.
+pub(crate) fn no_way_back(
+    store: &Store,
+    place: &Place,
+    snapshots: &Snapshots,
+    plan: &Plan,
+    seen: &Observation,
+) -> Result<()> {
+    let going: Vec<&Item> = plan.items.iter().filter(|item| item.takes_away()).collect();
+    let Err(error) = check_going(snapshots, &going, seen) else {
+        return Ok(());
+    };
+    let how = CaptureOptions {
+        anew: true,
+        ..CaptureOptions::default()
+    };
+    place.take(store, snapshots, how)?;
+    check_going(&place.snapshots()?, &going, seen).map_err(|_| error)
+}
+
+/// Returns the error for paths whose present content is damaged in the store.
+fn damaged(items: &[&Item]) -> Error {
+    let names = items
+        .iter()
+        .map(|item| format!("`{}`", item.path.to_text()));
+    Error::damaged(format!(
+        "nothing was changed: what is at {} is damaged in the store, and could not be brought back",
+        first_of(names, NAMED)
+    ))
+    .hint("`ckpt-hook doctor` checks the store; --only reverts other files")
+}
+
+/// Returns the blob that bringing back an item's present state needs.
+fn blob_of(item: &Item) -> Option<ObjectId> {
+    item.expected?.file_blob()
+}
+
+fn check_going(snapshots: &Snapshots, going: &[&Item], seen: &Observation) -> Result<()> {
+    let mut blobs: Vec<ObjectId> = going.iter().filter_map(|item| blob_of(item)).collect();
+    blobs.extend(seen.git.as_ref().and_then(|git| git.index));
+    blobs.sort_unstable();
+    blobs.dedup();
+    let broken = snapshots.check_blobs(&blobs)?;
+    if let Some((id, what)) = broken.first() {
+        let is_broken = |item: &&Item| {
+            blob_of(item).is_some_and(|blob| broken.iter().any(|(id, _)| *id == blob))
+        };
+        let paths: Vec<&Item> = going.iter().copied().filter(is_broken).collect();
+        return Err(damaged(&paths).because(format!("object {id}: {what}")));
+    }
+    // Bytes alone bring no file back: the snapshot's trees lead to them, and its attributes hold the modes.
+    let paths: Vec<WorkspacePath> = going.iter().map(|item| item.path.clone()).collect();
+    snapshots
+        .check_paths(&seen.snapshot, &paths)
+        .map_err(|error| damaged(going).because(error))
+}
+
+/// Checks before the first write that every new content is in the store, and intact.
+pub(crate) fn damaged_objects(snapshots: &Snapshots, plan: &Plan) -> Result<()> {
+    let planned = || plan.items.iter().filter(|item| item.is_planned());
+    let wanted: BTreeSet<ObjectId> = planned()
+        .filter_map(|item| item.target?.file_blob())
+        .filter(|blob| !plan.blobs.contains_key(blob))
+        .collect();
+    let wanted: Vec<ObjectId> = wanted.into_iter().collect();
+    let broken = snapshots.check_blobs(&wanted)?;
+    let Some((blob, what)) = broken.first() else {
+        return Ok(());
+    };
+    let paths: Vec<String> = planned()
+        .filter(|item| {
+            item.target
+                .and_then(|entry| entry.blob)
+                .is_some_and(|blob| broken.iter().any(|(id, _)| *id == blob))
+        })
+        .map(|item| format!("`{}`", item.path.to_text()))
+        .collect();
+    Err(Error::damaged(format!(
+        "nothing was changed: the stored content of {} is damaged",
+        paths.join(", ")
+    ))
+    .because(format!("object {blob}: {what}"))
+    .hint("`ckpt-hook doctor` checks the store; --only reverts other files"))
+}

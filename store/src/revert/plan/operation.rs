@@ -1,0 +1,104 @@
+//! An operation before it is carried out: its plan and its options.
+
+use ckpt_schema::report::{FinishedReport, OperationKind};
+
+use super::Plan;
+use crate::model::entry::ObjectId;
+use crate::model::git_item::GitItem;
+use crate::model::note::Note;
+use crate::model::request::{DryRun, Force, OnConflict, Unclear};
+use crate::revert::goal::expectation::Expectation;
+use crate::revert::goal::lines::Lines;
+use crate::revert::goal::seen_history::SeenHistory;
+use crate::revert::request::movement::Movement;
+use crate::snapshot::Snapshot;
+
+/// The options of an operation.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Options {
+    pub dry_run: DryRun,
+    pub force: Force,
+    /// Whether HEAD, branches and the index move along.
+    pub git: bool,
+    /// The fingerprint of the only plan that may be carried out.
+    pub expected: Option<ObjectId>,
+    /// Whether a dry run reports the contents of the files.
+    pub contents: bool,
+}
+
+/// Whether git's own state moves along with the files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum GitFate {
+    /// HEAD, its branch and the index move.
+    Along,
+    /// They stay, and what the agent did to them is named.
+    Stays,
+}
+
+impl GitFate {
+    /// Returns whether a plan for it was made.
+    pub fn of(git: Option<&[GitItem]>) -> Self {
+        match git {
+            Some(_) => Self::Along,
+            None => Self::Stays,
+        }
+    }
+}
+
+/// A plan, with everything that its operation's row says.
+pub(crate) struct Operation<'a> {
+    pub kind: OperationKind,
+    pub movement: Option<&'a Movement>,
+    /// The operation that it takes back, if it is an undo.
+    pub undoes: Option<String>,
+    pub plan: Plan,
+    /// The known counts of lines.
+    pub lines: Lines,
+    /// The plan for git's own state, if it moves at all.
+    pub git: Option<Vec<GitItem>>,
+    pub on_conflict: OnConflict,
+    pub unclear: Unclear,
+    /// The state before the first revert, if it is older than the operation itself.
+    pub base: Option<i64>,
+    /// The snapshot that shows which directories may stay.
+    pub reference: Option<Snapshot>,
+    /// What the steps in question did to paths that no snapshot stores.
+    pub history: SeenHistory,
+    pub warnings: Vec<Note>,
+    /// The interrupted operations that were finished first.
+    pub finished: Vec<FinishedReport>,
+    /// The state that the workspace is compared with afterwards.
+    pub expectation: Option<Expectation>,
+    /// Whether something that should be undone was never recorded, and so is not in the plan.
+    pub is_incomplete: bool,
+}
+
+impl<'a> Operation<'a> {
+    /// Returns a movement to where everything already is.
+    pub fn nothing(movement: &'a Movement, warnings: Vec<Note>) -> Self {
+        Self {
+            kind: movement.kind,
+            movement: Some(movement),
+            undoes: movement.undoes.clone(),
+            plan: Plan::default(),
+            lines: Lines::new(),
+            git: None,
+            on_conflict: movement.on_conflict.unwrap_or_default(),
+            unclear: movement.unclear.unwrap_or_default(),
+            base: movement.session.revert_base_id,
+            reference: None,
+            history: SeenHistory::default(),
+            warnings,
+            finished: Vec::new(),
+            expectation: Expectation::of_movement(
+                movement,
+                movement.whole(),
+                match movement.unclear {
+                    Some(Unclear::Take) => movement.whole(),
+                    Some(Unclear::Keep) | None => Vec::new(),
+                },
+            ),
+            is_incomplete: false,
+        }
+    }
+}

@@ -1,0 +1,178 @@
+//! Names what a revert removes that was moved into the workspace. It does not go back where it came from, because
+//! nobody captured that. This module does IO, but only reads.
+//!
+//! A file that was created here is younger than the message. One that was moved in is older, if the file system knows
+//! when files were created.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::os::unix::fs::MetadataExt;
+
+use ckpt_schema::report::{NoteCode, OperationKind};
+
+use super::first_quoted;
+use crate::error::Result;
+use crate::fs::times;
+use crate::lines;
+use crate::model::Milliseconds;
+use crate::model::entry::{Entry, EntryKind, ObjectId};
+use crate::model::note::Note;
+use crate::model::path::WorkspacePath;
+use crate::revert::plan::Plan;
+use crate::revert::request::movement::Movement;
+use crate::revert::request::scope::Part;
+use crate::sessions;
+use crate::snapshot::{Snapshot, Snapshots};
+use crate::store::Store;
+use crate::timeline::Place;
+use crate::timeline::evidence::TICK;
+
+/// How many files are checked.
+const LOOKED_AT: usize = 512;
+
+/// How many recreated files a removed one is compared with.
+const COMPARED: usize = 64;
+
+/// Longer files are not compared, in bytes.
+const MAX_COMPARED: u64 = 1 << 20;
+
+/// How many paths a line names.
+const NAMED: usize = 3;
+
+/// Names what goes and was moved in since the message that the revert goes back to.
+pub(crate) fn told(
+    store: &Store,
+    place: &Place,
+    snapshots: &Snapshots,
+    movement: &Movement,
+    (plan, reference): (&Plan, Option<&Snapshot>),
+) -> Result<Option<Note>> {
+    let (Some(message), Some(reference)) = (message_of(movement), reference) else {
+        return Ok(None);
+    };
+    let going = leaving(plan);
+    if going.is_empty() {
+        return Ok(None);
+    }
+    let since = sessions::message_time(store.database.connection(), message)?;
+    let is_older = |path: &&WorkspacePath| {
+        let made = made_at(place, path).map(store.surroundings.file_times);
+        made.is_some_and(|made| made + TICK < since)
+    };
+    let again = Again::of(snapshots, plan);
+    let older = going.into_iter().take(LOOKED_AT).filter(is_older);
+    let older = older.filter(|path| !again.may_have_been(snapshots, path));
+    let names = brought(snapshots, reference, older.collect())?;
+    Ok((!names.is_empty()).then(|| {
+        let text = format!(
+            "moved here from elsewhere since; not put back there, but kept in the store: {}",
+            first_quoted(&names, NAMED)
+        );
+        Note::about(NoteCode::MovedIn, text, names)
+    }))
+}
+
+/// The files that the revert creates again. One that was renamed and edited within the workspace is among them.
+struct Again<'a> {
+    files: Vec<(&'a WorkspacePath, Option<Vec<u8>>)>,
+    /// What the files that go hold.
+    going: HashMap<&'a WorkspacePath, ObjectId>,
+}
+
+impl<'a> Again<'a> {
+    fn of(snapshots: &Snapshots, plan: &'a Plan) -> Self {
+        let planned = || plan.items.iter().filter(|item| item.is_planned());
+        let made = planned().filter(|item| item.expected.is_none());
+        let made = made.filter_map(|item| Some((&item.path, item.target?.blob?)));
+        let read = |blob| snapshots.comparable(blob, MAX_COMPARED);
+        let going = planned().filter(|item| item.target.is_none());
+        let blob = |entry: Option<Entry>| entry?.blob;
+        Self {
+            files: made
+                .take(COMPARED)
+                .map(|(path, blob)| (path, read(blob)))
+                .collect(),
+            going: going
+                .filter_map(|item| Some((&item.path, blob(item.expected)?)))
+                .collect(),
+        }
+    }
+
+    /// Returns whether a file that goes has the name of one that is made again, or half of its lines.
+    fn may_have_been(&self, snapshots: &Snapshots, path: &WorkspacePath) -> bool {
+        if self
+            .files
+            .iter()
+            .any(|(made, _)| made.name() == path.name())
+        {
+            return true;
+        }
+        let own = self
+            .going
+            .get(path)
+            .and_then(|blob| snapshots.comparable(*blob, MAX_COMPARED));
+        let Some(own) = own.filter(|_| !self.files.is_empty()) else {
+            return false;
+        };
+        let made = self.files.iter().filter_map(|(_, made)| made.as_deref());
+        let mut shared = made.filter_map(|made| {
+            let (_, gone) = lines::count(made, &own)?;
+            // Half of the lines is what git takes for a rename by default (`-M50%`).
+            let all = u64::try_from(made.split(|byte| *byte == b'\n').count()).unwrap_or(u64::MAX);
+            Some(gone.saturating_mul(2) <= all)
+        });
+        shared.any(|is_alike| is_alike)
+    }
+}
+
+/// Returns the message that the revert goes back to. Going forward removes nothing that nobody captured.
+fn message_of(movement: &Movement) -> Option<&str> {
+    if movement.kind != OperationKind::Revert {
+        return None;
+    }
+    match &movement.part {
+        Some(Part::Paths { message, .. } | Part::Message { message, .. }) => Some(&message.id),
+        Some(Part::Step { .. }) => None,
+        None => Some(&movement.to.as_ref()?.id),
+    }
+}
+
+/// Returns the files that go for good. One that was renamed within the workspace comes back under its old name.
+fn leaving(plan: &Plan) -> Vec<&WorkspacePath> {
+    let planned = || plan.items.iter().filter(|item| item.is_planned());
+    let returning: HashSet<Entry> = planned().filter_map(|item| item.target).collect();
+    let is_leaving =
+        |entry: &Entry| entry.mode.kind() != EntryKind::Directory && !returning.contains(entry);
+    let going = planned().filter(|item| item.target.is_none());
+    going
+        .filter(|item| item.expected.as_ref().is_some_and(is_leaving))
+        .map(|item| &item.path)
+        .collect()
+}
+
+/// Returns when a file was created, in milliseconds, if it has no other name and the file system knows.
+fn made_at(place: &Place, path: &WorkspacePath) -> Option<Milliseconds> {
+    let path = path.on_disk(&place.root);
+    let metadata = path.symlink_metadata().ok()?;
+    // A hard link that was made here is as old as the file that it links to.
+    times::created(&metadata).filter(|_| metadata.nlink() == 1)
+}
+
+/// Returns the paths as a person sees them: a new directory instead of what is in it.
+fn brought(
+    snapshots: &Snapshots,
+    reference: &Snapshot,
+    files: Vec<&WorkspacePath>,
+) -> Result<Vec<String>> {
+    let above = WorkspacePath::all_above(files.iter().copied());
+    let above: Vec<WorkspacePath> = above.into_iter().collect();
+    let stood = snapshots.are_directories(reference, &above)?;
+    let new = above.into_iter().zip(stood).filter(|(_, stood)| !stood);
+    let new: BTreeSet<WorkspacePath> = new.map(|(path, _)| path).collect();
+    let topmost = |file: &WorkspacePath| {
+        let above = file.directories_above();
+        let above = above.filter(|path| new.contains(path)).last();
+        above.unwrap_or_else(|| file.clone())
+    };
+    let names: BTreeSet<WorkspacePath> = files.into_iter().map(topmost).collect();
+    Ok(names.iter().map(WorkspacePath::to_text).collect())
+}

@@ -1,0 +1,265 @@
+//! Names ignored paths in which something changed while the agent worked. They were never captured, so no revert puts
+//! them back, and hooks do not look into ignored folders. What remains are the times of the files there. This module
+//! does IO, but only reads, and never through a link.
+
+use std::collections::VecDeque;
+use std::fs::Metadata;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use ckpt_schema::report::NoteCode;
+
+use super::naming;
+use crate::error::Result;
+use crate::fs::times;
+use crate::model::Milliseconds;
+use crate::model::note::Note;
+use crate::model::path::WorkspacePath;
+use crate::revert::request::movement::WholeRevert;
+use crate::sessions::{self, WorkTimes};
+use crate::store::Store;
+use crate::timeline::Place;
+use crate::timeline::evidence::TICK;
+
+/// How many paths a line names.
+const NAMED: usize = 4;
+
+/// How many files are looked at. A folder of packages may have many more, but what a command does to it shows at its
+/// top.
+const MOST: usize = 50_000;
+
+/// What changed while an agent worked.
+#[derive(Debug, Default)]
+pub(super) struct TouchedPaths {
+    pub notes: Vec<Note>,
+    /// The paths, each with whether it is a folder. What else is in a folder is not known.
+    pub paths: Vec<(WorkspacePath, bool)>,
+}
+
+/// Names those of the ignored paths that changed, or in which something did, while a command of the message that a
+/// revert goes back to, or of a later one, may have been running. Folders that it cannot look through whole are named
+/// apart. Nobody can say who made these changes.
+pub(super) fn told<'a>(
+    store: &Store,
+    place: &Place,
+    revert: WholeRevert<'_>,
+    ignored: impl Iterator<Item = &'a WorkspacePath>,
+) -> Result<TouchedPaths> {
+    let paths: Vec<&WorkspacePath> = ignored.collect();
+    if paths.is_empty() {
+        return Ok(TouchedPaths::default());
+    }
+    let connection = store.database.connection();
+    let work = sessions::free_work_since(connection, &revert.session.id, revert.since)?;
+    if work.steps.is_empty() {
+        return Ok(TouchedPaths::default());
+    }
+    let search = TouchedSearch {
+        work: &work,
+        file_times: store.surroundings.file_times,
+        now: store.now(),
+        device: place.device()?,
+    };
+    let findings = search.look(&place.root, &paths, MOST);
+    let texts = |wanted: Touched| -> Vec<String> {
+        let found = paths.iter().zip(&findings);
+        let found = found.filter(|(_, finding)| finding.touched == wanted);
+        found.map(|(path, finding)| finding.name(path)).collect()
+    };
+    let notes = [
+        of_changed(texts(Touched::Yes)),
+        of_many(texts(Touched::Unknown)),
+    ];
+    let changed = paths.iter().zip(&findings);
+    let changed = changed.filter(|(_, found)| found.touched == Touched::Yes);
+    let changed = changed.map(|(path, found)| ((*path).clone(), found.is_directory));
+    Ok(TouchedPaths {
+        paths: changed.collect(),
+        notes: notes.into_iter().flatten().collect(),
+    })
+}
+
+fn of_changed(about: Vec<String>) -> Option<Note> {
+    let what = match about.len() {
+        0 => return None,
+        1 => "an ignored path changed while the agent worked, and stays as it is".to_owned(),
+        count => {
+            format!("{count} ignored paths changed while the agent worked, and stay as they are")
+        }
+    };
+    Some(note(&what, about))
+}
+
+fn of_many(about: Vec<String>) -> Option<Note> {
+    let what =
+        "ignored folders have too many files to look through, and what changed in them stays";
+    (!about.is_empty()).then(|| note(what, about))
+}
+
+fn note(what: &str, about: Vec<String>) -> Note {
+    naming(NoteCode::IgnoredChanged, what, about, NAMED)
+}
+
+/// Whether something changed at a path or below it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Touched {
+    No,
+    Yes,
+    /// Not all of it was looked at.
+    Unknown,
+}
+
+/// What was found at a path.
+#[derive(Clone, Copy, Debug)]
+struct TouchedFinding {
+    touched: Touched,
+    is_directory: bool,
+}
+
+impl TouchedFinding {
+    fn name(self, path: &WorkspacePath) -> String {
+        let slash = if self.is_directory { "/" } else { "" };
+        format!("{}{slash}", path.to_text())
+    }
+}
+
+struct TouchedSearch<'a> {
+    work: &'a WorkTimes,
+    /// Turns a time of a file into one of the clock of rows.
+    file_times: fn(Milliseconds) -> Milliseconds,
+    now: Milliseconds,
+    /// What is mounted in a folder is not the workspace's.
+    device: u64,
+}
+
+impl TouchedSearch<'_> {
+    /// Looks at paths and, level by level, at what is below them, at no more than `most` files.
+    fn look(&self, root: &Path, paths: &[&WorkspacePath], most: usize) -> Vec<TouchedFinding> {
+        let mut findings = Vec::new();
+        let mut folders: VecDeque<(usize, PathBuf)> = VecDeque::new();
+        for (number, path) in paths.iter().enumerate() {
+            let at = path.on_disk(root);
+            let found = at.symlink_metadata().ok();
+            let is_directory = found.as_ref().is_some_and(|found| self.may_enter(found));
+            let is_touched = found.is_some_and(|found| self.is_touched(&found));
+            let touched = if is_touched {
+                Touched::Yes
+            } else {
+                Touched::No
+            };
+            findings.push(TouchedFinding {
+                touched,
+                is_directory,
+            });
+            if is_directory {
+                folders.push_back((number, at));
+            }
+        }
+        let mut left = most;
+        // Level by level: the limit then is spent on what lies on top, which people know, and not on one deep folder.
+        while let Some((number, folder)) = folders.pop_front() {
+            // One touched file says that something in there was touched. The rest of it need not be read.
+            if findings[number].touched != Touched::No {
+                continue;
+            }
+            let below = self.look_in(folder, &mut left);
+            findings[number].touched = below.touched;
+            folders.extend(below.folders.into_iter().map(|folder| (number, folder)));
+        }
+        findings
+    }
+
+    /// Looks at the entries of a folder. One that is gone or cannot be read shows nothing.
+    fn look_in(&self, folder: PathBuf, left: &mut usize) -> FolderLook {
+        let mut look = FolderLook {
+            touched: Touched::No,
+            folders: Vec::new(),
+        };
+        for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+            if *left == 0 {
+                look.touched = Touched::Unknown;
+                break;
+            }
+            *left -= 1;
+            // `DirEntry::metadata` does not follow links.
+            let Ok(found) = entry.metadata() else {
+                continue;
+            };
+            if self.is_touched(&found) {
+                look.touched = Touched::Yes;
+                break;
+            }
+            if self.may_enter(&found) {
+                look.folders.push(entry.path());
+            }
+        }
+        look
+    }
+
+    fn may_enter(&self, found: &Metadata) -> bool {
+        found.is_dir() && found.dev() == self.device
+    }
+
+    /// Returns whether something last changed while a command may have been running. A time in the future shows
+    /// nothing.
+    fn is_touched(&self, found: &Metadata) -> bool {
+        // Programs set `mtime` as they like, and those that unpack archives set it to the past; `ctime` is the
+        // kernel's.
+        let at = (self.file_times)(times::changed(found));
+        at <= self.now + TICK && self.work.covers(at)
+    }
+}
+
+/// What the entries of a folder show.
+struct FolderLook {
+    touched: Touched,
+    folders: Vec<PathBuf>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Folders are looked through level by level until there are too many files.
+    ///
+    /// Invariant `truth/ignored-changed`.
+    #[test]
+    fn folders_are_searched_until_there_are_too_many() {
+        let root = tempfile::tempdir().expect("writable");
+        for name in ["large/a/1", "large/a/2", "large/a/3", "small/b"] {
+            let file = root.path().join(name);
+            std::fs::create_dir_all(file.parent().expect("it has one")).expect("writable");
+            std::fs::write(file, "x").expect("writable");
+        }
+        std::os::unix::fs::symlink("large", root.path().join("link")).expect("writable");
+        let paths = ["gone", "large", "link", "small"];
+        let paths = paths.map(|path| WorkspacePath::new(path).expect("legal"));
+        let paths = paths.each_ref();
+        let device = root.path().metadata().expect("it is there").dev();
+        let look = |steps: Vec<_>, now, most| {
+            let work = WorkTimes { sent_at: 0, steps };
+            let search = TouchedSearch {
+                work: &work,
+                file_times: |at| at,
+                now,
+                device,
+            };
+            let found = search.look(root.path(), &paths, most);
+            found.iter().map(|found| found.touched).collect::<Vec<_>>()
+        };
+        let (no, yes, unknown) = (Touched::No, Touched::Yes, Touched::Unknown);
+        let later = Milliseconds::MAX / 2;
+        assert_eq!(look(vec![(0, Some(1))], later, 9), [no; 4], "long ago");
+        assert_eq!(
+            look(vec![(0, Some(1))], later, 4),
+            [no, unknown, no, no],
+            "what is below `link` is not its own"
+        );
+        assert_eq!(look(vec![(0, None)], later, 9), [no, yes, yes, yes]);
+        assert_eq!(
+            look(vec![(0, None)], 1, 9),
+            [no; 4],
+            "times to come show nothing"
+        );
+    }
+}

@@ -1,0 +1,479 @@
+//! Names what no snapshot stores and a revert therefore leaves: what is gone, what came, and what changed. This module
+//! does IO, but only reads.
+
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::io::ErrorKind;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use ckpt_schema::report::NoteCode;
+
+use super::ignored_changes;
+use super::surroundings::is_submodule;
+use super::version_control;
+use super::{first_quoted, gap_name, named_gap, naming};
+use crate::error::Result;
+use crate::fs::times;
+use crate::model::entry::{Entry, EntryKind};
+use crate::model::gap::{Gap, GapReason};
+use crate::model::metadata;
+use crate::model::note::Note;
+use crate::model::number::first_of;
+use crate::model::path::{IGNORE_FILE, WorkspacePath, is_below, parent, split};
+use crate::revert::goal::seen_history::SeenHistory;
+use crate::revert::plan::Plan;
+use crate::revert::request::movement::{Movement, WholeRevert};
+use crate::sessions;
+use crate::snapshot::{Presence, Snapshot, Snapshots};
+use crate::store::Store;
+use crate::timeline::evidence::TICK;
+use crate::timeline::{Observation, Place};
+
+/// How many paths a line names.
+const NAMED: usize = 4;
+
+/// What a revert leaves.
+#[derive(Debug, Default)]
+pub(crate) struct Left {
+    pub notes: Vec<Note>,
+    /// The ignored paths among it.
+    pub ignored: Vec<WorkspacePath>,
+    /// Whether something of the state that it goes to is missing, or is another.
+    pub is_incomplete: bool,
+}
+
+/// Finds what is not stored, was there in the state that an operation goes to, and is gone. `is_asked` says of which
+/// entries of that state this counts.
+pub(crate) fn gone(
+    place: &Place,
+    snapshots: &Snapshots,
+    then: &Snapshot,
+    is_asked: impl Fn(&Gap) -> bool,
+    plan: &Plan,
+) -> Result<Left> {
+    let then = snapshots.seen(then.seen)?;
+    let is_back = |path: &[u8]| {
+        let mut items = plan.items.iter();
+        items.any(|item| item.path.as_bytes() == path && item.target.is_some())
+    };
+    // What took the place of an entry, or of a folder above it, goes.
+    let items = plan.items.iter().filter(|item| item.is_planned());
+    let is_file = |entry: Entry| entry.mode.kind() != EntryKind::Directory;
+    let files = items.filter(|item| item.expected.is_some_and(is_file));
+    let replaced: BTreeSet<&[u8]> = files.map(|item| item.path.as_bytes()).collect();
+    let is_replaced = |path: &[u8]| ways_to(path).any(|way| replaced.contains(way));
+    let missing = then.iter().filter(|entry| {
+        is_asked(entry)
+            && !is_ignore_file(entry)
+            && !is_back(&entry.path)
+            && (is_replaced(&entry.path)
+                || is_behind_a_link(place, &entry.path)
+                || is_gone(place, entry))
+    });
+    let (mut ignored, mut repositories, mut others) = (Vec::new(), BTreeSet::new(), Vec::new());
+    for entry in missing {
+        match entry.reason {
+            GapReason::Ignored => ignored.extend(WorkspacePath::new(&entry.path[..])),
+            GapReason::Metadata | GapReason::Repository => {
+                repositories.insert(repository_text(entry));
+            }
+            _ => others.push(entry),
+        }
+    }
+    let repositories: Vec<String> = repositories.into_iter().collect();
+    let notes = [
+        of_gone(&ignored),
+        of_gone_repositories(repositories),
+        of_vanished(&others),
+    ];
+    let notes: Vec<Note> = notes.into_iter().flatten().collect();
+    Ok(Left {
+        is_incomplete: !notes.is_empty(),
+        ignored,
+        notes,
+    })
+}
+
+/// Finds what is not stored and came while a step of the message, or of a later one, was open, and what changed
+/// meanwhile. It leaves out what is in folders that are `leaving`: if such a folder cannot go because of that, it is
+/// named itself. Nobody can say who made these files.
+pub(crate) fn stays(
+    store: &Store,
+    place: &Place,
+    (snapshots, seen): (&Snapshots, &Observation),
+    movement: &Movement,
+    (then, plan, leaving): (Option<&Snapshot>, &Plan, &[WorkspacePath]),
+    history: &SeenHistory,
+) -> Result<Left> {
+    let Some(revert) = movement.whole_revert() else {
+        return Ok(Left::default());
+    };
+    let mut now = snapshots.seen(seen.snapshot.seen)?;
+    let mut notes: Vec<Note> = Vec::new();
+    let crowded = of_crowded(store, place, revert, &now)?;
+    now.retain(|entry| {
+        !leaving
+            .iter()
+            .any(|folder| is_at_or_below(&entry.path, folder))
+    });
+    let mut came = came(snapshots, then, history, &now)?;
+    came.extend(came_unseen(store, place, snapshots, revert, then, &now)?);
+    let goes = |path: &WorkspacePath| {
+        let mut items = plan.items.iter();
+        items.any(|item| item.empties() && item.path == *path)
+    };
+    let (mut ignored, mut repositories) = (BTreeSet::new(), BTreeSet::new());
+    let (mut others, mut known) = (BTreeSet::new(), BTreeSet::new());
+    let shown = now.iter().filter(|entry| !is_ignore_file(entry));
+    for entry in shown.filter(|entry| is_there(place, entry)) {
+        let has_come = came.contains(&entry.path[..]);
+        match entry.reason {
+            GapReason::Ignored => {
+                let Ok(path) = WorkspacePath::new(&entry.path[..]) else {
+                    continue;
+                };
+                match has_come && !goes(&path) {
+                    true => ignored.insert(path),
+                    false => others.insert(path),
+                };
+            }
+            GapReason::Metadata | GapReason::Repository => {
+                let (folder, name) = repository(entry);
+                let Ok(path) = WorkspacePath::new(folder) else {
+                    continue;
+                };
+                match has_come && !is_submodule(&place.root, &path) {
+                    true => repositories.insert(path),
+                    false => known.insert((path, name.to_vec())),
+                };
+            }
+            _ => {}
+        }
+    }
+    known.retain(|(folder, _)| !repositories.contains(folder));
+    let planned: BTreeSet<&WorkspacePath> = plan.items.iter().map(|item| &item.path).collect();
+    others.retain(|path| !ignored.contains(path));
+    others.extend(came_into_view(snapshots, then, &seen.snapshot)?);
+    others.retain(|path| !planned.contains(path));
+    notes.extend(of_ignored(texts(&ignored)));
+    let own_rules = ignore_files(snapshots, (then, &seen.snapshot), leaving)?;
+    notes.extend(of_ignore_files(own_rules));
+    notes.extend((!repositories.is_empty()).then(|| repositories_stay(texts(&repositories))));
+    let connection = store.database.connection();
+    let since = sessions::message_time(connection, &revert.to.id)?;
+    notes.extend(version_control::moved_below(place, since, &known));
+    let changed = ignored_changes::told(store, place, revert, others.iter())?;
+    notes.extend(changed.notes);
+    notes.extend(crowded);
+    Ok(Left {
+        is_incomplete: is_any_another(snapshots, then, changed.paths)?,
+        notes,
+        ..Left::default()
+    })
+}
+
+/// Returns whether one of the paths, each with whether it is a folder, may be another than it was in a state.
+fn is_any_another(
+    snapshots: &Snapshots,
+    then: Option<&Snapshot>,
+    changed: Vec<(WorkspacePath, bool)>,
+) -> Result<bool> {
+    let Some(then) = then else { return Ok(false) };
+    let (paths, are_folders): (Vec<WorkspacePath>, Vec<bool>) = changed.into_iter().unzip();
+    let were_there = snapshots.presences(then, &paths)?;
+    let mut all = were_there.iter().zip(are_folders);
+    // A folder that was one is named for what is in it, and may be as it was.
+    Ok(all.any(|(presence, is_folder)| match is_folder {
+        true => *presence == Presence::Seen,
+        false => is_not_known(presence) || *presence == Presence::SeenDirectory,
+    }))
+}
+
+fn texts(paths: &BTreeSet<WorkspacePath>) -> Vec<String> {
+    paths.iter().map(WorkspacePath::to_text).collect()
+}
+
+/// Returns the paths that are in view now, and of which the state that a revert goes to only tells that something was
+/// there, or not even that.
+fn came_into_view(
+    snapshots: &Snapshots,
+    then: Option<&Snapshot>,
+    now: &Snapshot,
+) -> Result<Vec<WorkspacePath>> {
+    let Some(then) = then else {
+        return Ok(Vec::new());
+    };
+    let came = snapshots.difference(then, now)?.into_iter();
+    let came = came.filter(|change| change.old.is_none());
+    let came = came.filter(|change| !change.new.is_some_and(|entry| entry.is_empty_directory()));
+    let came: Vec<WorkspacePath> = came.map(|change| change.path).collect();
+    let presences = snapshots.presences(then, &came)?;
+    let came = came.into_iter().zip(presences);
+    let came = came.filter(|(_, presence)| is_not_known(presence));
+    Ok(came.map(|(path, _)| path).collect())
+}
+
+/// Returns whether a state does not tell what a file at a path was.
+fn is_not_known(presence: &Presence) -> bool {
+    matches!(presence, Presence::Seen | Presence::Unknown)
+}
+
+/// Returns what came in a step and was not there in the state that a revert goes to.
+fn came<'n>(
+    snapshots: &Snapshots,
+    then: Option<&Snapshot>,
+    history: &SeenHistory,
+    now: &'n [Gap],
+) -> Result<BTreeSet<&'n [u8]>> {
+    let since = history.came_by_path();
+    let paths = now.iter().map(|entry| &entry.path[..]);
+    let mut came: BTreeSet<&[u8]> = paths.filter(|path| since.contains_key(path)).collect();
+    let then = match then {
+        Some(then) if !came.is_empty() => snapshots.seen(then.seen)?,
+        _ => Vec::new(),
+    };
+    let were_there: BTreeSet<&[u8]> = then.iter().map(|entry| &entry.path[..]).collect();
+    came.retain(|path| !were_there.contains(path));
+    Ok(came)
+}
+
+/// Returns what is in a folder into which nobody looked in the state that a revert goes to, and was created while a step
+/// was open.
+fn came_unseen<'n>(
+    store: &Store,
+    place: &Place,
+    snapshots: &Snapshots,
+    revert: WholeRevert<'_>,
+    then: Option<&Snapshot>,
+    now: &'n [Gap],
+) -> Result<BTreeSet<&'n [u8]>> {
+    let Some(then) = then.filter(|_| !now.is_empty()) else {
+        return Ok(BTreeSet::new());
+    };
+    let connection = store.database.connection();
+    let work = sessions::work_since(connection, &revert.session.id, revert.since)?;
+    let told = store.surroundings.file_times;
+    let is_since = |entry: &Gap| {
+        let created = times::created_at(&on_disk(place, &entry.path)).map(told);
+        created.is_some_and(|created| created > work.sent_at && work.covers(created))
+    };
+    let with_path = |entry: &'n Gap| {
+        let path = match entry.reason {
+            GapReason::Ignored => &entry.path[..],
+            GapReason::Metadata | GapReason::Repository => repository(entry).0,
+            _ => return None,
+        };
+        Some((&entry.path[..], WorkspacePath::new(path).ok()?))
+    };
+    let created = now.iter().filter(|entry| is_since(entry));
+    let (created, paths): (Vec<&[u8]>, Vec<WorkspacePath>) = created.filter_map(with_path).unzip();
+    let presences = snapshots.presences(then, &paths)?;
+    let unknown = created.into_iter().zip(presences);
+    let unknown = unknown.filter(|(_, presence)| *presence == Presence::Unknown);
+    Ok(unknown.map(|(path, _)| path).collect())
+}
+
+/// Returns whether an entry is an ignore file. Its lines are in the rules of a snapshot.
+fn is_ignore_file(entry: &Gap) -> bool {
+    split(&entry.path).1 == IGNORE_FILE
+}
+
+fn on_disk(place: &Place, path: &[u8]) -> PathBuf {
+    place.root.join(OsStr::from_bytes(path))
+}
+
+/// Returns a path and the directories above it, without the workspace itself.
+fn ways_to(path: &[u8]) -> impl Iterator<Item = &[u8]> {
+    std::iter::successors(Some(path), |path| parent(path)).filter(|path| !path.is_empty())
+}
+
+/// Returns whether a link leads to what is at a path now. It is none of the workspace's then.
+fn is_behind_a_link(place: &Place, path: &[u8]) -> bool {
+    ways_to(path).skip(1).any(|way| {
+        let found = on_disk(place, way).symlink_metadata();
+        found.is_ok_and(|found| found.is_symlink())
+    })
+}
+
+fn is_there(place: &Place, entry: &Gap) -> bool {
+    on_disk(place, &entry.path).symlink_metadata().is_ok()
+}
+
+/// Returns whether nothing is left of an entry, or only an empty directory.
+fn is_gone(place: &Place, entry: &Gap) -> bool {
+    let path = on_disk(place, &entry.path);
+    match entry.reason {
+        GapReason::Repository => !is_repository(&path),
+        // A file in the place of a pipe is no pipe.
+        GapReason::Special(_) => !path
+            .symlink_metadata()
+            .is_ok_and(|found| is_special(&found)),
+        _ => is_empty(&path),
+    }
+}
+
+fn is_special(found: &std::fs::Metadata) -> bool {
+    let kind = found.file_type();
+    !kind.is_file() && !kind.is_dir() && !kind.is_symlink()
+}
+
+fn is_repository(folder: &Path) -> bool {
+    let has = |name: &[u8]| {
+        folder
+            .join(OsStr::from_bytes(name))
+            .symlink_metadata()
+            .is_ok()
+    };
+    metadata::mark(folder.as_os_str().as_bytes(), has).is_some()
+}
+
+/// Returns whether nothing is left at a path, or only an empty directory. A file may have taken the place of the
+/// directory that it was in.
+pub(crate) fn is_empty(path: &Path) -> bool {
+    match path.symlink_metadata() {
+        Ok(found) if found.is_dir() => {
+            std::fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_none())
+        }
+        Ok(_) => false,
+        Err(error) => matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory),
+    }
+}
+
+fn is_at_or_below(path: &[u8], folder: &WorkspacePath) -> bool {
+    path == folder.as_bytes() || is_below(path, folder.as_bytes())
+}
+
+/// Returns the folder of a repository, and the name of its metadata.
+fn repository(entry: &Gap) -> (&[u8], &[u8]) {
+    match entry.reason {
+        GapReason::Repository => (&entry.path, b""),
+        _ => split(&entry.path),
+    }
+}
+
+/// Returns the folder of a repository for people. At the root, its metadata says more.
+fn repository_text(entry: &Gap) -> String {
+    match repository(entry) {
+        (b"", b"") => ".".to_owned(),
+        (b"", name) => String::from_utf8_lossy(name).into_owned(),
+        (folder, _) => String::from_utf8_lossy(folder).into_owned(),
+    }
+}
+
+/// Names the directories in which names came or went since the message, and that have more ignored ones than are kept.
+/// While no command ran, nothing was made that no tool named.
+fn of_crowded(
+    store: &Store,
+    place: &Place,
+    revert: WholeRevert<'_>,
+    now: &[Gap],
+) -> Result<Option<Note>> {
+    let crowded = now.iter();
+    let crowded = crowded.filter(|entry| entry.reason == GapReason::MoreIgnored);
+    let crowded: Vec<&Gap> = crowded.collect();
+    if crowded.is_empty() {
+        return Ok(None);
+    }
+    let connection = store.database.connection();
+    let work = sessions::free_work_since(connection, &revert.session.id, revert.since)?;
+    if work.steps.is_empty() {
+        return Ok(None);
+    }
+    let has_changed = |entry: &&&Gap| {
+        let found = on_disk(place, &entry.path).symlink_metadata();
+        let written = found.ok().as_ref().map(times::written);
+        let written = written.map(store.surroundings.file_times);
+        written.is_some_and(|written| written + TICK >= work.sent_at)
+    };
+    let changed = crowded.iter().filter(has_changed);
+    let about: Vec<String> = changed
+        .map(|entry| match &entry.path[..] {
+            b"" => "./".to_owned(),
+            path => format!("{}/", String::from_utf8_lossy(path)),
+        })
+        .collect();
+    let text = format!(
+        "of more than {} ignored names in a folder, only the first are remembered, so which others came or went since is not known: {}",
+        crate::snapshot::IGNORED_NAMES,
+        first_quoted(&about, NAMED)
+    );
+    Ok((!about.is_empty()).then(|| Note::about(NoteCode::IgnoredChanged, text, about)))
+}
+
+fn of_gone(paths: &[WorkspacePath]) -> Option<Note> {
+    let about: Vec<String> = paths.iter().map(WorkspacePath::to_text).collect();
+    let what = match about.len() {
+        0 => return None,
+        1 => "an ignored path is gone and does not come back, because no snapshot holds it"
+            .to_owned(),
+        count => format!(
+            "{count} ignored paths are gone and do not come back, because no snapshot holds them"
+        ),
+    };
+    Some(naming(NoteCode::IgnoredRemoved, &what, about, NAMED))
+}
+
+fn of_gone_repositories(about: Vec<String>) -> Option<Note> {
+    let text = format!(
+        "the metadata of repositories is gone and does not come back, because it is never captured: {}",
+        first_quoted(&about, NAMED)
+    );
+    (!about.is_empty()).then(|| Note::about(NoteCode::RepositoryRemoved, text, about))
+}
+
+fn of_vanished(entries: &[&Gap]) -> Option<Note> {
+    let names = entries.iter().map(|entry| named_gap(entry));
+    let text = format!(
+        "no snapshot holds these, so they do not come back: {}",
+        first_of(names, NAMED)
+    );
+    let about = entries.iter().map(|entry| gap_name(entry)).collect();
+    (!entries.is_empty()).then(|| Note::about(NoteCode::NotCaptured, text, about))
+}
+
+fn of_ignored(about: Vec<String>) -> Option<Note> {
+    let what = match about.len() {
+        0 => return None,
+        1 => "an ignored path that came since stays".to_owned(),
+        count => format!("{count} ignored paths that came since stay"),
+    };
+    Some(naming(NoteCode::IgnoredMade, &what, about, NAMED))
+}
+
+/// Returns the ignore files that ignore themselves and differ between two snapshots, except those in folders that are
+/// `leaving`.
+fn ignore_files(
+    snapshots: &Snapshots,
+    (then, now): (Option<&Snapshot>, &Snapshot),
+    leaving: &[WorkspacePath],
+) -> Result<Vec<WorkspacePath>> {
+    let mut files = match then {
+        Some(then) => snapshots.own_ignore_files_changed(then, now)?,
+        None => Vec::new(),
+    };
+    files.retain(|path| !path.is_at_or_below(leaving));
+    Ok(files)
+}
+
+/// Returns the note on ignore files that ignore themselves. Only their lines are remembered.
+fn of_ignore_files(files: Vec<WorkspacePath>) -> Option<Note> {
+    let about: Vec<String> = files.iter().map(WorkspacePath::to_text).collect();
+    let what = match about.len() {
+        0 => return None,
+        1 => "an ignore file that ignores itself differs from then, and stays as it is".to_owned(),
+        count => format!(
+            "{count} ignore files that ignore themselves differ from then, and stay as they are"
+        ),
+    };
+    Some(naming(NoteCode::IgnoredMade, &what, about, NAMED))
+}
+
+/// Returns the note on repositories that came since. No revert removes their metadata.
+pub(crate) fn repositories_stay(folders: Vec<String>) -> Note {
+    let text = format!(
+        "repositories that were cloned or made since stay with their metadata: {}",
+        first_quoted(&folders, NAMED)
+    );
+    Note::about(NoteCode::RepositoriesBelow, text, folders)
+}

@@ -1,0 +1,183 @@
+//! Names version control that moved since and stays: systems other than git, and repositories in subdirectories.
+//! Nothing is recorded of either, so the times of their files have to show it. This module does IO, but only reads.
+
+use std::collections::BTreeSet;
+use std::fs::Metadata;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use ckpt_schema::report::NoteCode;
+use rusqlite::Connection;
+
+use super::first_quoted;
+use super::surroundings::is_submodule;
+use crate::error::Result;
+use crate::fs::times;
+use crate::git::Location;
+use crate::model::Milliseconds;
+use crate::model::gap::{Gap, GapReason};
+use crate::model::metadata;
+use crate::model::note::Note;
+use crate::model::path::{WorkspacePath, is_plain_dot_git};
+use crate::revert::carry_out::git::has_moved;
+use crate::revert::plan::Plan;
+use crate::revert::request::movement::Movement;
+use crate::sessions;
+use crate::timeline::Place;
+
+/// How many repositories a line names.
+const NAMED: usize = 4;
+
+/// How many entries of a repository's metadata are looked at.
+const LOOKED_AT: usize = 20_000;
+
+/// The metadata of systems other than git at the workspace's root, by name.
+const SYSTEMS: [&str; 15] = [
+    ".hg",
+    ".sl",
+    ".jj",
+    ".svn",
+    ".bzr",
+    "_darcs",
+    ".pijul",
+    "CVS",
+    ".fslckout",
+    "_FOSSIL_",
+    ".repo",
+    ".dolt",
+    ".got",
+    "_MTN",
+    ".plastic",
+];
+
+/// Takes the metadata of repositories out of a plan: an older version captured it, or the folder held other files before
+/// it became a repository.
+pub(crate) fn leave_metadata(plan: &mut Plan, gaps: &[Gap]) -> Option<Note> {
+    let repositories = gaps
+        .iter()
+        .filter(|gap| gap.reason == GapReason::Repository);
+    let repositories: Vec<&Gap> = repositories.collect();
+    let mut about = BTreeSet::new();
+    plan.items.retain(|item| {
+        let found = repositories.iter().find(|gap| gap.covers(&item.path));
+        about.extend(found.filter(|_| item.is_planned()).map(|gap| name_of(gap)));
+        found.is_none()
+    });
+    let about: Vec<String> = about.into_iter().collect();
+    (!about.is_empty()).then(|| {
+        let text = format!(
+            "what is recorded of files that are a repository's own by now stays as it is: {}",
+            first_quoted(&about, NAMED)
+        );
+        Note::about(NoteCode::VersionControl, text, about)
+    })
+}
+
+/// Returns the folder of a repository, for people.
+fn name_of(gap: &Gap) -> String {
+    match &gap.path[..] {
+        b"" => ".".to_owned(),
+        path => String::from_utf8_lossy(path).into_owned(),
+    }
+}
+
+/// Names what moved at the workspace's root. Only git can be moved along.
+pub(crate) fn moved_here(
+    connection: &Connection,
+    place: &Place,
+    movement: &Movement,
+) -> Result<Option<Note>> {
+    let Some(revert) = movement.whole_revert() else {
+        return Ok(None);
+    };
+    let since = sessions::message_time(connection, &revert.to.id)?;
+    let moved = SYSTEMS
+        .iter()
+        .filter(|name| is_written_since(&place.root.join(name), since));
+    let about: Vec<String> = moved.map(|name| (*name).to_owned()).collect();
+    let names: Vec<String> = about.iter().map(|name| format!("`{name}`")).collect();
+    Ok((!names.is_empty()).then(|| {
+        let text = format!(
+            "{} changed since: only files are reverted, version control stays as it is",
+            names.join(" and ")
+        );
+        Note::about(NoteCode::VersionControl, text, about)
+    }))
+}
+
+/// Names the repositories in subdirectories that moved since a moment, of those that are known, each with the name of
+/// its metadata. Submodules have a note of their own.
+pub(crate) fn moved_below(
+    place: &Place,
+    since: Milliseconds,
+    known: &BTreeSet<(WorkspacePath, Vec<u8>)>,
+) -> Option<Note> {
+    let moved = known.iter().filter_map(|(folder, name)| {
+        let at = folder.on_disk(&place.root);
+        has_moved_since(&at, name, since).then_some(folder)
+    });
+    let mut about: Vec<String> = moved
+        .filter(|folder| !is_submodule(&place.root, folder))
+        .map(|folder| folder.to_text())
+        .collect();
+    about.sort();
+    about.dedup();
+    (!about.is_empty()).then(|| {
+        let text = format!(
+            "repositories in subdirectories moved since: only files are reverted, their commits and branches stay: {}",
+            first_quoted(&about, NAMED)
+        );
+        Note::about(NoteCode::VersionControl, text, about)
+    })
+}
+
+/// Returns whether the repository of a directory moved since a moment, by the name of its metadata. A folder that is
+/// known by the names in it may be anybody's, and no look sees what changes in there, so that every change counts.
+fn has_moved_since(directory: &Path, name: &[u8], since: Milliseconds) -> bool {
+    let system = SYSTEMS.iter().find(|system| system.as_bytes() == name);
+    match (system, is_plain_dot_git(name)) {
+        (Some(system), _) => is_written_since(&directory.join(system), since),
+        (None, true) => Location::of(directory).is_some_and(|git| has_moved(&git, since)),
+        (None, false) => is_metadata_written_since(directory, since),
+    }
+}
+
+/// Returns whether metadata that is known by the names beside it was written since a moment.
+fn is_metadata_written_since(folder: &Path, since: Milliseconds) -> bool {
+    let folder_path = folder.as_os_str().as_bytes();
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut owned =
+        entries.filter(|entry| metadata::owns(folder_path, entry.file_name().as_bytes()));
+    owned.any(|entry| is_one(&entry.path(), &|found| times::changed(found) >= since))
+}
+
+/// Returns whether a file, or one in a folder, was written since a moment. A folder's own time says little: programs
+/// that only look put a lock into it.
+fn is_written_since(path: &Path, since: Milliseconds) -> bool {
+    is_one(path, &|found| {
+        !found.is_dir() && times::written(found) >= since
+    })
+}
+
+/// Returns whether something at a path or below it is as asked. If there is too much, it may be.
+fn is_one(path: &Path, asked: &dyn Fn(&Metadata) -> bool) -> bool {
+    let mut waiting = vec![path.to_path_buf()];
+    let mut room = LOOKED_AT;
+    while let Some(path) = waiting.pop() {
+        let Ok(found) = path.symlink_metadata() else {
+            continue;
+        };
+        let Some(left) = room.checked_sub(1) else {
+            return true;
+        };
+        room = left;
+        if asked(&found) {
+            return true;
+        }
+        if found.is_dir() {
+            let entries = std::fs::read_dir(&path).into_iter().flatten().flatten();
+            waiting.extend(entries.map(|entry| entry.path()));
+        }
+    }
+    false
+}

@@ -1,0 +1,367 @@
+//! The chain of reverts that a session is in: the moves of its revert point since it was first reverted.
+//!
+//! There are three questions about a chain, and each is answered only here:
+//!
+//! - Does a move *take all back*? It asks for nothing to be reverted after it: [`takes_all_back`]. From then on no
+//!   revert before it is in force, not even where the move could not write every file.
+//! - Has the chain *ended*? The move took all back, and could write every file: [`has_ended`]. Where one failed, the
+//!   state before the first revert is still needed: the same command again goes on from there.
+//! - Which moves does the chain *hold*? Those after the last that ended it or that a message made permanent:
+//!   [`holding`].
+//!
+//! ```text
+//!   revert   revert --only   unrevert (a file failed)   revert   redo to the end
+//!   └──────────────── one chain, as nothing ended it ─────────────────────────┘ ended
+//!   └─── taken back, so not in force ───┘               └ taken back
+//! ```
+//!
+//! The chain also holds what a session's agent does not know yet: the files that the user put back since its last
+//! message. No row says that the agent was told. The next message tells it, and at the same time makes the reverts
+//! permanent and becomes the last message; so it is told once.
+//!
+//! A new message makes a chain permanent: what was undone is never undone again ([`make_permanent`]). What a revert
+//! could not put back, because of an error or a conflict, was not undone: its changes stay those of the agent, though
+//! their message is discarded, and a later revert takes them up.
+
+use std::collections::BTreeMap;
+
+use ckpt_schema::report::{FileAction, FileReport, FileResult, OperationKind, PathText};
+use rusqlite::{Connection, Row, params};
+
+use super::scope::{RevertScope, ScopePaths, is_covered};
+use crate::error::Result;
+use crate::model::item::changes_file;
+use crate::model::path::WorkspacePath;
+use crate::model::request::OnConflict;
+use crate::sessions::read::{OPERATION_FILES, all, operation_file, operation_files};
+use crate::sessions::{self, ChainOperation, MessageRow, SessionRow};
+
+/// Returns whether a move asks for nothing to be reverted after it: a redo or unrevert to behind the last message.
+///
+/// `point` is the revert point after it. A revert never takes anything back: where only a part is reverted there is no
+/// point either. A restore moves no point.
+pub(crate) fn takes_all_back(kind: OperationKind, point: Option<&str>) -> bool {
+    match kind {
+        OperationKind::Redo | OperationKind::Unrevert => point.is_none(),
+        OperationKind::Revert | OperationKind::Restore => false,
+    }
+}
+
+/// Returns whether a move that was carried out ended its chain: it took all back, and wrote every file.
+///
+/// A file that stayed because of a conflict or a gap does not keep the chain open: the same command again would leave
+/// it, too.
+pub(crate) fn has_ended(kind: OperationKind, point: Option<&str>, has_failed: bool) -> bool {
+    takes_all_back(kind, point) && !has_failed
+}
+
+/// Returns the moves that a chain holds, of those that name the same state as the one before the first revert, oldest
+/// first.
+///
+/// That state does not tell chains apart: where a move changed nothing, the next chain may begin at the same snapshot.
+pub(crate) fn holding(mut moves: Vec<ChainOperation>) -> Vec<ChainOperation> {
+    let is_over = |operation: &ChainOperation| {
+        let row = &operation.row;
+        operation.is_permanent
+            || has_ended(row.kind, row.message_id.as_deref(), operation.has_failed)
+    };
+    let first = moves.iter().rposition(is_over).map_or(0, |last| last + 1);
+    moves.split_off(first)
+}
+
+/// Returns the reverts of a chain that no later move took back.
+pub(crate) fn reverts_that_hold(chain: &[ChainOperation]) -> impl Iterator<Item = &ChainOperation> {
+    let is_end = |operation: &ChainOperation| {
+        takes_all_back(operation.row.kind, operation.row.message_id.as_deref())
+    };
+    let first = chain.iter().rposition(is_end).map_or(0, |last| last + 1);
+    chain[first..]
+        .iter()
+        .filter(|operation| operation.row.kind == OperationKind::Revert)
+}
+
+/// Returns the parts of a chain's reverts that are still in force.
+pub(crate) fn parts_of_chain(
+    connection: &Connection,
+    chain: &[ChainOperation],
+) -> Result<Vec<RevertScope>> {
+    let mut scopes = Vec::new();
+    for operation in reverts_that_hold(chain) {
+        scopes.extend(scope_of_part(connection, operation)?);
+    }
+    Ok(scopes)
+}
+
+/// Returns the part of the history that a revert of a part is about. `None` for any other revert, and for one of which
+/// restores put every file back.
+pub(crate) fn scope_of_part(
+    connection: &Connection,
+    operation: &ChainOperation,
+) -> Result<Option<RevertScope>> {
+    if operation.is_taken_back() {
+        return Ok(None);
+    }
+    let paths = ScopePaths {
+        only: operation.row.only_paths.clone(),
+        except: operation.taken_back.clone(),
+    };
+    if let Some(step) = &operation.row.step_id {
+        let id = step.clone();
+        return Ok(Some(RevertScope::Step { id, paths }));
+    }
+    let Some(message) = operation.row.part_message_id.as_deref() else {
+        return Ok(None);
+    };
+    let is_part = operation.row.is_alone || !paths.only.is_empty();
+    let message = sessions::message(connection, message)?.filter(|_| is_part);
+    Ok(
+        message.map(|MessageRow { id, seq, .. }| match operation.row.is_alone {
+            true => RevertScope::Message { id, seq, paths },
+            false => RevertScope::From { seq, paths },
+        }),
+    )
+}
+
+/// Returns the chain of reverts that began at a snapshot, with its files, oldest first.
+pub(crate) fn chain(
+    connection: &Connection,
+    session_id: &str,
+    base_id: i64,
+) -> Result<Vec<ChainOperation>> {
+    let mut chain = holding(sessions::moves_since(connection, session_id, base_id)?);
+    for operation in &mut chain {
+        operation.read_items(connection, session_id)?;
+    }
+    Ok(chain)
+}
+
+/// Returns the newest move of the chain of reverts that began at a snapshot; no files are read.
+pub(crate) fn newest_of_chain(
+    connection: &Connection,
+    session_id: &str,
+    base_id: i64,
+) -> Result<Option<ChainOperation>> {
+    let moves = sessions::moves_since(connection, session_id, base_id)?;
+    Ok(holding(moves).pop())
+}
+
+/// Returns what a session's pending reverts, and restores since its last message, did to files, by path.
+pub(crate) fn went_back(
+    connection: &Connection,
+    workspace_id: i64,
+    session: &SessionRow,
+) -> Result<Vec<FileReport>> {
+    let mut files = match session.revert_base_id {
+        Some(base_id) => reverted_files(connection, &session.id, base_id)?,
+        None => Vec::new(),
+    };
+    files.extend(restored_files(connection, workspace_id, &session.id)?);
+    let changed = files
+        .into_iter()
+        .filter(|file| file.result == FileResult::Done && changes_file(file.action));
+    let by_path: BTreeMap<PathText, FileReport> =
+        changed.map(|file| (file.path.clone(), file)).collect();
+    Ok(by_path.into_values().collect())
+}
+
+/// Returns the files that were restored since the last message. An agent without a message believes nothing about them
+/// yet.
+fn restored_files(
+    connection: &Connection,
+    workspace_id: i64,
+    session_id: &str,
+) -> Result<Vec<FileReport>> {
+    let sql = "
+        SELECT id FROM operations
+         WHERE workspace_id = ?1 AND kind = 'restore' AND state = 'done'
+           AND started_at > (SELECT max(created_at) FROM messages WHERE session_id = ?2)
+         ORDER BY seq";
+    let restores: Vec<String> = all(connection, sql, params![workspace_id, session_id], |row| {
+        row.get(0)
+    })?;
+    let mut files = Vec::new();
+    // Each message asks for this, and seldom is there one.
+    for id in restores {
+        files.extend(operation_files(connection, &id)?);
+    }
+    Ok(files)
+}
+
+/// A mode and a blob, as they are stored.
+type Stored = (Option<String>, Option<String>);
+
+/// A path of one operation of the chain, oldest first.
+struct ChainFile {
+    path: WorkspacePath,
+    report: FileReport,
+    expected: Stored,
+    goal: Stored,
+}
+
+/// What the chain so far did to a path.
+struct Reverted {
+    /// The state before the chain first touched it.
+    base: Stored,
+    /// The newest row that did something, or could not do it.
+    shown: Option<FileReport>,
+}
+
+/// Returns what the chain of reverts that began at a snapshot did to each file, by path.
+pub(crate) fn reverted_files(
+    connection: &Connection,
+    session_id: &str,
+    base_id: i64,
+) -> Result<Vec<FileReport>> {
+    let mut rows = Vec::new();
+    for operation in chain(connection, session_id, base_id)? {
+        if operation.is_taken_back() {
+            continue;
+        }
+        let of_operation = all(
+            connection,
+            OPERATION_FILES,
+            [&operation.row.id],
+            read_chain_file,
+        )?;
+        let is_in_force = |row: &ChainFile| !operation.taken_back.contains(&row.path);
+        rows.extend(of_operation.into_iter().filter(is_in_force));
+    }
+    let mut paths: BTreeMap<PathText, Reverted> = BTreeMap::new();
+    for row in rows {
+        let base = row.expected.clone();
+        paths
+            .entry(row.report.path.clone())
+            .or_insert(Reverted { base, shown: None })
+            .take(row);
+    }
+    Ok(paths.into_values().filter_map(|path| path.shown).collect())
+}
+
+impl Reverted {
+    /// Takes the next row. The newest one wins; a path that is back at its state before the chain is no longer
+    /// reverted.
+    fn take(&mut self, row: ChainFile) {
+        let is_settled =
+            row.report.action == FileAction::None || row.report.result == FileResult::Done;
+        if is_settled && row.goal == self.base {
+            self.shown = None;
+        } else if row.report.action != FileAction::None {
+            self.shown = Some(row.report);
+        }
+    }
+}
+
+fn read_chain_file(row: &Row<'_>) -> rusqlite::Result<ChainFile> {
+    Ok(ChainFile {
+        path: sessions::path(row)?,
+        report: operation_file(row)?,
+        expected: (row.get("expected_mode")?, row.get("expected_blob")?),
+        goal: (row.get("goal_mode")?, row.get("goal_blob")?),
+    })
+}
+
+/// Returns the messages that the chain which began at a snapshot undoes alone, in the order in which that was asked
+/// for.
+pub(crate) fn undone_alone(
+    connection: &Connection,
+    session_id: &str,
+    base_id: i64,
+) -> Result<Vec<String>> {
+    let chain = chain(connection, session_id, base_id)?;
+    let mut alone = Vec::new();
+    for operation in reverts_that_hold(&chain) {
+        if let Some(message) = operation.row.part_message_id.as_ref()
+            && operation.row.is_alone
+            && !operation.is_taken_back()
+            && !alone.contains(message)
+        {
+            alone.push(message.clone());
+        }
+    }
+    Ok(alone)
+}
+
+/// Discards the hidden messages of a session and marks what was undone. The operations stay: what they put aside can be
+/// restored from them.
+pub(crate) fn make_permanent(connection: &Connection, session: &SessionRow) -> Result<()> {
+    let Some(base) = session.revert_base_id else {
+        return Ok(());
+    };
+    let chain = chain(connection, &session.id, base)?;
+    if let Some(newest) = chain.last() {
+        sessions::mark_undone(
+            connection,
+            &undone(connection, session, &chain)?,
+            &newest.row.id,
+        )?;
+    }
+    // Discarded messages alone do not show that the chain is over: a chain of parts has none.
+    sessions::note_permanent(connection, &chain)?;
+    sessions::discard_hidden_messages(connection, &session.id)?;
+    sessions::set_revert_point(connection, &session.id, None, None)
+}
+
+/// Returns the changes that are undone: those of the messages after the point, those of discarded messages that an
+/// earlier revert had left, and those that parts name. A change that was only seen after an operation was made while
+/// reverted, and does not count.
+fn undone(
+    connection: &Connection,
+    session: &SessionRow,
+    chain: &[ChainOperation],
+) -> Result<Vec<i64>> {
+    let moved = moved_by(chain);
+    let is_back = |path: &WorkspacePath, seen_in: Option<i64>| {
+        moved.get(path).is_some_and(|before| {
+            before.is_some_and(|before| seen_in.is_none_or(|seen| seen <= before))
+        })
+    };
+    let reverted = sessions::reverted_changes(connection, &session.id)?;
+    let mut ids: Vec<i64> = reverted
+        .into_iter()
+        .filter(|change| is_back(&change.path, change.seen_in))
+        .map(|change| change.id)
+        .collect();
+    // A part moves no revert point, so its changes belong to messages that are still live.
+    let parts = parts_of_chain(connection, chain)?;
+    if !parts.is_empty() {
+        let live = sessions::live_changes(connection, &session.id, 0)?;
+        let of_parts = live.iter().filter(|change| {
+            is_back(&change.row.change.path, change.row.to_snapshot_id)
+                && is_covered(&parts, change)
+        });
+        ids.extend(of_parts.filter_map(|change| change.row.id));
+    }
+    Ok(ids)
+}
+
+/// Returns for each path of a chain the snapshot before the operation that moved it last, or `None` if that operation
+/// did not bring the path to its target.
+fn moved_by(chain: &[ChainOperation]) -> BTreeMap<&WorkspacePath, Option<i64>> {
+    let mut moved = BTreeMap::new();
+    for operation in chain {
+        for item in &operation.items {
+            // Done with a reason is done in part: the change that stayed is still the agent's.
+            let is_whole = item.result == FileResult::Done && item.reason.is_none();
+            moved.insert(
+                &item.path,
+                operation.row.before_snapshot_id.filter(|_| is_whole),
+            );
+        }
+    }
+    moved
+}
+
+/// Returns what the last revert decided about changes that cannot be undone. A redo follows it, so that it does not
+/// bring back what was overwritten.
+pub(crate) fn policy(chain: &[ChainOperation]) -> OnConflict {
+    newest_revert(chain)
+        .map(|operation| operation.on_conflict)
+        .unwrap_or_default()
+}
+
+/// Returns the newest revert.
+pub(crate) fn newest_revert(chain: &[ChainOperation]) -> Option<&ChainOperation> {
+    chain
+        .iter()
+        .rfind(|operation| operation.row.kind == OperationKind::Revert)
+}
