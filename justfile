@@ -75,7 +75,7 @@ sql *options:
 
 # Writes hook/packages anew from the tables of the settings
 packages:
-    UPDATE_PACKAGES=1 cargo test -p ckpt-hook --locked --bin ckpt-hook packages
+    UPDATE_PACKAGES=1 cargo test -p ckpt-agents --locked packages
 
 # Real agent CLIs from npm on a scripted model: those named, or those that CI runs; exit code 77: some did not run
 agents *names:

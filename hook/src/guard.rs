@@ -18,6 +18,7 @@ use ckpt_process::failure::{self, DONE, FAILED, Failure};
 #[cfg(debug_assertions)]
 use ckpt_process::fault;
 use ckpt_process::posix::OpenStreams;
+use ckpt_process::stdin;
 use ckpt_process::surroundings::{self, Environment};
 use ckpt_process::{detached, posix};
 
@@ -25,7 +26,6 @@ use crate::cli;
 use crate::cli::commands::event::{self, Recorded};
 use crate::log_file::{Level, LogFile};
 
-use crate::stdin;
 use crate::watchdog::Watchdog;
 
 /// The commands that agents call.

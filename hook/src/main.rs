@@ -1,11 +1,9 @@
-//! `ckpt-hook`: arguments, streams, agent adapters and output around the library `ckpt-store`.
+//! `ckpt-hook`: arguments and commands. It puts the crates below `hook/` together, around the library `ckpt-store`.
 
-mod agents;
 mod cli;
 mod config;
 mod guard;
 mod log_file;
-mod stdin;
 mod watchdog;
 
 use std::ffi::OsString;

@@ -45,9 +45,7 @@ const HOUSES: &[House] = &[
     House {
         sources: "hook/src",
         module: &[],
-        rooms: &[
-            "config", "stdin", "log_file", "watchdog", "agents", "cli", "guard",
-        ],
+        rooms: &["config", "log_file", "watchdog", "cli", "guard"],
     },
 ];
 

@@ -15,6 +15,7 @@ pub mod programs;
 mod room;
 pub mod signals;
 pub mod starter;
+pub mod stdin;
 pub mod surroundings;
 
 pub use printed::{answered, printed};

@@ -7,9 +7,10 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use ckpt_agents::GENERIC;
+
 use super::record::{EventArguments, Strict};
 use super::{Arguments, Command, Common};
-use crate::agents::GENERIC;
 
 /// Reads `ckpt-hook event` with `--strict`, and options that have their value in the next word, each once. `None` only
 /// means that the line has another form.
@@ -108,7 +109,7 @@ mod tests {
 
     #[test]
     fn what_install_writes_is_read_without_clap() {
-        let written = crate::agents::settings::command::arguments("claude-code", "PreToolUse");
+        let written = ckpt_agents::settings::command::arguments("claude-code", "PreToolUse");
         let line = ["ckpt-hook".to_owned()].into_iter().chain(written);
         let line: Vec<OsString> = line.map(OsString::from).collect();
         assert!(event(&line).is_some(), "{line:?}");

@@ -8,6 +8,7 @@ use std::io::{self, IsTerminal as _};
 use ckpt_output::size_of;
 use ckpt_output::text::{fit, wrap};
 use ckpt_process::failure::Failure;
+use ckpt_process::stdin;
 use ckpt_store::Error;
 use console::{Key, Term};
 use rustix::process::{Signal, getpid, kill_process};
@@ -15,7 +16,6 @@ use rustix::stdio;
 use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
 
 use crate::cli::invocation::Invocation;
-use crate::stdin;
 
 /// How many lines of a list are shown at once.
 const SHOWN: usize = 15;

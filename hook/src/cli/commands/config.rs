@@ -4,6 +4,7 @@ use std::fs::DirBuilder;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
+use ckpt_agents::settings::file;
 use ckpt_output::config;
 use ckpt_process::failure::{DONE, Failure};
 use ckpt_process::surroundings;
@@ -11,7 +12,6 @@ use ckpt_schema::report::{ConfigChange, ConfigReport, SettingReport, SettingSour
 use ckpt_store::error::Context;
 use ckpt_store::{Error, Settings};
 
-use crate::agents::settings::file;
 use crate::cli::arguments::{ConfigArguments, ConfigCommand};
 use crate::cli::invocation::Invocation;
 use crate::config::edit::{self, SettingTarget};

@@ -1,12 +1,12 @@
 //! The text of an empty answer: why it is empty, and what to do next.
 
+use ckpt_agents::install::{self, AgentState};
 use ckpt_output::text::safe;
 use ckpt_process::failure::{DONE, Failure};
 use ckpt_process::surroundings;
 use ckpt_store::model::number::count;
 use ckpt_store::{OLDER, Store};
 
-use crate::agents::install::{self, AgentState};
 use crate::cli::commands::install::InstallPaths;
 use crate::cli::commands::{store_place, unrecorded};
 use crate::cli::invocation::Invocation;

@@ -8,10 +8,14 @@ use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use ckpt_agents::install::{self, SettingsPlace};
+use ckpt_agents::payload::{Parsed, PayloadContext};
+use ckpt_agents::{GENERIC, reminder};
 use ckpt_process::detached;
 use ckpt_process::failure::{Failure, is_help};
 #[cfg(debug_assertions)]
 use ckpt_process::fault;
+use ckpt_process::stdin;
 use ckpt_process::surroundings::{self, Environment};
 use ckpt_schema::report::EventReport;
 use ckpt_schema::{Event, EventKind};
@@ -19,14 +23,10 @@ use ckpt_store::error::{Error, ErrorKind, Result};
 use ckpt_store::sessions::{Diagnostic, DiagnosticLevel};
 use ckpt_store::{Settings, Store};
 
-use crate::agents::install::{self, SettingsPlace};
-use crate::agents::payload::{Parsed, PayloadContext};
-use crate::agents::{self, GENERIC, reminder};
 use crate::cli::arguments::{Arguments, Command, Common, EventArguments, FlagArguments};
 use crate::config::{self, Config};
 use crate::log_file::{Level, LogFile};
 
-use crate::stdin;
 use crate::watchdog::Watchdog;
 
 /// The outcome of a hook call.
@@ -154,7 +154,7 @@ fn read(arguments: &EventArguments, cwd: &Path) -> Result<Parsed> {
         names_in: &surroundings::names_in,
         agent_process: &agent_process,
     };
-    let mut parsed = agents::parse(
+    let mut parsed = ckpt_agents::parse(
         &arguments.agent,
         arguments.event.as_deref(),
         &payload.bytes,
@@ -363,7 +363,7 @@ impl Recorder<'_> {
     fn tell(&mut self, event: &Event, report: &EventReport) {
         if !report.went_back.is_empty() && self.settings(event).tell_agent {
             let line = reminder::line(&report.went_back);
-            self.words = agents::find(&event.agent).and_then(|agent| agent.tell(&line));
+            self.words = ckpt_agents::find(&event.agent).and_then(|agent| agent.tell(&line));
         }
     }
 

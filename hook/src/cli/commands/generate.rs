@@ -5,7 +5,6 @@ use clap::builder::PossibleValuesParser;
 use clap::{Arg, Command, CommandFactory, ValueHint};
 use clap_complete::Shell;
 
-use crate::agents;
 use crate::cli::arguments::Arguments;
 use crate::cli::invocation::Invocation;
 
@@ -59,9 +58,9 @@ fn hinted_argument(argument: Arg) -> Arg {
         Some("PATH") => argument.value_hint(ValueHint::AnyPath),
         Some("DIR") => argument.value_hint(ValueHint::DirPath),
         Some("AGENT") => {
-            let installable = agents::all().iter().map(|agent| agent.name());
+            let installable = ckpt_agents::all().iter().map(|agent| agent.name());
             argument.value_parser(PossibleValuesParser::new(
-                installable.filter(|name| *name != agents::GENERIC),
+                installable.filter(|name| *name != ckpt_agents::GENERIC),
             ))
         }
         Some("ID" | "FROM" | "TO" | "TEXT" | "COUNT" | "NAME") => {

@@ -3,6 +3,10 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use ckpt_agents::install::{
+    self, Advice, AgentState, Installation, Installed, SettingsPlace, SettingsScope,
+};
+use ckpt_agents::settings::lasting::Lasting;
 use ckpt_output::{agents, text};
 use ckpt_process::failure::{DONE, FAILED, Failure, PARTIAL};
 use ckpt_process::surroundings;
@@ -13,10 +17,6 @@ use ckpt_store::error::Result;
 use ckpt_store::{DryRun, Error, Forget};
 
 use super::{ask, store_place};
-use crate::agents::install::{
-    self, Advice, AgentState, Installation, Installed, SettingsPlace, SettingsScope,
-};
-use crate::agents::settings::lasting::Lasting;
 use crate::cli::arguments::{InstallArguments, UninstallArguments};
 use crate::cli::invocation::Invocation;
 

@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use ckpt_agents::settings::file;
 use ckpt_process::surroundings;
 
-use crate::agents::settings::file;
 use crate::cli::invocation::Invocation;
 
 /// Returns the user's other stores: the usual one, and those of snaps and Flatpaks, whose programs get a folder of data

@@ -3,13 +3,13 @@
 
 use std::time::Duration;
 
+use ckpt_agents::codex::listed;
+use ckpt_agents::install::{
+    self, AgentState, HOOK_TIMEOUT, Installation, Installed, SettingsScope,
+};
 use ckpt_schema::report::{Finding, FindingLevel};
 
 use super::finding;
-use crate::agents::codex::listed;
-use crate::agents::install::{
-    self, AgentState, HOOK_TIMEOUT, Installation, Installed, SettingsScope,
-};
 use crate::cli::commands::install::InstallPaths;
 use crate::cli::invocation::Invocation;
 

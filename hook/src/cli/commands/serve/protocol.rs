@@ -2,13 +2,13 @@
 
 use std::io::{BufRead, Read};
 
+use ckpt_agents::payload::json::Object;
 use ckpt_output::failure;
 use ckpt_process::failure::{FAILED, Failure, USAGE};
 use ckpt_schema::report::{FailureKind, FailureReport};
 use serde_json::{Map, Value, json};
 
 use super::{Shared, surrogates};
-use crate::agents::payload::json::Object;
 
 /// The longest line that is read, in bytes.
 pub const LONGEST_LINE: usize = 4 << 20;

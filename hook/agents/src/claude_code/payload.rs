@@ -1,0 +1,85 @@
+//! Claude Code. Seen in real runs; what it sends is in `tests/fixtures/agents/claude-code-*`.
+//!
+//! Its peculiarities: `prompt_id` belongs to a turn, not to a message (a message that is sent while the agent works
+//! shares it); a sub-agent's events carry `agent_id` and may come after the turn's `Stop`; a finished background task
+//! is reported as a prompt that nobody typed. A step ends with `PostToolBatch` and has no event at its start.
+
+use ckpt_schema::event::{Event, EventKind};
+
+use crate::copilot_cli::payload::CopilotCli;
+use crate::payload::{Agent, Payload, PayloadError, shape};
+
+/// The tools whose input names the file that they change.
+const EDIT_TOOLS: [&str; 4] = ["Write", "Edit", "MultiEdit", "NotebookEdit"];
+
+/// Claude Code.
+pub struct ClaudeCode;
+
+impl Agent for ClaudeCode {
+    fn name(&self) -> &'static str {
+        "claude-code"
+    }
+
+    fn proven_on(&self) -> &'static [&'static str] {
+        &["2.1.329"]
+    }
+
+    fn tell(&self, line: &str) -> Option<String> {
+        Some(shape::additional_context("UserPromptSubmit", line))
+    }
+
+    fn tells_of_tools(&self) -> bool {
+        true
+    }
+
+    fn translate(&self, payload: &Payload<'_>) -> Result<Vec<Event>, PayloadError> {
+        if is_copilot(payload) {
+            return CopilotCli.translate(&payload.of_agent("copilot-cli"));
+        }
+        let Some(kind) = shape::kind_with_sub_agents(&payload.event_name()?) else {
+            return Err(PayloadError::UnknownEvent);
+        };
+        let event = shape::event(payload, kind, &EDIT_TOOLS)?;
+        // Nobody would go back to these: a sub-agent's prompt is its parent's text, and a compaction comes in the
+        // middle of the work, where a session's start would end the open step.
+        let says_nothing = match kind {
+            EventKind::UserMessage => {
+                event.parent_session_id.is_some() || shape::is_machine_made(payload)
+            }
+            EventKind::SessionStart => shape::is_compaction(payload),
+            _ => false,
+        };
+        if says_nothing {
+            return Ok(Vec::new());
+        }
+        let mut events: Vec<Event> = end_of_sub_agent(payload, &event)?.into_iter().collect();
+        events.push(event);
+        Ok(events)
+    }
+}
+
+/// Returns the end of the sub-agent that a tool has waited for: its own may be lost, and then it would seem to be at work.
+/// One in the background goes on after its tool.
+fn end_of_sub_agent(payload: &Payload<'_>, tool: &Event) -> Result<Option<Event>, PayloadError> {
+    let is_end = tool.event == EventKind::ToolFinish
+        && matches!(tool.tool_name.as_deref(), Some("Agent" | "Task"));
+    let response = payload.object().object("tool_response");
+    let Some(response) = response
+        .filter(|response| is_end && response.text("status").as_deref() == Some("completed"))
+    else {
+        return Ok(None);
+    };
+    let Some(sub_agent) = response.text("agentId") else {
+        return Ok(None);
+    };
+    let session = payload.session_id()?;
+    let end = payload.session_event(EventKind::TurnEnd, session, Some(sub_agent));
+    Ok(Some(end))
+}
+
+/// Returns whether Copilot CLI sent the payload: it runs the hooks of a project's `.claude/settings.json`, too.
+fn is_copilot(payload: &Payload<'_>) -> bool {
+    let is_set = |name| (payload.context().environment)(name).is_some();
+    // Claude Code in a shell of Copilot CLI inherits the first.
+    is_set("COPILOT_CLI") && !is_set("CLAUDECODE")
+}

@@ -1,0 +1,55 @@
+//! What administrators decide about Codex's hooks: `requirements.toml`, `managed_config.toml` and `config.toml` in
+//! `/etc/codex`. What comes from the cloud or from a device manager is not read.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use crate::settings::advice::Advice;
+use crate::settings::file;
+use crate::settings::place::SettingsPlace;
+use crate::settings::policy::{self, Policy};
+
+/// The policy of administrators, and whether any switch turns every hook off.
+pub fn policy(place: &SettingsPlace<'_>) -> Policy {
+    let machine = place.machine.join("etc/codex");
+    let requirements = machine.join("requirements.toml");
+    // The one that wins last.
+    let files = [
+        machine.join("config.toml"),
+        place.directory("CODEX_HOME", ".codex").join("config.toml"),
+        machine.join("managed_config.toml"),
+        requirements.clone(),
+    ];
+    let document = read(&requirements);
+    let off = switch_that_is_off(&files);
+    let is_theirs = document.get("allow_managed_hooks_only") == Some(&Value::Bool(true));
+    let only_theirs =
+        is_theirs.then(|| policy::only_theirs("allow_managed_hooks_only", &requirements));
+    let calls = document.get("hooks").is_some_and(policy::calls_us);
+    let calls_us = (calls && off.is_none()).then_some(requirements);
+    let against: Vec<Advice> = off.into_iter().chain(only_theirs).collect();
+    Policy {
+        calls_us,
+        against_packages: against.clone(),
+        against,
+    }
+}
+
+/// Returns the advice on the switch of all hooks, if the last file that has it turns them off.
+fn switch_that_is_off(files: &[PathBuf]) -> Option<Advice> {
+    files.iter().rev().find_map(|file| {
+        let document = read(file);
+        let features = document.get("features")?;
+        let names = ["hooks", "codex_hooks"].into_iter();
+        let mut set = names.filter_map(|name| Some((name, features.get(name)?.as_bool()?)));
+        let (name, is_on) = set.next()?;
+        Some((!is_on).then(|| Advice::switch(&format!("features.{name}"), file)))
+    })?
+}
+
+/// A file that is not there, or that Codex could not read either, has nothing.
+fn read(path: &Path) -> Value {
+    let text = file::read(path).ok().flatten().unwrap_or_default();
+    toml::from_str(&text).unwrap_or_default()
+}
