@@ -1,7 +1,7 @@
 //! `restore OPERATION` as the way back of a part (`--only`, `--step`) in a session that is reverted already: no other command
 //! takes just the part back.
 
-use ckpt_schema::report::{OperationReport, Outcome};
+use ckpt_schema::report::{DifferenceReason, OperationReport, Outcome};
 use ckpt_store::RevertRequest;
 
 use testing::scenario::{World, to};
@@ -209,4 +209,29 @@ fn edit_before_a_parts_way_back_is_kept() {
         "the user's\n",
         "and an edit is kept on the way back"
     );
+}
+
+/// What a part put back has that as its reason at every later point.
+#[test]
+fn part_that_holds_is_the_reason() {
+    let mut world = World::new();
+    world.turn("m1", |world| world.write("d/a", "1\n"));
+    world.turn("m2", |world| world.remove_tree("d"));
+    world.turn("m3", |world| {
+        world.write("d/a", "1\n");
+        world.write("d/b", "1\n");
+    });
+    let part = RevertRequest {
+        only: vec![world.path("d")],
+        ..to("m2")
+    };
+    world.try_revert(&part).expect("it can be undone");
+    let report = world.try_revert(&to("m3")).expect("it can be undone");
+    assert_eq!(world.read("d/a"), "1\n", "its removal stays undone");
+    let receipt = report.receipt.expect("it is compared");
+    let reasons = receipt.differences.iter();
+    let reasons: Vec<_> = reasons
+        .map(|one| (&one.path.path[..], one.reason))
+        .collect();
+    assert_eq!(reasons, [("d/a", DifferenceReason::Operation)]);
 }

@@ -45,6 +45,25 @@ fn is_stale(world: &mut World, token: &str, why: &str) {
     assert_eq!(world.tree(), before, "{why}: nothing moved");
 }
 
+/// An empty folder that will have something in it is no difference, in a dry run either.
+#[test]
+fn folder_that_fills_is_no_difference() {
+    let mut world = World::new();
+    world.make_directory("out");
+    world.turn("m1", |world| world.write("a", "1\n"));
+    world.write("out/mine", "1\n");
+    world.turn("m2", |world| world.remove_tree("out"));
+    let told = |report: OperationReport| {
+        let receipt = report.receipt.expect("it is compared");
+        let paths = receipt.differences.into_iter().map(|one| one.path.path);
+        paths.collect::<Vec<_>>()
+    };
+    let planned = world.try_revert(&dry(to("m1"))).expect("a plan");
+    assert_eq!(told(planned), ["out/mine"]);
+    let done = world.try_revert(&to("m1")).expect("it goes back");
+    assert_eq!(told(done), ["out/mine"], "as it was told");
+}
+
 /// A plan is carried out as it was shown.
 #[test]
 fn plan_is_done_as_shown() {

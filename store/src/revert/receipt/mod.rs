@@ -184,6 +184,7 @@ impl ReceiptComparison<'_> {
         if let Some(point) = point {
             unseen.moved.extend(self.as_at(*point, paths)?);
         }
+        unseen.moved.extend(self.of_parts()?);
         // An empty folder appears and disappears with a row, except one whose files were all ignored: nobody changed
         // that one.
         unseen.hidden.extend(
@@ -193,6 +194,20 @@ impl ReceiptComparison<'_> {
                 .cloned(),
         );
         Ok(unseen)
+    }
+
+    /// Returns the paths of which a part of the history is undone beside everything after the revert point. They are
+    /// not as they were at that point, also where the move of that part had nothing to write.
+    fn of_parts(&self) -> Result<Vec<WorkspacePath>> {
+        let scopes = self.expectation.scopes.iter();
+        let parts: Vec<&RevertScope> = scopes.filter(|scope| scope.is_part()).collect();
+        let session = self.expectation.session.as_ref();
+        let Some((session, _)) = session.filter(|_| !parts.is_empty()) else {
+            return Ok(Vec::new());
+        };
+        let mut live = sessions::live_changes(self.connection, session, 0)?;
+        live.retain(|change| parts.iter().any(|part| part.covers(change)));
+        Ok(live.into_iter().map(|live| live.row.change.path).collect())
     }
 
     /// Returns the paths that are as they were in a snapshot.
@@ -239,7 +254,7 @@ impl ReceiptComparison<'_> {
         differing.retain(|path, change| {
             change.old != change.new && path.is_asked_for(&expectation.only)
         });
-        for path in self.only_filled(&differing)? {
+        for path in self.only_filled(&differing, &filled)? {
             differing.remove(&path);
         }
         Ok(differing)
@@ -287,10 +302,12 @@ impl ReceiptComparison<'_> {
         Ok(changes.collect())
     }
 
-    /// Returns the empty directories that differ only because they have contents on the other side.
+    /// Returns the empty directories that differ only because they have contents on the other side, or will:
+    /// `filled` are the directories into which planned items put something.
     fn only_filled(
         &self,
         differing: &BTreeMap<WorkspacePath, Change>,
+        filled: &BTreeSet<WorkspacePath>,
     ) -> Result<BTreeSet<WorkspacePath>> {
         let changes = || differing.values();
         let went = empty_directories(changes().map(|change| (change, change.old, change.new)));
@@ -299,9 +316,11 @@ impl ReceiptComparison<'_> {
             .snapshots
             .are_directories(&self.after.snapshot, &went)?;
         let filled_then = self.snapshots.are_directories(&self.then, &came)?;
-        let mut filled = implied(went, filled_now);
-        filled.extend(implied(came, filled_then));
-        Ok(filled)
+        let will_be = went.iter().zip(filled_now);
+        let will_be = will_be.map(|(path, is_filled)| is_filled || filled.contains(path));
+        let mut only_filled = implied(went.clone(), will_be.collect());
+        only_filled.extend(implied(came, filled_then));
+        Ok(only_filled)
     }
 
     /// Returns what happened to the paths since, newest first. What is only being observed is newer than all rows.

@@ -70,6 +70,11 @@ impl RevertScope {
         }
     }
 
+    /// Returns whether it is about a part of the history, and not about everything from a message on.
+    pub fn is_part(&self) -> bool {
+        !matches!(self, Self::From { paths, .. } if paths.only.is_empty())
+    }
+
     /// Returns whether it asks for a path by name.
     pub fn names(&self, path: &WorkspacePath) -> bool {
         path.is_at_or_below(self.only())
