@@ -94,8 +94,7 @@ impl Store {
             watcher: None,
             is_unsettled: false,
         };
-        store.tell_of_older()?;
-        store.tell_of_loss()?;
+        store.tell_of_what_was_found()?;
         Ok(store)
     }
 
@@ -103,8 +102,14 @@ impl Store {
     pub(crate) fn reopen(&mut self) -> Result<()> {
         let surroundings = &self.surroundings;
         self.database.close()?;
-        self.database = Database::open(&surroundings.directory, surroundings.settings.durability)?;
-        Ok(())
+        let database = Database::open(&surroundings.directory, surroundings.settings.durability)?;
+        self.go_on_with(database)
+    }
+
+    /// Goes on with a session store that was opened in the place of the one at hand.
+    pub(crate) fn go_on_with(&mut self, database: Database) -> Result<()> {
+        self.database = database;
+        self.tell_of_what_was_found()
     }
 
     /// Runs `work`, and once more with another connection if the first one is stuck.
@@ -121,6 +126,12 @@ impl Store {
     /// Returns whether there is no store yet.
     pub fn is_missing(&self) -> bool {
         self.is_missing
+    }
+
+    /// Reports that opening the session store began a new one.
+    fn tell_of_what_was_found(&mut self) -> Result<()> {
+        self.tell_of_older()?;
+        self.tell_of_loss()
     }
 
     /// Reports that a new session store was begun in the place of one of an older build.
@@ -205,5 +216,42 @@ impl Store {
     /// Sets the callback for the progress of reverts and similar operations.
     pub fn watch(&mut self, watcher: Option<ProgressCallback>) {
         self.watcher = watcher;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ckpt_schema::migration::OLDER_APPLICATION_ID;
+
+    use super::*;
+    use crate::fs::names::DATABASE;
+
+    /// What is said of a session store that is set aside is said also where it is found while the store is open.
+    #[test]
+    fn reopened_store_tells_what_it_set_aside() {
+        let directory = tempfile::tempdir().expect("a scratch directory");
+        let mut store = Store::open(Surroundings {
+            directory: directory.path().join("store"),
+            settings: Settings::default(),
+            home: None,
+            config_home: None,
+            clock: || 0,
+            file_clock: || 0,
+            file_times: crate::same_time,
+            agent_process: || None,
+        })
+        .expect("a fresh store");
+        let former = store.surroundings.directory.join(DATABASE);
+        let other = rusqlite::Connection::open(former).expect("it is there");
+        let set = other.pragma_update(None, "application_id", OLDER_APPLICATION_ID);
+        set.expect("it is writable");
+        drop(other);
+        store.reopen().expect("a new one is begun");
+        let sql = "SELECT message FROM diagnostics";
+        let connection = store.database.connection();
+        let told: String = connection
+            .query_row(sql, [], |row| row.get(0))
+            .expect("one");
+        assert!(told.contains("is set aside as"), "{told}");
     }
 }

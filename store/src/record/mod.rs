@@ -96,7 +96,7 @@ fn record_unless_damaged(store: &mut Store, event: &Event) -> Result<EventReport
             } = &store.surroundings;
             // If it cannot be replaced, what is whole of it may still take the event, without a look if need be.
             if let Ok(database) = Database::reopen(directory, settings.durability, error) {
-                store.database = database;
+                store.go_on_with(database)?;
             }
             if let Some(run) = first.run {
                 // Otherwise it is told of as one that was killed.
