@@ -88,6 +88,36 @@ fn setting_is_set_got_and_unset() {
     assert_eq!(file(&world), text, "nothing is left of it");
 }
 
+/// A key that is no setting any more can be taken out of the file, and `doctor` says how.
+#[test]
+fn unknown_key_in_the_file_is_unset() {
+    let world = Sandbox::new();
+    let here = world.workspace().display().to_string();
+    let text = format!(
+        "scope = \"turn\"\n# mine\nkeep = \"9 days\"\n[seed]\nfrom = 1\n[workspaces.\"{here}\"]\ntool_events = false\n"
+    );
+    world.configure(&text);
+    let doctor = world.run(&["doctor"], b"");
+    for command in [
+        "`ckpt-hook config unset scope` removes it".to_owned(),
+        format!("`ckpt-hook config unset tool_events --workspace {here}` removes it"),
+    ] {
+        let told = doctor.stdout.split_whitespace().collect::<Vec<_>>();
+        assert!(told.join(" ").contains(&command), "{command}: {doctor}");
+    }
+    let change = world.json(&["config", "unset", "scope"]);
+    assert_eq!(change["former"].as_str(), Some("\"turn\""), "{change}");
+    let change = world.json(&["config", "unset", "seed"]);
+    assert_eq!(change["former"].as_str(), Some("{ from = 1 }"), "{change}");
+    let place = ["config", "unset", "tool_events", "--workspace", &here];
+    world.run(&place, b"").exits(0);
+    let left = format!("# mine\nkeep = \"9 days\"\n[workspaces.\"{here}\"]\n");
+    assert_eq!(file(&world), left, "what else is in the file stays");
+    world.run(&["config", "unset", "scope"], b"").exits(2);
+    let sections = world.run(&["config", "unset", "workspaces"], b"").exits(2);
+    assert_eq!(file(&world), left, "not all sections at once: {sections}");
+}
+
 #[test]
 fn a_workspaces_setting_is_for_it_alone() {
     let world = Sandbox::new();

@@ -7,13 +7,13 @@ use ckpt_store::lines::split_byte_order_mark;
 use toml_edit::{DocumentMut, Item, Table, TableLike};
 
 use super::keys::SettingKey;
-use super::{NO_WORKSPACES, directory, not_understood};
+use super::{NO_WORKSPACES, WORKSPACES, directory, not_understood};
 
 /// What is changed: a setting, everywhere or in one workspace.
 #[derive(Clone, Copy)]
 pub struct SettingTarget<'a> {
-    /// The setting.
-    pub key: &'static SettingKey,
+    /// The setting's name.
+    pub key: &'a str,
     /// The workspace's canonical directory, or `None` for the setting of all workspaces.
     pub workspace: Option<&'a Path>,
     /// The user's home directory, which `~/` stands for.
@@ -48,10 +48,7 @@ pub fn set(text: &str, target: SettingTarget<'_>, value: &toml::Value) -> Result
     let Some(section) = section else {
         return Err(Error::failed("the settings have no place for it"));
     };
-    match section
-        .get_mut(target.key.name)
-        .and_then(Item::as_value_mut)
-    {
+    match section.get_mut(target.key).and_then(Item::as_value_mut) {
         Some(old) => {
             // The blanks before a value and the comment behind it are its decoration.
             let decor = old.decor().clone();
@@ -59,7 +56,7 @@ pub fn set(text: &str, target: SettingTarget<'_>, value: &toml::Value) -> Result
             *old.decor_mut() = decor;
         }
         None => {
-            section.insert(target.key.name, Item::Value(new));
+            section.insert(target.key, Item::Value(new));
         }
     }
     Ok(as_before(text, &document.to_string()))
@@ -73,7 +70,7 @@ pub fn set(text: &str, target: SettingTarget<'_>, value: &toml::Value) -> Result
 pub fn unset(text: &str, target: SettingTarget<'_>) -> Result<String> {
     let mut document = parse(text)?;
     if let Some(section) = section(&mut document, target, IfMissing::Leave)? {
-        section.remove(target.key.name);
+        section.remove(target.key);
     }
     Ok(as_before(text, &document.to_string()))
 }
@@ -88,12 +85,27 @@ pub fn get(text: &str, target: SettingTarget<'_>) -> Result<Option<String>> {
     let Some(section) = section(&mut document, target, IfMissing::Leave)? else {
         return Ok(None);
     };
-    let value = section.get(target.key.name).and_then(Item::as_value);
-    Ok(value.map(|value| {
-        let mut bare = value.clone();
-        bare.decor_mut().clear();
-        bare.to_string()
-    }))
+    let value = section.get(target.key).cloned();
+    Ok(value
+        .and_then(|item| item.into_value().ok())
+        .map(|mut value| {
+            value.decor_mut().clear();
+            value.to_string()
+        }))
+}
+
+/// Returns whether a file's text has something for a target to remove. The sections of workspaces are no setting.
+///
+/// # Errors
+///
+/// As [`set`].
+pub fn holds(text: &str, target: SettingTarget<'_>) -> Result<bool> {
+    let mut document = parse(text)?;
+    let is_top = target.workspace.is_none();
+    let section = section(&mut document, target, IfMissing::Leave)?;
+    let item = section.and_then(|section| section.get(target.key));
+    Ok(item
+        .is_some_and(|item| !is_top || target.key != WORKSPACES || item.as_table_like().is_none()))
 }
 
 /// Returns a text with the byte order mark and the line ends of the text that it was made from: `toml_edit` writes
@@ -161,18 +173,18 @@ fn section<'d>(
             workspace.display()
         ))
     })?;
-    if !document.contains_key("workspaces") {
+    if !document.contains_key(WORKSPACES) {
         if if_missing == IfMissing::Leave {
             return Ok(None);
         }
         let mut all = Table::new();
         // Each section below names it, so it needs no header of its own.
         all.set_implicit(true);
-        document.insert("workspaces", Item::Table(all));
+        document.insert(WORKSPACES, Item::Table(all));
     }
     let wrong = || Error::failed(NO_WORKSPACES);
     let all = document
-        .get_mut("workspaces")
+        .get_mut(WORKSPACES)
         .and_then(Item::as_table_like_mut)
         .ok_or_else(wrong)?;
     let same = all
@@ -196,17 +208,18 @@ mod tests {
     use super::*;
     use crate::config::keys::find;
 
-    fn target(key: &str, workspace: Option<&'static str>) -> SettingTarget<'static> {
+    fn target(key: &'static str, workspace: Option<&'static str>) -> SettingTarget<'static> {
         SettingTarget {
-            key: find(key).expect("it is a setting"),
+            key: find(key).expect("it is a setting").name,
             workspace: workspace.map(Path::new),
             home: Some(Path::new("/home/u")),
         }
     }
 
-    fn set_to(text: &str, key: &str, workspace: Option<&'static str>, to: &str) -> String {
+    fn set_to(text: &str, key: &'static str, workspace: Option<&'static str>, to: &str) -> String {
         let target = target(key, workspace);
-        let value = value(to, target.key).expect("it is one of its values");
+        let key = find(key).expect("it is a setting");
+        let value = value(to, key).expect("it is one of its values");
         set(text, target, &value).expect("the file is TOML")
     }
 

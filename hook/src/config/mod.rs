@@ -13,7 +13,10 @@ use std::path::{Path, PathBuf};
 use ckpt_store::Settings;
 use toml::{Table, Value};
 
-/// What is wrong where `workspaces` is no table.
+/// The key of the sections of workspaces.
+const WORKSPACES: &str = "workspaces";
+
+/// What is wrong where that is no table.
 const NO_WORKSPACES: &str = "the setting `workspaces` must be a table of directories";
 
 /// The longest settings file, in bytes.
@@ -27,9 +30,20 @@ pub struct Config {
     /// Invalid values, for which the defaults apply. Every hook records them as a diagnostic.
     pub problems: Vec<String>,
     /// Unknown keys. `doctor` warns of them.
-    pub warnings: Vec<String>,
+    pub unknown: Vec<UnknownKey>,
     /// The settings in the file, each with the workspace's directory if it is in a section.
     pub given: Vec<(Option<PathBuf>, &'static str)>,
+}
+
+/// A key in the file that is no setting, or is none any more.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnknownKey {
+    /// The key.
+    pub key: String,
+    /// The workspace's directory if it is in a section.
+    pub workspace: Option<PathBuf>,
+    /// What to tell of it.
+    pub text: String,
 }
 
 /// Reads a settings file; a missing one gives the defaults.
@@ -97,7 +111,7 @@ pub fn parse(text: &str, home: Option<&Path>) -> Config {
             return config;
         }
     };
-    let workspaces = table.remove("workspaces");
+    let workspaces = table.remove(WORKSPACES);
     let mut settings = Settings::default();
     config.take(&mut settings, &table, "", None);
     if let Some(workspaces) = workspaces {
@@ -117,10 +131,11 @@ impl Config {
     ) {
         for (key, value) in table {
             let Some(known) = keys::find(key) else {
-                self.warnings.push(format!(
-                    "the setting `{place}{}` is unknown",
-                    key.escape_debug()
-                ));
+                self.unknown.push(UnknownKey {
+                    key: key.clone(),
+                    workspace: workspace.map(Path::to_owned),
+                    text: format!("the setting `{place}{}` is unknown", key.escape_debug()),
+                });
                 continue;
             };
             if (known.set)(settings, value).is_none() {
@@ -225,7 +240,7 @@ mod tests {
         "#;
         let config = parse(text, None);
         assert_eq!(
-            (&config.problems, &config.warnings),
+            (&config.problems, &config.unknown),
             (&vec![], &vec![]),
             "all of it is in docs/settings.md"
         );
@@ -268,11 +283,8 @@ mod tests {
             "the size is a problem: {:?}",
             config.problems
         );
-        assert_eq!(
-            config.warnings,
-            ["the setting `colour` is unknown"],
-            "for doctor"
-        );
+        let unknown: Vec<&str> = config.unknown.iter().map(|one| &one.text[..]).collect();
+        assert_eq!(unknown, ["the setting `colour` is unknown"], "for doctor");
     }
 
     /// A broken file gives the defaults and is not quoted.

@@ -40,11 +40,17 @@ pub fn run(invocation: &Invocation, arguments: &ConfigArguments) -> Result<u8, F
         Some(ConfigCommand::Set { key, value }) => {
             let key = find(key)?;
             let value = edit::value(value, key).ok_or_else(|| refused(key, value))?;
-            change(invocation, key, |text, target| {
-                edit::set(text, target, &value)
+            change(invocation, key.name, |text, target| {
+                Ok(edit::set(text, target, &value)?)
             })?;
         }
-        Some(ConfigCommand::Unset { key }) => change(invocation, find(key)?, edit::unset)?,
+        // Also one that is no setting any more, and was left in the file.
+        Some(ConfigCommand::Unset { key }) => change(invocation, key, |text, target| {
+            if !edit::holds(text, target)? {
+                find(key)?;
+            }
+            Ok(edit::unset(text, target)?)
+        })?,
     }
     Ok(DONE)
 }
@@ -73,8 +79,8 @@ fn refused(key: &SettingKey, value: &str) -> Failure {
 /// Replaces the file's text if the change alters it.
 fn change(
     invocation: &Invocation,
-    key: &'static SettingKey,
-    edit: impl FnOnce(&str, SettingTarget<'_>) -> ckpt_store::error::Result<String>,
+    key: &str,
+    edit: impl FnOnce(&str, SettingTarget<'_>) -> Result<String, Failure>,
 ) -> Result<(), Failure> {
     let path = invocation.surroundings.config_file().ok_or_else(|| {
         Error::failed("cannot find a place for the settings: the home directory is unknown")
@@ -103,7 +109,7 @@ fn change(
     let report = ConfigChange {
         version: VERSION,
         file: path.display().to_string(),
-        key: key.name.to_owned(),
+        key: key.to_owned(),
         workspace: workspace.as_ref().map(|path| path.display().to_string()),
         former: edit::get(text, target)?,
         value: edit::get(&after, target)?,
@@ -136,7 +142,10 @@ fn settings(
         file: file.map(|file| file.display().to_string()),
         workspace: directory.display().to_string(),
         settings,
-        problems: [&read.problems[..], &read.warnings[..]].concat(),
+        problems: {
+            let unknown = read.unknown.iter().map(|unknown| &unknown.text);
+            read.problems.iter().chain(unknown).cloned().collect()
+        },
     })
 }
 

@@ -13,6 +13,7 @@ use ckpt_process::surroundings;
 use ckpt_schema::report::{self, DiagnosticReport, DoctorReport, Finding, FindingLevel};
 use ckpt_store::Store;
 
+use crate::agents::settings::command::quoted;
 use crate::cli::arguments::DoctorArguments;
 use crate::cli::commands::{store_place, unrecorded};
 use crate::cli::invocation::Invocation;
@@ -72,12 +73,14 @@ fn settings(invocation: &Invocation) -> Vec<Finding> {
             )
         })
         .collect();
-    findings.extend(
-        config
-            .warnings
-            .iter()
-            .map(|warning| finding(FindingLevel::Warning, SUBJECT, warning, None)),
-    );
+    findings.extend(config.unknown.iter().map(|unknown| {
+        let mut command = format!("ckpt-hook config unset {}", quoted(&unknown.key));
+        if let Some(workspace) = &unknown.workspace {
+            command += &format!(" --workspace {}", quoted(&workspace.to_string_lossy()));
+        }
+        let hint = format!("it does nothing; `{command}` removes it");
+        finding(FindingLevel::Warning, SUBJECT, &unknown.text, Some(&hint))
+    }));
     let directory = invocation.directory().ok();
     let here = directory.map(|directory| of_directory(&config.settings, &directory).1);
     let what = match here {
