@@ -25,7 +25,7 @@ use crate::model::path::WorkspacePath;
 use crate::revert::goal::expectation::Expectation;
 use crate::revert::request::authors::Authors;
 use crate::revert::request::history::Author;
-use crate::revert::request::scope::{Asked, UndoScope};
+use crate::revert::request::scope::{Asked, RevertScope, UndoScope};
 use crate::sessions::{self, ChangeSince};
 use crate::snapshot::{Snapshot, Snapshots};
 use crate::timeline::{Observation, Place, snapshot_of};
