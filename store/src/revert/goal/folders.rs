@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::missing_rows::UnseenSearch;
+use super::search::UnseenSearch;
 use super::spans::StepSpans;
 use super::states::PathStates;
 use crate::error::Result;

@@ -7,9 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
-use rusqlite::Connection;
-
 use super::folders::Folders;
+use super::search::UnseenSearch;
 use super::seen_history::SeenHistory;
 use super::spans::StepSpans;
 use crate::error::Result;
@@ -19,32 +18,11 @@ use crate::model::attribution::Attribution;
 use crate::model::entry::{Change, Entry, Mode, ObjectId, State};
 use crate::model::item::Item;
 use crate::model::path::WorkspacePath;
-use crate::revert::request::scope::RevertScope;
 use crate::revert::request::scope::is_covered;
-use crate::sessions::{self, ChainOperation, ChangeRow, LiveChange, StepSides};
-use crate::snapshot::{Budget, Presence, Snapshot, Snapshots, Times};
+use crate::sessions::{self, ChangeRow, LiveChange, StepSides};
+use crate::snapshot::{Budget, Presence, Snapshot, Times};
 use crate::timeline::evidence::{self, Changed, Doubt, Evidence, Verdict};
-use crate::timeline::{Observation, Place, snapshot_of, step_afterwards};
-
-/// What the search needs.
-pub(crate) struct UnseenSearch<'a> {
-    pub connection: &'a Connection,
-    pub place: &'a Place,
-    pub snapshots: &'a Snapshots,
-    pub seen: &'a Observation,
-    /// The session and its agent.
-    pub session: (&'a str, &'a str),
-    pub scopes: &'a [RevertScope],
-    /// The snapshot before the first revert of the chain, if there is one.
-    pub base: Option<i64>,
-    pub chain: &'a [ChainOperation],
-    /// The changes that rows hold, newest first.
-    pub live: &'a [LiveChange],
-    /// The time of the look at the workspace.
-    pub now: Milliseconds,
-    /// Returns the time of a day for the time of a file.
-    pub file_times: fn(Milliseconds) -> Milliseconds,
-}
+use crate::timeline::{snapshot_of, step_afterwards};
 
 impl UnseenSearch<'_> {
     /// Adds them to the changes that rows hold, from the message with `first_seq` on, each as a change of the step that

@@ -12,6 +12,7 @@ pub(crate) mod missing_rows;
 mod past;
 pub(crate) mod present;
 pub mod rule;
+mod search;
 pub(crate) mod seen_history;
 pub(crate) mod spans;
 pub(crate) mod states;

@@ -10,8 +10,8 @@ use rustix::io::retry_on_intr;
 use rustix::process::{getegid, geteuid};
 
 use super::found::open_file;
+use super::slot::{Former, Owner, Slot};
 use super::sys::{self, SysResult};
-use super::writer::Slot;
 use crate::fs::acl::{ACL, DEFAULT_ACL};
 use crate::fs::{system, xattr};
 use crate::model::entry::file_type;
@@ -31,19 +31,6 @@ const OF_THE_SYSTEM: [&[u8]; 5] = [
     b"security.evm",
     b"com.apple.provenance",
 ];
-
-/// A file that is replaced, removed, or moved.
-#[derive(Clone, Debug)]
-pub(super) struct Former {
-    owner: Owner,
-    mode: u32,
-    names: u64,
-    /// Its extended attributes, with those values that may be read.
-    attributes: Vec<(Vec<u8>, Option<Vec<u8>>)>,
-}
-
-/// The owner and the group of a file.
-type Owner = (u32, u32);
 
 impl Former {
     /// Reads what a file has that is at a place, with this `lstat` if that is known. `None` if no file is there.

@@ -36,8 +36,9 @@ use crate::model::hex::Hex;
 
 use super::failure::{ItemFailure, ItemResult};
 use super::found::{Found, look, open_file};
+use super::slot::{ItemWriter, Slot};
 use super::sys;
-use super::writer::{ItemWriter, Slot, discard};
+use super::writer::discard;
 
 /// Returns the name that an operation uses for the temporary file of an entry of this name.
 pub(super) fn own_name(operation: &str, name: &[u8]) -> Vec<u8> {

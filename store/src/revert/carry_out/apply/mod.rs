@@ -19,8 +19,10 @@ mod order;
 mod preflight;
 mod root;
 mod run;
+mod slot;
 pub(crate) mod sys;
 mod temporary;
+mod work;
 mod workers;
 mod writer;
 
@@ -28,30 +30,13 @@ pub use found::Found;
 pub(crate) use order::moves;
 pub use preflight::{Problem, preflight};
 pub use root::{Abilities, Permissions, Root};
-pub use writer::BlobWriter;
+pub use slot::BlobWriter;
+pub use work::Work;
 
 use crate::error::{Error, Result};
 use crate::model::path::WorkspacePath;
 
 use crate::model::item::{Item, ItemOutcome};
-
-/// What [`apply`] is asked for.
-#[derive(Clone, Copy)]
-pub struct Work<'a> {
-    /// The operation's id. Temporary names are derived from it, so it must be unique, and the same in every try.
-    pub operation: &'a str,
-    /// The plan. Items that are not `Planned` are passed through untouched.
-    pub items: &'a [Item],
-    /// The directories to remove once this operation has emptied them: those that the agent made.
-    pub directories: &'a [WorkspacePath],
-    /// The permissions of directories that have to be made for what is put into them. Without an answer, one is made
-    /// like any new directory.
-    pub permissions: &'a Permissions<'a>,
-    /// Reads blobs.
-    pub contents: &'a BlobWriter<'a>,
-    /// Called now and then, from any thread, with the number of items that are done.
-    pub progress: Option<&'a (dyn Fn(usize) + Sync)>,
-}
 
 /// Carries out a plan, or finishes what a crashed or failed try of the same operation left. Returns one result per
 /// item, in order.

@@ -16,16 +16,17 @@ use crate::model::path::WorkspacePath;
 
 mod aside;
 
-use super::Work;
 use super::failure::{ItemFailure, ItemResult, outcome};
 use super::found::{Found, look};
-use super::inherit::Former;
 use super::leftover::own_name;
 use super::order::{Chunk, Order, chunks, moves, order};
 use super::root::{Descent, DeviceInode, Root};
+use super::slot::Former;
+use super::slot::{ItemWriter, Slot};
 use super::sys::{self, SysResult};
+use super::work::Work;
 use super::workers::{alongside, share};
-use super::writer::{ItemChange, ItemWriter, Prepared, Slot, WAITS};
+use super::writer::{ItemChange, Prepared, WAITS};
 
 /// Up to this many files are synced one by one; more of them with one sync of the file system.
 const SYNC_EACH: usize = 16;

@@ -11,7 +11,7 @@ use rustix::fs::{chownat, fchmod, fstat, linkat, renameat, unlinkat};
 use rustix::io::{Errno, retry_on_intr};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-use super::writer::Slot;
+use super::slot::Slot;
 use crate::fs::beneath;
 use crate::fs::system::full_sync;
 

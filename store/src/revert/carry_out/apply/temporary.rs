@@ -14,8 +14,8 @@ use crate::model::entry::{Entry, EntryKind};
 
 use super::failure::{ItemFailure, ItemResult};
 use super::inherit::{owner, take_over};
+use super::slot::{ItemWriter, Slot};
 use super::sys::{self, SysResult};
-use super::writer::{ItemWriter, Slot};
 
 impl ItemWriter<'_> {
     /// Makes the target at our own temporary name, which must be free. `old` is what it will replace. If that fails

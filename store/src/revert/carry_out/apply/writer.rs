@@ -14,66 +14,28 @@
 //! (network file systems, some overlays), or if the file belongs to another user, the old file stays aside for a little
 //! while ([`ItemChange::Aside`]) and is checked again before it is removed.
 
-use std::io::Write;
 use std::os::fd::BorrowedFd;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::Ordering;
 use std::thread::sleep;
 use std::time::Duration;
 
 use rustix::fs::{Stat, fchmod};
 use rustix::io::{Errno, retry_on_intr};
 
-use crate::error::Result;
 use crate::fs::system::{self, full_sync};
-use crate::model::entry::{Entry, EntryKind, ObjectId, State};
+use crate::model::entry::{Entry, EntryKind, State};
 
 use super::failure::{ItemFailure, ItemResult};
 use super::found::{Found, look, look_at_open, open_file};
-use super::inherit::Former;
 use super::lease::{self, Lease};
+use super::slot::{ItemWriter, Slot};
 use super::sys::{self, SysResult};
 use super::temporary::permissions;
-
-/// Writes a blob's bytes, and returns how many there are. The blob was decoded and hashed in full.
-pub type BlobWriter<'a> = dyn Fn(ObjectId, &mut dyn Write) -> Result<u64> + Sync + 'a;
-
-/// What the writer needs for any item.
-pub(super) struct ItemWriter<'a> {
-    /// Whether `renameat2` may be used.
-    pub(super) rename_flags: bool,
-    /// Whether to ask the kernel who writes to a file.
-    pub(super) leases: bool,
-    /// Whether each file is synced by itself, before its rename.
-    pub(super) sync_each: bool,
-    /// Reads blobs.
-    pub(super) contents: &'a BlobWriter<'a>,
-    /// How often to wait for files that a program has open.
-    pub(super) waits: AtomicU32,
-}
 
 /// How often a try waits for files that a program has open, and for how long. Whatever a program starts has all of its
 /// files open for a moment, until it has become another program.
 pub(super) const WAITS: u32 = 20;
 const MOMENT: Duration = Duration::from_millis(10);
-
-/// The place of an item.
-pub(super) struct Slot<'a> {
-    /// The directory that holds it, open.
-    pub(super) directory: BorrowedFd<'a>,
-    /// Its name in that directory.
-    pub(super) name: &'a [u8],
-    /// The name of the temporary file next to it. This operation uses it for this item only.
-    pub(super) own: Vec<u8>,
-    /// The file that this operation moves here, with its content.
-    pub(super) moved: Option<Former>,
-}
-
-impl Slot<'_> {
-    /// Returns the second name that what is at the place has while it is replaced in three calls.
-    pub(super) fn second_name(&self) -> Vec<u8> {
-        [&self.own[..], b"-"].concat()
-    }
-}
 
 /// How an item was changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

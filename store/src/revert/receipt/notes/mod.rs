@@ -3,6 +3,7 @@
 pub(crate) mod arrivals;
 pub(crate) mod cleanups;
 mod ignored_changes;
+mod repositories;
 pub(crate) mod surroundings;
 pub(crate) mod unstored;
 pub(crate) mod version_control;

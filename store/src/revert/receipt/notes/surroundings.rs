@@ -5,13 +5,13 @@
 use std::collections::BTreeSet;
 use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use ckpt_schema::report::NoteCode;
 use rusqlite::Connection;
 
 use super::first_quoted;
-use super::unstored::repositories_stay;
+use super::repositories::{is_submodule, repositories_stay};
 use crate::error::Result;
 use crate::fs::times;
 use crate::git::Location;
@@ -104,18 +104,6 @@ fn under_way(then: Option<&GitStateRow>, now: Option<&GitStateRow>) -> Option<No
         );
         Note::about(NoteCode::GitUnderWay, text, vec![doing.clone()])
     })
-}
-
-/// Returns whether a folder is a submodule: the metadata is that of the repository around it, where [`submodules`]
-/// finds it.
-pub(crate) fn is_submodule(root: &Path, folder: &WorkspacePath) -> bool {
-    let at = folder.on_disk(root);
-    let real = |path: Option<PathBuf>| path.and_then(|path| path.canonicalize().ok());
-    let own = real(Location::of(root).map(|own| own.common.join("modules")));
-    let module = real(Location::of(&at).map(|module| module.directory));
-    module
-        .zip(own)
-        .is_some_and(|(module, own)| module.starts_with(own))
 }
 
 /// Names the submodules of which HEAD, or its log, was written since a moment.

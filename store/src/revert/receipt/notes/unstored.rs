@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use ckpt_schema::report::NoteCode;
 
 use super::ignored_changes;
-use super::surroundings::is_submodule;
+use super::repositories::{is_submodule, repositories_stay};
 use super::version_control;
 use super::{first_quoted, gap_name, named_gap, naming};
 use crate::error::Result;
@@ -467,13 +467,4 @@ fn of_ignore_files(files: Vec<WorkspacePath>) -> Option<Note> {
         ),
     };
     Some(naming(NoteCode::IgnoredMade, &what, about, NAMED))
-}
-
-/// Returns the note on repositories that came since. No revert removes their metadata.
-pub(crate) fn repositories_stay(folders: Vec<String>) -> Note {
-    let text = format!(
-        "repositories that were cloned or made since stay with their metadata: {}",
-        first_quoted(&folders, NAMED)
-    );
-    Note::about(NoteCode::RepositoriesBelow, text, folders)
 }

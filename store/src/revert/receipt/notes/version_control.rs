@@ -10,7 +10,7 @@ use ckpt_schema::report::NoteCode;
 use rusqlite::Connection;
 
 use super::first_quoted;
-use super::surroundings::is_submodule;
+use super::repositories::is_submodule;
 use crate::error::Result;
 use crate::fs::times;
 use crate::git::Location;
