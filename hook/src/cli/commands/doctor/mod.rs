@@ -13,13 +13,13 @@ use ckpt_process::surroundings;
 use ckpt_schema::report::{self, DiagnosticReport, DoctorReport, Finding, FindingLevel};
 use ckpt_store::Store;
 
-use crate::agents::settings::command::quoted;
 use crate::cli::arguments::DoctorArguments;
 use crate::cli::commands::{store_place, unrecorded};
 use crate::cli::invocation::Invocation;
 use crate::cli::writable;
 use crate::config::of_directory;
 use crate::log_file::LogFile;
+use ckpt_agents::settings::command::quoted;
 
 /// Checks everything, and shows what it found. Exits with 1 if something is broken.
 pub fn run(invocation: &Invocation, arguments: &DoctorArguments) -> Result<u8, Failure> {
