@@ -151,11 +151,11 @@ pub(crate) fn lock_upkeep(directory: &Path, patience: Duration) -> Result<Lock> 
 
 /// How long a watcher that has ended may seem to hold its lock: a program that its process was just starting has the
 /// descriptor until it runs.
-const A_MOMENT: Duration = Duration::from_secs(1);
+const ENDED_WATCHER_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Takes the lock of the watcher, unless another one has it: there is one per store.
 pub(crate) fn lock_watcher(directory: &Path) -> Result<Option<Lock>> {
-    lock_in_time(&directory.join(names::WATCH_LOCK), A_MOMENT)
+    lock_in_time(&directory.join(names::WATCH_LOCK), ENDED_WATCHER_TIMEOUT)
 }
 
 /// Creates a workspace's folder if it is missing. Fails if something of another user's, or a link, is there.

@@ -13,7 +13,7 @@ use crate::fs::names::WATCH_SOCKET;
 use crate::fs::ownership::user;
 
 /// How long to wait for an answer. Without one, everything is looked at.
-const PATIENCE: Duration = Duration::from_millis(100);
+const ANSWER_TIMEOUT: Duration = Duration::from_millis(100);
 
 /// A longer answer is ignored, in bytes.
 const LONGEST_ANSWER: usize = 1 << 20;
@@ -31,14 +31,14 @@ impl WatcherClient {
             return None;
         }
         let stream = connected(&socket)?;
-        stream.set_write_timeout(Some(PATIENCE)).ok()?;
+        stream.set_write_timeout(Some(ANSWER_TIMEOUT)).ok()?;
         (peer_user(&stream) == Some(user())).then_some(Self(stream))
     }
 
     /// Returns its answer, or `None` if no valid answer comes in time.
     pub fn ask(self, question: &Question<'_>) -> Option<Answer> {
         let Self(mut stream) = self;
-        let end = Instant::now() + PATIENCE;
+        let end = Instant::now() + ANSWER_TIMEOUT;
         stream.write_all(&question.encode()).ok()?;
         // Its end is what ends the question.
         stream.shutdown(Shutdown::Write).ok()?;

@@ -24,8 +24,8 @@ use crate::fs::layout::make_private;
 use crate::fs::names::WATCH_MARKS;
 use crate::model::path::parent;
 
-/// How long to wait for an event of our own. A hook waits for [`PATIENCE`](super::ask) for the answer to its question.
-const PATIENCE: Duration = Duration::from_millis(40);
+/// How long to wait for an event of our own. A hook waits for [`ANSWER_TIMEOUT`](super::ask) for the answer to its question.
+const EVENT_TIMEOUT: Duration = Duration::from_millis(40);
 
 /// The watch of a directory with everything below it.
 pub(super) struct EventTree {
@@ -98,7 +98,7 @@ impl EventTree {
     /// Makes an event and waits for it. Returns whether it came in time.
     fn wait_for_own(&mut self) -> Result<bool, WatchEnd> {
         self.take_in()?;
-        let end = Instant::now() + PATIENCE;
+        let end = Instant::now() + EVENT_TIMEOUT;
         // It comes and goes: an event of either may be the first.
         std::fs::write(&self.mark, b"").map_err(|_| WatchEnd)?;
         let _ = std::fs::remove_file(&self.mark);

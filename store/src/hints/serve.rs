@@ -21,7 +21,7 @@ use crate::fs::names::WATCH_SOCKET;
 use crate::fs::ownership::{prepare, user};
 
 /// How long to wait for a question, and for its sender to take the answer.
-const PATIENCE: Duration = Duration::from_millis(50);
+const CLIENT_TIMEOUT: Duration = Duration::from_millis(50);
 
 /// A longer question is ignored, in bytes. A path has at most 4,096.
 const LONGEST_QUESTION: u64 = 8 << 10;
@@ -164,8 +164,8 @@ impl WatcherServer {
     fn answer(&mut self, stream: &UnixStream) {
         let is_own = peer_user(stream) == Some(user());
         let is_ready = stream.set_nonblocking(false).is_ok()
-            && stream.set_read_timeout(Some(PATIENCE)).is_ok()
-            && stream.set_write_timeout(Some(PATIENCE)).is_ok();
+            && stream.set_read_timeout(Some(CLIENT_TIMEOUT)).is_ok()
+            && stream.set_write_timeout(Some(CLIENT_TIMEOUT)).is_ok();
         if !is_own || !is_ready {
             return;
         }
@@ -286,7 +286,7 @@ impl Mounts {
 
 /// Reads a whole question.
 fn listen(stream: &UnixStream) -> Option<Vec<u8>> {
-    let end = Instant::now() + PATIENCE;
+    let end = Instant::now() + CLIENT_TIMEOUT;
     let (mut bytes, mut piece) = (Vec::new(), [0; 1 << 10]);
     let mut stream = stream;
     loop {

@@ -37,14 +37,14 @@ use crate::model::progress::SnapshotProgress;
 use crate::sessions::LastRows;
 use crate::sessions::{self, Database, Diagnostic, DiagnosticLevel};
 use crate::store::{Store, Surroundings};
-use crate::timeline::{Baseline, CaptureOptions, Looking, Observation, PATIENCE, Place};
+use crate::timeline::{Baseline, CaptureOptions, LOCK_TIMEOUT, Looking, Observation, Place};
 use known::KnownEvent;
 
 /// The part of the deadline that is kept for the rows if a snapshot gives up.
 const RESERVE: Duration = Duration::from_millis(500);
 
 /// How long a hook waits while another process takes the first snapshot of its workspace, which may take minutes.
-const PATIENCE_AT_FIRST: Duration = Duration::from_secs(1);
+const FIRST_SNAPSHOT_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// How far an event has come.
 #[derive(Default)]
@@ -288,14 +288,16 @@ fn lock(store: &Store, place: &Place, deadline: Instant) -> Result<Lock> {
     }
     // Waiting until the deadline would make the agent wait for somebody else's first snapshot, once for each of
     // its events.
-    place.lock(left().min(PATIENCE_AT_FIRST)).or_else(|error| {
-        // The first snapshot may be done by now, and the processes that waited for it hold the lock in turn.
-        let row = crate::sessions::workspace(store.database.connection(), place.row.id)?;
-        match row.last_snapshot_id {
-            Some(_) => place.lock(left()),
-            None => Err(error),
-        }
-    })
+    place
+        .lock(left().min(FIRST_SNAPSHOT_TIMEOUT))
+        .or_else(|error| {
+            // The first snapshot may be done by now, and the processes that waited for it hold the lock in turn.
+            let row = crate::sessions::workspace(store.database.connection(), place.row.id)?;
+            match row.last_snapshot_id {
+                Some(_) => place.lock(left()),
+                None => Err(error),
+            }
+        })
 }
 
 /// Does what remains to be done after a look, once its rows are written and the lock is released.
@@ -422,7 +424,7 @@ pub(crate) fn snapshot(
     // Before anything is looked at: a label that will be refused should not cost a full look.
     let label = label.map(label::checked).transpose()?;
     let place = Place::claim(store, cwd)?;
-    let lock = place.lock(PATIENCE)?;
+    let lock = place.lock(LOCK_TIMEOUT)?;
     crate::timeline::notice(store, &place, &lock)?;
     let finished = crate::revert::finish_open_operations(store, &place)?;
     let (notes, finished): (Vec<Note>, Vec<FinishedReport>) = finished.into_iter().unzip();

@@ -309,7 +309,7 @@ fn with_token(executed: Executed, place: &Place, asked: PlanRequest) -> Executed
 /// Prepares the workspace for an operation: takes its lock, notices lost rows, and finishes what a crash left before
 /// anything is planned.
 fn enter(store: &mut Store, place: &Place, dry_run: DryRun) -> Result<(Lock, Recovered)> {
-    let lock = place.lock(crate::timeline::PATIENCE)?;
+    let lock = place.lock(crate::timeline::LOCK_TIMEOUT)?;
     crate::timeline::notice(store, place, &lock)?;
     let recovered = recover::recover(store, place, dry_run)?;
     Ok((lock, recovered))

@@ -25,7 +25,7 @@ pub(super) enum Journal {
 
 /// How long the log's other users are waited for. An older version, or a process that opened the store before its
 /// directory came to be served, does without a log only once it ends.
-const PATIENCE: Duration = Duration::from_millis(250);
+const LOG_TIMEOUT: Duration = Duration::from_millis(250);
 
 impl Journal {
     /// Returns the one for a database in this directory.
@@ -84,8 +84,8 @@ pub(super) fn without_log(
     }
     // It keeps a lock. Two that do would keep each other from the file.
     drop(connection);
-    let end = Instant::now() + PATIENCE;
-    let _turn = layout::lock_store(directory, PATIENCE);
+    let end = Instant::now() + LOG_TIMEOUT;
+    let _turn = layout::lock_store(directory, LOG_TIMEOUT);
     loop {
         let connection = open()?;
         match leave_log(&connection, directory) {

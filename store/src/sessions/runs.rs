@@ -37,7 +37,7 @@ pub(crate) fn end_run(connection: &Connection, run: i64) -> Result<()> {
 
 /// How old a call has to be to count as killed, in milliseconds. Its process cannot be checked: it may be in another
 /// container, or on another machine.
-const PATIENCE: Milliseconds = 60_000;
+const KILLED_AFTER: Milliseconds = 60_000;
 
 /// Turns killed calls into diagnostics, so that somebody learns of them.
 pub(crate) fn note_killed(database: &mut Database, now: Milliseconds) -> Result<()> {
@@ -79,7 +79,7 @@ struct Killed {
 fn killed(connection: &Connection, now: Milliseconds) -> Result<Vec<Killed>> {
     let sql = "SELECT id, pid, event, session, started_at FROM hook_runs WHERE started_at < ?1";
     let what = "cannot read the hook calls";
-    let old = [now.saturating_sub(PATIENCE)];
+    let old = [now.saturating_sub(KILLED_AFTER)];
     let mut runs = read::all_or(connection, what, sql, old, |row| {
         Ok(Killed {
             id: row.get("id")?,
@@ -137,10 +137,10 @@ mod tests {
             .connection()
             .execute(update, params![i32::MAX, dead])
             .expect("writable");
-        note_killed(&mut database, PATIENCE).expect("writable");
+        note_killed(&mut database, KILLED_AFTER).expect("writable");
         assert_eq!(messages(&database), 0, "it is too early to tell");
         for _ in 0..2 {
-            note_killed(&mut database, PATIENCE + 1).expect("writable");
+            note_killed(&mut database, KILLED_AFTER + 1).expect("writable");
             assert_eq!(
                 messages(&database),
                 1,

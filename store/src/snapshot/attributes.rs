@@ -99,7 +99,7 @@ const USUAL: [u32; 3] = [0o644, 0o755, 0o755];
 
 /// How many of a kind must have other permissions before these become the default. Two snapshots with different
 /// defaults are compared file by file, and the first program in a large tree must not cost that.
-const MANY: u64 = 64;
+const MIN_FOR_DEFAULT: u64 = 64;
 
 /// The permissions of the files of one directory, if all of a kind have the same: the permissions, and how many have
 /// them.
@@ -165,7 +165,7 @@ impl Census {
             let most = counts
                 .iter()
                 .max_by_key(|(permissions, count)| (**count, **permissions == usual));
-            let most = most.filter(|(_, count)| **count >= MANY);
+            let most = most.filter(|(_, count)| **count >= MIN_FOR_DEFAULT);
             *default = most.map_or(usual, |(permissions, _)| *permissions);
         }
         Attributes {

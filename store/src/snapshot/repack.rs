@@ -22,11 +22,11 @@ use crate::objects::reader::ObjectReader;
 use crate::objects::repack::{self, NeededObject, OldPack, OnDamage};
 
 /// How many packs may exist before they are joined.
-const MANY: usize = 48;
+const MAX_SMALL_PACKS: usize = 48;
 /// Packs of at least this size are not joined with others: rewriting them again and again would cost too much.
 const LARGE: u64 = 32 << 20;
 /// Room that is left free on the disk, in bytes.
-const SPARE: u64 = 16 << 20;
+const RESERVED_ROOM: u64 = 16 << 20;
 
 /// The packs to be rewritten.
 pub(crate) struct Repack {
@@ -161,7 +161,7 @@ impl Snapshots {
     pub(crate) fn begin_join(&self, goes_on: &dyn Fn() -> bool) -> Result<Option<JoinedPacks>> {
         let mut small = repack::list(&self.objects)?;
         small.retain(|pack| pack.bytes < LARGE);
-        if small.len() <= MANY {
+        if small.len() <= MAX_SMALL_PACKS {
             return Ok(None);
         }
         self.check_room(small.iter().map(|pack| pack.bytes).sum())?;
@@ -228,13 +228,13 @@ impl Snapshots {
     /// Checks that there is room to rewrite packs. That takes at most as much as they take now.
     fn check_room(&self, bytes: u64) -> Result<()> {
         let free = disk::free(&self.directory)?;
-        if free >= bytes.saturating_add(SPARE) {
+        if free >= bytes.saturating_add(RESERVED_ROOM) {
             return Ok(());
         }
         Err(Error::failed(format!(
             "the disk has too little room to rewrite the packs of `{}`: that takes {} MB, and {} MB are free",
             self.directory.display(),
-            (bytes + SPARE) >> 20,
+            (bytes + RESERVED_ROOM) >> 20,
             free >> 20
         )))
     }

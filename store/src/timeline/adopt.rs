@@ -15,7 +15,7 @@ use super::evidence::StepStanding;
 use super::life::{AT_WORK_HERE, busy};
 use super::observe::{Baseline, Looking, Observation};
 use super::root::{Identity, Workspace};
-use super::workspace::{PATIENCE, Place, workspace_of};
+use super::workspace::{LOCK_TIMEOUT, Place, workspace_of};
 use crate::error::{Error, Result};
 use crate::git::Location;
 use crate::git::state::head;
@@ -198,7 +198,7 @@ fn exchange(
     places.sort_by_key(|place| place.row.id);
     let _locks = places
         .iter()
-        .map(|place| place.lock(PATIENCE))
+        .map(|place| place.lock(LOCK_TIMEOUT))
         .collect::<Result<Vec<_>>>()?;
     let (now, id) = (store.now(), wanted.id);
     let file_times = store.surroundings.file_times;

@@ -30,7 +30,7 @@ pub(crate) use losses::{
 pub(crate) use observe::{Baseline, Looking, MAX_COUNTED, Observation, count_with, snapshot_of};
 pub(crate) use process::uptime;
 pub(crate) use retrace::retrace;
-pub(crate) use workspace::{CaptureOptions, PATIENCE, Place, normal, parent_of};
+pub(crate) use workspace::{CaptureOptions, LOCK_TIMEOUT, Place, normal, parent_of};
 
 use crate::error::Result;
 use crate::snapshot::Taken;
@@ -38,7 +38,7 @@ use crate::store::Store;
 
 /// Captures the workspace without a row, to compare something with its present state.
 pub(crate) fn current(store: &mut Store, place: &Place) -> Result<Taken> {
-    let lock = place.lock(PATIENCE)?;
+    let lock = place.lock(LOCK_TIMEOUT)?;
     renew_note(store.database.connection(), place, &lock)?;
     let snapshots = place.snapshots()?;
     place.take(store, &snapshots, CaptureOptions::default())

@@ -25,7 +25,7 @@ use crate::snapshot::{Request, Snapshots, Taken};
 use crate::store::{Store, Surroundings};
 
 /// How long a person's command waits for another process's snapshot or operation.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+pub(crate) const LOCK_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// How to capture a workspace, besides what the settings say.
 #[derive(Clone, Copy, Default)]

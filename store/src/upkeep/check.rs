@@ -27,7 +27,7 @@ use crate::timeline::{CaptureOptions, Place, check_losses, renew_note, retrace};
 /// How long objects are read, unless all of them are asked for.
 pub const CHECK_TIME: Duration = Duration::from_secs(10);
 /// How long healing waits for a hook that holds the workspace.
-const PATIENCE: Duration = Duration::from_secs(5);
+const HEAL_LOCK_TIMEOUT: Duration = Duration::from_secs(5);
 /// How many damaged files are named.
 pub(super) const NAMED: usize = 5;
 const SUBJECT: &str = "objects";
@@ -131,7 +131,7 @@ fn workspace(
     let name = place.root.display().to_string();
     let mut findings: Vec<Finding> = lost_rows(store, &place).into_iter().collect();
     // If somebody is at work, nothing is healed. Reading is safe all the same.
-    let lock = place.lock(PATIENCE);
+    let lock = place.lock(HEAL_LOCK_TIMEOUT);
     if !is_gone {
         findings.extend(repository_amiss(&name, &place.folder, lock.is_ok()));
     }
@@ -267,7 +267,7 @@ fn mend(
 /// Heals the damaged objects of a workspace for a caller that needs them, in the time that `doctor` takes at most.
 /// Returns whether anything was healed.
 pub(crate) fn heal_workspace(store: &mut Store, place: &Place) -> Result<bool> {
-    let _lock = place.lock(PATIENCE)?;
+    let _lock = place.lock(HEAL_LOCK_TIMEOUT)?;
     heal_under_lock(store, place)
 }
 

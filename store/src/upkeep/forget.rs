@@ -30,7 +30,7 @@ use crate::sessions::{self, OpenStep};
 use crate::snapshot::{Forgetting, PathPattern, Replacements};
 use crate::store::Store;
 use crate::timeline::orphans::refuse_orphans;
-use crate::timeline::{PATIENCE, Place, life};
+use crate::timeline::{LOCK_TIMEOUT, Place, life};
 
 /// What to forget.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -70,7 +70,7 @@ pub(crate) fn forget(
         refuse_orphans(store, cwd)?;
     }
     let directory = store.surroundings.directory.clone();
-    let _lock = layout::lock_upkeep(&directory, PATIENCE)?;
+    let _lock = layout::lock_upkeep(&directory, LOCK_TIMEOUT)?;
     report.bytes_before = sizes::of_store(store)?.limited();
     report.bytes_after = report.bytes_before;
     let mut was_begun = false;
@@ -426,8 +426,8 @@ fn whole(
     (report.snapshots, report.prompts) = forget::numbers(connection, place.row.id)?;
     if dry_run == DryRun::No {
         // In this order everywhere: who settles holds this lock while it waits for the other.
-        let _settling = layout::lock_settling(&place.folder, PATIENCE)?;
-        let _lock = place.lock(PATIENCE)?;
+        let _settling = layout::lock_settling(&place.folder, LOCK_TIMEOUT)?;
+        let _lock = place.lock(LOCK_TIMEOUT)?;
         check_idle(store, place)?;
         forgetting::begin(&store.surroundings.directory, wholes)?;
         remove_former(&store.surroundings.directory)
@@ -464,7 +464,7 @@ fn forget_part(
     let replacements = Replacements::Stored;
     // Reading a long history takes a while, and hooks wait for the lock: under it, only what came since is read.
     let without = read_history(store, place, part, replacements)?;
-    let lock = place.lock(PATIENCE)?;
+    let lock = place.lock(LOCK_TIMEOUT)?;
     check_idle(store, place)?;
     let forgetting = find(store, place, part, replacements, without)?;
     let mut report = report_of(place, &forgetting);
@@ -583,7 +583,7 @@ fn sweep(store: &mut Store, place: &Place) -> Result<()> {
         let how = gc::GcOptions::default();
         return pack::whole(store, place, how, pack::Leftovers::AllGo);
     }
-    let _lock = place.lock(PATIENCE)?;
+    let _lock = place.lock(LOCK_TIMEOUT)?;
     pack::note_swept(store, place)
 }
 

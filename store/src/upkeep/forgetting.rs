@@ -15,7 +15,7 @@ use crate::sessions;
 use crate::sessions::forget::{self, Belongings, NamingRows};
 use crate::snapshot::Forgetting;
 use crate::store::Store;
-use crate::timeline::{PATIENCE, Place, note_newest};
+use crate::timeline::{LOCK_TIMEOUT, Place, note_newest};
 
 /// What was begun to be removed as a whole.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -142,7 +142,7 @@ pub(super) fn take_out_begun(store: &mut Store) -> Result<()> {
         let place = Place::of_row(store, row);
         let begun = Forgetting::read(&place.folder)?;
         if begun != Forgetting::default() && !layout::is_going(&place.folder)? {
-            let lock = place.lock(PATIENCE)?;
+            let lock = place.lock(LOCK_TIMEOUT)?;
             take_out_noted(store, &place, &lock, &begun)?;
         }
     }

@@ -11,7 +11,7 @@ use crate::model::number::count;
 use crate::sessions::{self, Diagnostic, DiagnosticLevel};
 use crate::snapshot::Snapshots;
 use crate::store::Store;
-use crate::timeline::PATIENCE;
+use crate::timeline::LOCK_TIMEOUT;
 use crate::timeline::orphans::{Orphan, orphans};
 
 const SUBJECT: &str = "snapshots";
@@ -36,7 +36,7 @@ pub(crate) fn rebuild(store: &mut Store) -> Result<Vec<Finding>> {
 
 fn take_up(store: &mut Store, orphan: &Orphan) -> Result<Vec<Finding>> {
     let folder = orphan.folder.display();
-    let _lock = layout::lock_workspace(&orphan.folder, PATIENCE)?;
+    let _lock = layout::lock_workspace(&orphan.folder, LOCK_TIMEOUT)?;
     let repository = Snapshots::open(&orphan.folder)?;
     let is_unswept = repository.is_forgetting()?;
     let noted = repository.noted(&orphan.key)?;

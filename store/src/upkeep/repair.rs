@@ -12,7 +12,7 @@ use crate::fs::names::{DAMAGED, DATABASE, OLDER};
 use crate::model::number::count;
 use crate::sessions::{self, Salvaged};
 use crate::store::Store;
-use crate::timeline::PATIENCE;
+use crate::timeline::LOCK_TIMEOUT;
 use crate::timeline::orphans::orphans;
 
 /// What the findings are about.
@@ -48,7 +48,7 @@ fn try_repair(store: &mut Store) -> Result<Vec<Finding>> {
         return Ok(Vec::new());
     }
     // Rows that were copied before a `forget` took them would come back with the new database.
-    let _lock = layout::lock_upkeep(&directory, PATIENCE)?;
+    let _lock = layout::lock_upkeep(&directory, LOCK_TIMEOUT)?;
     let mut findings: Vec<Finding> = sessions::remove_unfinished(&directory)?
         .iter()
         .map(|path| {

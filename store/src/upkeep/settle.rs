@@ -18,7 +18,7 @@ use crate::fs::layout;
 use crate::sessions::{self, Diagnostic, DiagnosticLevel};
 use crate::snapshot::Settled;
 use crate::store::Store;
-use crate::timeline::{PATIENCE, Place};
+use crate::timeline::{LOCK_TIMEOUT, Place};
 
 /// How long a tool is kept waiting. Its user sees a longer pause, and the rest can be done in the background.
 const WAIT: Duration = Duration::from_secs(2);
@@ -55,7 +55,7 @@ pub(crate) fn before_a_tool(store: &mut Store, place: &Place) -> bool {
 
 fn settle_until(store: &mut Store, place: &Place, deadline: Option<Instant>) -> Result<()> {
     let left = || {
-        deadline.map_or(PATIENCE, |deadline| {
+        deadline.map_or(LOCK_TIMEOUT, |deadline| {
             deadline.saturating_duration_since(Instant::now())
         })
     };

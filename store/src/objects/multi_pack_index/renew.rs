@@ -20,18 +20,18 @@ use crate::objects::pack::write::{create_temporary, seal};
 use crate::objects::reader::Packs;
 
 /// How many packs may be outside the index.
-const FEW: usize = 16;
+const MIN_OUTSIDE: usize = 16;
 /// For this many joined packs, one more may be outside, so that a growing file is written less often.
-const SHARE: usize = 64;
+const JOINED_PER_OUTSIDE: usize = 64;
 /// The upper limit, because each of them is asked by its own index.
-const MANY: usize = 128;
+const MAX_OUTSIDE: usize = 128;
 /// The longest index that is joined, in bytes: some 35,000 objects.
-const LONGEST: u64 = 1 << 20;
+const MAX_JOINED_INDEX: u64 = 1 << 20;
 
 /// Returns how many packs may be outside a multi-pack-index.
 fn few(joint: Option<&MultiPackIndex>) -> usize {
-    let share = joint.map_or(0, |joint| joint.packs() as usize / SHARE);
-    share.clamp(FEW, MANY)
+    let share = joint.map_or(0, |joint| joint.packs() as usize / JOINED_PER_OUTSIDE);
+    share.clamp(MIN_OUTSIDE, MAX_OUTSIDE)
 }
 
 /// Writes a new multi-pack-index if many packs are in none. Returns whether it did.
@@ -84,7 +84,7 @@ impl LoneIndex {
         if pack.is_borrowed() {
             return None;
         }
-        let (index, written) = pack.short_index(LONGEST).ok()??;
+        let (index, written) = pack.short_index(MAX_JOINED_INDEX).ok()??;
         let name = pack.name().with_extension("idx");
         Some(Self {
             name: name.into_os_string().into_encoded_bytes(),

@@ -406,7 +406,7 @@ const BLOCK: u32 = 4096;
 /// A page, in bytes: reading less costs as much.
 const PAGE: u64 = 4096;
 /// The length up to which an index that is used often is read as a whole, in bytes.
-const OFTEN: u64 = 64 << 20;
+const MAX_WHOLE_INDEX: u64 = 64 << 20;
 
 /// The bytes of an open index.
 pub(crate) enum IndexBytes {
@@ -430,7 +430,7 @@ impl PartialIndex {
         if let Some(whole) = self.whole.get() {
             return copy(whole, at, buffer);
         }
-        if self.length <= OFTEN
+        if self.length <= MAX_WHOLE_INDEX
             && self.asked.fetch_add(1, Ordering::Relaxed) >= self.length / PAGE
             && let Ok(whole) = read_whole(&self.file, self.length)
         {

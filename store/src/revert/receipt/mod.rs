@@ -200,7 +200,7 @@ impl ReceiptComparison<'_> {
     /// not as they were at that point, also where the move of that part had nothing to write.
     fn of_parts(&self) -> Result<Vec<WorkspacePath>> {
         let scopes = self.expectation.scopes.iter();
-        let parts: Vec<_> = scopes.filter(|scope| scope.is_part()).collect();
+        let parts: Vec<&RevertScope> = scopes.filter(|scope| scope.is_part()).collect();
         let session = self.expectation.session.as_ref();
         let Some((session, _)) = session.filter(|_| !parts.is_empty()) else {
             return Ok(Vec::new());

@@ -24,7 +24,7 @@ pub(crate) struct Sink<'a> {
 }
 
 /// How many bytes of a snapshot that follows another are compressed with more effort. A step rarely stores more.
-const LITTLE: u64 = 1 << 20;
+const MAX_EFFORT_BYTES: u64 = 1 << 20;
 
 impl<'a> Sink<'a> {
     /// Begins without a pack: the first new object creates it.
@@ -61,7 +61,7 @@ impl<'a> Sink<'a> {
         let before = self.stored.fetch_add(bytes.len() as u64, Ordering::Relaxed);
         // A step stores a few files, which stay for long; a first snapshot stores them all, and somebody waits for
         // it.
-        let effort = if self.keeps && before < LITTLE {
+        let effort = if self.keeps && before < MAX_EFFORT_BYTES {
             Effort::More
         } else {
             Effort::Least

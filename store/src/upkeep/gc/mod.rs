@@ -25,18 +25,18 @@ use crate::model::request::DryRun;
 use crate::sessions::{self, Pruning, SessionUse, WorkspacePresence};
 use crate::store::Store;
 use crate::timeline::root::Identity;
-use crate::timeline::{PATIENCE, Place, found_again, life};
+use crate::timeline::{LOCK_TIMEOUT, Place, found_again, life};
 use age::{Ages, Agreement, ClockReading};
 use policy::{Pin, PolicySession, Retention, RetentionLimits, Why};
 
 /// How often it runs by itself, in milliseconds.
-const SELDOM: Milliseconds = 24 * 3600 * 1000;
+const GC_INTERVAL: Milliseconds = 24 * 3600 * 1000;
 /// The same after a run that was interrupted or yielded: what it left half-done takes space twice.
-const SOON: Milliseconds = 3600 * 1000;
+const UNFINISHED_GC_INTERVAL: Milliseconds = 3600 * 1000;
 /// The note of a run that did not finish.
 const UNFINISHED: &str = "unfinished";
 /// How long a background run waits for a workspace's lock.
-const MOMENT: Duration = Duration::from_secs(1);
+const BACKGROUND_LOCK_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// The options of `gc`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -60,8 +60,8 @@ impl Priority {
     /// Returns how long it waits for a workspace's lock.
     fn patience(self) -> Duration {
         match self {
-            Self::Foreground => PATIENCE,
-            Self::Background => MOMENT,
+            Self::Foreground => LOCK_TIMEOUT,
+            Self::Background => BACKGROUND_LOCK_TIMEOUT,
         }
     }
 }
@@ -89,7 +89,7 @@ pub(crate) fn by_hand(store: &mut Store, dry_run: DryRun) -> Result<GcReport> {
             ..GcReport::default()
         });
     }
-    let lock = layout::lock_upkeep(&store.surroundings.directory, PATIENCE)?;
+    let lock = layout::lock_upkeep(&store.surroundings.directory, LOCK_TIMEOUT)?;
     let how = GcOptions {
         dry_run,
         priority: Priority::Foreground,
@@ -138,9 +138,9 @@ fn is_due(note: Option<&str>, now: Milliseconds) -> Option<bool> {
     let note = note?.trim();
     let last = note.split(' ').next()?;
     let pause = if note.ends_with(UNFINISHED) {
-        SOON
+        UNFINISHED_GC_INTERVAL
     } else {
-        SELDOM
+        GC_INTERVAL
     };
     let last: Milliseconds = last.parse().ok()?;
     // A note from the future, after the clock was set back, must not put it off for years.
@@ -505,7 +505,7 @@ fn skipped(store: &Store, id: i64, error: &Error) -> Result<GcWorkspace> {
 
 #[cfg(test)]
 mod tests {
-    use super::{SELDOM, SOON, is_due};
+    use super::{GC_INTERVAL, UNFINISHED_GC_INTERVAL, is_due};
 
     /// A run that was cut off is made up for soon and any other seldom.
     #[test]
@@ -513,7 +513,7 @@ mod tests {
         let now = 1_700_000_000_000;
         assert_eq!(is_due(None, now), None, "there was none");
         assert_eq!(is_due(Some("nonsense\n"), now), None);
-        for (note, pause) in [("", SELDOM), (" unfinished", SOON)] {
+        for (note, pause) in [("", GC_INTERVAL), (" unfinished", UNFINISHED_GC_INTERVAL)] {
             let at = |ago| is_due(Some(&format!("{}{note}\n", now - ago)), now);
             assert_eq!(at(pause - 1), Some(false), "{note}");
             assert_eq!(at(pause), Some(true), "{note}");

@@ -15,7 +15,7 @@ use crate::timeline::Place;
 use crate::upkeep::{check, settle};
 
 /// How often it checks whether somebody wants the workspace.
-const OFTEN: Duration = Duration::from_millis(5);
+const WISH_CHECK_INTERVAL: Duration = Duration::from_millis(5);
 
 /// What becomes of objects that no row names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -153,7 +153,7 @@ pub(crate) fn join(place: &Place) -> Result<()> {
         return Ok(());
     };
     let left = {
-        let _lock = place.lock(super::MOMENT)?;
+        let _lock = place.lock(super::BACKGROUND_LOCK_TIMEOUT)?;
         snapshots.end_join(&joined)?
     };
     let how = GcOptions {
@@ -181,7 +181,8 @@ impl<'a> Politeness<'a> {
 
     /// Returns whether to go on: nobody wants the workspace, or this does not give way.
     pub(crate) fn is_free(&self) -> bool {
-        if self.priority == Priority::Foreground || self.asked.get().elapsed() < OFTEN {
+        if self.priority == Priority::Foreground || self.asked.get().elapsed() < WISH_CHECK_INTERVAL
+        {
             return true;
         }
         self.asked.set(Instant::now());
@@ -199,7 +200,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a scratch directory");
         let free = |priority| {
             let way = Politeness::new(folder.path(), priority);
-            let earlier = Instant::now().checked_sub(OFTEN);
+            let earlier = Instant::now().checked_sub(WISH_CHECK_INTERVAL);
             way.asked.set(earlier.expect("the clock runs"));
             way.is_free()
         };

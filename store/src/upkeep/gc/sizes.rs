@@ -14,7 +14,7 @@ use crate::model::entry::Roots;
 use crate::objects::borrowed;
 use crate::sessions::{self, Measured, SessionUse};
 use crate::store::Store;
-use crate::timeline::{PATIENCE, Place};
+use crate::timeline::{LOCK_TIMEOUT, Place};
 
 /// The sizes of the store's parts on the disk, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -263,7 +263,7 @@ pub(crate) fn remove_folders(directory: &Path, goes: impl Fn(&Path) -> Result<bo
     for entry in presence::entries(&snapshots)? {
         let folder = entry.path();
         if entry.file_type().context(what)?.is_dir() && goes(&folder)? {
-            let _lock = layout::lock_workspace(&folder, PATIENCE)?;
+            let _lock = layout::lock_workspace(&folder, LOCK_TIMEOUT)?;
             remove_workspace_folder(&folder)?;
         }
     }
@@ -333,7 +333,7 @@ pub(crate) fn sweep(store: &Store, how: GcOptions) -> Result<()> {
             });
         if is_old && !has_damaged_database(&store.surroundings.directory)? {
             // `doctor --repair` takes such a folder up under this lock.
-            let _lock = layout::lock_workspace(&folder, super::MOMENT)?;
+            let _lock = layout::lock_workspace(&folder, super::BACKGROUND_LOCK_TIMEOUT)?;
             remove_workspace_folder(&folder)?;
         }
     }

@@ -35,7 +35,7 @@ use super::temporary::permissions;
 /// How often a try waits for files that a program has open, and for how long. Whatever a program starts has all of its
 /// files open for a moment, until it has become another program.
 pub(super) const WAITS: u32 = 20;
-const MOMENT: Duration = Duration::from_millis(10);
+const OPEN_FILE_PAUSE: Duration = Duration::from_millis(10);
 
 /// How an item was changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -396,7 +396,7 @@ impl ItemWriter<'_> {
         // A process between `fork` and `exec` has every file of its parent open. It is gone in a moment, and the
         // limit is for a file that really is in use.
         while matches!(lease, Lease::Busy) && self.may_wait() {
-            sleep(MOMENT);
+            sleep(OPEN_FILE_PAUSE);
             lease = lease::take(place.directory, name);
         }
         lease

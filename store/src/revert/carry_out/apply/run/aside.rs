@@ -10,7 +10,7 @@ use crate::revert::carry_out::apply::writer::AsideLook;
 
 /// How much later to check. A program that writes now and then, such as to a log, mostly does so in this time, and
 /// nobody minds waiting for it.
-const LATER: Duration = Duration::from_millis(200);
+const RECHECK_DELAY: Duration = Duration::from_millis(200);
 
 impl Attempt<'_> {
     /// Notes what was done to an item, and returns whether it was changed.
@@ -30,7 +30,7 @@ impl Attempt<'_> {
         if aside.is_empty() {
             return Results::new();
         }
-        sleep(LATER);
+        sleep(RECHECK_DELAY);
         let look = |index: usize| (index, self.look_again_at(index));
         aside.into_iter().map(look).collect()
     }
