@@ -198,21 +198,21 @@ impl Store {
     }
 
     /// Returns whether the last event's snapshot still depends on files of the user's repository, or there are too many
-    /// packs. [`Store::settle`] ends that; it may take as long as copying them takes.
+    /// packs. [`Store::adopt_packs`] ends that; it may take as long as copying them takes.
     pub fn is_unsettled(&self) -> bool {
         self.is_unsettled
     }
 
     /// Copies what the snapshots of the workspace that holds `cwd` need from the user's repository. An agent's next
-    /// tool waits for this, and not for what [`Store::settle`] does besides.
+    /// tool waits for this, and not for what [`Store::adopt_packs`] does besides.
     pub fn give_back(&mut self, cwd: &Path) -> Result<()> {
-        upkeep::settle::give_back(self, cwd)
+        upkeep::adoption::give_back(self, cwd)
     }
 
     /// Copies what the snapshots of the workspace that holds `cwd` need from the user's repository, and tidies up the
     /// store.
-    pub fn settle(&mut self, cwd: &Path) -> Result<()> {
-        let settled = upkeep::settle::settle(self, cwd);
+    pub fn adopt_packs(&mut self, cwd: &Path) -> Result<()> {
+        let settled = upkeep::adoption::adopt(self, cwd);
         // Sums are kept even if settling failed: the argument of `and` is worked out in any case.
         settled.and(upkeep::totals::keep(self, query::of_unsummed))
     }

@@ -434,7 +434,7 @@ impl World {
     /// What the process in the background does after the first snapshot.
     pub fn settle(&mut self) {
         let cwd = self.cwd.clone();
-        self.store.settle(&cwd).expect("there is room for it");
+        self.store.adopt_packs(&cwd).expect("there is room for it");
     }
 
     pub fn redo(&mut self) -> OperationReport {

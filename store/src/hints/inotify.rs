@@ -125,7 +125,7 @@ impl WatchTree {
     }
 
     /// Returns the next events, or `None` if there are no more for now.
-    fn told(&self) -> Result<Vec<KernelEvent>, WatchEnd> {
+    fn next_events(&self) -> Result<Vec<KernelEvent>, WatchEnd> {
         let mut room = [MaybeUninit::uninit(); 16 << 10];
         let mut reader = Reader::new(&self.queue, &mut room);
         let mut told = Vec::new();
@@ -278,7 +278,7 @@ impl WatchTree {
     /// Takes in the pending events.
     pub fn take_in(&mut self) -> Result<(), WatchEnd> {
         loop {
-            let told = self.told()?;
+            let told = self.next_events()?;
             if told.is_empty() {
                 return Ok(());
             }

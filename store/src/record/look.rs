@@ -31,7 +31,7 @@ pub(crate) enum LookScope {
 
 impl LookScope {
     /// Returns how the event's report names it.
-    pub fn told(&self) -> Option<Looked> {
+    pub fn report(&self) -> Option<Looked> {
         match self {
             Self::Nowhere => None,
             Self::Around(_) => Some(Looked::Around),

@@ -14,9 +14,9 @@ mod known;
 pub(crate) mod label;
 mod look;
 pub(crate) mod lost;
+mod missing_events;
 mod new_rows;
 mod recording;
-mod unheard;
 mod view;
 mod write;
 
@@ -272,7 +272,7 @@ fn with_look(
     // The lock is free by now: what follows may copy objects or pack them, and the next event need not wait for that.
     if let Ok(seen) = &seen {
         // Even if the rows could not be written: the objects are on the disk, and what they borrow is not ours yet.
-        settle(store, known, seen)?;
+        finish_look(store, known, seen)?;
     }
     let report = written.map_err(late)?;
     seen.map_err(late)?;
@@ -301,7 +301,7 @@ fn lock(store: &Store, place: &Place, deadline: Instant) -> Result<Lock> {
 }
 
 /// Does what remains to be done after a look, once its rows are written and the lock is released.
-fn settle(store: &mut Store, known: &KnownEvent<'_>, seen: &Observation) -> Result<()> {
+fn finish_look(store: &mut Store, known: &KnownEvent<'_>, seen: &Observation) -> Result<()> {
     let (place, event) = (&known.place, known.event);
     tell_of_doubts(store, place, event, &doubts(seen))?;
     if let Some(why) = &seen.lost {
@@ -311,7 +311,7 @@ fn settle(store: &mut Store, known: &KnownEvent<'_>, seen: &Observation) -> Resu
     // From here on the agent may run `git gc` or write into its packs. Until then nobody is likely to touch what is
     // borrowed.
     if seen.borrows && matches!(event.event, EventKind::ToolStart | EventKind::StepStart) {
-        store.is_unsettled = !crate::upkeep::settle::before_a_tool(store, place);
+        store.is_unsettled = !crate::upkeep::adoption::before_a_tool(store, place);
     }
     // Not every agent reports the end of a session, so packs are joined once there are many.
     store.is_unsettled |= seen.is_crowded;
@@ -468,7 +468,7 @@ fn snapshot_under_lock(
         observation.write(connection, place.row.id, label, now)?;
         Ok(moved)
     })?);
-    notes.extend(crate::upkeep::settle::under_lock(store, place)?);
+    notes.extend(crate::upkeep::adoption::under_lock(store, place)?);
     crate::upkeep::check::name_to_git(store, place)?;
     Ok(SnapshotReport {
         version: VERSION,

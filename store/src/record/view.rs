@@ -5,7 +5,7 @@ use ckpt_schema::event::Event;
 use rusqlite::Connection;
 
 use super::decide::{Action, Decision};
-use super::unheard::UnheardTools;
+use super::missing_events::UnheardTools;
 use crate::error::Result;
 use crate::model::Milliseconds;
 use crate::model::path::WorkspacePath;

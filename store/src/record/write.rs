@@ -162,7 +162,7 @@ fn report(
         message: written.message,
         step: written.step,
         snapshot: observation.map(|observation| observation.snapshot.tree.to_string()),
-        looked: observation.and_then(|_| known.decision.look.told()),
+        looked: observation.and_then(|_| known.decision.look.report()),
         changes: written.changes,
         gaps: observation.map(|observation| observation.gaps.len() as u64),
         went_back: written.went_back,

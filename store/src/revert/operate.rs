@@ -112,7 +112,7 @@ impl<'a, 'm> PlanContext<'a, 'm> {
         }
         let mut operation = self.plan(options, warnings)?;
         let git = GitFate::of(operation.git.as_deref());
-        operation.warnings.extend(surroundings::told(
+        operation.warnings.extend(surroundings::notes(
             connection,
             self.place,
             self.movement,
@@ -129,7 +129,7 @@ impl<'a, 'm> PlanContext<'a, 'm> {
             }
             None => Left::default(),
         };
-        let cleaned = cleanups::told(
+        let cleaned = cleanups::notes(
             self.store,
             self.place,
             self.snapshots,
@@ -139,7 +139,7 @@ impl<'a, 'm> PlanContext<'a, 'm> {
         operation.warnings.extend(gone.notes);
         operation.warnings.extend(cleaned);
         operation.is_incomplete |= gone.is_incomplete;
-        operation.warnings.extend(arrivals::told(
+        operation.warnings.extend(arrivals::notes(
             self.store,
             self.place,
             self.snapshots,

@@ -39,7 +39,7 @@ pub(crate) struct Recovered {
 pub(crate) fn recover(store: &mut Store, place: &Place, dry_run: DryRun) -> Result<Recovered> {
     // A full disk must not prevent a revert that removes what fills it. The objects are checked before anything is
     // touched.
-    let borrowed = crate::upkeep::settle::under_lock(store, place).unwrap_or_else(|error| {
+    let borrowed = crate::upkeep::adoption::under_lock(store, place).unwrap_or_else(|error| {
         vec![format!(
             "what the store borrowed from the repository could not be copied: {error}"
         )]

@@ -23,6 +23,7 @@ mod older;
 mod operations;
 pub(crate) mod read;
 mod rebuild;
+mod removals;
 mod retention;
 mod roots;
 mod rows;
@@ -31,7 +32,6 @@ mod salvage;
 mod scrub;
 mod snapshots;
 mod steps;
-mod taken_away;
 mod tools;
 mod totals;
 mod unrecorded;
@@ -77,6 +77,7 @@ pub(crate) use operations::{
     was_operation_at_work,
 };
 pub(crate) use rebuild::{newest_snapshot_time, put_noted, snapshots_to_note, workspace_keys};
+pub(crate) use removals::{brought_back_and_taken_away, taken_away_to};
 pub(crate) use retention::{
     Measured, Pruning, SessionUse, WorkspacePresence, delete_workspace, mark_pruned, note_gone,
     note_sizes, note_swept, note_unswept, presences, prunable, session_uses, snapshots_to_measure,
@@ -104,7 +105,6 @@ pub(crate) use steps::{
     open_steps, step, step_at, step_sides, step_with_tools, steps_ended_around,
     steps_in_background,
 };
-pub(crate) use taken_away::{brought_back_and_taken_away, taken_away_to};
 pub(crate) use tools::{
     OuterTool, StepPath, ToolRow, commands_of, ended_step_of_tool, files_outside, finish_tool,
     forced_paths, insert_step_path, insert_tool, is_tool_known, note_directory, note_late_end,

@@ -8,7 +8,7 @@
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
-use super::settle::{Reached, from_workspace};
+use super::adoption::{Reached, from_workspace};
 use crate::error::Result;
 use crate::fs::{beneath, threads};
 use crate::git::Location;

@@ -2,6 +2,7 @@
 //!
 //! This room does not know sessions. It reads the workspace, never writes to it, and runs no program.
 
+mod adoption;
 mod attributes;
 mod cache;
 mod capture;
@@ -22,7 +23,6 @@ mod rules;
 mod scan;
 mod seed;
 mod seen;
-mod settle;
 mod take;
 mod times;
 mod view;
@@ -42,6 +42,7 @@ use crate::model::noted::{NotedSnapshot, NotedWorkspace, WorkspaceOrigin};
 use crate::model::path::WorkspacePath;
 use crate::objects::pack::rebuild::rebuild_indexes;
 use crate::objects::{Objects, borrowed, refs};
+pub(crate) use adoption::Settled;
 pub use capture::Now;
 pub(crate) use check::{Broken, Checked, PackCheck};
 pub(crate) use forget::{ForgottenPath, Replacements, Rewritten, RewrittenRules};
@@ -51,7 +52,6 @@ pub(crate) use presence::Presence;
 pub use request::{Request, Taken};
 pub(crate) use rules::{PathPattern, PathPatterns};
 pub(crate) use scan::directory::IGNORED_NAMES;
-pub(crate) use settle::Settled;
 pub(crate) use take::{boot, seen};
 pub use times::Times;
 use view::SnapshotView;
@@ -146,7 +146,7 @@ impl Snapshots {
         patch::presences(&reader, snapshot, paths)
     }
 
-    /// Returns whether packs are still files of the user's repository. [`Snapshots::settle`] ends that.
+    /// Returns whether packs are still files of the user's repository. [`Snapshots::adopt_packs`] ends that.
     pub(crate) fn borrows(&self) -> bool {
         self.objects.borrows()
     }
@@ -163,13 +163,13 @@ impl Snapshots {
 
     /// Copies what `roots` need of borrowed packs into a pack of our own, until the deadline. What is damaged there is
     /// searched for in the workspace.
-    pub(crate) fn settle(
+    pub(crate) fn adopt_packs(
         &self,
         root: &Path,
         roots: &Roots,
         deadline: Option<Instant>,
     ) -> Result<Settled> {
-        settle::settle(&self.objects, root, roots, deadline)
+        adoption::adopt(&self.objects, root, roots, deadline)
     }
 
     /// Reads what roots reach, as long as `goes_on` returns true.
@@ -252,7 +252,7 @@ impl Snapshots {
 
     /// Gives borrowed packs back. The caller holds the workspace's lock, and has copied what is needed of the packs.
     pub(crate) fn give_back(&self) -> Result<()> {
-        settle::give_back(&self.directory, &self.objects)
+        adoption::give_back(&self.directory, &self.objects)
     }
 
     /// Captures one path as it is now, whatever ignore rules say, without a snapshot. Its blob is stored and synced.

@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::PathBuf;
 
 use super::Snapshots;
-use super::settle::Reached;
+use super::adoption::Reached;
 use crate::error::{Context, Error, Result};
 use crate::fs::disk;
 use crate::model::entry::{ObjectId, Roots};

@@ -19,12 +19,12 @@ use std::ops::RangeInclusive;
 
 use ckpt_schema::ToolKind;
 
-use super::afterwards::ended_step;
-use super::another_clock;
-use super::around::{HasStarted, OuterAgent, OuterAgents};
 use super::evidence::{
     self, Changed, Dated, Doubt, Evidence, Reach, Signs, StepStanding, TICK, Verdict,
 };
+use super::file_clock;
+use super::hindsight::ended_step;
+use super::outer_tools::{HasStarted, OuterAgent, OuterAgents};
 use crate::model::Milliseconds;
 use crate::model::attribution::Attribution;
 use crate::model::entry::{Change, EntryKind};
@@ -141,7 +141,7 @@ impl Interval<'_> {
             replaced(&self.evidence, self.own.len(), self.preferred)
         } else {
             let looked_at = self.patch.looked_at;
-            another_clock::judge(&self.evidence, seen, time, looked_at, self.preferred)
+            file_clock::judge(&self.evidence, seen, time, looked_at, self.preferred)
         };
         let names = |step: usize| self.steps[step].names(seen.path);
         match judged {

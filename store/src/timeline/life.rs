@@ -86,7 +86,7 @@ pub(super) fn signs_around(outer: &OuterTool, now: Milliseconds) -> Signs {
 }
 
 /// Returns the signs of life of a step's agent that events alone give.
-pub(super) fn told(step: &OpenStep) -> Signs {
+pub(super) fn signs_from_events(step: &OpenStep) -> Signs {
     Signs {
         last: step.last_event_at,
         interrupted_at: step.life.interrupted_at,

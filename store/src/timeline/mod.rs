@@ -2,18 +2,18 @@
 //! the last look. Recording and reverting both build on it.
 
 mod adopt;
-mod afterwards;
-mod another_clock;
-mod around;
 mod attribute;
 #[cfg(test)]
 mod day_tests;
 pub(crate) mod evidence;
+mod file_clock;
+mod hindsight;
 pub(crate) mod life;
 mod links;
 mod losses;
 mod observe;
 pub(crate) mod orphans;
+mod outer_tools;
 mod process;
 mod retrace;
 mod returned;
@@ -23,7 +23,7 @@ mod workers;
 mod workspace;
 
 pub(crate) use adopt::{adopt, check_exact, found_again, list as list_workspaces, offered};
-pub(crate) use afterwards::step_afterwards;
+pub(crate) use hindsight::step_afterwards;
 pub(crate) use losses::{
     check as check_losses, has_lost_rows, note, note_newest, notice, renew as renew_note,
 };

@@ -6,10 +6,10 @@ use std::collections::{HashMap, HashSet};
 
 use rusqlite::Connection;
 
-use super::around::OuterAgent;
 use super::attribute::{Patch, attribute, consolidate};
 use super::evidence::{Dated, StepStanding, TICK};
 use super::life;
+use super::outer_tools::OuterAgent;
 use super::retrace::retrace;
 use super::returned::{self, Returned};
 use super::workers::{Workers, acting_steps};

@@ -59,7 +59,7 @@ fn acting<'s>(
     // The sender of this event is alive, and unless it was cut off, its events report what it did.
     let is_heard = Some(step.row.session_id.as_str()) == looking.session;
     let signs = if is_heard && standing != StepStanding::Cut {
-        life::told(step)
+        life::signs_from_events(step)
     } else {
         life::signs(step, now)
     };

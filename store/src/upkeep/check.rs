@@ -9,9 +9,9 @@ use std::time::{Duration, Instant};
 
 use ckpt_schema::report::{Finding, FindingLevel};
 
+use super::adoption;
 use super::contradictions;
 use super::gc::sizes;
-use super::settle;
 use crate::error::Result;
 use crate::fs::layout::Lock;
 use crate::fs::names::REPOSITORY;
@@ -175,7 +175,7 @@ fn workspace(
 
 /// Copies what is borrowed, and says what of it is lost. The caller holds the workspace's lock.
 fn settled(store: &mut Store, place: &Place, name: &str) -> Result<Vec<Finding>> {
-    let lost = settle::under_lock(store, place)?;
+    let lost = adoption::under_lock(store, place)?;
     let lost = lost.iter().map(|lost| format!("`{name}`: {lost}"));
     Ok(lost
         .map(|text| Finding::new(FindingLevel::Error, SUBJECT, text))

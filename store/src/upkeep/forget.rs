@@ -18,7 +18,7 @@ use super::forgetting::Wholes;
 use super::gc::{self, pack, sizes};
 use super::promise::{self, Promise};
 use super::without::{ForgetPart, Without, add_damaged};
-use super::{forgetting, repair, settle};
+use super::{adoption, forgetting, repair};
 use crate::error::{Error, ErrorKind, Result};
 use crate::fs::{layout, presence, reserve};
 use crate::model::hex::Hex;
@@ -459,7 +459,7 @@ fn forget_part(
 ) -> Result<(ForgetWorkspace, Forgetting)> {
     if place.has_objects()? && place.snapshots()?.borrows_now()? {
         // A borrowed pack is the user's and cannot be rewritten: what is to go would stay in it.
-        settle::settle_now(store, place)?;
+        adoption::adopt_now(store, place)?;
     }
     let replacements = Replacements::Stored;
     // Reading a long history takes a while, and hooks wait for the lock: under it, only what came since is read.

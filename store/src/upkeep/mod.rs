@@ -1,6 +1,7 @@
 //! Keeps stored objects present and intact: makes borrowed ones the store's own, checks, heals, prunes, packs and
 //! forgets, and names to git what is needed.
 
+pub(crate) mod adoption;
 pub(crate) mod check;
 mod contradictions;
 pub(crate) mod copy;
@@ -13,6 +14,5 @@ mod promise;
 pub(crate) mod purge;
 pub(crate) mod rebuild;
 pub(crate) mod repair;
-pub(crate) mod settle;
 pub(crate) mod totals;
 mod without;

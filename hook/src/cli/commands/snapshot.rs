@@ -49,12 +49,12 @@ pub fn adopt_packs(invocation: &Invocation) -> Result<u8, Failure> {
     let _ = store.give_back(&directory);
     detached::give_way();
     for _ in 1..TRIES {
-        match store.settle(&directory) {
+        match store.adopt_packs(&directory) {
             // The next try would come only with many more packs.
             Err(error) if error.kind == ErrorKind::Busy => std::thread::sleep(PAUSE),
             settled => return Ok(settled.map(|()| DONE)?),
         }
     }
-    store.settle(&directory)?;
+    store.adopt_packs(&directory)?;
     Ok(DONE)
 }

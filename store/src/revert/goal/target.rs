@@ -80,12 +80,15 @@ pub fn target(
             .context(|| format!("could not work out what `{}` was", path.to_text()))?;
         targets.insert(path.clone(), target);
     }
-    settle(&mut targets, base);
+    keep_blocked(&mut targets, base);
     Ok(targets)
 }
 
 /// Keeps the paths that have no place beside what stays, so that a point's targets fit together, whatever is on disk.
-fn settle(targets: &mut BTreeMap<WorkspacePath, Target>, base: &BTreeMap<WorkspacePath, State>) {
+fn keep_blocked(
+    targets: &mut BTreeMap<WorkspacePath, Target>,
+    base: &BTreeMap<WorkspacePath, State>,
+) {
     let changed = targets
         .iter()
         .filter(|(_, target)| target.state != target.base);

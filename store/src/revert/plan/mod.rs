@@ -109,7 +109,7 @@ pub fn plan(
             .context(|| format!("could not plan what to do with `{}`", path.to_text()))?;
         items.extend(item);
     }
-    settle(&mut items, step);
+    resolve_clashes(&mut items, step);
     // Only now: what was merged for a file that has no place is not stored.
     let blobs = contents.take_made(&wanted(&items));
     Ok(Plan {
@@ -120,7 +120,7 @@ pub fn plan(
 }
 
 /// Turns what has no place into conflicts, and drops empty directories that come and go with their contents.
-fn settle(items: &mut [Item], step: StateMove<'_>) {
+fn resolve_clashes(items: &mut [Item], step: StateMove<'_>) {
     // Clashes come first: what has no place stays, and an empty directory is implied only by what will really be in it.
     let (indices, steps) = planned(items);
     let blocked: Vec<_> = clash::blocked(&steps, step.current)
@@ -381,7 +381,7 @@ fn plan_with(
     };
     let mut kept = KeptTexts::default();
     while renames.hold_back(&mut plan.items, &mut kept, |path| step.old_goal(path)) {
-        settle(&mut plan.items, step);
+        resolve_clashes(&mut plan.items, step);
     }
     leave_filled(&mut plan.items, &material.folders, &material.current);
     name_forgotten(&mut plan.items, &material.forgotten);

@@ -12,7 +12,7 @@ use crate::sessions;
 use crate::snapshot::{self, Snapshots};
 use crate::store::Store;
 use crate::timeline::Place;
-use crate::upkeep::{check, settle};
+use crate::upkeep::{adoption, check};
 
 /// How often it checks whether somebody wants the workspace.
 const WISH_CHECK_INTERVAL: Duration = Duration::from_millis(5);
@@ -46,7 +46,7 @@ pub(crate) fn whole(
     let is_unswept = leftovers == Leftovers::AllGo;
     let snapshots = place.snapshots()?;
     if snapshots.borrows_now()? {
-        settle::settle_now(store, place)?;
+        adoption::adopt_now(store, place)?;
         if snapshots.borrows_now()? {
             return Err(Error::failed(
                 "what is borrowed from the user's repository is still being copied",

@@ -56,7 +56,7 @@ pub(super) fn own_name(operation: &str, name: &[u8]) -> Vec<u8> {
 impl ItemWriter<'_> {
     /// Cleans up what an interrupted attempt left at the place's own name. Afterwards nothing is there, or the item
     /// fails and is not touched.
-    pub(super) fn settle(
+    pub(super) fn clean_leftover(
         &self,
         place: &Slot<'_>,
         expected: State,
@@ -67,7 +67,7 @@ impl ItemWriter<'_> {
         if left.is_none() {
             return Ok(());
         }
-        self.settle_second_name(place, expected)?;
+        self.clean_second_name(place, expected)?;
         let (left, _) = look(place.directory, &place.own).map_err(not_cleaned_up)?;
         let (standing, _) = look(place.directory, place.name).map_err(not_cleaned_up)?;
         // The snapshot before the operation holds what was there, so nobody misses it. But a directory compares equal
@@ -102,7 +102,7 @@ impl ItemWriter<'_> {
     }
 
     /// Cleans up the second name that what was there may have got ([`sys::replace`]).
-    pub(super) fn settle_second_name(&self, place: &Slot<'_>, expected: State) -> ItemResult<()> {
+    pub(super) fn clean_second_name(&self, place: &Slot<'_>, expected: State) -> ItemResult<()> {
         let second = place.second_name();
         let (left, stat) = look(place.directory, &second).map_err(not_cleaned_up)?;
         let Some(stat) = stat else {

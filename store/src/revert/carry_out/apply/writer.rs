@@ -69,7 +69,7 @@ impl ItemWriter<'_> {
         expected: State,
         filled: bool,
     ) -> ItemResult<ItemChange> {
-        self.settle(place, expected, None)?;
+        self.clean_leftover(place, expected, None)?;
         let (found, _) = look(place.directory, place.name)
             .map_err(|error| ItemFailure::of("cannot be read", error))?;
         match found {
@@ -146,7 +146,7 @@ impl ItemWriter<'_> {
 
     /// Removes a directory that is what was expected, if it is empty. Returns whether it was removed.
     pub(super) fn remove_directory(&self, place: &Slot<'_>, expected: State) -> ItemResult<bool> {
-        self.settle(place, expected, None)?;
+        self.clean_leftover(place, expected, None)?;
         let (found, _) = look(place.directory, place.name)
             .map_err(|error| ItemFailure::of("cannot be read", error))?;
         match found {
@@ -173,13 +173,13 @@ impl ItemWriter<'_> {
         target: Entry,
         emptied: bool,
     ) -> ItemResult<Prepared> {
-        self.settle(place, expected, Some(target))?;
+        self.clean_leftover(place, expected, Some(target))?;
         let (found, stat) = look(place.directory, place.name)
             .map_err(|error| ItemFailure::of("cannot be read", error))?;
         // Killed in the middle of three calls, an earlier try may have left what was expected at the second name,
         // with the target or nothing at the name itself.
         if !found.is(expected) {
-            self.settle_second_name(place, expected)?;
+            self.clean_second_name(place, expected)?;
         }
         // Asked before anything is compared with what was expected: a second try of the same operation meets what
         // the first one did, and must not call its own work somebody's edit.

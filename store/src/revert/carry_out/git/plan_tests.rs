@@ -96,7 +96,7 @@ fn first(now: &GitStateRow, changes: &[GitChange], others: &[(&str, &str)]) -> V
     planned(now, changes, now, now, &[], others)
 }
 
-fn told(items: &[GitItem]) -> Vec<(GitPart, Option<&str>, FileResult)> {
+fn results(items: &[GitItem]) -> Vec<(GitPart, Option<&str>, FileResult)> {
     items
         .iter()
         .map(|item| (item.part, item.target.as_deref(), item.result))
@@ -120,7 +120,7 @@ fn commits_of_the_agent_are_undone_in_turn() {
     );
     let blob = index(1).map(|blob| blob.to_string());
     assert_eq!(
-        told(&items),
+        results(&items),
         [
             (Branch, Some("x"), Planned),
             (Index, blob.as_deref(), Planned)
@@ -183,7 +183,7 @@ fn users_commit_before_the_agents_is_kept() {
         &[],
     );
     assert_eq!(
-        told(&items),
+        results(&items),
         [(Branch, Some("u"), Planned)],
         "only the agent's"
     );
@@ -224,7 +224,7 @@ fn head_goes_back_to_a_branch_that_stayed() {
         &[("refs/heads/main", "x")],
     );
     assert_eq!(
-        told(&items),
+        results(&items),
         [(Head, Some("ref: refs/heads/main"), Planned)],
         "`feature` is kept"
     );
@@ -238,13 +238,13 @@ fn head_goes_back_to_a_branch_that_stayed() {
         (Head, Some("ref: refs/heads/main"), Conflict),
     ];
     assert_eq!(
-        told(&items),
+        results(&items),
         expected,
         "nobody saw who moved `main`, and HEAD goes to it or stays: {items:?}"
     );
     let items = first(&f, &[change(&x, &f, GitClaim::Undo)], &[]);
     assert_eq!(
-        told(&items)[0],
+        results(&items)[0],
         (Branch, Some("x"), Planned),
         "one that is gone is made again: {items:?}"
     );
@@ -278,7 +278,7 @@ fn unfinished_merge_keeps_head() {
     );
     let blob = index(1).map(|blob| blob.to_string());
     assert_eq!(
-        told(&items),
+        results(&items),
         [(Index, blob.as_deref(), Planned)],
         "what was resolved in the user's own merge"
     );
@@ -304,7 +304,7 @@ fn way_back_restores_gits_first_state() {
         (Index, blob.as_deref(), Planned),
     ];
     assert_eq!(
-        told(&items),
+        results(&items),
         expected,
         "the branch that was moved, HEAD and the index"
     );

@@ -39,7 +39,7 @@ const MAX_COMPARED: u64 = 1 << 20;
 const NAMED: usize = 3;
 
 /// Names what goes and was moved in since the message that the revert goes back to.
-pub(crate) fn told(
+pub(crate) fn notes(
     store: &Store,
     place: &Place,
     snapshots: &Snapshots,

@@ -27,7 +27,7 @@ pub(crate) const BEFORE: [&str; 5] = ["sudo", "command", "time", "npx", "exec"];
 /// Names the commands that remove ignored files, of which no look saw that they went, such as the contents of an
 /// ignored folder that stays. Command lines may not be kept. `reference` is the snapshot that the revert goes back to,
 /// `gone` are the paths that are named already.
-pub(crate) fn told(
+pub(crate) fn notes(
     store: &Store,
     place: &Place,
     snapshots: &Snapshots,

@@ -39,7 +39,7 @@ pub(super) struct TouchedPaths {
 /// Names those of the ignored paths that changed, or in which something did, while a command of the message that a
 /// revert goes back to, or of a later one, may have been running. Folders that it cannot look through whole are named
 /// apart. Nobody can say who made these changes.
-pub(super) fn told<'a>(
+pub(super) fn notes<'a>(
     store: &Store,
     place: &Place,
     revert: WholeRevert<'_>,

@@ -33,7 +33,7 @@ use crate::timeline::{Observation, Place};
 const NAMED: usize = 3;
 
 /// Returns the warnings about a whole revert. Other movements have none.
-pub(crate) fn told(
+pub(crate) fn notes(
     connection: &Connection,
     place: &Place,
     movement: &Movement,

@@ -163,7 +163,7 @@ pub(crate) fn stays(
     let connection = store.database.connection();
     let since = sessions::message_time(connection, &revert.to.id)?;
     notes.extend(version_control::moved_below(place, since, &known));
-    let changed = ignored_changes::told(store, place, revert, others.iter())?;
+    let changed = ignored_changes::notes(store, place, revert, others.iter())?;
     notes.extend(changed.notes);
     notes.extend(crowded);
     Ok(Left {

@@ -79,7 +79,7 @@ impl GitWork<'_> {
     /// removed from the packed refs, like git does: otherwise it would come back from there.
     fn open(&self, item: &GitItem, index: usize) -> Result<Vec<FileMove>, GitFailure> {
         let place = GitFile::open(self.repository, item, self.operation, index)?;
-        place.settle()?;
+        place.clean_leftover()?;
         if item.target.is_some() {
             return Ok(vec![FileMove {
                 index,
@@ -94,7 +94,7 @@ impl GitWork<'_> {
         }];
         if item.part == GitPart::Branch {
             let place = GitFile::packed_refs(self.repository, self.operation, index)?;
-            place.settle()?;
+            place.clean_leftover()?;
             let location = &self.repository.location;
             if let Some(refs) =
                 state::packed(location, &item.name).and_then(|_| state::packed_refs(location))

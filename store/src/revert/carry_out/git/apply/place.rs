@@ -100,7 +100,7 @@ impl GitFile {
     }
 
     /// Removes what an interrupted attempt of the same operation left: its lock, and the file under our own name.
-    pub fn settle(&self) -> Result<(), GitFailure> {
+    pub fn clean_leftover(&self) -> Result<(), GitFailure> {
         let what =
             |error| GitFailure::failed("what an interrupted attempt left cannot be removed", error);
         // Our own name goes last, so without it there is no lock of ours either.

@@ -128,8 +128,8 @@ impl Reached {
     }
 }
 
-/// See [`Snapshots::settle`](super::Snapshots::settle). Fails after the deadline, with nothing written.
-pub(super) fn settle(
+/// See [`Snapshots::adopt_packs`](super::Snapshots::adopt_packs). Fails after the deadline, with nothing written.
+pub(super) fn adopt(
     objects: &Objects,
     root: &Path,
     roots: &Roots,

@@ -44,7 +44,7 @@ pub(super) fn ended_step(step: &OpenStep, end: Milliseconds) -> Step {
         }
         (StepStanding::Cut, signs_until(&step, end))
     } else {
-        (StepStanding::Finished, life::told(&step))
+        (StepStanding::Finished, life::signs_from_events(&step))
     };
     step_of(&Acting {
         step: &step,

@@ -28,32 +28,32 @@ pub(crate) fn give_back(store: &mut Store, cwd: &Path) -> Result<()> {
     let Some(place) = Place::find(store, cwd)? else {
         return Ok(());
     };
-    settle_until(store, &place, None)
+    adopt_until(store, &place, None)
 }
 
 /// Settles the workspace that holds a directory, and tidies up the store.
-pub(crate) fn settle(store: &mut Store, cwd: &Path) -> Result<()> {
+pub(crate) fn adopt(store: &mut Store, cwd: &Path) -> Result<()> {
     let Some(place) = Place::find(store, cwd)? else {
         return Ok(());
     };
-    settle_until(store, &place, None)?;
+    adopt_until(store, &place, None)?;
     super::check::name_to_git(store, &place)?;
     super::gc::in_background(store, &place)
 }
 
 /// Settles a known workspace.
-pub(crate) fn settle_now(store: &mut Store, place: &Place) -> Result<()> {
-    settle_until(store, place, None)
+pub(crate) fn adopt_now(store: &mut Store, place: &Place) -> Result<()> {
+    adopt_until(store, place, None)
 }
 
 /// Settles before an agent's tool runs. Returns false if that would take too long: then the rest is done in the
 /// background, and the tool does not wait.
 pub(crate) fn before_a_tool(store: &mut Store, place: &Place) -> bool {
     // The tool runs in any case. If this fails, the next tool tries again.
-    settle_until(store, place, Some(Instant::now() + WAIT)).is_ok()
+    adopt_until(store, place, Some(Instant::now() + WAIT)).is_ok()
 }
 
-fn settle_until(store: &mut Store, place: &Place, deadline: Option<Instant>) -> Result<()> {
+fn adopt_until(store: &mut Store, place: &Place, deadline: Option<Instant>) -> Result<()> {
     let left = || {
         deadline.map_or(LOCK_TIMEOUT, |deadline| {
             deadline.saturating_duration_since(Instant::now())
@@ -69,12 +69,12 @@ fn settle_until(store: &mut Store, place: &Place, deadline: Option<Instant>) -> 
     let roots = |store: &Store| sessions::roots(store.database.connection(), place.row.id);
     let before = roots(store)?;
     // The long part, without the workspace's lock: an agent is at work.
-    let mut settled = snapshots.settle(&place.root, &before, deadline)?;
+    let mut settled = snapshots.adopt_packs(&place.root, &before, deadline)?;
     let lock = place.lock(left())?;
     let now = roots(store)?;
     // An event took a snapshot meanwhile, which may borrow other objects.
     if now != before {
-        settled.add(snapshots.settle(&place.root, &now, deadline)?);
+        settled.add(snapshots.adopt_packs(&place.root, &now, deadline)?);
     }
     snapshots.give_back()?;
     drop(lock);
@@ -88,7 +88,7 @@ pub(crate) fn under_lock(store: &mut Store, place: &Place) -> Result<Vec<String>
         return Ok(Vec::new());
     }
     let roots = sessions::roots(store.database.connection(), place.row.id)?;
-    let settled = snapshots.settle(&place.root, &roots, None)?;
+    let settled = snapshots.adopt_packs(&place.root, &roots, None)?;
     snapshots.give_back()?;
     tell(store, place, &settled)?;
     Ok(lost(&settled).into_iter().collect())
