@@ -1,7 +1,6 @@
 //! `ckpt-hook`: arguments and commands. It puts the crates below `hook/` together, around the library `ckpt-store`.
 
 mod cli;
-mod config;
 mod guard;
 mod log_file;
 mod watchdog;

@@ -45,7 +45,7 @@ const HOUSES: &[House] = &[
     House {
         sources: "hook/src",
         module: &[],
-        rooms: &["config", "log_file", "watchdog", "cli", "guard"],
+        rooms: &["log_file", "watchdog", "cli", "guard"],
     },
 ];
 

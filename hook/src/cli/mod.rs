@@ -7,7 +7,6 @@ pub mod commands {
     pub mod blame;
     pub mod candidates;
     pub mod cat;
-    pub mod changes;
     pub mod config;
     pub mod demo;
     pub mod diff;
@@ -25,7 +24,6 @@ pub mod commands {
     pub mod mcp;
     pub mod no_document;
     pub mod operation;
-    pub mod outcome;
     pub mod page;
     pub mod parts;
     pub mod pick;
@@ -42,30 +40,25 @@ pub mod commands {
     pub mod watch;
     pub mod workspace;
 }
-mod invocation;
-mod named_file;
-mod pager;
-mod writable;
 
 use std::ffi::OsString;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind};
 use std::process::ExitCode;
 use std::sync::OnceLock;
 
+use ckpt_command::config;
+use ckpt_command::invocation::{Common, Invocation};
 use ckpt_output::{Output, write_error};
 use ckpt_process::failure::{DONE, FAILED, Failure, PARTIAL, is_help, place_of_panic};
 use ckpt_process::posix;
 use ckpt_process::surroundings::Environment;
 
-use arguments::{Arguments, Command, Common, Forward};
+use arguments::{Arguments, Command, Forward};
 use commands::{
     blame, candidates, cat, demo, diff, doctor, empty, exact, generate, history, inside, install,
     label, log, manual, mcp, no_document, operation, page, recover, run as run_command, schema,
     serve, snapshot, status, ui, upkeep, watch, workspace,
 };
-use invocation::Invocation;
-
-use crate::config;
 
 /// Runs a command of a person or a program.
 pub fn run(arguments: &[OsString]) -> ExitCode {

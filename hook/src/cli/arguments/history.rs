@@ -2,10 +2,9 @@
 
 use std::path::PathBuf;
 
+use ckpt_command::changes::ChangesArguments;
 use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, ValueEnum};
-
-use super::ChangesArguments;
 
 /// `status`.
 #[derive(Debug, Args)]

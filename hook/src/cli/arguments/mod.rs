@@ -1,6 +1,5 @@
 //! The command line in clap's words. Nothing here decides or does anything.
 
-mod changes;
 mod config;
 mod files;
 mod history;
@@ -20,12 +19,10 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::LazyLock;
 
-use ckpt_output::OutputOptions;
-use ckpt_output::paint::When;
-use clap::{ArgAction, Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
+use ckpt_command::invocation::Common;
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
-pub use changes::ChangesArguments;
 pub use config::{ConfigArguments, ConfigCommand};
 pub use files::{BlameArguments, CatArguments, RecoverArguments};
 pub use history::{
@@ -122,36 +119,6 @@ pub const COMMANDS: &[&str] = &[
     "history",
     "ls",
 ];
-
-/// Options of every command.
-#[derive(Clone, Debug, Default, Args)]
-#[command(next_help_heading = "Global options")]
-pub struct Common {
-    /// The store's directory [default: $CKPT_HOOK_HOME, else ckpt-hook in the user's data folder]
-    #[arg(long, global = true, value_name = "DIR")]
-    pub store: Option<PathBuf>,
-    /// A directory in the workspace to use [default: the current one]
-    #[arg(long, global = true, value_name = "DIR")]
-    pub workspace: Option<PathBuf>,
-    /// Print one JSON document, whatever else shapes the output
-    #[arg(long, global = true)]
-    pub json: bool,
-    /// Print JSON line by line: progress as it happens, then the document
-    #[arg(long, global = true)]
-    pub json_lines: bool,
-    /// Take ids only in full: no prefix, no label, no `last`
-    #[arg(long, global = true)]
-    pub exact: bool,
-    /// When to use colours
-    #[arg(long, global = true, value_name = "WHEN", value_enum, default_value_t)]
-    pub color: When,
-    /// Print more
-    #[arg(short, long, global = true, action = ArgAction::Count, conflicts_with = "quiet")]
-    pub verbose: u8,
-    /// Print less
-    #[arg(short, long, global = true)]
-    pub quiet: bool,
-}
 
 /// The commands.
 #[derive(Debug, Subcommand)]
@@ -293,46 +260,6 @@ pub enum Candidates {
     Agents,
     /// Labels.
     Labels,
-}
-
-impl Common {
-    /// The requests about the output.
-    pub fn wanted(&self) -> OutputOptions {
-        OutputOptions {
-            json: self.json || self.json_lines,
-            json_lines: self.json_lines,
-            quiet: self.quiet,
-            verbose: self.verbose > 0,
-            color: self.color,
-        }
-    }
-
-    /// The output for arguments that cannot be read.
-    pub fn glance(arguments: &[OsString]) -> Self {
-        // What follows is data: an id, a path, or another program's options.
-        let data = arguments.iter().position(|word| word == "--");
-        let arguments = &arguments[..data.unwrap_or(arguments.len())];
-        let json = arguments
-            .iter()
-            .any(|word| word == "--json" || word == "--json-lines");
-        let after = arguments
-            .iter()
-            .skip_while(|word| *word != "--color")
-            .nth(1)
-            .and_then(|word| word.to_str());
-        let inside = arguments
-            .iter()
-            .find_map(|word| word.to_str()?.strip_prefix("--color="));
-        let color = after
-            .or(inside)
-            .and_then(|word| When::from_str(word, true).ok())
-            .unwrap_or_default();
-        Self {
-            json,
-            color,
-            ..Self::default()
-        }
-    }
 }
 
 impl Arguments {

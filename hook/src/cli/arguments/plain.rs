@@ -8,9 +8,10 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use ckpt_agents::GENERIC;
+use ckpt_command::invocation::Common;
 
 use super::record::{EventArguments, Strict};
-use super::{Arguments, Command, Common};
+use super::{Arguments, Command};
 
 /// Reads `ckpt-hook event` with `--strict`, and options that have their value in the next word, each once. `None` only
 /// means that the line has another form.

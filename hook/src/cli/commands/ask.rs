@@ -5,6 +5,7 @@
 
 use std::io::{self, IsTerminal as _};
 
+use ckpt_command::invocation::Invocation;
 use ckpt_output::size_of;
 use ckpt_output::text::{fit, wrap};
 use ckpt_process::failure::Failure;
@@ -14,8 +15,6 @@ use console::{Key, Term};
 use rustix::process::{Signal, getpid, kill_process};
 use rustix::stdio;
 use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
-
-use crate::cli::invocation::Invocation;
 
 /// How many lines of a list are shown at once.
 const SHOWN: usize = 15;

@@ -2,13 +2,13 @@
 
 use std::ops::RangeInclusive;
 
+use ckpt_command::invocation::Invocation;
 use ckpt_output::blame;
 use ckpt_process::failure::{DONE, Failure};
 use ckpt_schema::report::{BlameHunk, BlameReport};
 use ckpt_store::Error;
 
 use crate::cli::arguments::BlameArguments;
-use crate::cli::invocation::Invocation;
 
 /// Shows the lines with who wrote them.
 pub fn run(invocation: &Invocation, arguments: &BlameArguments) -> Result<u8, Failure> {

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use ckpt_command::invocation::Invocation;
 use ckpt_output::history::kind;
 use ckpt_output::paint::Paint;
 use ckpt_output::text::{fit, safe, short, title};
@@ -13,7 +14,6 @@ use ckpt_store::model::number::count;
 use ckpt_store::query::LogFilter;
 
 use crate::cli::arguments::Candidates;
-use crate::cli::invocation::Invocation;
 
 /// The most completions of a kind.
 const MOST: usize = 50;

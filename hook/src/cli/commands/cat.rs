@@ -5,6 +5,7 @@ use std::io::IsTerminal;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
+use ckpt_command::invocation::Invocation;
 use ckpt_output::text::safe_bytes;
 use ckpt_output::write_error;
 use ckpt_process::failure::{DONE, Failure};
@@ -13,7 +14,6 @@ use ckpt_store::query::CapturedFile;
 use ckpt_store::{Error, ErrorKind};
 
 use crate::cli::arguments::CatArguments;
-use crate::cli::invocation::Invocation;
 
 /// Prints the bytes; on a terminal, control characters are escaped.
 pub fn run(invocation: &Invocation, arguments: &CatArguments) -> Result<u8, Failure> {

@@ -5,6 +5,10 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 use ckpt_agents::settings::file;
+use ckpt_command::config::edit::{self, SettingTarget};
+use ckpt_command::config::keys::{self, KEYS, SettingKey};
+use ckpt_command::config::of_directory;
+use ckpt_command::invocation::Invocation;
 use ckpt_output::config;
 use ckpt_process::failure::{DONE, Failure};
 use ckpt_process::surroundings;
@@ -13,10 +17,6 @@ use ckpt_store::error::Context;
 use ckpt_store::{Error, Settings};
 
 use crate::cli::arguments::{ConfigArguments, ConfigCommand};
-use crate::cli::invocation::Invocation;
-use crate::config::edit::{self, SettingTarget};
-use crate::config::keys::{self, KEYS, SettingKey};
-use crate::config::of_directory;
 
 /// The mode of a settings file that is created here, before the umask.
 const MODE: u32 = 0o644;

@@ -5,6 +5,9 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use ckpt_command::changes::ChangesView;
+use ckpt_command::invocation::Invocation;
+use ckpt_command::pager::Pages;
 use ckpt_output::html::Top;
 use ckpt_output::patch::{self, FileSides};
 use ckpt_output::{diff, text};
@@ -17,10 +20,7 @@ use ckpt_store::error::Context;
 use ckpt_store::query::DiffRequest;
 use ckpt_store::{Error, Store};
 
-use super::changes::ChangesView;
 use crate::cli::arguments::DiffArguments;
-use crate::cli::invocation::Invocation;
-use crate::cli::pager::Pages;
 
 /// Shows what differs.
 pub fn run(invocation: &Invocation, arguments: &DiffArguments) -> Result<u8, Failure> {

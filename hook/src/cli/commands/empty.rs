@@ -1,6 +1,8 @@
 //! The text of an empty answer: why it is empty, and what to do next.
 
 use ckpt_agents::install::{self, AgentState};
+use ckpt_command::config;
+use ckpt_command::invocation::Invocation;
 use ckpt_output::text::safe;
 use ckpt_process::failure::{DONE, Failure};
 use ckpt_process::surroundings;
@@ -9,8 +11,6 @@ use ckpt_store::{OLDER, Store};
 
 use crate::cli::commands::install::InstallPaths;
 use crate::cli::commands::{store_place, unrecorded};
-use crate::cli::invocation::Invocation;
-use crate::config;
 
 /// What a list of messages says that has none.
 pub const NO_MESSAGES: &str = "No messages were recorded here.";

@@ -11,6 +11,8 @@ use std::path::{Path, PathBuf};
 use ckpt_agents::install::{self, SettingsPlace};
 use ckpt_agents::payload::{Parsed, PayloadContext};
 use ckpt_agents::{GENERIC, reminder};
+use ckpt_command::config::{self, Config};
+use ckpt_command::invocation::Common;
 use ckpt_process::detached;
 use ckpt_process::failure::{Failure, is_help};
 #[cfg(debug_assertions)]
@@ -23,8 +25,7 @@ use ckpt_store::error::{Error, ErrorKind, Result};
 use ckpt_store::sessions::{Diagnostic, DiagnosticLevel};
 use ckpt_store::{Settings, Store};
 
-use crate::cli::arguments::{Arguments, Command, Common, EventArguments, FlagArguments};
-use crate::config::{self, Config};
+use crate::cli::arguments::{Arguments, Command, EventArguments, FlagArguments};
 use crate::log_file::{Level, LogFile};
 
 use crate::watchdog::Watchdog;

@@ -1,10 +1,10 @@
 //! `--exact`: a program that passes an id means exactly that message, never another one whose id begins the same.
 
+use ckpt_command::invocation::Invocation;
 use ckpt_process::failure::Failure;
 use ckpt_store::Store;
 
 use crate::cli::arguments::{Command, RevertArguments};
-use crate::cli::invocation::Invocation;
 
 /// Fails if `--exact` is given and an id of the command is not a full one.
 pub fn check(invocation: &Invocation, command: &Command) -> Result<(), Failure> {

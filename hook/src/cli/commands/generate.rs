@@ -1,12 +1,12 @@
 //! `completions`: made from the command line's own description.
 
+use ckpt_command::invocation::Invocation;
 use ckpt_process::failure::{DONE, Failure};
 use clap::builder::PossibleValuesParser;
 use clap::{Arg, Command, CommandFactory, ValueHint};
 use clap_complete::Shell;
 
 use crate::cli::arguments::Arguments;
-use crate::cli::invocation::Invocation;
 
 const NAME: &str = "ckpt-hook";
 

@@ -1,5 +1,8 @@
 //! `show` and `sessions`: what was recorded.
 
+use ckpt_command::changes::ChangesView;
+use ckpt_command::invocation::Invocation;
+use ckpt_command::pager::{Pages, paged};
 use ckpt_output::history;
 use ckpt_output::html::Top;
 use ckpt_output::show::{self, ShownParts};
@@ -7,11 +10,8 @@ use ckpt_output::{View, diff};
 use ckpt_process::failure::{DONE, Failure, NOT_A_SESSION};
 use ckpt_schema::report::ShowReport;
 
-use super::changes::ChangesView;
 use super::empty;
 use crate::cli::arguments::{SessionsArguments, ShowArguments};
-use crate::cli::invocation::Invocation;
-use crate::cli::pager::{Pages, paged};
 
 /// Shows whatever an id is of, and what it did.
 pub fn show(invocation: &Invocation, arguments: &ShowArguments) -> Result<u8, Failure> {

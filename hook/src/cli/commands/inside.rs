@@ -1,6 +1,7 @@
 //! `inside`: what our commands inside agents run. It always exits with 0 and prints what happened: an agent treats any
 //! other code as a failed shell command, and does not show its output.
 
+use ckpt_command::invocation::Invocation;
 use ckpt_output::data;
 use ckpt_output::text::{fit, safe, short, title};
 use ckpt_process::failure::{DONE, Failure};
@@ -13,7 +14,6 @@ use crate::cli::arguments::{
     InsideArguments, InsideCommand, InsideRevertArguments, RedoArguments, RevertArguments,
     UnrevertArguments,
 };
-use crate::cli::invocation::Invocation;
 
 /// How many messages are listed.
 const MOST: usize = 10;

@@ -7,6 +7,7 @@ use ckpt_agents::install::{
     self, Advice, AgentState, Installation, Installed, SettingsPlace, SettingsScope,
 };
 use ckpt_agents::settings::lasting::Lasting;
+use ckpt_command::invocation::Invocation;
 use ckpt_output::{agents, text};
 use ckpt_process::failure::{DONE, FAILED, Failure, PARTIAL};
 use ckpt_process::surroundings;
@@ -18,7 +19,6 @@ use ckpt_store::{DryRun, Error, Forget};
 
 use super::{ask, store_place};
 use crate::cli::arguments::{InstallArguments, UninstallArguments};
-use crate::cli::invocation::Invocation;
 
 /// What is done to settings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

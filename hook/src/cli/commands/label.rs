@@ -1,12 +1,12 @@
 //! `label`: bookmarks on messages and snapshots.
 
+use ckpt_command::invocation::Invocation;
 use ckpt_output::label;
 use ckpt_output::text::safe;
 use ckpt_process::failure::{DONE, Failure};
 use ckpt_store::model::label::Label;
 
 use crate::cli::arguments::LabelArguments;
-use crate::cli::invocation::Invocation;
 
 /// Puts a label on, takes one off, or lists them.
 pub fn run(invocation: &Invocation, arguments: &LabelArguments) -> Result<u8, Failure> {

@@ -3,6 +3,10 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
+use ckpt_command::changes::ChangesArguments;
+use ckpt_command::changes::ChangesView;
+use ckpt_command::invocation::Invocation;
+use ckpt_command::pager::{Pages, paged};
 use ckpt_output::history::LogReach;
 use ckpt_output::{diff, graph, history, when, write_error};
 use ckpt_process::failure::{DONE, Failure};
@@ -11,11 +15,8 @@ use ckpt_store::query::{ChangeDetail, ListedKind, LogFilter};
 use ckpt_store::{Milliseconds, Store};
 use serde::Serialize;
 
-use super::changes::ChangesView;
 use super::empty;
-use crate::cli::arguments::{ChangesArguments, Format, LogArguments, StateArgument};
-use crate::cli::invocation::Invocation;
-use crate::cli::pager::{Pages, paged};
+use crate::cli::arguments::{Format, LogArguments, StateArgument};
 
 /// Of how many entries the changes are read at once: few, so that the first page does not wait for all of them, and
 /// many enough that opening the workspace costs little.

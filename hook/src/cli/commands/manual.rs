@@ -4,14 +4,14 @@ use std::fs::DirBuilder;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
 
+use ckpt_command::invocation::Invocation;
+use ckpt_command::named_file;
 use ckpt_process::failure::{DONE, Failure};
 use ckpt_store::error::Context;
 use clap::{Command, CommandFactory};
 use clap_mangen::Man;
 
 use crate::cli::arguments::Arguments;
-use crate::cli::invocation::Invocation;
-use crate::cli::named_file;
 
 /// Prints the manual page, or writes a page for every command into a directory.
 pub fn run(invocation: &Invocation, directory: Option<&Path>) -> Result<u8, Failure> {

@@ -1,9 +1,9 @@
 //! `--json` where there is no document: refused, because a program that asks for one would read something else.
 
+use ckpt_command::invocation::Invocation;
 use ckpt_process::failure::Failure;
 
 use crate::cli::arguments::Command;
-use crate::cli::invocation::Invocation;
 
 /// Fails if a document is asked for and the command has none.
 pub fn check(invocation: &Invocation, command: &Command) -> Result<(), Failure> {

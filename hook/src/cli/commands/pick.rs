@@ -3,6 +3,9 @@
 use std::io;
 use std::path::Path;
 
+use ckpt_command::invocation::Invocation;
+use ckpt_command::operation::{OperationRequest, Terms, carry_out};
+use ckpt_command::outcome::{around_plan, finish, moves_point, watched};
 use ckpt_output::operation;
 use ckpt_output::{View, history};
 use ckpt_process::failure::{DONE, Failure};
@@ -11,10 +14,7 @@ use ckpt_store::query::LogFilter;
 use ckpt_store::{Error, RevertRequest, Store, Unclear};
 
 use super::ask;
-use super::operation::{OperationRequest, Terms, carry_out};
-use super::outcome::{around_plan, finish, moves_point, watched};
 use super::parts;
-use crate::cli::invocation::Invocation;
 
 /// Lets the user choose, and reverts if they say yes. With `patch`, they choose hunk by hunk.
 pub fn revert(

@@ -3,6 +3,9 @@
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
+use ckpt_command::invocation::Invocation;
+use ckpt_command::operation::Done;
+use ckpt_command::outcome::{AskedExtent, carried_out, finish, watched};
 use ckpt_output::recover;
 use ckpt_output::text::{bytes, path};
 use ckpt_process::failure::{DONE, Failure};
@@ -10,10 +13,7 @@ use ckpt_schema::report::{GoneReport, OperationReport};
 use ckpt_store::{DryRun, Error, Force};
 
 use super::ask;
-use super::operation::Done;
-use super::outcome::{AskedExtent, carried_out, finish, watched};
 use crate::cli::arguments::RecoverArguments;
-use crate::cli::invocation::Invocation;
 
 /// Lists what is gone, or puts it back.
 pub fn run(invocation: &Invocation, arguments: &RecoverArguments) -> Result<u8, Failure> {
@@ -65,7 +65,7 @@ pub fn run(invocation: &Invocation, arguments: &RecoverArguments) -> Result<u8, 
 }
 
 fn code(operation: &OperationReport) -> u8 {
-    super::outcome::code(operation)
+    ckpt_command::outcome::code(operation)
 }
 
 fn nothing(named: &Path) -> Error {

@@ -6,6 +6,8 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Command, ExitStatus};
 
+use ckpt_command::config;
+use ckpt_command::invocation::Invocation;
 use ckpt_output::Output;
 use ckpt_output::text::{safe_bytes, short};
 use ckpt_process::failure::Failure;
@@ -17,8 +19,6 @@ use ckpt_store::model::number::count;
 use ckpt_store::{Error, Store};
 
 use crate::cli::arguments::RunArguments;
-use crate::cli::invocation::Invocation;
-use crate::config;
 
 /// Nothing could be recorded, and the command was not started: `env` and `timeout` exit with the same code.
 const NOT_RECORDED: u8 = 125;

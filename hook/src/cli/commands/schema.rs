@@ -1,12 +1,11 @@
 //! `schema`: prints the JSON Schemas of the input and output.
 
+use ckpt_command::invocation::Invocation;
 use ckpt_process::failure::{DONE, Failure};
 use ckpt_schema::documents;
 use ckpt_store::Error;
 use ckpt_store::error::Context;
 use serde_json::Value;
-
-use crate::cli::invocation::Invocation;
 
 /// Prints the schema of one document or of all, byte for byte as in the repository.
 pub fn run(invocation: &Invocation, name: Option<&str>) -> Result<u8, Failure> {

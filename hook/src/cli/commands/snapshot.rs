@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use ckpt_command::invocation::Invocation;
 use ckpt_output::progress::ProgressLine;
 use ckpt_output::status;
 use ckpt_process::detached;
@@ -11,7 +12,6 @@ use ckpt_store::model::progress::SnapshotProgress;
 
 use super::label;
 use crate::cli::arguments::SnapshotArguments;
-use crate::cli::invocation::Invocation;
 
 /// How often the store is tidied up where that gave way to a hook or a revert, and the pause in between: agents think,
 /// so the workspace is soon free for long enough.

@@ -1,5 +1,6 @@
 //! `status`: what is reverted, and whether anything is wrong.
 
+use ckpt_command::invocation::Invocation;
 use ckpt_output::{data, status};
 use ckpt_process::failure::{DONE, Failure};
 use ckpt_schema::report::{MessageReport, StatusReport};
@@ -8,7 +9,6 @@ use ckpt_store::query::LogFilter;
 
 use super::{empty, unrecorded};
 use crate::cli::arguments::StatusArguments;
-use crate::cli::invocation::Invocation;
 
 /// Shows the revert banner and the state of the recording.
 pub fn run(invocation: &Invocation, arguments: &StatusArguments) -> Result<u8, Failure> {

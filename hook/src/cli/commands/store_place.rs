@@ -5,9 +5,8 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use ckpt_agents::settings::file;
+use ckpt_command::invocation::Invocation;
 use ckpt_process::surroundings;
-
-use crate::cli::invocation::Invocation;
 
 /// Returns the user's other stores: the usual one, and those of snaps and Flatpaks, whose programs get a folder of data
 /// of their own (`$XDG_DATA_HOME`). None where the store was chosen.

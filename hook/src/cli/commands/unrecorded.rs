@@ -3,13 +3,13 @@
 use std::path::Path;
 
 use ckpt_agents::transcripts::{self, Conversation};
+use ckpt_command::invocation::Invocation;
 use ckpt_output::View;
 use ckpt_process::surroundings;
 use ckpt_schema::report::UnrecordedReport;
 use ckpt_store::Store;
 
 use super::install::InstallPaths;
-use crate::cli::invocation::Invocation;
 
 /// Returns the newest conversation of each agent in a workspace, if nothing of it was recorded, nor anything of another
 /// one of that agent since it began.

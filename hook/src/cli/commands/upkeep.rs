@@ -1,5 +1,6 @@
 //! `gc`, `du` and `forget`: the store's disk usage, reducing it, and removing recorded content.
 
+use ckpt_command::invocation::Invocation;
 use ckpt_output::upkeep;
 use ckpt_process::failure::{DONE, Failure, PARTIAL};
 use ckpt_schema::report::ForgetReport;
@@ -7,7 +8,6 @@ use ckpt_store::{DryRun, Forget, Grouping};
 
 use super::ask;
 use crate::cli::arguments::{self, DuArguments, ForgetArguments, GcArguments};
-use crate::cli::invocation::Invocation;
 
 /// Removes what was not used for a long time, and repacks the rest.
 pub fn gc(invocation: &Invocation, arguments: &GcArguments) -> Result<u8, Failure> {

@@ -1,11 +1,11 @@
 //! `workspace`: lists the histories, and adopts one.
 
+use ckpt_command::invocation::Invocation;
 use ckpt_output::workspace;
 use ckpt_process::failure::{DONE, Failure};
 use ckpt_store::DryRun;
 
 use crate::cli::arguments::{AdoptArguments, WorkspaceArguments, WorkspaceCommand};
-use crate::cli::invocation::Invocation;
 
 /// Runs a command of the family.
 pub fn run(invocation: &Invocation, arguments: &WorkspaceArguments) -> Result<u8, Failure> {

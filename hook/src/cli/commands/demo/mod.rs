@@ -5,11 +5,11 @@
 
 mod stage;
 
+use ckpt_command::invocation::Invocation;
 use ckpt_process::failure::{DONE, Failure};
 use ckpt_store::Error;
 use serde_json::json;
 
-use crate::cli::invocation::Invocation;
 use stage::{Stage, StageFiles};
 
 /// Plays the session. Fails if a single byte is not as it should be.

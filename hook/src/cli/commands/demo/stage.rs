@@ -7,6 +7,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
+use ckpt_command::invocation::Invocation;
 use ckpt_output::text::safe;
 use ckpt_process::failure::Failure;
 use ckpt_process::surroundings;
@@ -15,8 +16,6 @@ use ckpt_store::Error;
 use ckpt_store::error::{Context, Result};
 use ckpt_store::model::number::count;
 use serde_json::{Value, json};
-
-use crate::cli::invocation::Invocation;
 
 /// Modes and bytes by path; directories have no bytes.
 pub type StageFiles = BTreeMap<String, (u32, Vec<u8>)>;

@@ -6,14 +6,13 @@ use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
+use ckpt_command::config::keys::{KEYS, SettingKey};
+use ckpt_command::invocation::Invocation;
 use ckpt_process::failure::Failure;
 use ckpt_schema::migration;
 use ckpt_schema::report::DoctorReport;
 use ckpt_store::error::Context;
 use serde_json::{Value, json};
-
-use crate::cli::invocation::Invocation;
-use crate::config::keys::{KEYS, SettingKey};
 
 /// Replaces what is left out.
 const LEFT_OUT: &str = "[...]";

@@ -7,11 +7,11 @@ use ckpt_agents::codex::listed;
 use ckpt_agents::install::{
     self, AgentState, HOOK_TIMEOUT, Installation, Installed, SettingsScope,
 };
+use ckpt_command::invocation::Invocation;
 use ckpt_schema::report::{Finding, FindingLevel};
 
 use super::finding;
 use crate::cli::commands::install::InstallPaths;
-use crate::cli::invocation::Invocation;
 
 /// The findings, agent by agent.
 pub fn look(invocation: &Invocation) -> Vec<Finding> {

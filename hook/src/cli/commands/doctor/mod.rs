@@ -5,6 +5,10 @@ mod hooks;
 
 use std::path::Path;
 
+use ckpt_agents::settings::command::quoted;
+use ckpt_command::config::of_directory;
+use ckpt_command::invocation::Invocation;
+use ckpt_command::writable;
 use ckpt_output::doctor;
 use ckpt_output::progress::ProgressLine;
 use ckpt_output::time::utc;
@@ -15,9 +19,6 @@ use ckpt_store::Store;
 
 use crate::cli::arguments::DoctorArguments;
 use crate::cli::commands::{store_place, unrecorded};
-use crate::cli::invocation::Invocation;
-use crate::cli::writable;
-use crate::config::of_directory;
 use crate::log_file::LogFile;
 use ckpt_agents::settings::command::quoted;
 

@@ -11,6 +11,7 @@ use std::cell::OnceCell;
 use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, Sender, channel, sync_channel};
 
+use ckpt_command::invocation::Invocation;
 use ckpt_output::data;
 use ckpt_process::failure::{DONE, Failure};
 use ckpt_process::starter::{LOOK, Starter};
@@ -31,7 +32,6 @@ use crate::cli::commands::serve::methods::{self, RequestContext as ServeContext}
 use crate::cli::commands::serve::protocol::Job;
 use crate::cli::commands::serve::start;
 use crate::cli::commands::serve::wording::Asker;
-use crate::cli::invocation::Invocation;
 
 const INSTRUCTIONS: &str = "\
 The history of this workspace: what the user asked agents for, what each step changed, and how to go back to just before any \

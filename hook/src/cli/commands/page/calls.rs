@@ -8,6 +8,7 @@ use std::sync::Mutex;
 use std::sync::mpsc::sync_channel;
 use std::time::{Duration, Instant};
 
+use ckpt_command::invocation::Invocation;
 use ckpt_schema::protocol::SubscribeParameters;
 use serde_json::Value;
 
@@ -16,7 +17,6 @@ use crate::cli::commands::serve::methods::{self, RequestContext};
 use crate::cli::commands::serve::notify::{self, Subscription};
 use crate::cli::commands::serve::protocol::{Incoming, Job, RequestError};
 use crate::cli::commands::serve::wording::Asker;
-use crate::cli::invocation::Invocation;
 
 /// The methods of `serve` that the page may not call: it gets notifications in another way, and records nothing.
 const REFUSED: [&str; 3] = ["subscribe", "unsubscribe", "record"];

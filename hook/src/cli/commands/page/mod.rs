@@ -15,6 +15,7 @@ mod site;
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::time::{Duration, Instant};
 
+use ckpt_command::invocation::Invocation;
 use ckpt_output::View;
 use ckpt_process::failure::{DONE, Failure};
 use ckpt_schema::report::{PageReport, VERSION};
@@ -26,7 +27,6 @@ use self::door::Door;
 use self::http::{HttpRequest, HttpResponse};
 use self::peer::Peers;
 use crate::cli::arguments::PageArguments;
-use crate::cli::invocation::Invocation;
 
 /// How often to check whether anybody is there.
 const LOOK: Duration = Duration::from_millis(500);

@@ -8,6 +8,11 @@ mod choice;
 use std::io::{self, BufRead};
 use std::path::Path;
 
+use ckpt_command::changes::ChangesArguments;
+use ckpt_command::changes::ChangesView;
+use ckpt_command::invocation::Invocation;
+use ckpt_command::operation::{Done, OperationRequest, Terms, carry_out};
+use ckpt_command::outcome::{AskedExtent, finish, watched};
 use ckpt_output::files;
 use ckpt_output::hunk::{self, ChangeUnit, Edited};
 use ckpt_output::lines::{DiffOptions, LineDifference, MovedLines, Style, difference};
@@ -24,11 +29,6 @@ use ckpt_store::model::entry::{Entry, EntryKind};
 use ckpt_store::query::{BlobReader, Proposed};
 use ckpt_store::{Chosen, ChosenContent, Error, Store};
 
-use super::changes::ChangesView;
-use super::operation::{Done, OperationRequest, Terms, carry_out};
-use super::outcome::{AskedExtent, finish, watched};
-use crate::cli::arguments::ChangesArguments;
-use crate::cli::invocation::Invocation;
 use choice::{Direction, Unit, UnitAnswer, UnitChoice, UnitVerdict};
 
 const HELP: &str = "\

@@ -9,6 +9,9 @@ use std::sync::mpsc::SyncSender;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use ckpt_command::changes::ChangesArguments;
+use ckpt_command::changes::ChangesView;
+use ckpt_command::invocation::Invocation;
 use ckpt_output::{progress, show};
 use ckpt_process::failure::{Failure, NOT_A_SESSION};
 use ckpt_process::locks;
@@ -29,9 +32,6 @@ use super::parameters::parameters;
 use super::protocol::{Job, RequestError};
 use super::shown::ShownFiles;
 use super::wording::Asker;
-use crate::cli::arguments::ChangesArguments;
-use crate::cli::commands::changes::ChangesView;
-use crate::cli::invocation::Invocation;
 
 /// The version of the protocol.
 const PROTOCOL: u64 = 1;

@@ -21,6 +21,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex};
 use std::thread::Scope;
 
+use ckpt_command::invocation::Invocation;
 use ckpt_process::failure::{DONE, Failure};
 use ckpt_process::starter::StartersInput;
 use ckpt_store::Error;
@@ -32,7 +33,6 @@ use self::protocol::{Incoming, Input, LONGEST_LINE, RequestError};
 use self::queue::RequestQueue;
 use self::wording::Asker;
 use crate::cli::arguments::ServeArguments;
-use crate::cli::invocation::Invocation;
 
 /// How many requests are answered at the same time.
 const WORKERS: usize = 4;

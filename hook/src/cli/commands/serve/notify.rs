@@ -10,6 +10,7 @@ use std::sync::Mutex;
 use std::sync::mpsc::SyncSender;
 use std::time::{Duration, Instant};
 
+use ckpt_command::invocation::Invocation;
 use ckpt_process::failure::Failure;
 use ckpt_process::locks;
 use ckpt_schema::report::Notification;
@@ -17,7 +18,6 @@ use ckpt_store::Store;
 use serde_json::{Value, json};
 
 use super::queue::RequestQueue;
-use crate::cli::invocation::Invocation;
 
 /// How often to check whether something happened.
 const PAUSE: Duration = Duration::from_millis(100);

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use ckpt_command::operation::{OperationRequest, Terms, carry_out};
 use ckpt_process::failure::Failure;
 use ckpt_schema::protocol::{ApplyParameters, OperationName, OperationParameters, PlanResult};
 use ckpt_schema::report::OperationReport;
@@ -10,7 +11,6 @@ use serde_json::Value;
 
 use super::methods::{self, RequestContext, document};
 use super::protocol::RequestError;
-use crate::cli::commands::operation::{OperationRequest, Terms, carry_out};
 
 /// Refuses a parameter that the operation does not have.
 fn refuse_useless(asked: &OperationParameters, dry_run: DryRun) -> Result<(), RequestError> {

@@ -21,6 +21,10 @@ use std::path::PathBuf;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
+use ckpt_command::changes::ChangesArguments;
+use ckpt_command::changes::ChangesView;
+use ckpt_command::invocation::Invocation;
+use ckpt_command::operation::{OperationRequest, Terms, carry_out, last};
 use ckpt_output::lines::{DiffOptions, MovedLines};
 use ckpt_output::patch::FileSides;
 use ckpt_output::time::TimeContext;
@@ -34,11 +38,8 @@ use ckpt_store::query::{DiffRequest, LogFilter};
 use ckpt_store::{Error, Store};
 use ratatui::crossterm::event::{self, Event};
 
-use super::changes::ChangesView;
 use super::empty;
-use super::operation::{OperationRequest, Terms, carry_out, last};
-use crate::cli::arguments::{ChangesArguments, UiArguments};
-use crate::cli::invocation::Invocation;
+use crate::cli::arguments::UiArguments;
 use model::{Model, Popup, UiAction};
 use screen::Screen;
 

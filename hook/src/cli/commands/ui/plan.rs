@@ -4,6 +4,8 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
+use ckpt_command::operation::{Done, OperationRequest, Terms, carry_out};
+use ckpt_command::outcome::{around, around_plan, moves_point};
 use ckpt_output::operation;
 use ckpt_output::paint::Paint;
 use ckpt_output::patch::FileSides;
@@ -12,8 +14,6 @@ use ckpt_process::failure::Failure;
 use ckpt_schema::report::{FileReport, FileResult, OperationReport, Outcome, TimelineEntry};
 use ckpt_store::{Chosen, ChosenContent, RevertRequest, Unclear};
 
-use super::super::operation::{Done, OperationRequest, Terms, carry_out};
-use super::super::outcome::{around, around_plan, moves_point};
 use super::model::{LaterMessages, Pane, Popup};
 use super::{Browser, parts};
 

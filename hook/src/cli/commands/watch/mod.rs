@@ -2,12 +2,12 @@
 
 use std::io::{self, Write};
 
+use ckpt_command::invocation::Invocation;
 use ckpt_process::failure::{DONE, Failure};
 use ckpt_process::starter::is_stdout_read;
 
 use super::serve::notify::{self, Subscription};
 use crate::cli::arguments::WatchArguments;
-use crate::cli::invocation::Invocation;
 
 /// Watches until no hook asks any more, or the output is closed.
 pub fn run(invocation: &Invocation, arguments: &WatchArguments) -> Result<u8, Failure> {

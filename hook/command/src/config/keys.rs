@@ -248,7 +248,10 @@ mod tests {
 
     #[test]
     fn every_setting_is_documented_with_its_default() {
-        let page = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/settings.md"));
+        let page = include_str!(concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/../../docs/settings.md"
+        ));
         for key in KEYS.iter().filter(|key| key.name != "allow") {
             let default = (key.get)(&Settings::default());
             let row = format!("| `{}` | `{default}` |", key.name);

@@ -11,8 +11,8 @@ use ckpt_schema::report::{OperationEntry, OperationKind, OperationReport, Outcom
 use ckpt_store::Store;
 use ckpt_store::revert::PriorState;
 
-use super::operation::Done;
-use crate::cli::invocation::Invocation;
+use crate::invocation::Invocation;
+use crate::operation::Done;
 
 /// Runs something that may take long, with a progress line on a terminal.
 pub fn watched<T>(

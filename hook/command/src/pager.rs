@@ -12,7 +12,7 @@ use ckpt_process::programs::{self, git_value};
 use ckpt_process::surroundings;
 use serde::Serialize;
 
-use super::invocation::Invocation;
+use crate::invocation::Invocation;
 
 /// `less` ends at once where a page is enough, keeps colours, and leaves the text on the screen.
 const LESS: &str = "FRX";

@@ -7,7 +7,9 @@ use rustix::io::Errno;
 
 /// What keeps hooks from a store, and what a person can do.
 pub struct Obstacle {
+    /// The obstacle in one sentence.
     pub message: String,
+    /// The remedy.
     pub hint: &'static str,
 }
 

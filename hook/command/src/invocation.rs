@@ -1,20 +1,92 @@
 //! What every command works with: its common options, the outside world, the settings, the streams.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use ckpt_output::Output;
+use ckpt_output::paint::When;
 use ckpt_output::text::{know_ids, with_ids};
+use ckpt_output::{Output, OutputOptions};
 use ckpt_process::PrivateFolder;
 use ckpt_process::failure::Failure;
 use ckpt_process::surroundings::{self, Environment};
 use ckpt_store::Store;
 use ckpt_store::error::Context;
 use ckpt_store::sessions::Untold;
+use clap::{ArgAction, Args, ValueEnum as _};
 
-use super::arguments::Common;
-use super::writable;
 use crate::config::Config;
+use crate::writable;
+
+/// Options of every command.
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "Global options")]
+pub struct Common {
+    /// The store's directory [default: $CKPT_HOOK_HOME, else ckpt-hook in the user's data folder]
+    #[arg(long, global = true, value_name = "DIR")]
+    pub store: Option<PathBuf>,
+    /// A directory in the workspace to use [default: the current one]
+    #[arg(long, global = true, value_name = "DIR")]
+    pub workspace: Option<PathBuf>,
+    /// Print one JSON document, whatever else shapes the output
+    #[arg(long, global = true)]
+    pub json: bool,
+    /// Print JSON line by line: progress as it happens, then the document
+    #[arg(long, global = true)]
+    pub json_lines: bool,
+    /// Take ids only in full: no prefix, no label, no `last`
+    #[arg(long, global = true)]
+    pub exact: bool,
+    /// When to use colours
+    #[arg(long, global = true, value_name = "WHEN", value_enum, default_value_t)]
+    pub color: When,
+    /// Print more
+    #[arg(short, long, global = true, action = ArgAction::Count, conflicts_with = "quiet")]
+    pub verbose: u8,
+    /// Print less
+    #[arg(short, long, global = true)]
+    pub quiet: bool,
+}
+
+impl Common {
+    /// The requests about the output.
+    pub fn wanted(&self) -> OutputOptions {
+        OutputOptions {
+            json: self.json || self.json_lines,
+            json_lines: self.json_lines,
+            quiet: self.quiet,
+            verbose: self.verbose > 0,
+            color: self.color,
+        }
+    }
+
+    /// The output for arguments that cannot be read.
+    pub fn glance(arguments: &[OsString]) -> Self {
+        // What follows is data: an id, a path, or another program's options.
+        let data = arguments.iter().position(|word| word == "--");
+        let arguments = &arguments[..data.unwrap_or(arguments.len())];
+        let json = arguments
+            .iter()
+            .any(|word| word == "--json" || word == "--json-lines");
+        let after = arguments
+            .iter()
+            .skip_while(|word| *word != "--color")
+            .nth(1)
+            .and_then(|word| word.to_str());
+        let inside = arguments
+            .iter()
+            .find_map(|word| word.to_str()?.strip_prefix("--color="));
+        let color = after
+            .or(inside)
+            .and_then(|word| When::from_str(word, true).ok())
+            .unwrap_or_default();
+        Self {
+            json,
+            color,
+            ..Self::default()
+        }
+    }
+}
 
 /// What a command works with.
 pub struct Invocation {

@@ -1,0 +1,152 @@
+//! The front door of the operations: every surface says here which one it wants, and on what terms.
+
+use std::path::{Path, PathBuf};
+
+use ckpt_process::failure::Failure;
+use ckpt_schema::report::{OperationEntry, OperationReport};
+use ckpt_store::model::request::Force;
+use ckpt_store::query::LogFilter;
+use ckpt_store::{
+    Chosen, DryRun, Error, RedoRequest, RestoreRequest, RevertRequest, Store, UndoRequest,
+};
+
+use crate::outcome::AskedExtent;
+
+/// An operation. The terms of its request do not count.
+#[derive(Clone, Debug)]
+pub enum OperationRequest {
+    /// The plan of a dry run, by its token.
+    Apply(String),
+    /// Goes back to just before a message.
+    Revert(RevertRequest),
+    /// Goes forward.
+    Redo(RedoRequest),
+    /// Puts paths back to a captured state.
+    Restore(RestoreRequest),
+    /// Puts chosen files, or parts of them, into a workspace.
+    Parts {
+        /// The workspace.
+        workspace: PathBuf,
+        /// The files, with their contents.
+        chosen: Vec<Chosen>,
+        /// The operation that they take back.
+        undoes: Option<String>,
+    },
+    /// Takes back the last operation.
+    Undo,
+}
+
+/// The terms of an operation.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Terms {
+    /// Whether to plan only.
+    pub dry_run: bool,
+    /// Whether a plan reports what the files hold before and after.
+    pub contents: bool,
+    /// What to ignore.
+    pub force: Force,
+}
+
+/// What an operation did.
+pub struct Done {
+    /// Its report.
+    pub report: OperationReport,
+    /// How much it was about.
+    pub extent: AskedExtent,
+    /// The operation that it took back, if it is an undo.
+    pub undoes: Option<OperationEntry>,
+}
+
+impl Done {
+    /// What an operation did that takes none back.
+    pub fn of(report: OperationReport, extent: AskedExtent) -> Self {
+        Self {
+            report,
+            extent,
+            undoes: None,
+        }
+    }
+}
+
+/// Carries out an operation, or plans it.
+pub fn carry_out(
+    store: &mut Store,
+    directory: &Path,
+    operation: OperationRequest,
+    terms: Terms,
+) -> Result<Done, Failure> {
+    let Terms {
+        dry_run,
+        contents,
+        force,
+    } = terms;
+    let mut extent = AskedExtent::Whole;
+    let report = match operation {
+        OperationRequest::Undo => {
+            let of = last(store, directory)?;
+            let request = UndoRequest {
+                operation: of.id.clone(),
+                dry_run,
+                contents,
+                force,
+            };
+            let report = store.undo(directory, &request)?;
+            let is_part = store.before(&of.id)?.is_part;
+            return Ok(Done {
+                undoes: Some(of),
+                ..Done::of(report, AskedExtent::of(is_part))
+            });
+        }
+        OperationRequest::Apply(token) => store.apply(&token, force)?,
+        OperationRequest::Parts {
+            workspace,
+            chosen,
+            undoes,
+        } => {
+            extent = AskedExtent::Part;
+            let dry_run = DryRun::asked(dry_run);
+            store.apply_parts(&workspace, &chosen, undoes.as_deref(), dry_run, force)?
+        }
+        OperationRequest::Revert(request) => {
+            extent = AskedExtent::of(request.is_part());
+            let request = RevertRequest {
+                dry_run,
+                contents,
+                force,
+                ..request
+            };
+            store.revert(directory, &request)?
+        }
+        OperationRequest::Redo(request) => {
+            let request = RedoRequest {
+                dry_run,
+                contents,
+                force,
+                ..request
+            };
+            store.redo(directory, &request)?
+        }
+        OperationRequest::Restore(request) => {
+            let request = RestoreRequest {
+                dry_run,
+                contents,
+                force,
+                ..request
+            };
+            store.restore(directory, &request)?
+        }
+    };
+    Ok(Done::of(report, extent))
+}
+
+/// The newest operation of a workspace that was carried out.
+pub fn last(store: &mut Store, directory: &Path) -> Result<OperationEntry, Failure> {
+    let all = store.operations(directory, &LogFilter::default())?;
+    let mut operations = all.operations.into_iter();
+    let is_done = |entry: &OperationEntry| entry.state == "done" || entry.state == "open";
+    operations.find(is_done).ok_or_else(|| {
+        Error::unavailable("there is nothing to undo: nothing was reverted or restored here")
+            .hint("`ckpt-hook revert` takes back what an agent did")
+            .into()
+    })
+}
