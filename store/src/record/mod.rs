@@ -159,7 +159,7 @@ fn attempt(
 }
 
 /// A look that has begun.
-struct Begun {
+struct RunningLook {
     /// The row that says so.
     run: i64,
     /// The moment before anything was looked at.
@@ -169,7 +169,11 @@ struct Begun {
 
 /// Finishes what was left half-done in a workspace, and begins a look. `None` if another's look, which the lock was
 /// waited for, made it superfluous.
-fn begin_look(store: &mut Store, known: &mut KnownEvent<'_>, lock: &Lock) -> Result<Option<Begun>> {
+fn begin_look(
+    store: &mut Store,
+    known: &mut KnownEvent<'_>,
+    lock: &Lock,
+) -> Result<Option<RunningLook>> {
     let clock = store.surroundings.clock;
     let workspace = known.place.row.id;
     let mut is_left = false;
@@ -187,7 +191,7 @@ fn begin_look(store: &mut Store, known: &mut KnownEvent<'_>, lock: &Lock) -> Res
         }
         // In the same transaction as the baseline: a commit of its own would cost every event another write to the
         // log.
-        Ok(Some(Begun {
+        Ok(Some(RunningLook {
             run: crate::sessions::begin_run(connection, known.event, now)?,
             at: now,
             before: Baseline::of(connection, workspace)?,
@@ -223,7 +227,7 @@ fn with_process(store: &Store, event: &Event) -> Event {
 fn with_look(
     store: &mut Store,
     known: &mut KnownEvent<'_>,
-    begun: Result<(Begun, Lock)>,
+    begun: Result<(RunningLook, Lock)>,
     deadline: Instant,
     progress: &mut RecordingTry,
 ) -> Result<ControlFlow<EventReport, Lock>> {
@@ -380,7 +384,7 @@ fn tell_of_loss(store: &mut Store, place: &Place, event: &Event, why: &str) -> R
 fn look(
     store: &Store,
     known: &KnownEvent<'_>,
-    begun: Begun,
+    begun: RunningLook,
     deadline: Instant,
 ) -> Result<Observation> {
     let place = &known.place;

@@ -6,8 +6,8 @@ use super::carry_out::apply::Root;
 use super::carry_out::databases;
 use super::carry_out::emptied_directories::directories_that_may_go;
 use super::carry_out::journal::{
-    Finished, ReceiptOutcome, Try, finish, keep_what_was_seen, take_back_what_was_written,
-    write_down,
+    FinishAttempt, Finished, ReceiptOutcome, finish, keep_what_was_seen,
+    take_back_what_was_written, write_down,
 };
 use super::carry_out::lost_acls;
 use super::carry_out::refusal;
@@ -278,7 +278,16 @@ fn finish_first(
             note: None,
         }
     };
-    finish(store, place, snapshots, root, id, Try::First, &compare).unwrap_or_else(|error| {
+    finish(
+        store,
+        place,
+        snapshots,
+        root,
+        id,
+        FinishAttempt::First,
+        &compare,
+    )
+    .unwrap_or_else(|error| {
         let git = operation.git.clone().unwrap_or_default();
         Finished::nothing(operation.plan.items.clone(), git, error)
     })

@@ -16,13 +16,13 @@ use super::receipt::notes;
 use super::receipt::notes::arrivals;
 use super::receipt::notes::cleanups;
 use super::receipt::notes::surroundings;
-use super::receipt::notes::unstored::{self, Left};
+use super::receipt::notes::unstored::{self, LeftPaths};
 use super::receipt::notes::version_control;
 use super::recover::Recovered;
 use super::request::chain::{chain, newest_of_chain, policy};
 use super::request::movement::Movement;
 use super::request::scope::Part;
-use super::request::unclear::Taking;
+use super::request::unclear::UnclearPolicy;
 use super::undo::UndoneOperation;
 use crate::error::Result;
 use crate::model::gap::Gap;
@@ -127,7 +127,7 @@ impl<'a, 'm> PlanContext<'a, 'm> {
                 let has_gone = |entry: &Gap| went.contains(&entry.path[..]);
                 unstored::gone(self.place, self.snapshots, then, has_gone, plan)?
             }
-            None => Left::default(),
+            None => LeftPaths::default(),
         };
         let cleaned = cleanups::notes(
             self.store,
@@ -211,7 +211,7 @@ impl<'a, 'm> PlanContext<'a, 'm> {
             None => Vec::new(),
         };
         let scopes = movement.scopes(store, &chain)?;
-        let taking = Taking::of(
+        let taking = UnclearPolicy::of(
             connection,
             movement,
             &chain,

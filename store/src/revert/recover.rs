@@ -5,7 +5,7 @@ use std::time::Duration;
 use ckpt_schema::report::{FileResult, FinishedReport, NoteCode, Outcome, ReasonCode, Receipt};
 
 use super::carry_out::apply::Root;
-use super::carry_out::journal::{Finished, ReceiptOutcome, Try, finish};
+use super::carry_out::journal::{FinishAttempt, Finished, ReceiptOutcome, finish};
 use super::goal::expectation::Expectation;
 use super::receipt;
 use super::receipt::notes;
@@ -142,7 +142,7 @@ pub(crate) fn finish_open_operations(
             &snapshots,
             &root,
             &row.id,
-            Try::Again,
+            FinishAttempt::Retry,
             &compare,
         )
         .map_err(|error| error.after(texts(&finished)))?;

@@ -33,7 +33,7 @@ use crate::sessions::{ChangeRow, OpenStep, ToolRow};
 
 /// A step, with what is known about it besides its rows.
 #[derive(Clone, Debug)]
-pub(crate) struct Acting<'a> {
+pub(crate) struct StepActivity<'a> {
     pub step: &'a OpenStep,
     /// Whether it is open, and if not, how it ended.
     pub standing: StepStanding,
@@ -73,15 +73,15 @@ pub(crate) struct Patch<'a> {
 /// time, and the one that just reported an event is the likeliest author. A revert to a message undoes both.
 pub(crate) fn attribute(
     mut patch: Patch<'_>,
-    acting: &[Acting<'_>],
+    acting: &[StepActivity<'_>],
     session: Option<&str>,
 ) -> Vec<ChangeRow> {
     let hidden: HashSet<&WorkspacePath> = acting.iter().flat_map(|one| hidden(one.step)).collect();
     let mut changes: Vec<Change> = std::mem::take(&mut patch.changes);
     changes.retain(|change| !hidden.contains(&change.path));
     // A step whose start nobody saw owns no change.
-    let is_seen = |one: &&Acting<'_>| one.step.row.unprotected.is_none();
-    let acting: Vec<&Acting<'_>> = acting.iter().filter(is_seen).collect();
+    let is_seen = |one: &&StepActivity<'_>| one.step.row.unprotected.is_none();
+    let acting: Vec<&StepActivity<'_>> = acting.iter().filter(is_seen).collect();
     let own: Vec<&OpenStep> = acting.iter().map(|one| one.step).collect();
     let mut steps: Vec<evidence::Step> = acting.iter().map(|one| step_of(one)).collect();
     let around = OuterAgents::of(patch.outer);
@@ -313,7 +313,7 @@ fn in_this_workspace(verdict: Verdict, own: usize) -> Verdict {
 }
 
 /// Returns a step as the evidence weighs it.
-pub(super) fn step_of(acting: &Acting<'_>) -> evidence::Step {
+pub(super) fn step_of(acting: &StepActivity<'_>) -> evidence::Step {
     let step = acting.step;
     let went_on =
         |tool: &&ToolRow| tool.is_in_background || acting.is_over && tool.finished_at.is_none();

@@ -4,7 +4,7 @@
 //! Closing a step ends its tools. So if a tool of a recovered step ended in that very moment, its end was never
 //! reported.
 
-use super::attribute::{Acting, step_of};
+use super::attribute::{StepActivity, step_of};
 use super::evidence::{Reach, Signs, Step, StepStanding};
 use super::life;
 use crate::model::Milliseconds;
@@ -18,7 +18,7 @@ pub(crate) fn step_afterwards(
     now: Milliseconds,
 ) -> Step {
     let mut known = match finished_at {
-        None => step_of(&Acting {
+        None => step_of(&StepActivity {
             step,
             standing: StepStanding::Cut,
             signs: life::signs(step, now),
@@ -46,7 +46,7 @@ pub(super) fn ended_step(step: &OpenStep, end: Milliseconds) -> Step {
     } else {
         (StepStanding::Finished, life::signs_from_events(&step))
     };
-    step_of(&Acting {
+    step_of(&StepActivity {
         step: &step,
         standing,
         signs,

@@ -2,7 +2,7 @@
 
 use rusqlite::Connection;
 
-use super::attribute::Acting;
+use super::attribute::StepActivity;
 use super::evidence::StepStanding;
 use super::life;
 use super::observe::Looking;
@@ -37,7 +37,7 @@ pub(super) fn acting_steps<'s>(
     background: &'s [OpenStep],
     looking: Looking<'s>,
     now: Milliseconds,
-) -> Vec<Acting<'s>> {
+) -> Vec<StepActivity<'s>> {
     let open = looking.open.iter().map(|step| (step, false));
     let over = background.iter().chain(looking.overtaken);
     let steps = open.chain(over.map(|step| (step, true)));
@@ -52,7 +52,7 @@ fn acting<'s>(
     is_over: bool,
     looking: Looking<'_>,
     now: Milliseconds,
-) -> Acting<'s> {
+) -> StepActivity<'s> {
     let mut closing = looking.closing.iter();
     let closing = closing.find(|(closing, _)| closing.row.id == step.row.id);
     let standing = closing.map_or(StepStanding::Open, |(_, standing)| *standing);
@@ -63,7 +63,7 @@ fn acting<'s>(
     } else {
         life::signs(step, now)
     };
-    Acting {
+    StepActivity {
         step,
         standing,
         signs,

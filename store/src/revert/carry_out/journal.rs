@@ -165,11 +165,11 @@ fn directories_to_make(
 
 /// Which try of an operation this is. It decides what happens to the operation if files could not be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Try {
+pub(crate) enum FinishAttempt {
     /// It stays open, as after a crash, and the next command or message finishes it.
     First,
     /// It is closed, and names those files.
-    Again,
+    Retry,
 }
 
 /// The result of a journalled operation.
@@ -233,7 +233,7 @@ pub(crate) fn finish(
     snapshots: &Snapshots,
     root: &Root,
     id: &str,
-    which: Try,
+    which: FinishAttempt,
     compare: &Compare<'_>,
 ) -> Result<Finished> {
     // The rows are read back even on the first try. What a crash would leave is what is carried out, so both
@@ -257,14 +257,15 @@ pub(crate) fn finish(
     };
     // A disk that was full may have room at the second try. At a third it would only keep every later command
     // waiting for the same file, so then the operation is closed and names it.
-    let unfinished = if performed.unfinished.is_some() || has_failed && which == Try::First {
-        // What is done is never touched again, because it may be edited from now on. The rest stays planned, even items
-        // that were not as expected: the failure may be the reason.
-        let noted = note_what_is_done(store, id, &performed.items);
-        performed.unfinished.or(noted.err())
-    } else {
-        close(store, place, &rows.row, &performed, &compared).err()
-    };
+    let unfinished =
+        if performed.unfinished.is_some() || has_failed && which == FinishAttempt::First {
+            // What is done is never touched again, because it may be edited from now on. The rest stays planned, even items
+            // that were not as expected: the failure may be the reason.
+            let noted = note_what_is_done(store, id, &performed.items);
+            performed.unfinished.or(noted.err())
+        } else {
+            close(store, place, &rows.row, &performed, &compared).err()
+        };
     Ok(Finished {
         items: performed.items,
         git: performed.git,

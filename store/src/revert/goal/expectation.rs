@@ -5,7 +5,7 @@ use crate::model::path::WorkspacePath;
 use crate::revert::request::chain::chain;
 use crate::revert::request::movement::Movement;
 use crate::revert::request::scope::{Part, RevertScope};
-use crate::revert::request::unclear::Taking;
+use crate::revert::request::unclear::UnclearPolicy;
 use crate::sessions::OperationRow;
 use crate::store::Store;
 
@@ -81,7 +81,7 @@ impl Expectation {
             None => Vec::new(),
         };
         let scopes = movement.scopes(store, &chain)?;
-        let taking = Taking::of_row(connection, &movement, &chain, &scopes, row.unclear)?;
+        let taking = UnclearPolicy::of_row(connection, &movement, &chain, &scopes, row.unclear)?;
         let expectation = Self::of_movement(&movement, scopes, taking.scopes);
         Ok(expectation.map(|expectation| Self {
             snapshot: goal,

@@ -20,7 +20,7 @@ use crate::revert::request::history::PastChange;
 use crate::revert::request::movement::Movement;
 use crate::revert::request::scope::{Part, RevertScope};
 use crate::revert::request::scope::{UndoScope, is_covered};
-use crate::revert::request::unclear::Taking;
+use crate::revert::request::unclear::UnclearPolicy;
 use crate::sessions::{self, ChainOperation, LiveChange};
 use crate::snapshot::Snapshots;
 use crate::store::Store;
@@ -60,7 +60,7 @@ pub(crate) fn gather(
     movement: &Movement,
     chain: &[ChainOperation],
     seen: &Observation,
-    (scopes, taking): (&[RevertScope], &Taking),
+    (scopes, taking): (&[RevertScope], &UnclearPolicy),
 ) -> Result<Material> {
     let connection = store.database.connection();
     let base = movement.session.revert_base_id;

@@ -12,7 +12,7 @@ use crate::revert::request::authors::Authors;
 use crate::revert::request::history::{Author, Claim, PastChange, Source};
 use crate::revert::request::movement::Movement;
 use crate::revert::request::scope::RevertScope;
-use crate::revert::request::scope::{Asked, UndoScope, is_covered};
+use crate::revert::request::scope::{Coverage, UndoScope, is_covered};
 use crate::sessions::{self, ChainOperation, ChangeRow, LiveChange};
 use crate::timeline::{Observation, Place};
 
@@ -145,13 +145,13 @@ fn kept(change: Change, author: Author) -> PastChange {
 
 fn claim(connection: &Connection, change: &LiveChange, asked: UndoScope<'_>) -> Result<Claim> {
     Ok(match asked.of(change) {
-        Asked::No => Claim::Keep,
-        Asked::Shared => {
+        Coverage::No => Claim::Keep,
+        Coverage::Shared => {
             let others = sessions::sharers(connection, &change.row)?;
             Claim::Shared(others.iter().map(Source::of).collect())
         }
-        Asked::Unclear => Claim::Unclear(change.row.reason.clone().unwrap_or_default()),
-        Asked::Undo => Claim::Undo,
+        Coverage::Unclear => Claim::Unclear(change.row.reason.clone().unwrap_or_default()),
+        Coverage::Undo => Claim::Undo,
     })
 }
 

@@ -25,7 +25,7 @@ use crate::model::path::WorkspacePath;
 use crate::revert::goal::expectation::Expectation;
 use crate::revert::request::authors::Authors;
 use crate::revert::request::history::Author;
-use crate::revert::request::scope::{Asked, RevertScope, UndoScope};
+use crate::revert::request::scope::{Coverage, RevertScope, UndoScope};
 use crate::sessions::{self, ChangeSince};
 use crate::snapshot::{Snapshot, Snapshots};
 use crate::timeline::{Observation, Place, snapshot_of};
@@ -383,8 +383,8 @@ impl ReceiptComparison<'_> {
             taken: &self.expectation.taken,
         };
         match asked.of(change) {
-            Asked::Undo => Actor::Asked,
-            Asked::Shared | Asked::Unclear | Asked::No => Actor::NotAsked,
+            Coverage::Undo => Actor::Asked,
+            Coverage::Shared | Coverage::Unclear | Coverage::No => Actor::NotAsked,
         }
     }
 

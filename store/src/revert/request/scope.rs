@@ -126,7 +126,7 @@ pub(crate) struct UndoScope<'a> {
 
 /// What an [`UndoScope`] says about one change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Asked {
+pub(crate) enum Coverage {
     /// It asks for it to be undone.
     Undo,
     /// It covers it, but others may have made it, and the request does not name its path.
@@ -140,19 +140,19 @@ pub(crate) enum Asked {
 impl UndoScope<'_> {
     /// Returns what becomes of a change of the session. The plan follows it, and so does the receipt, which says why
     /// the other changes stay.
-    pub fn of(&self, change: &LiveChange) -> Asked {
+    pub fn of(&self, change: &LiveChange) -> Coverage {
         let path = &change.row.change.path;
         let mut covering = self.scopes.iter().filter(|scope| scope.covers(change));
         match change.row.attribution {
-            _ if !is_covered(self.scopes, change) => Asked::No,
+            _ if !is_covered(self.scopes, change) => Coverage::No,
             // Whoever names the very file knows what goes with it; a revert of the whole message does not say so.
-            Attribution::Shared if !covering.any(|scope| scope.names(path)) => Asked::Shared,
+            Attribution::Shared if !covering.any(|scope| scope.names(path)) => Coverage::Shared,
             // Naming a directory does not choose among the changes below it: unclear ones need `--unclear take`.
-            Attribution::Unclear if !is_covered(self.taken, change) => Asked::Unclear,
+            Attribution::Unclear if !is_covered(self.taken, change) => Coverage::Unclear,
             Attribution::Agent
             | Attribution::Shared
             | Attribution::Outside
-            | Attribution::Unclear => Asked::Undo,
+            | Attribution::Unclear => Coverage::Undo,
         }
     }
 }
@@ -206,22 +206,26 @@ mod tests {
             UndoScope { scopes, taken }.of(&change(attribution))
         };
         for attribution in [Attribution::Agent, Attribution::Outside] {
-            assert_eq!(asked(attribution, &all, &[]), Asked::Undo);
-            assert_eq!(asked(attribution, &later, &all), Asked::No, "it is older");
+            assert_eq!(asked(attribution, &all, &[]), Coverage::Undo);
+            assert_eq!(
+                asked(attribution, &later, &all),
+                Coverage::No,
+                "it is older"
+            );
         }
-        assert_eq!(asked(Attribution::Shared, &all, &all), Asked::Shared);
-        assert_eq!(asked(Attribution::Shared, &named, &[]), Asked::Undo);
+        assert_eq!(asked(Attribution::Shared, &all, &all), Coverage::Shared);
+        assert_eq!(asked(Attribution::Shared, &named, &[]), Coverage::Undo);
         assert_eq!(
             asked(Attribution::Shared, &[only("c")], &[]),
-            Asked::No,
+            Coverage::No,
             "another path is named"
         );
-        assert_eq!(asked(Attribution::Unclear, &named, &[]), Asked::Unclear);
-        assert_eq!(asked(Attribution::Unclear, &all, &later), Asked::Unclear);
-        assert_eq!(asked(Attribution::Unclear, &all, &named), Asked::Undo);
+        assert_eq!(asked(Attribution::Unclear, &named, &[]), Coverage::Unclear);
+        assert_eq!(asked(Attribution::Unclear, &all, &later), Coverage::Unclear);
+        assert_eq!(asked(Attribution::Unclear, &all, &named), Coverage::Undo);
         assert_eq!(
             asked(Attribution::Unclear, &later, &all),
-            Asked::No,
+            Coverage::No,
             "taking what is unclear asks for nothing by itself"
         );
     }

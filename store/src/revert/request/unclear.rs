@@ -1,6 +1,5 @@
-//! Which unclear changes a movement undoes. What is said holds for what it is said of, and for nothing else: who took
-//! what is unclear with one file, or from one message on, has not asked for it in older messages. This module does IO;
-//! it reads.
+//! Which unclear changes a movement undoes. `--unclear take` covers only the paths and messages of that command. This module
+//! does IO; it reads.
 
 use ckpt_schema::report::OperationKind;
 use rusqlite::Connection;
@@ -13,17 +12,17 @@ use crate::error::Result;
 use crate::model::request::Unclear;
 use crate::sessions::{self, ChainOperation};
 
-/// What becomes of the unclear changes that a movement is about.
+/// Which of the unclear changes that a movement is about it undoes.
 #[derive(Clone, Debug)]
-pub(crate) struct Taking {
+pub(crate) struct UnclearPolicy {
     /// What the operation's row says.
     pub policy: Unclear,
     /// Where unclear changes are undone as well.
     pub scopes: Vec<RevertScope>,
 }
 
-impl Taking {
-    /// Returns what becomes of them as it is asked for, else as the chain of reverts had it, else as it is set.
+impl UnclearPolicy {
+    /// Returns the policy: the request's, else the chain's, else the setting's.
     pub fn of(
         connection: &Connection,
         movement: &Movement,
@@ -49,7 +48,7 @@ impl Taking {
         })
     }
 
-    /// Returns what becomes of them in an operation that is finished later: its row says what was asked for or set.
+    /// Returns the policy of an operation that is finished later: its row has the request's or the setting's.
     pub fn of_row(
         connection: &Connection,
         movement: &Movement,

@@ -72,7 +72,7 @@ fn change_by_another_workspaces_step_is_outside() {
 fn rows_with(open: &[OpenStep], is_elsewhere: bool) -> Vec<ChangeRow> {
     let acting: Vec<_> = open
         .iter()
-        .map(|step| Acting {
+        .map(|step| StepActivity {
             step,
             standing: StepStanding::Open,
             signs: Signs::default(),
@@ -123,8 +123,8 @@ fn replaced_directory_makes_everything_unclear() {
     }
 }
 
-fn cut(step: &OpenStep) -> Acting<'_> {
-    Acting {
+fn cut(step: &OpenStep) -> StepActivity<'_> {
+    StepActivity {
         step,
         standing: StepStanding::Cut,
         signs: Signs::default(),
@@ -136,7 +136,7 @@ fn cut(step: &OpenStep) -> Acting<'_> {
 #[test]
 fn outer_tool_that_names_a_file_has_it() {
     let inner = step("a", "r");
-    let acting = [Acting {
+    let acting = [StepActivity {
         step: &inner,
         standing: StepStanding::Open,
         signs: Signs::default(),

@@ -58,7 +58,7 @@ pub(crate) fn notes(
         let made = made_at(place, path).map(store.surroundings.file_times);
         made.is_some_and(|made| made + TICK < since)
     };
-    let again = Again::of(snapshots, plan);
+    let again = RecreatedFiles::of(snapshots, plan);
     let older = going.into_iter().take(LOOKED_AT).filter(is_older);
     let older = older.filter(|path| !again.may_have_been(snapshots, path));
     let names = brought(snapshots, reference, older.collect())?;
@@ -72,13 +72,13 @@ pub(crate) fn notes(
 }
 
 /// The files that the revert creates again. One that was renamed and edited within the workspace is among them.
-struct Again<'a> {
+struct RecreatedFiles<'a> {
     files: Vec<(&'a WorkspacePath, Option<Vec<u8>>)>,
     /// What the files that go hold.
     going: HashMap<&'a WorkspacePath, ObjectId>,
 }
 
-impl<'a> Again<'a> {
+impl<'a> RecreatedFiles<'a> {
     fn of(snapshots: &Snapshots, plan: &'a Plan) -> Self {
         let planned = || plan.items.iter().filter(|item| item.is_planned());
         let made = planned().filter(|item| item.expected.is_none());

@@ -35,7 +35,7 @@ const NAMED: usize = 4;
 
 /// What a revert leaves.
 #[derive(Debug, Default)]
-pub(crate) struct Left {
+pub(crate) struct LeftPaths {
     pub notes: Vec<Note>,
     /// The ignored paths among it.
     pub ignored: Vec<WorkspacePath>,
@@ -51,7 +51,7 @@ pub(crate) fn gone(
     then: &Snapshot,
     is_asked: impl Fn(&Gap) -> bool,
     plan: &Plan,
-) -> Result<Left> {
+) -> Result<LeftPaths> {
     let then = snapshots.seen(then.seen)?;
     let is_back = |path: &[u8]| {
         let mut items = plan.items.iter();
@@ -88,7 +88,7 @@ pub(crate) fn gone(
         of_vanished(&others),
     ];
     let notes: Vec<Note> = notes.into_iter().flatten().collect();
-    Ok(Left {
+    Ok(LeftPaths {
         is_incomplete: !notes.is_empty(),
         ignored,
         notes,
@@ -105,9 +105,9 @@ pub(crate) fn stays(
     movement: &Movement,
     (then, plan, leaving): (Option<&Snapshot>, &Plan, &[WorkspacePath]),
     history: &SeenHistory,
-) -> Result<Left> {
+) -> Result<LeftPaths> {
     let Some(revert) = movement.whole_revert() else {
-        return Ok(Left::default());
+        return Ok(LeftPaths::default());
     };
     let mut now = snapshots.seen(seen.snapshot.seen)?;
     let mut notes: Vec<Note> = Vec::new();
@@ -166,10 +166,10 @@ pub(crate) fn stays(
     let changed = ignored_changes::notes(store, place, revert, others.iter())?;
     notes.extend(changed.notes);
     notes.extend(crowded);
-    Ok(Left {
+    Ok(LeftPaths {
         is_incomplete: is_any_another(snapshots, then, changed.paths)?,
         notes,
-        ..Left::default()
+        ..LeftPaths::default()
     })
 }
 
