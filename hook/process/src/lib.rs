@@ -7,6 +7,7 @@ pub mod detached;
 pub mod failure;
 #[cfg(debug_assertions)]
 pub mod fault;
+pub mod json;
 pub mod locks;
 pub mod posix;
 mod printed;

@@ -21,20 +21,16 @@ pub mod commands {
     pub mod label;
     pub mod log;
     pub mod manual;
-    pub mod mcp;
     pub mod no_document;
     pub mod operation;
-    pub mod page;
     pub mod parts;
     pub mod pick;
     pub mod recover;
     pub mod run;
     pub mod schema;
-    pub mod serve;
     pub mod snapshot;
     pub mod status;
     pub mod store_place;
-    pub mod ui;
     pub mod unrecorded;
     pub mod upkeep;
     pub mod watch;
@@ -56,8 +52,8 @@ use ckpt_process::surroundings::Environment;
 use arguments::{Arguments, Command, Forward};
 use commands::{
     blame, candidates, cat, demo, diff, doctor, empty, exact, generate, history, inside, install,
-    label, log, manual, mcp, no_document, operation, page, recover, run as run_command, schema,
-    serve, snapshot, status, ui, upkeep, watch, workspace,
+    label, log, manual, no_document, operation, recover, run as run_command, schema, snapshot,
+    status, upkeep, watch, workspace,
 };
 
 /// Runs a command of a person or a program.
@@ -184,8 +180,8 @@ fn dispatch(invocation: &Invocation, command: &Command) -> Result<u8, Failure> {
         Command::Restore(arguments) => operation::restore(invocation, arguments),
         Command::Status(arguments) => status::run(invocation, arguments),
         Command::Log(arguments) => log::run(invocation, arguments),
-        Command::Ui(arguments) => ui::run(invocation, arguments),
-        Command::Page(arguments) => page::run(invocation, arguments),
+        Command::Ui(arguments) => operation::browse(invocation, arguments),
+        Command::Page(arguments) => ckpt_page::run(invocation, arguments),
         Command::Show(arguments) => history::show(invocation, arguments),
         Command::Sessions(arguments) => history::sessions(invocation, arguments),
         Command::Diff(arguments) => diff::run(invocation, arguments),
@@ -206,8 +202,8 @@ fn dispatch(invocation: &Invocation, command: &Command) -> Result<u8, Failure> {
         Command::Forget(arguments) => upkeep::forget(invocation, arguments),
         Command::Demo => demo::run(invocation),
         Command::Inside(arguments) => inside::run(invocation, arguments),
-        Command::Serve(arguments) => serve::run(invocation, arguments),
-        Command::Mcp(arguments) => mcp::run(invocation, arguments),
+        Command::Serve(arguments) => ckpt_serve::run(invocation, arguments),
+        Command::Mcp(arguments) => ckpt_serve::mcp::run(invocation, arguments),
         Command::Watch(arguments) => watch::run(invocation, arguments),
         Command::Schema { name } => schema::run(invocation, name.as_deref()),
         Command::Candidates { kind } => candidates::run(invocation, *kind),

@@ -6,9 +6,9 @@
 //! to the running task; it alone is reported as a prompt, between two tools, with its words in a tag. A sub-agent's
 //! task names its agent and that agent's parent, below one root session.
 
+use ckpt_process::json::Object;
 use ckpt_schema::event::{Event, EventKind};
 
-use crate::payload::json::Object;
 use crate::payload::{Agent, Payload, PayloadError, shape};
 
 /// Cline.

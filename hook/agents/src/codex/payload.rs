@@ -7,9 +7,9 @@
 
 use std::path::Path;
 
+use ckpt_process::json::Object;
 use ckpt_schema::event::{Event, EventKind};
 
-use crate::payload::json::Object;
 use crate::payload::{Agent, Payload, PayloadError, shape};
 
 /// Codex.

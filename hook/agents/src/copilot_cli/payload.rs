@@ -13,12 +13,12 @@
 
 use std::path::PathBuf;
 
+use ckpt_process::json::Object;
 use ckpt_schema::event::{Event, EventKind};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
 use crate::own_command::is_own_command;
-use crate::payload::json::Object;
 use crate::payload::{Agent, Payload, PayloadError, shape};
 use crate::settings::version::AgentVersion;
 

@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
+use ckpt_process::json::Object;
 use ckpt_schema::event::{Event, EventKind, ToolKind, ToolUse};
 
-use crate::payload::json::Object;
 use crate::payload::{Agent, Payload, PayloadError};
 
 /// The agent of scripts: our own contract.

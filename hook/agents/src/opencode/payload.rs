@@ -5,9 +5,9 @@
 //! or `{"hook", "event"}`, with the directory (`cwd`) and, in the session of a sub-agent, its parent's id (`parentID`),
 //! which only the session's creation names.
 
+use ckpt_process::json::Object;
 use ckpt_schema::event::{Event, EventKind};
 
-use crate::payload::json::Object;
 use crate::payload::{Agent, Payload, PayloadError, shape};
 
 /// The agents that opencode runs for itself; their model calls are no steps.

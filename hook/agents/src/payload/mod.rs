@@ -4,16 +4,15 @@
 //! that never becomes a path or a command here.
 
 pub mod documented;
-pub mod json;
 pub mod shape;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+use ckpt_process::json::{self, Object};
 use ckpt_schema::event::{Event, EventKind};
 
 use super::own_command::is_own_command;
-use json::Object;
 
 /// The longest prompt that is kept, in bytes.
 const MAX_PROMPT: usize = 1 << 20;

@@ -2,10 +2,10 @@
 
 use std::path::PathBuf;
 
+use ckpt_process::json::Object;
 use ckpt_schema::event::{Event, EventKind, ToolKind, ToolUse};
 use serde_json::json;
 
-use super::json::Object;
 use super::{Payload, PayloadError};
 use crate::own_command::is_own_line;
 

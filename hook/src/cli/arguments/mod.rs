@@ -5,7 +5,6 @@ mod files;
 mod history;
 mod inside;
 mod install;
-mod interfaces;
 mod label;
 mod operation;
 mod plain;
@@ -13,6 +12,7 @@ mod record;
 #[cfg(test)]
 mod shown;
 mod upkeep;
+mod watch;
 mod workspace;
 
 use std::ffi::OsString;
@@ -20,6 +20,10 @@ use std::path::PathBuf;
 use std::sync::LazyLock;
 
 use ckpt_command::invocation::Common;
+use ckpt_page::PageArguments;
+use ckpt_serve::ServeArguments;
+use ckpt_serve::mcp::McpArguments;
+use ckpt_ui::UiArguments;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
@@ -31,7 +35,6 @@ pub use history::{
 };
 pub use inside::{InsideArguments, InsideCommand, InsideRevertArguments};
 pub use install::{InstallArguments, UninstallArguments};
-pub use interfaces::{McpArguments, PageArguments, ServeArguments, UiArguments, WatchArguments};
 pub use label::LabelArguments;
 pub use operation::{
     Forward, OnConflictArgument, Planning, RedoArguments, RestoreArguments, RevertArguments,
@@ -39,6 +42,7 @@ pub use operation::{
 };
 pub use record::{EventArguments, FlagArguments, RunArguments};
 pub use upkeep::{DuArguments, ForgetArguments, GcArguments, GroupingArgument};
+pub use watch::WatchArguments;
 pub use workspace::{AdoptArguments, WorkspaceArguments, WorkspaceCommand};
 
 /// Put my workspace back to how it was just before I sent that message.

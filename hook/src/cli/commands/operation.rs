@@ -5,17 +5,16 @@ use std::path::PathBuf;
 use ckpt_command::invocation::Invocation;
 use ckpt_command::operation::{OperationRequest, Terms, carry_out};
 use ckpt_command::outcome::{finish, watched};
-use ckpt_process::failure::Failure;
+use ckpt_process::failure::{DONE, Failure};
 use ckpt_process::surroundings::is_read_by_no_person;
 use ckpt_store::model::request::{Force, OnConflict, Unclear};
 use ckpt_store::query::LogFilter;
 use ckpt_store::{RedoRequest, RestoreRequest, RevertRequest};
+use ckpt_ui::UiArguments;
 
-use super::parts;
-use super::{pick, ui};
+use super::{empty, parts, pick};
 use crate::cli::arguments::{
-    self, Forward, Planning, RestoreArguments, RevertArguments, UiArguments, UndoArguments,
-    UnrevertArguments,
+    self, Forward, Planning, RestoreArguments, RevertArguments, UndoArguments, UnrevertArguments,
 };
 
 /// The flags that the commands of operations share.
@@ -97,10 +96,18 @@ pub fn revert(invocation: &Invocation, arguments: &RevertArguments) -> Result<u8
         };
         let log = store.log(&invocation.directory()?, &newest)?;
         if !log.messages.is_empty() {
-            return ui::run(invocation, &UiArguments::default());
+            return browse(invocation, &UiArguments::default());
         }
     }
     pick::revert(invocation, &mut store, request, terms, asked.patch)
+}
+
+/// `ui`: shows the browser, or why there is nothing to browse.
+pub fn browse(invocation: &Invocation, arguments: &UiArguments) -> Result<u8, Failure> {
+    match ckpt_ui::run(invocation, arguments)? {
+        true => Ok(DONE),
+        false => empty::say(invocation, empty::NO_MESSAGES),
+    }
 }
 
 /// Returns whether the browser has a key for everything that is asked for.

@@ -310,7 +310,7 @@ mod tests {
     /// tests.
     fn lines_with_options() -> Vec<String> {
         let mut folders =
-            vec![std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../store/src")];
+            vec![std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../store/src")];
         let mut found = Vec::new();
         while let Some(folder) = folders.pop() {
             for entry in folder.read_dir().expect("a readable folder") {

@@ -21,27 +21,43 @@ use std::path::PathBuf;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-use ckpt_command::changes::ChangesArguments;
-use ckpt_command::changes::ChangesView;
+use ckpt_command::changes::{ChangesArguments, ChangesView};
 use ckpt_command::invocation::Invocation;
 use ckpt_command::operation::{OperationRequest, Terms, carry_out, last};
 use ckpt_output::lines::{DiffOptions, MovedLines};
 use ckpt_output::patch::FileSides;
 use ckpt_output::time::TimeContext;
 use ckpt_output::{MOST_COLUMNS, Output, View, blame, failure, graph, patch, show, text};
-use ckpt_process::failure::{DONE, Failure};
+use ckpt_process::failure::Failure;
 #[cfg(debug_assertions)]
 use ckpt_process::fault;
 use ckpt_process::surroundings;
 use ckpt_schema::report::{ChangeReport, TimelineEntry};
 use ckpt_store::query::{DiffRequest, LogFilter};
 use ckpt_store::{Error, Store};
+use clap::Args;
 use ratatui::crossterm::event::{self, Event};
 
-use super::empty;
-use crate::cli::arguments::UiArguments;
 use model::{Model, Popup, UiAction};
 use screen::Screen;
+
+/// `ui`.
+#[derive(Debug, Default, Args)]
+#[command(after_help = UI_EXAMPLES)]
+pub struct UiArguments {
+    /// Begin with the operations
+    #[arg(long)]
+    pub operations: bool,
+}
+
+const UI_EXAMPLES: &str = "\
+Examples:
+  ckpt-hook ui                  messages, operations and your own changes; their files and patches
+  ckpt-hook ui --operations     what was reverted and restored
+
+Keys: Enter opens, Tab marks files or hunks, / filters prompts, paths and contents, r shows what a \
+revert would do (a: of this message alone) and y does it, u undoes, o lists operations, b blames, \
+y copies the id, ? lists every key, q leaves. `ckpt-hook revert` without an id opens it as well.";
 
 /// How often is looked whether a hook wrote something, while no key is pressed.
 const TICK: Duration = Duration::from_millis(250);
@@ -55,8 +71,8 @@ const MESSAGES_AT_ONCE: usize = 8;
 /// How many lines of a longer patch are shown.
 const PATCH_LINES: usize = 20_000;
 
-/// Shows the browser until the user leaves it.
-pub fn run(invocation: &Invocation, arguments: &UiArguments) -> Result<u8, Failure> {
+/// Shows the browser until the user leaves it. Returns `false` if there is nothing to browse.
+pub fn run(invocation: &Invocation, arguments: &UiArguments) -> Result<bool, Failure> {
     if !invocation.output.can_ask() || surroundings::is_read_by_no_person() {
         return Err(Failure::usage(
             "`ui` needs a terminal with somebody at it",
@@ -67,11 +83,11 @@ pub fn run(invocation: &Invocation, arguments: &UiArguments) -> Result<u8, Failu
     browser.model.are_operations = arguments.operations;
     browser.load_list()?;
     if browser.model.entries.is_empty() && !arguments.operations {
-        return empty::say(invocation, empty::NO_MESSAGES);
+        return Ok(false);
     }
     let mut screen = Screen::take().map_err(lost)?;
     browser.stay(&mut screen)?;
-    Ok(DONE)
+    Ok(true)
 }
 
 fn lost(error: io::Error) -> Failure {

@@ -16,6 +16,7 @@ use ckpt_output::data;
 use ckpt_process::failure::{DONE, Failure};
 use ckpt_process::starter::{LOOK, Starter};
 use ckpt_store::Error;
+use clap::Args;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ElicitRequestParams,
     ElicitationAction, ErrorData, Implementation, JsonObject, ListToolsResult,
@@ -27,11 +28,24 @@ use serde_json::{Map, Value, json};
 use tokio::sync::oneshot;
 
 use self::tools::McpTool;
-use crate::cli::arguments::McpArguments;
-use crate::cli::commands::serve::methods::{self, RequestContext as ServeContext};
-use crate::cli::commands::serve::protocol::Job;
-use crate::cli::commands::serve::start;
-use crate::cli::commands::serve::wording::Asker;
+use crate::methods::{self, RequestContext as ServeContext};
+use crate::protocol::Job;
+use crate::start;
+use crate::wording::Asker;
+
+/// `mcp`.
+#[derive(Clone, Debug, Args)]
+#[command(after_help = MCP_EXAMPLE)]
+pub struct McpArguments {
+    /// Let the model carry out what it planned; without it, it can only look
+    #[arg(long)]
+    pub allow_revert: bool,
+}
+
+const MCP_EXAMPLE: &str = r#"Example, in the settings of a client:
+  {"mcpServers": {"ckpt-hook": {"command": "ckpt-hook", "args": ["mcp"]}}}
+
+The server speaks on its standard streams, about the workspace in which it starts."#;
 
 const INSTRUCTIONS: &str = "\
 The history of this workspace: what the user asked agents for, what each step changed, and how to go back to just before any \

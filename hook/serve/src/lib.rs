@@ -5,6 +5,7 @@
 //! replaced store fails that request alone. Nothing waits for the client while it holds a lock: an answer is handed
 //! over when its work is done, and progress that the client does not read is dropped.
 
+pub mod mcp;
 pub mod methods;
 pub mod notify;
 mod operations;
@@ -25,6 +26,7 @@ use ckpt_command::invocation::Invocation;
 use ckpt_process::failure::{DONE, Failure};
 use ckpt_process::starter::StartersInput;
 use ckpt_store::Error;
+use clap::Args;
 use serde_json::json;
 
 use self::methods::RequestContext;
@@ -32,7 +34,20 @@ use self::notify::Subscription;
 use self::protocol::{Incoming, Input, LONGEST_LINE, RequestError};
 use self::queue::RequestQueue;
 use self::wording::Asker;
-use crate::cli::arguments::ServeArguments;
+
+/// `serve`.
+#[derive(Clone, Debug, Args)]
+#[command(after_help = SERVE_EXAMPLE)]
+pub struct ServeArguments {
+    /// Speak on the standard streams, until stdin ends
+    #[arg(long)]
+    pub stdio: bool,
+}
+
+const SERVE_EXAMPLE: &str = r#"Example:
+  echo '{"jsonrpc":"2.0","id":1,"method":"messages","params":{}}' | ckpt-hook serve --stdio
+
+`initialize` names the methods; `docs/embedding.md` describes them."#;
 
 /// How many requests are answered at the same time.
 const WORKERS: usize = 4;

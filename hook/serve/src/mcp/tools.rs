@@ -6,7 +6,7 @@ use ckpt_schema::documents;
 use rmcp::model::{JsonObject, Tool as Description, ToolAnnotations};
 use serde_json::{Value, json};
 
-use crate::cli::commands::serve::methods::OUTWARD;
+use crate::methods::OUTWARD;
 
 /// A tool.
 pub struct McpTool {

@@ -5,8 +5,8 @@ use std::io::{self, Write};
 use ckpt_command::invocation::Invocation;
 use ckpt_process::failure::{DONE, Failure};
 use ckpt_process::starter::is_stdout_read;
+use ckpt_serve::notify::{self, Subscription};
 
-use super::serve::notify::{self, Subscription};
 use crate::cli::arguments::WatchArguments;
 
 /// Watches until no hook asks any more, or the output is closed.

@@ -85,8 +85,11 @@ pub const OUTWARD: [&str; 2] = ["workspace", "everywhere"];
 
 /// What is needed to answer a request.
 pub struct RequestContext<'a> {
+    /// The settings and the surroundings.
     pub invocation: &'a Invocation,
+    /// The notifications that the client wants.
     pub subscription: &'a Mutex<Subscription>,
+    /// The lines to the client.
     pub lines: &'a SyncSender<String>,
     /// The id of the request.
     pub request: &'a Value,

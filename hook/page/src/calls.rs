@@ -10,13 +10,13 @@ use std::time::{Duration, Instant};
 
 use ckpt_command::invocation::Invocation;
 use ckpt_schema::protocol::SubscribeParameters;
+use ckpt_serve::methods::{self, RequestContext};
+use ckpt_serve::notify::{self, Subscription};
+use ckpt_serve::protocol::{Incoming, Job, RequestError};
+use ckpt_serve::wording::Asker;
 use serde_json::Value;
 
 use super::http::{self, HttpResponse};
-use crate::cli::commands::serve::methods::{self, RequestContext};
-use crate::cli::commands::serve::notify::{self, Subscription};
-use crate::cli::commands::serve::protocol::{Incoming, Job, RequestError};
-use crate::cli::commands::serve::wording::Asker;
 
 /// The methods of `serve` that the page may not call: it gets notifications in another way, and records nothing.
 const REFUSED: [&str; 3] = ["subscribe", "unsubscribe", "record"];

@@ -20,13 +20,42 @@ use ckpt_output::View;
 use ckpt_process::failure::{DONE, Failure};
 use ckpt_schema::report::{PageReport, VERSION};
 use ckpt_store::Error;
+use clap::Args;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use self::connections::{Connection, Connections};
 use self::door::Door;
 use self::http::{HttpRequest, HttpResponse};
 use self::peer::Peers;
-use crate::cli::arguments::PageArguments;
+
+/// `page`.
+#[derive(Clone, Debug, Args)]
+#[command(after_help = PAGE_EXAMPLES)]
+pub struct PageArguments {
+    /// Print the address, and open no browser
+    #[arg(long)]
+    pub no_open: bool,
+    /// The port [default: any that is free]
+    #[arg(
+        long,
+        value_name = "PORT",
+        default_value_t = 0,
+        hide_default_value = true
+    )]
+    pub port: u16,
+    /// End when no browser has shown the page for this long
+    #[arg(long, value_name = "TIME", default_value = "15m", value_parser = humantime::parse_duration)]
+    pub idle: Duration,
+}
+
+const PAGE_EXAMPLES: &str = "\
+Examples:
+  ckpt-hook page                           opens the page in the browser
+  ckpt-hook page --no-open                 prints its address: open it yourself
+  ckpt-hook page --no-open --json-lines    a line with the address, for a program
+
+The server listens on 127.0.0.1 only. The address contains a secret: anyone who has it can read the \
+history of this workspace and revert it. Ctrl-C ends the server.";
 
 /// How often to check whether anybody is there.
 const LOOK: Duration = Duration::from_millis(500);

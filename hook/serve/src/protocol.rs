@@ -2,9 +2,9 @@
 
 use std::io::{BufRead, Read};
 
-use ckpt_agents::payload::json::Object;
 use ckpt_output::failure;
 use ckpt_process::failure::{FAILED, Failure, USAGE};
+use ckpt_process::json::Object;
 use ckpt_schema::report::{FailureKind, FailureReport};
 use serde_json::{Map, Value, json};
 
@@ -86,6 +86,7 @@ fn pass_over(input: &mut impl BufRead, id: Value) -> Input {
 pub struct Job {
     /// Its id: text or a number.
     pub id: Value,
+    /// Its method.
     pub method: String,
     /// Parameters by name.
     pub parameters: Map<String, Value>,
@@ -95,6 +96,7 @@ pub struct Job {
 
 /// A message from the client.
 pub enum Incoming {
+    /// A request.
     Request(Job),
     /// The client cancels the request with this id.
     Cancel(Value),
