@@ -20,7 +20,6 @@ use ckpt_store::Store;
 use crate::cli::arguments::DoctorArguments;
 use crate::cli::commands::{store_place, unrecorded};
 use crate::log_file::LogFile;
-use ckpt_agents::settings::command::quoted;
 
 /// Checks everything, and shows what it found. Exits with 1 if something is broken.
 pub fn run(invocation: &Invocation, arguments: &DoctorArguments) -> Result<u8, Failure> {
