@@ -446,3 +446,20 @@ fn packs(world: &World) -> Vec<std::path::PathBuf> {
         .filter(|path| path.extension().is_some_and(|name| name == "pack"))
         .collect()
 }
+
+/// An undo that is finished later is compared with the same state as one that was not interrupted.
+#[test]
+fn interrupted_undo_is_compared_as_undo() {
+    let mut world = World::new();
+    world.turn("m1", |world| world.write("a", "1\n"));
+    world.turn("m2", |world| world.write("b", "2\n"));
+    world.revert("m2");
+    let further = world.revert("m1").operation.expect("files moved");
+    world.write("mine", "1\n");
+    let undone = world.undo(&further);
+    let told = undone.receipt.expect("it is compared");
+    interrupt_before_the_first_file(&world);
+    world.remove("a");
+    let finished = world.capture().finished.pop().expect("it was open");
+    assert_eq!(finished.receipt, Some(told));
+}

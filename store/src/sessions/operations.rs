@@ -62,6 +62,8 @@ pub(crate) struct OperationRow {
     pub message_id: Option<String>,
     /// The message that a revert asked for; `None` in rows of older versions.
     pub asked_message_id: Option<String>,
+    /// The operation that it takes back.
+    pub undoes: Option<String>,
     pub base_snapshot_id: Option<i64>,
     pub before_snapshot_id: Option<i64>,
     /// The state that the workspace is compared with afterwards; `None` in rows of older versions.
@@ -101,7 +103,7 @@ pub(crate) struct ChainOperation {
 
 const COLUMNS: &str = "id, session_id, kind, from_message_id, message_id, part_message_id, step_id, alone, base_snapshot_id,
                        before_snapshot_id, after_snapshot_id, only_paths, notes, directories, on_conflict, unclear,
-                       goal_snapshot_id, asked_message_id, remarks, git";
+                       goal_snapshot_id, asked_message_id, remarks, git, undoes";
 
 /// The condition that an item's file was written or removed: [`Item::has_moved`] in SQL.
 pub(crate) const HAS_MOVED: &str = "(result = 'done' AND action IN ('write', 'delete', 'merge'))";
@@ -122,6 +124,7 @@ impl OperationRow {
             from_message_id: row.get("from_message_id")?,
             message_id: row.get("message_id")?,
             asked_message_id: row.get("asked_message_id")?,
+            undoes: row.get("undoes")?,
             before_snapshot_id: row.get("before_snapshot_id")?,
             goal_snapshot_id: row.get("goal_snapshot_id")?,
             after_snapshot_id: row.get("after_snapshot_id")?,

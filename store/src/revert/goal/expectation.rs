@@ -76,10 +76,15 @@ impl Expectation {
         let Some(movement) = Movement::of_row(connection, row)? else {
             return Ok(Some(Self::of_restore(goal, &row.only_paths)));
         };
-        let chain = match row.base_snapshot_id {
+        let mut chain = match row.base_snapshot_id {
             Some(base) => chain(connection, &movement.session.id, base)?,
             None => Vec::new(),
         };
+        if let Some(undone) = &row.undoes {
+            chain.retain(|operation| operation.row.id != *undone);
+            let scopes = movement.scopes(store, &chain)?;
+            return Ok(Some(Self::of_undo(&movement, scopes, goal)));
+        }
         let scopes = movement.scopes(store, &chain)?;
         let taking = UnclearPolicy::of_row(connection, &movement, &chain, &scopes, row.unclear)?;
         let expectation = Self::of_movement(&movement, scopes, taking.scopes);

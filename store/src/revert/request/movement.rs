@@ -226,7 +226,7 @@ impl Movement {
             part,
             on_conflict: None,
             unclear: None,
-            undoes: None,
+            undoes: row.undoes.clone(),
         }))
     }
 
