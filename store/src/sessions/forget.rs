@@ -1,12 +1,13 @@
 //! Deletes the rows of what is forgotten.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use rusqlite::{Connection, Row, params};
 
 use super::read::{all, count};
 use crate::error::{Context, Result};
 use crate::model::entry::ObjectId;
+use crate::model::path::parent;
 
 const WHAT: &str = "cannot forget rows";
 
@@ -138,23 +139,51 @@ pub(crate) fn replace_tree(
     Ok(ids.len() as u64)
 }
 
-/// Returns the rules of a workspace's snapshots that were not pruned.
-pub(crate) fn rules(connection: &Connection, workspace_id: i64) -> Result<Vec<ObjectId>> {
-    let sql = "SELECT DISTINCT rules_blob FROM snapshots
-                WHERE workspace_id = ?1 AND pruned_at IS NULL AND rules_blob IS NOT NULL";
+/// Returns the rules and seen entries of a workspace's snapshots that were not pruned.
+pub(crate) fn records(connection: &Connection, workspace_id: i64) -> Result<Vec<ObjectId>> {
+    let sql = "SELECT rules_blob FROM snapshots
+                WHERE workspace_id = ?1 AND pruned_at IS NULL AND rules_blob IS NOT NULL
+               UNION SELECT seen_blob FROM snapshots
+                WHERE workspace_id = ?1 AND pruned_at IS NULL AND seen_blob IS NOT NULL";
     all(connection, sql, [workspace_id], |row| row.get(0))
 }
 
-/// Replaces rules by others.
-pub(crate) fn replace_rules(
+/// Removes the gaps of a workspace's snapshots that are below forgotten paths.
+pub(crate) fn gaps_below(
+    connection: &Connection,
+    workspace_id: i64,
+    paths: &BTreeSet<Vec<u8>>,
+) -> Result<()> {
+    let sql = "SELECT gaps.id, CAST(ifnull(path_raw, path) AS BLOB)
+                 FROM gaps JOIN snapshots ON snapshots.id = snapshot_id WHERE workspace_id = ?1";
+    let gaps: Vec<(i64, Vec<u8>)> = all(connection, sql, [workspace_id], |row| {
+        Ok((row.get(0)?, row.get(1)?))
+    })?;
+    for (id, path) in gaps {
+        let mut above = std::iter::successors(parent(&path), |path| parent(path));
+        if above.any(|directory| paths.contains(directory)) {
+            connection
+                .execute("DELETE FROM gaps WHERE id = ?1", [id])
+                .context(|| WHAT)?;
+        }
+    }
+    Ok(())
+}
+
+/// Replaces rules or seen entries by others.
+pub(crate) fn replace_record(
     connection: &Connection,
     workspace_id: i64,
     (old, new): (ObjectId, ObjectId),
 ) -> Result<()> {
-    let sql = "UPDATE snapshots SET rules_blob = ?3, stored_bytes = NULL WHERE workspace_id = ?1 AND rules_blob = ?2";
-    connection
-        .execute(sql, params![workspace_id, old, new])
-        .context(|| WHAT)?;
+    for column in ["rules_blob", "seen_blob"] {
+        let sql = format!(
+            "UPDATE snapshots SET {column} = ?3, stored_bytes = NULL WHERE workspace_id = ?1 AND {column} = ?2"
+        );
+        connection
+            .execute(&sql, params![workspace_id, old, new])
+            .context(|| WHAT)?;
+    }
     Ok(())
 }
 

@@ -2,14 +2,14 @@
 //!
 //! A tree that holds nothing forgotten keeps its id. Others are rewritten, once for each path they are at.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
 
-use super::Snapshots;
 use super::rules::{Rules, UNKNOWN_LINES};
+use super::{Gap, GapReason, Snapshots, seen};
 use crate::error::Result;
 use crate::model::entry::ObjectId;
-use crate::model::path::{IGNORE_FILE, PathKind, join};
+use crate::model::path::{IGNORE_FILE, PathKind, join, parent};
 use crate::objects::hash::{ObjectKind, blob_id, hash};
 use crate::objects::pack::compress::{Effort, pack_object};
 use crate::objects::pack::write::PackWriter;
@@ -91,47 +91,43 @@ impl Snapshots {
     }
 }
 
-/// Rules of snapshots that contain the lines of a forgotten ignore file.
+/// What stands beside the trees of snapshots, rules or seen entries, and tells of something forgotten.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct RewrittenRules {
+pub(crate) struct RewrittenRecord {
     pub old: ObjectId,
-    /// Their replacement, in which the file counts as one that nobody ever read.
+    /// Its replacement, in which a forgotten ignore file counts as one that nobody ever read, and one entry stands for
+    /// all that was seen in a forgotten directory.
     pub new: ObjectId,
-    /// The ignore files.
-    pub files: Vec<Vec<u8>>,
+    /// The ignore files and directories.
+    pub paths: Vec<Vec<u8>>,
 }
 
 impl Snapshots {
-    /// Returns the rules that contain the lines of a forgotten ignore file that is not in the tree, with their
-    /// replacements. With [`OnDamage::GiveUp`], lost rules count as
+    /// Returns the rules that contain the lines of a forgotten ignore file that is not in the tree, and the seen entries
+    /// with names in a forgotten directory, with their replacements. With [`OnDamage::GiveUp`], lost ones count as
     /// empty.
-    pub(crate) fn rules_without(
+    pub(crate) fn records_without(
         &self,
-        rules: &[ObjectId],
-        is_forgotten: &dyn Fn(&[u8]) -> bool,
+        records: &[ObjectId],
+        is_forgotten: &dyn Fn(&[u8], PathKind) -> bool,
         replacements: Replacements,
         on_damage: OnDamage,
-    ) -> Result<Vec<RewrittenRules>> {
+    ) -> Result<Vec<RewrittenRecord>> {
         let reader = self.objects.reader()?;
         let mut rewritten = Vec::new();
         let mut texts = Vec::new();
-        for old in rules {
+        for old in records {
             let text = match reader.blob(*old) {
                 Err(error) if on_damage == OnDamage::GiveUp && error.is_damage() => continue,
                 text => text?,
             };
-            let mut decoded = Rules::decode(&text)?;
-            let mut files = Vec::new();
-            for (directory, lines) in &mut decoded.untracked {
-                let file = join(directory, IGNORE_FILE);
-                if lines[..] != *UNKNOWN_LINES && is_forgotten(&file) {
-                    *lines = UNKNOWN_LINES.to_vec();
-                    files.push(file);
-                }
-            }
-            if let (Some(text), false) = (decoded.encode(), files.is_empty()) {
+            let without = match seen::decode(&text) {
+                Some(entries) => seen_without(entries, is_forgotten),
+                None => rules_without(Rules::decode(&text)?, is_forgotten),
+            };
+            if let Some((text, paths)) = without {
                 let (old, new) = (*old, blob_id(&text));
-                rewritten.push(RewrittenRules { old, new, files });
+                rewritten.push(RewrittenRecord { old, new, paths });
                 texts.push(text);
             }
         }
@@ -141,6 +137,53 @@ impl Snapshots {
         }
         Ok(rewritten)
     }
+}
+
+/// Returns the text of rules without the lines of forgotten ignore files, and these files; `None` without any.
+fn rules_without(
+    mut rules: Rules,
+    is_forgotten: &dyn Fn(&[u8], PathKind) -> bool,
+) -> Option<(Vec<u8>, Vec<Vec<u8>>)> {
+    let mut files = Vec::new();
+    for (directory, lines) in &mut rules.untracked {
+        let file = join(directory, IGNORE_FILE);
+        if lines[..] != *UNKNOWN_LINES && is_forgotten(&file, PathKind::File) {
+            *lines = UNKNOWN_LINES.to_vec();
+            files.push(file);
+        }
+    }
+    rules
+        .encode()
+        .filter(|_| !files.is_empty())
+        .zip(Some(files))
+}
+
+/// Returns the text of seen entries without names in forgotten directories, and these directories; `None` without any.
+fn seen_without(
+    mut entries: Vec<Gap>,
+    is_forgotten: &dyn Fn(&[u8], PathKind) -> bool,
+) -> Option<(Vec<u8>, Vec<Vec<u8>>)> {
+    let mut directories = BTreeSet::new();
+    for entry in &mut entries {
+        let above = std::iter::successors(parent(&entry.path), |path| parent(path));
+        let above =
+            above.filter(|path| !path.is_empty() && is_forgotten(path, PathKind::Directory));
+        if let Some(topmost) = above.last() {
+            directories.insert(topmost.to_vec());
+            *entry = Gap {
+                path: topmost.to_vec(),
+                reason: GapReason::ForgottenDirectory,
+                size: None,
+                is_directory: true,
+            };
+        }
+    }
+    entries.sort_by(|one, other| one.path.cmp(&other.path));
+    entries.dedup_by(|one, other| one.path == other.path);
+    let directories: Vec<Vec<u8>> = directories.into_iter().collect();
+    seen::encode(&entries)
+        .filter(|_| !directories.is_empty())
+        .zip(Some(directories))
 }
 
 /// A new tree, and what it lacks.

@@ -4,7 +4,7 @@
 //! gap LIST file PATH     a list of what trees will lack; `directory` for one that goes whole
 //! tree OLD NEW LIST      a tree, what takes its place, and what that lacks; a list is named like the first tree with
 //!                        it
-//! rules OLD NEW          rules, and what takes their place
+//! record OLD NEW         rules or seen entries, and what takes their place
 //! blob ID PATH           rows do not name these bytes any more
 //! path PATH              command lines and diagnostics that quote it go
 //! message ID             its prompt goes, and its command lines
@@ -36,8 +36,8 @@ use crate::snapshot::Rewritten;
 pub(crate) struct Forgetting {
     /// The trees that hold some of it, in the order in which they were replaced.
     pub trees: Vec<Rewritten>,
-    /// Rules, and what takes their place.
-    pub rules: Vec<(ObjectId, ObjectId)>,
+    /// Rules and seen entries, and what takes their place.
+    pub records: Vec<(ObjectId, ObjectId)>,
     /// The bytes that rows name no more, by their paths.
     pub blobs: HashMap<Vec<u8>, HashSet<ObjectId>>,
     /// All paths that are concerned.
@@ -95,8 +95,8 @@ impl Forgetting {
             let [old, new, list] = [old, new, &list].map(ToString::to_string);
             put(&mut text, &["tree", &old, &new, &list]);
         }
-        for (old, new) in &self.rules {
-            put(&mut text, &["rules", &old.to_string(), &new.to_string()]);
+        for (old, new) in &self.records {
+            put(&mut text, &["record", &old.to_string(), &new.to_string()]);
         }
         for (path, ids) in &self.blobs {
             let path = escaped(path);
@@ -143,7 +143,7 @@ impl Forgetting {
                 new: id(new)?,
                 gone: lists.entry(id(list)?).or_default().clone(),
             }),
-            ["rules", old, new] => self.rules.push((id(old)?, id(new)?)),
+            ["record", old, new] => self.records.push((id(old)?, id(new)?)),
             ["blob", blob, path] => {
                 let blob = id(blob)?;
                 self.blobs.entry(plain(path)?).or_default().insert(blob);
@@ -165,9 +165,11 @@ impl Forgetting {
                 snapshot.gaps.extend(one.gaps());
             }
         }
-        for (old, new) in &self.rules {
-            if snapshot.rules == Some(*old) {
-                snapshot.rules = Some(*new);
+        for (old, new) in &self.records {
+            for record in [&mut snapshot.rules, &mut snapshot.seen] {
+                if *record == Some(*old) {
+                    *record = Some(*new);
+                }
             }
         }
     }
@@ -232,7 +234,7 @@ mod tests {
         };
         Forgetting {
             trees: vec![tree(1, 2), tree(3, 4)],
-            rules: vec![(id(5), id(6))],
+            records: vec![(id(5), id(6))],
             blobs: HashMap::from([(b"a b\n\xff%".to_vec(), HashSet::from([id(7), id(8)]))]),
             paths: BTreeSet::from([b"a b\n\xff%".to_vec(), b"keys".to_vec()]),
             messages: vec!["m 1".to_owned()],

@@ -45,7 +45,7 @@ use crate::objects::{Objects, borrowed, refs};
 pub(crate) use adoption::Settled;
 pub use capture::Now;
 pub(crate) use check::{Broken, Checked, PackCheck};
-pub(crate) use forget::{ForgottenPath, Replacements, Rewritten, RewrittenRules};
+pub(crate) use forget::{ForgottenPath, Replacements, Rewritten, RewrittenRecord};
 pub(crate) use forgetting::{Forgetting, end_forgetting};
 pub(crate) use patch::Budget;
 pub(crate) use presence::Presence;

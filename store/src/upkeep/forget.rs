@@ -544,18 +544,18 @@ fn forgetting(
     part: &ForgetPart,
     without: Without,
 ) -> Result<Forgetting> {
-    let Without { trees, rules, .. } = without;
+    let Without { trees, records, .. } = without;
     let is_file = |path: &[u8], id| part.has_file(path, id);
     let connection = store.database.connection();
     let blobs = forget::blobs(connection, workspace, &is_file, NamingRows::Stay)?;
     let gone = trees.iter().flat_map(|one| one.gone.iter());
     let mut paths: BTreeSet<Vec<u8>> = gone.map(|gone| gone.path.clone()).collect();
     paths.extend(blobs.keys().cloned());
-    paths.extend(rules.iter().flat_map(|one| one.files.iter().cloned()));
+    paths.extend(records.iter().flat_map(|one| one.paths.iter().cloned()));
     let of = part.belongings();
     Ok(Forgetting {
         trees,
-        rules: rules.iter().map(|one| (one.old, one.new)).collect(),
+        records: records.iter().map(|one| (one.old, one.new)).collect(),
         blobs,
         paths,
         messages: of.messages,

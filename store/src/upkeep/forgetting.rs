@@ -92,8 +92,9 @@ pub(super) fn take_out(
         let gaps: Vec<_> = one.gaps().collect();
         snapshots += forget::replace_tree(connection, workspace, (one.old, one.new), &gaps)?;
     }
-    for pair in &forgetting.rules {
-        forget::replace_rules(connection, workspace, *pair)?;
+    forget::gaps_below(connection, workspace, &forgetting.paths)?;
+    for pair in &forgetting.records {
+        forget::replace_record(connection, workspace, *pair)?;
     }
     let is_forgotten = |path: &[u8], id: ObjectId| {
         let of_path = forgetting.blobs.get(path);

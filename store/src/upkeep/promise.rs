@@ -81,11 +81,11 @@ fn of_part(store: &Store, id: i64, forgetting: &Forgetting) -> Result<Option<Str
     }
     let snapshots = place.snapshots()?;
     let trees = forgetting.trees.iter().map(|one| one.old);
-    let rules = forgetting.rules.iter().map(|(old, _)| *old);
+    let records = forgetting.records.iter().map(|(old, _)| *old);
     let is_left = |old: ObjectId| {
         let is_named = roots.trees.contains(&old) || roots.blobs.contains(&old);
         !is_named && !snapshots.is_broken(old)
     };
-    let is_in_packs = trees.chain(rules).any(is_left);
+    let is_in_packs = trees.chain(records).any(is_left);
     Ok(is_in_packs.then(|| snapshots.repository().display().to_string()))
 }

@@ -1,4 +1,4 @@
-//! The part of a workspace that `forget` takes out, and its trees and rules without it. This module does IO.
+//! The part of a workspace that `forget` takes out, and its trees and records without it. This module does IO.
 
 use std::collections::HashSet;
 
@@ -8,7 +8,7 @@ use crate::model::entry::ObjectId;
 use crate::model::path::PathKind;
 use crate::objects::repack::OnDamage;
 use crate::sessions::forget::{self, Belongings};
-use crate::snapshot::{PathPattern, Replacements, Rewritten, RewrittenRules};
+use crate::snapshot::{PathPattern, Replacements, Rewritten, RewrittenRecord};
 use crate::store::Store;
 use crate::timeline::Place;
 
@@ -26,11 +26,13 @@ impl ForgetPart {
         }
     }
 
-    /// Returns whether everything that was ever at a path goes.
-    pub(super) fn has_path(&self, path: &[u8]) -> bool {
-        match self {
-            Self::Paths(pattern) => pattern.is_at_or_above(path),
-            Self::Of(of) => of.written.iter().any(|(written, _)| written == path),
+    /// Returns whether everything that was ever at a path goes, and, of a directory, all that is in it.
+    pub(super) fn has_path(&self, path: &[u8], kind: PathKind) -> bool {
+        match (self, kind) {
+            (Self::Paths(pattern), PathKind::File) => pattern.is_at_or_above(path),
+            (Self::Paths(pattern), PathKind::Directory) => pattern.is_at(path, kind),
+            (Self::Of(of), PathKind::File) => of.written.iter().any(|(written, _)| written == path),
+            (Self::Of(_), PathKind::Directory) => false,
         }
     }
 
@@ -60,17 +62,17 @@ impl ForgetPart {
     }
 }
 
-/// The trees and rules of a workspace that hold what is to be forgotten, with their replacements.
+/// The trees, rules and seen entries of a workspace that hold what is to be forgotten, with their replacements.
 #[derive(Default)]
 pub(super) struct Without {
     pub trees: Vec<Rewritten>,
-    pub rules: Vec<RewrittenRules>,
-    /// The trees and rules that were looked at.
+    pub records: Vec<RewrittenRecord>,
+    /// The trees and records that were looked at.
     known: HashSet<ObjectId>,
 }
 
 impl Without {
-    /// Looks at the trees and rules that rows have come to name since the last call. The replacements are
+    /// Looks at the trees and records that rows have come to name since the last call. The replacements are
     /// stored, or only hashed.
     pub(super) fn add(
         &mut self,
@@ -87,18 +89,18 @@ impl Without {
         };
         let trees = new(forget::trees(connection, workspace)?);
         // An ignore file that ignores itself is in no tree, but in the rules beside it.
-        let rules = new(forget::rules(connection, workspace)?);
-        if trees.is_empty() && rules.is_empty() {
+        let records = new(forget::records(connection, workspace)?);
+        if trees.is_empty() && records.is_empty() {
             return Ok(());
         }
         let snapshots = place.snapshots()?;
         let is_entry = |path: &[u8], id, kind| part.has_entry(path, id, kind);
         let rewritten = snapshots.without(&trees, &is_entry, replacements, on_damage)?;
         self.trees.extend(rewritten);
-        let is_path = |path: &[u8]| part.has_path(path);
-        let rewritten = snapshots.rules_without(&rules, &is_path, replacements, on_damage)?;
-        self.rules.extend(rewritten);
-        self.known.extend(trees.into_iter().chain(rules));
+        let is_path = |path: &[u8], kind| part.has_path(path, kind);
+        let rewritten = snapshots.records_without(&records, &is_path, replacements, on_damage)?;
+        self.records.extend(rewritten);
+        self.known.extend(trees.into_iter().chain(records));
         Ok(())
     }
 }

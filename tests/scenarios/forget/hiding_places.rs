@@ -223,3 +223,26 @@ fn lost_objects_stop_no_forgetting() {
         );
     }
 }
+
+/// Names in a forgotten directory go also where nothing of the files was stored.
+#[test]
+fn names_of_what_was_only_seen_go() {
+    const NAME: &str = "codename-halibut";
+    let mut world = World::git(&[("kept", "1\n"), (".gitignore", "*.log\n")]);
+    world.write(format!("secret/{NAME}.log"), "ignored\n");
+    world.write(format!("secret/deep/{NAME}.log"), "ignored\n");
+    world.write("secret/a", "stored\n");
+    let pipe = world.path(format!("secret/{NAME}"));
+    let mode = rustix::fs::Mode::RWXU;
+    rustix::fs::mkfifoat(rustix::fs::CWD, pipe, mode).expect("writable");
+    world.turn("m1", |world| world.write("kept", "2\n"));
+    assert!(
+        !hiding_places(&world, NAME).is_empty(),
+        "it is there at first"
+    );
+    world.remove_tree("secret");
+    forget(&mut world, Forget::Path("secret/".to_owned()));
+    assert_eq!(hiding_places(&world, NAME), [""; 0]);
+    let report = world.revert("m1");
+    assert_eq!(world.read("kept"), "1\n", "{report:#?}");
+}
