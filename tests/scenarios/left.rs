@@ -405,6 +405,7 @@ fn removed_ignored_files_are_in_every_report() {
 /// Invariant `truth/ignored-named`.
 #[test]
 fn returned_or_new_ignored_files_are_not_missed() {
+    set_clock_from_files(0);
     let mut world = with_ignored();
     world.turn("m1", |world| {
         world.write("new", "x\n");

@@ -57,6 +57,7 @@ mod refused;
 mod remarks;
 #[cfg(target_os = "linux")]
 mod renames;
+mod replaced;
 mod restoring;
 mod resumed;
 mod searching;

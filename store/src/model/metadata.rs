@@ -9,8 +9,9 @@
 use super::path::split;
 
 /// The names whose presence makes a folder git's. A folder with a `.git` is a work tree, as git itself finds.
-const GIT: [&[u8]; 3] = [b"HEAD", OBJECTS, b"refs"];
-const OBJECTS: &[u8] = b"objects";
+const GIT: [&[u8]; 3] = [b"HEAD", OBJECTS.as_bytes(), b"refs"];
+/// Git's folder of objects.
+pub(crate) const OBJECTS: &str = "objects";
 
 /// The folders of other systems, and names of which one at least is in them. All that is in them is metadata.
 const SYSTEMS: [(&[u8], &[&[u8]]); 6] = [
@@ -60,7 +61,7 @@ const GIT_NAMES: [&[u8]; 41] = [
     b"locked",
     b"logs",
     b"modules",
-    OBJECTS,
+    OBJECTS.as_bytes(),
     b"packed-refs",
     b"packed-refs.new",
     b"rebase-apply",
@@ -81,13 +82,19 @@ const GIT_NAMES: [&[u8]; 41] = [
 pub(crate) fn mark(folder: &[u8], has: impl Fn(&[u8]) -> bool) -> Option<&'static [u8]> {
     match system(folder) {
         Some((_, marks)) => marks.iter().copied().find(|mark| has(mark)),
-        None => is_git(has).then_some(OBJECTS),
+        None => is_git(has).then_some(OBJECTS.as_bytes()),
     }
 }
 
 /// Returns whether a folder with such a mark needs a look at its `HEAD`.
 pub(crate) fn needs_head(mark: &[u8]) -> bool {
-    mark == OBJECTS
+    mark == OBJECTS.as_bytes()
+}
+
+/// Returns whether something is left in a folder of what makes it a repository of git's. `has` says whether a name is
+/// there.
+pub(crate) fn is_part_of_git(has: impl Fn(&[u8]) -> bool) -> bool {
+    GIT.iter().any(|name| has(name))
 }
 
 fn is_git(has: impl Fn(&[u8]) -> bool) -> bool {

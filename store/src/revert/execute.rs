@@ -122,6 +122,10 @@ impl Execution<'_> {
         } = *self;
         let left = version_control::leave_metadata(&mut operation.plan, &seen.gaps);
         operation.warnings.extend(left);
+        if let Some(then) = &operation.reference {
+            let gaps = snapshots.seen(then.seen)?;
+            version_control::leave_broken(&mut operation.plan, &place.root, &gaps, &seen.gaps);
+        }
         let databases = databases::Databases {
             root: &place.root,
             snapshots,

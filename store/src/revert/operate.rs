@@ -29,7 +29,7 @@ use crate::model::gap::Gap;
 use crate::model::git_item::GitItem;
 use crate::model::note::Note;
 use crate::model::request::Unclear;
-use crate::sessions::{self, ChainOperation, OpenStep, OperationRow};
+use crate::sessions::{self, ChainOperation, OpenStep, OperationRow, WorkTimes};
 use crate::snapshot::{Snapshot, Snapshots};
 use crate::store::Store;
 use crate::timeline::evidence;
@@ -125,7 +125,18 @@ impl<'a, 'm> PlanContext<'a, 'm> {
         let gone = match reference.filter(|_| !went.is_empty()) {
             Some(then) => {
                 let has_gone = |entry: &Gap| went.contains(&entry.path[..]);
-                unstored::gone(self.place, self.snapshots, then, has_gone, plan)?
+                let work = self.asked_work()?;
+                // A file that a step made again is one that changed while the agent worked.
+                let is_another = |entry: &Gap| {
+                    let made = unstored::made_at(self.store, self.place, &entry.path);
+                    let work = work.as_ref().zip(made);
+                    work.is_some_and(|(work, made)| {
+                        made > work.sent_at
+                            && (entry.is_directory || !unstored::is_within(work, made))
+                    })
+                };
+                let asked = (has_gone, is_another);
+                unstored::gone(self.place, self.snapshots, then, asked, plan)?
             }
             None => LeftPaths::default(),
         };
@@ -251,6 +262,22 @@ impl<'a, 'm> PlanContext<'a, 'm> {
             finished: Vec::new(),
             expectation,
         })
+    }
+
+    /// Returns when the session worked from the message on to which it goes, or of which it undoes a part.
+    fn asked_work(&self) -> Result<Option<WorkTimes>> {
+        let connection = self.store.database.connection();
+        let seq = match &self.movement.part {
+            Some(Part::Paths { message, .. } | Part::Message { message, .. }) => Some(message.seq),
+            Some(Part::Step { step, .. }) => {
+                let message = sessions::message(connection, &step.message_id)?;
+                message.map(|message| message.seq)
+            }
+            None => self.movement.to.as_ref().map(|message| message.seq),
+        };
+        let session = &self.movement.session.id;
+        seq.map(|seq| sessions::work_since(connection, session, seq))
+            .transpose()
     }
 
     /// Returns the snapshot that shows which directories may stay.

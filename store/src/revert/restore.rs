@@ -154,7 +154,13 @@ impl WantedState<'_> {
             let path = WorkspacePath::new(&entry.path[..]);
             is_name(entry) && path.map_or(only.is_empty(), |path| path.is_asked_for(only))
         };
-        let gone = unstored::gone(place, snapshots, &reference, is_asked, &plan)?;
+        let gone = unstored::gone(
+            place,
+            snapshots,
+            &reference,
+            (is_asked, |_: &Gap| false),
+            &plan,
+        )?;
         let is_incomplete = left_alone.is_some() || gone.is_incomplete;
         warnings.extend(left_alone);
         warnings.extend(gone.notes);

@@ -23,6 +23,7 @@ pub(crate) struct SeenChange {
     pub step: usize,
     /// The message of the step.
     message_seq: i64,
+    step_id: Rc<str>,
 }
 
 /// What steps did to paths that no snapshot stores, in the order of the steps.
@@ -58,13 +59,15 @@ impl SeenHistory {
         Ok(search.history)
     }
 
-    /// Returns the history of the messages that scopes ask to undo.
+    /// Returns the history of the messages and single steps that scopes ask to undo.
     pub fn within(&self, scopes: &[RevertScope]) -> Self {
         let messages = messages_of(scopes);
         let is_asked = |change: &&SeenChange| {
             let seq = change.message_seq;
             let mut spans = messages.iter();
+            let is_step = |scope: &RevertScope| matches!(scope, RevertScope::Step { id, .. } if **id == *change.step_id);
             spans.any(|span| span.first <= seq && span.last.is_none_or(|last| seq <= last))
+                || scopes.iter().any(is_step)
         };
         let asked = |all: &[SeenChange]| all.iter().filter(is_asked).cloned().collect();
         Self {
@@ -125,10 +128,12 @@ impl HistorySearch<'_> {
             self.now.snapshot.seen
         };
         let (before, after) = (self.list(start)?, self.list(finish)?);
+        let step_id: Rc<str> = Rc::from(&step.step_id[..]);
         let change = |entry: &Gap| SeenChange {
             entry: entry.clone(),
             step: number,
             message_seq: step.message_seq,
+            step_id: Rc::clone(&step_id),
         };
         if start == finish {
             // If it could be read on neither side but can be now, the agent may have changed it. What still cannot be

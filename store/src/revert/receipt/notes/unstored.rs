@@ -15,16 +15,17 @@ use super::version_control;
 use super::{first_quoted, gap_name, named_gap, naming};
 use crate::error::Result;
 use crate::fs::times;
+use crate::model::Milliseconds;
 use crate::model::entry::{Entry, EntryKind};
 use crate::model::gap::{Gap, GapReason};
 use crate::model::metadata;
 use crate::model::note::Note;
 use crate::model::number::first_of;
-use crate::model::path::{IGNORE_FILE, WorkspacePath, is_below, parent, split};
+use crate::model::path::{IGNORE_FILE, WorkspacePath, is_below, join, parent, split};
 use crate::revert::goal::seen_history::SeenHistory;
 use crate::revert::plan::Plan;
 use crate::revert::request::movement::{Movement, WholeRevert};
-use crate::sessions;
+use crate::sessions::{self, WorkTimes};
 use crate::snapshot::{Presence, Snapshot, Snapshots};
 use crate::store::Store;
 use crate::timeline::evidence::TICK;
@@ -32,6 +33,9 @@ use crate::timeline::{Observation, Place};
 
 /// How many paths a line names.
 const NAMED: usize = 4;
+
+/// How many names are read in a directory of which not all ignored ones are remembered.
+const MOST_UNREMEMBERED: usize = 10_000;
 
 /// What a revert leaves.
 #[derive(Debug, Default)]
@@ -43,13 +47,14 @@ pub(crate) struct LeftPaths {
     pub is_incomplete: bool,
 }
 
-/// Finds what is not stored, was there in the state that an operation goes to, and is gone. `is_asked` says of which
-/// entries of that state this counts.
+/// Finds what is not stored, was there in the state that an operation goes to, and is gone, or has another in its place.
+/// `is_asked` says of which entries of that state this counts, and `is_another` of which of them something else is
+/// there.
 pub(crate) fn gone(
     place: &Place,
     snapshots: &Snapshots,
     then: &Snapshot,
-    is_asked: impl Fn(&Gap) -> bool,
+    (is_asked, is_another): (impl Fn(&Gap) -> bool, impl Fn(&Gap) -> bool),
     plan: &Plan,
 ) -> Result<LeftPaths> {
     let then = snapshots.seen(then.seen)?;
@@ -63,19 +68,22 @@ pub(crate) fn gone(
     let files = items.filter(|item| item.expected.is_some_and(is_file));
     let replaced: BTreeSet<&[u8]> = files.map(|item| item.path.as_bytes()).collect();
     let is_replaced = |path: &[u8]| ways_to(path).any(|way| replaced.contains(way));
-    let missing = then.iter().filter(|entry| {
-        is_asked(entry)
-            && !is_ignore_file(entry)
-            && !is_back(&entry.path)
-            && (is_replaced(&entry.path)
-                || is_behind_a_link(place, &entry.path)
-                || is_gone(place, entry))
-    });
+    let is_missing = |entry: &Gap| {
+        is_replaced(&entry.path) || is_behind_a_link(place, &entry.path) || is_gone(place, entry)
+    };
+    let asked = then
+        .iter()
+        .filter(|entry| is_asked(entry) && !is_ignore_file(entry) && !is_back(&entry.path));
     let (mut ignored, mut repositories, mut others) = (Vec::new(), BTreeSet::new(), Vec::new());
-    for entry in missing {
-        match entry.reason {
-            GapReason::Ignored => ignored.extend(WorkspacePath::new(&entry.path[..])),
-            GapReason::Metadata | GapReason::Repository => {
+    let mut replaced = Vec::new();
+    for entry in asked {
+        match (&entry.reason, is_missing(entry)) {
+            (GapReason::Ignored, false) if is_another(entry) => {
+                replaced.extend(WorkspacePath::new(&entry.path[..]));
+            }
+            (_, false) => {}
+            (GapReason::Ignored, _) => ignored.extend(WorkspacePath::new(&entry.path[..])),
+            (GapReason::Metadata | GapReason::Repository, _) => {
                 repositories.insert(repository_text(entry));
             }
             _ => others.push(entry),
@@ -84,6 +92,7 @@ pub(crate) fn gone(
     let repositories: Vec<String> = repositories.into_iter().collect();
     let notes = [
         of_gone(&ignored),
+        of_replaced(&replaced),
         of_gone_repositories(repositories),
         of_vanished(&others),
     ];
@@ -117,8 +126,16 @@ pub(crate) fn stays(
             .iter()
             .any(|folder| is_at_or_below(&entry.path, folder))
     });
-    let mut came = came(snapshots, then, history, &now)?;
+    let before = match then {
+        Some(then) => snapshots.seen(then.seen)?,
+        None => Vec::new(),
+    };
+    let before: BTreeSet<&[u8]> = before.iter().map(|entry| &entry.path[..]).collect();
+    let mut came = came(&before, history, &now);
     came.extend(came_unseen(store, place, snapshots, revert, then, &now)?);
+    let others_now = now.iter().filter(|entry| before.contains(&entry.path[..]));
+    let made_again = repositories_made_again(store, place, revert, others_now)?;
+    came.extend(made_again.iter().map(|entry| &entry.path[..]));
     let goes = |path: &WorkspacePath| {
         let mut items = plan.items.iter();
         items.any(|item| item.empties() && item.path == *path)
@@ -155,10 +172,16 @@ pub(crate) fn stays(
     let planned: BTreeSet<&WorkspacePath> = plan.items.iter().map(|item| &item.path).collect();
     others.retain(|path| !ignored.contains(path));
     others.extend(came_into_view(snapshots, then, &seen.snapshot)?);
+    others.extend(unremembered(place, snapshots, &seen.snapshot, &now)?);
     others.retain(|path| !planned.contains(path));
     notes.extend(of_ignored(texts(&ignored)));
     let own_rules = ignore_files(snapshots, (then, &seen.snapshot), leaving)?;
     notes.extend(of_ignore_files(own_rules));
+    let lost: BTreeSet<String> = made_again
+        .iter()
+        .map(|entry| repository_text(entry))
+        .collect();
+    notes.extend(of_gone_repositories(lost.into_iter().collect()));
     notes.extend((!repositories.is_empty()).then(|| repositories_stay(texts(&repositories))));
     let connection = store.database.connection();
     let since = sessions::message_time(connection, &revert.to.id)?;
@@ -167,10 +190,60 @@ pub(crate) fn stays(
     notes.extend(changed.notes);
     notes.extend(crowded);
     Ok(LeftPaths {
-        is_incomplete: is_any_another(snapshots, then, changed.paths)?,
+        is_incomplete: !made_again.is_empty() || is_any_another(snapshots, then, changed.paths)?,
         notes,
         ..LeftPaths::default()
     })
+}
+
+/// Returns the repositories that were made while a step was open, in the place of others: nothing but its age tells such
+/// a repository from the one that was there.
+fn repositories_made_again<'n>(
+    store: &Store,
+    place: &Place,
+    revert: WholeRevert<'_>,
+    there: impl Iterator<Item = &'n Gap>,
+) -> Result<Vec<&'n Gap>> {
+    let is_repository =
+        |entry: &&Gap| matches!(entry.reason, GapReason::Metadata | GapReason::Repository);
+    let repositories: Vec<&Gap> = there.filter(is_repository).collect();
+    if repositories.is_empty() {
+        return Ok(repositories);
+    }
+    let connection = store.database.connection();
+    let work = sessions::work_since(connection, &revert.session.id, revert.since)?;
+    let is_new = |entry: &&Gap| {
+        let made = metadata_made_at(place, entry).map(store.surroundings.file_times);
+        made.is_some_and(|made| made > work.sent_at && is_within(&work, made))
+    };
+    Ok(repositories.into_iter().filter(is_new).collect())
+}
+
+/// Returns the ignored paths in view that are beyond those of which the names are remembered.
+fn unremembered(
+    place: &Place,
+    snapshots: &Snapshots,
+    now: &Snapshot,
+    entries: &[Gap],
+) -> Result<Vec<WorkspacePath>> {
+    let crowded = entries
+        .iter()
+        .filter(|entry| entry.reason == GapReason::MoreIgnored);
+    let mut paths = Vec::new();
+    for directory in crowded {
+        let found = std::fs::read_dir(on_disk(place, &directory.path));
+        let names = found
+            .into_iter()
+            .flatten()
+            .flatten()
+            .take(MOST_UNREMEMBERED);
+        let names = names.map(|entry| join(&directory.path, entry.file_name().as_bytes()));
+        paths.extend(names.filter_map(|path| WorkspacePath::new(path).ok()));
+    }
+    let presences = snapshots.presences(now, &paths)?;
+    let all = paths.into_iter().zip(presences);
+    let unknown = all.filter(|(_, presence)| *presence == Presence::Unknown);
+    Ok(unknown.map(|(path, _)| path).collect())
 }
 
 /// Returns whether one of the paths, each with whether it is a folder, may be another than it was in a state.
@@ -220,22 +293,35 @@ fn is_not_known(presence: &Presence) -> bool {
 }
 
 /// Returns what came in a step and was not there in the state that a revert goes to.
-fn came<'n>(
-    snapshots: &Snapshots,
-    then: Option<&Snapshot>,
-    history: &SeenHistory,
-    now: &'n [Gap],
-) -> Result<BTreeSet<&'n [u8]>> {
+fn came<'n>(before: &BTreeSet<&[u8]>, history: &SeenHistory, now: &'n [Gap]) -> BTreeSet<&'n [u8]> {
     let since = history.came_by_path();
     let paths = now.iter().map(|entry| &entry.path[..]);
-    let mut came: BTreeSet<&[u8]> = paths.filter(|path| since.contains_key(path)).collect();
-    let then = match then {
-        Some(then) if !came.is_empty() => snapshots.seen(then.seen)?,
-        _ => Vec::new(),
-    };
-    let were_there: BTreeSet<&[u8]> = then.iter().map(|entry| &entry.path[..]).collect();
-    came.retain(|path| !were_there.contains(path));
-    Ok(came)
+    paths
+        .filter(|path| since.contains_key(path) && !before.contains(path))
+        .collect()
+}
+
+/// Returns when the metadata of a repository was made, if it is a directory and the file system knows. Git makes
+/// `objects` once.
+fn metadata_made_at(place: &Place, entry: &Gap) -> Option<Milliseconds> {
+    let folder = on_disk(place, &entry.path);
+    let is_directory = |path: &Path| path.symlink_metadata().is_ok_and(|found| found.is_dir());
+    let objects = folder.join(metadata::OBJECTS);
+    [folder, objects]
+        .iter()
+        .filter(|path| is_directory(path))
+        .filter_map(|path| times::created_at(path))
+        .max()
+}
+
+/// Returns whether a step was open when something was made. The clock of files may be a tick behind.
+pub(crate) fn is_within(work: &WorkTimes, made: Milliseconds) -> bool {
+    work.covers(made) || work.covers(made + TICK)
+}
+
+/// Returns when what is at a path was made, if the file system knows.
+pub(crate) fn made_at(store: &Store, place: &Place, path: &[u8]) -> Option<Milliseconds> {
+    times::created_at(&on_disk(place, path)).map(store.surroundings.file_times)
 }
 
 /// Returns what is in a folder into which nobody looked in the state that a revert goes to, and was created while a step
@@ -409,6 +495,22 @@ fn of_gone(paths: &[WorkspacePath]) -> Option<Note> {
             .to_owned(),
         count => format!(
             "{count} ignored paths are gone and do not come back, because no snapshot holds them"
+        ),
+    };
+    Some(naming(NoteCode::IgnoredRemoved, &what, about, NAMED))
+}
+
+/// Returns the note on ignored paths that are gone although something is there again.
+fn of_replaced(paths: &[WorkspacePath]) -> Option<Note> {
+    let about: Vec<String> = paths.iter().map(WorkspacePath::to_text).collect();
+    let what = match about.len() {
+        0 => return None,
+        1 => {
+            "an ignored path was removed and made again since; what it held before does not come back"
+                .to_owned()
+        }
+        count => format!(
+            "{count} ignored paths were removed and made again since; what they held before does not come back"
         ),
     };
     Some(naming(NoteCode::IgnoredRemoved, &what, about, NAMED))

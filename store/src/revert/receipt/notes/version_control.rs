@@ -2,11 +2,12 @@
 //! Nothing is recorded of either, so the times of their files have to show it. This module does IO, but only reads.
 
 use std::collections::BTreeSet;
+use std::ffi::OsStr;
 use std::fs::Metadata;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use ckpt_schema::report::NoteCode;
+use ckpt_schema::report::{FileAction, FileResult, NoteCode, ReasonCode};
 use rusqlite::Connection;
 
 use super::first_quoted;
@@ -16,9 +17,10 @@ use crate::fs::times;
 use crate::git::Location;
 use crate::model::Milliseconds;
 use crate::model::gap::{Gap, GapReason};
+use crate::model::item::ItemReason;
 use crate::model::metadata;
 use crate::model::note::Note;
-use crate::model::path::{WorkspacePath, is_plain_dot_git};
+use crate::model::path::{WorkspacePath, is_below, is_plain_dot_git};
 use crate::revert::carry_out::git::has_moved;
 use crate::revert::plan::Plan;
 use crate::revert::request::movement::Movement;
@@ -49,6 +51,30 @@ const SYSTEMS: [&str; 15] = [
     "_MTN",
     ".plastic",
 ];
+
+/// Keeps what would go from a folder that was a repository in the state that a revert goes to, and lost a part of what
+/// made it one: a file there may be that part under another name.
+pub(crate) fn leave_broken(plan: &mut Plan, root: &Path, then: &[Gap], now: &[Gap]) {
+    let is_one = |gap: &&Gap| gap.reason == GapReason::Repository;
+    let still: BTreeSet<&[u8]> = now.iter().filter(is_one).map(|gap| &gap.path[..]).collect();
+    let is_broken = |gap: &&Gap| {
+        let folder = root.join(OsStr::from_bytes(&gap.path));
+        let has = |name: &[u8]| folder.join(OsStr::from_bytes(name)).exists();
+        !still.contains(&gap.path[..]) && metadata::is_part_of_git(has)
+    };
+    let broken: Vec<&Gap> = then.iter().filter(is_one).filter(is_broken).collect();
+    for item in plan.items.iter_mut().filter(|item| item.is_planned()) {
+        let mut above = broken.iter();
+        if item.target.is_none() && above.any(|gap| is_below(item.path.as_bytes(), &gap.path)) {
+            item.target = item.expected;
+            item.goal = item.expected;
+            item.action = FileAction::Keep;
+            item.result = FileResult::Gap;
+            let text = "it may be of a repository of which a part is missing";
+            item.reason = Some(ItemReason::new(ReasonCode::NotCaptured, text));
+        }
+    }
+}
 
 /// Takes the metadata of repositories out of a plan: an older version captured it, or the folder held other files before
 /// it became a repository.
