@@ -7,12 +7,12 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use rusqlite::config::DbConfig;
-use rusqlite::{Connection, ErrorCode, MAIN_DB, OpenFlags, TransactionBehavior};
+use rusqlite::{Connection, ErrorCode, MAIN_DB, OpenFlags, Transaction, TransactionBehavior};
 
 use super::damaged::{go_on, is_damage, is_interrupted, is_proven, replace_damaged};
 use super::diagnostics::insert_diagnostic;
 use super::explained::{explained, is_stuck};
-use super::journal::{Journal, SYNCED, without_log};
+use super::journal::{Journal, SYNCED, is_busy, without_log};
 use super::migrate::{check_writer, migrate};
 use super::new_file::{emptied, make_store};
 use super::older::{self, is_older};
@@ -26,6 +26,9 @@ use crate::settings::Durability;
 /// How long a statement waits for another process's transaction.
 pub(super) const BUSY_TIMEOUT: Duration = Duration::from_secs(4);
 
+/// How long a statement waits after one that waited in vain: an agent waits for all writes of a hook.
+const IMPATIENCE: Duration = Duration::from_millis(100);
+
 /// The size in bytes at which the log is emptied: about a hundred pages, of which a hook writes ten. Every hook reads
 /// the whole log first, and SQLite's automatic checkpoint never truncates it.
 const LONGEST_LOG: u64 = 400 << 10;
@@ -33,7 +36,7 @@ const LONGEST_LOG: u64 = 400 << 10;
 /// How many statements a connection keeps; rusqlite keeps 16 by default.
 const KEPT_STATEMENTS: usize = 64;
 
-/// The first SQLite without the WAL-reset bug (see sqlite.org, release 3.51.3).
+/// The first SQLite without the WAL-reset bug.
 pub const OLDEST_SQLITE: i32 = 3_051_003;
 
 /// The open session store.
@@ -222,8 +225,7 @@ impl Database {
         &self.connection
     }
 
-    /// Keeps in memory what is read from now on, up to 64 MiB instead of SQLite's 2. A list of a long history, and a
-    /// revert that heals the store, read many pages again.
+    /// Keeps in memory what is read from now on, up to 64 MiB instead of SQLite's 2: much is read again.
     pub fn keep_pages(&self) -> Result<()> {
         self.connection
             .pragma_update(None, "cache_size", -64 * 1024)
@@ -256,7 +258,7 @@ impl Database {
         let value = self
             .commit(work)
             .map_err(|error| explained(error, &self.path))?;
-        // After the commit: a checkpoint cannot run within a transaction.
+        // A checkpoint cannot run within a transaction.
         if with_suffix(&self.path, "-wal")
             .metadata()
             .is_ok_and(|log| log.len() > LONGEST_LOG)
@@ -270,12 +272,16 @@ impl Database {
         let path = &self.path;
         #[cfg(debug_assertions)]
         crate::fault::moment("write");
-        let transaction = self
-            .connection
-            // One that begins as a reader and then writes fails at once if another process wrote in between
-            // (`SQLITE_BUSY_SNAPSHOT`), whatever the timeout is.
-            .transaction_with_behavior(TransactionBehavior::Immediate)
-            .context(|| format!("cannot write to `{}`", path.display()))?;
+        // One that begins as a reader fails at once if another process wrote since (`SQLITE_BUSY_SNAPSHOT`).
+        let behavior = TransactionBehavior::Immediate;
+        let what = || format!("cannot write to `{}`", path.display());
+        let transaction = match Transaction::new_unchecked(&self.connection, behavior) {
+            Err(error) if is_busy(&error) => {
+                let _ = self.connection.busy_timeout(IMPATIENCE);
+                return Err(error).context(what);
+            }
+            begun => begun.context(what)?,
+        };
         #[cfg(debug_assertions)]
         crate::fault::moment("writes");
         // Under the write lock: a newer binary may have migrated the file since this one opened it.

@@ -127,9 +127,11 @@ pub(super) fn is_busy(error: &rusqlite::Error) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
     use crate::sessions::Database;
-    use crate::sessions::database::{Diagnostic, DiagnosticLevel, configure_patiently};
+    use crate::sessions::database::{Diagnostic, DiagnosticLevel, configure_patiently, is_held};
 
     /// A session store with a log in which the newest row is.
     fn with_log(directory: &Path) -> Database {
@@ -246,5 +248,31 @@ mod tests {
         let last = without_log(last, directory, || open(directory)).expect("nobody uses it");
         assert!(!has_log(&last).expect("readable"));
         assert_eq!(rows(&last), 1);
+    }
+
+    /// After a lock that stays, nothing waits for it as long again.
+    #[test]
+    fn lock_that_stays_is_waited_for_once() {
+        let directory = tempfile::tempdir().expect("a scratch directory");
+        let mut database = Database::open(directory.path(), Durability::Objects).expect("new");
+        let mut other = Database::open(directory.path(), Durability::Objects).expect("there");
+        let waits = |database: &Database| -> i64 {
+            let connection = database.connection();
+            let sql = "PRAGMA busy_timeout";
+            connection
+                .query_row(sql, [], |row| row.get(0))
+                .expect("a pragma")
+        };
+        assert_eq!(waits(&database), 4_000);
+        let short = database.connection().busy_timeout(Duration::from_millis(1));
+        short.expect("the test need not wait");
+        let held = other.write(|_| {
+            let error = database.write(|_| Ok(())).expect_err("it is held");
+            assert!(is_held(&error), "{error}");
+            assert_eq!(waits(&database), 100);
+            Ok(())
+        });
+        held.expect("writable");
+        database.write(|_| Ok(())).expect("it is free");
     }
 }
