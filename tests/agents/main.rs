@@ -150,4 +150,8 @@ tests! {
     kilo: KILO, package, both, terminal, anew, next_day, beside, work_trees, background, undo;
     cline: CLINE, terminal, at_once, anew, next_day, beside, work_trees, background, undo, recover;
     pi: PI, terminal, anew, next_day, beside, work_trees, background, undo;
+    grok: GROK, beside, work_trees;
+    grok_beside_claude_code: GROK_BESIDE_CLAUDE_CODE, beside;
+    kimi_code: KIMI_CODE, beside, work_trees;
+    codebuddy: CODEBUDDY, beside, work_trees;
 }

@@ -4,10 +4,12 @@
 //! [`payload`] and [`settings`] are what they share. To add an agent, add a folder, and a line in [`all`] and in the
 //! targets of [`install`].
 
+mod alike;
 pub mod install;
 pub mod own_command;
 pub mod payload;
 pub mod reminder;
+mod sender;
 pub mod settings;
 pub mod transcripts;
 
@@ -32,20 +34,11 @@ mod copilot_cli {
     pub mod install;
     pub mod payload;
 }
-mod cursor {
-    pub mod payload;
-}
-mod droid {
-    pub mod payload;
-}
 mod gemini_cli {
     pub mod install;
     pub mod payload;
 }
 mod generic {
-    pub mod payload;
-}
-mod goose {
     pub mod payload;
 }
 mod opencode {
@@ -63,9 +56,6 @@ mod qwen_code {
     pub mod install;
     pub mod payload;
 }
-mod vscode {
-    pub mod payload;
-}
 mod windsurf {
     pub mod payload;
 }
@@ -77,8 +67,8 @@ pub use generic::payload::GENERIC;
 use payload::{Agent, Parsed, PayloadContext};
 
 /// Returns every agent, the generic one first.
-pub fn all() -> &'static [&'static dyn Agent] {
-    &[
+pub fn all() -> impl Iterator<Item = &'static dyn Agent> {
+    let own: [&dyn Agent; 11] = [
         &generic::payload::Generic,
         &claude_code::payload::ClaudeCode,
         &codex::payload::Codex,
@@ -89,45 +79,40 @@ pub fn all() -> &'static [&'static dyn Agent] {
         &opencode::payload::KILO,
         &cline::payload::Cline,
         &pi::payload::Pi,
-        &cursor::payload::CURSOR,
         &windsurf::payload::Windsurf,
-        &droid::payload::DROID,
-        &goose::payload::GOOSE,
-        &vscode::payload::VSCODE,
-    ]
+    ];
+    own.into_iter().chain(alike::AGENTS)
 }
 
 /// Returns the agent with that name.
 pub fn find(name: &str) -> Option<&'static dyn Agent> {
     let shared: &dyn Agent = &plugin::payload::Plugin;
-    all()
-        .iter()
-        .copied()
-        .chain([shared])
-        .find(|agent| agent.name() == name)
+    all().chain([shared]).find(|agent| agent.name() == name)
 }
 
-/// Reads a payload of the agent with that name.
+/// Reads a payload that came by the settings of the agent with that name.
 pub fn parse(
     agent: &str,
     event: Option<&str>,
     payload: &[u8],
     context: &PayloadContext<'_>,
 ) -> Parsed {
-    match find(agent) {
-        Some(agent) => {
-            let mut parsed = agent.parse(event, payload, context);
-            // A script may call itself by any agent's name, so its events are not adapted: it says itself what they
-            // are.
-            let adapted = parsed.events.iter_mut().filter(|_| agent.name() != GENERIC);
-            for event in adapted {
-                event.tells_of_tools = find(&event.agent).is_some_and(|it| it.tells_of_tools());
-            }
-            parsed
-        }
-        None => Parsed {
+    let Some(agent) = find(agent) else {
+        return Parsed {
             problems: vec!["the agent's name is unknown".to_owned()],
             ..Parsed::default()
-        },
+        };
+    };
+    let mut parsed = payload::parse(agent.name(), event, payload, context, &|payload| {
+        match sender::of(payload) {
+            Some(sender) => sender.translate(&payload.of_agent(sender.name())),
+            None => agent.translate(payload),
+        }
+    });
+    // A script may call itself by any agent's name, so its events are not adapted: it says itself what they are.
+    let adapted = parsed.events.iter_mut().filter(|_| agent.name() != GENERIC);
+    for event in adapted {
+        event.tells_of_tools = find(&event.agent).is_some_and(|it| it.tells_of_tools());
     }
+    parsed
 }

@@ -2,9 +2,12 @@
 
 mod claude_code;
 mod cline;
+mod codebuddy;
 mod codex;
 mod copilot_cli;
 mod gemini_cli;
+mod grok;
+mod kimi_code;
 mod opencode;
 mod pi;
 mod qwen_code;
@@ -18,9 +21,12 @@ use testing::terminal::Terminal;
 
 pub use claude_code::CLAUDE_CODE;
 pub use cline::CLINE;
+pub use codebuddy::CODEBUDDY;
 pub use codex::CODEX;
 pub use copilot_cli::COPILOT_CLI;
 pub use gemini_cli::GEMINI_CLI;
+pub use grok::{GROK, GROK_BESIDE_CLAUDE_CODE};
+pub use kimi_code::KIMI_CODE;
 pub use opencode::{KILO, OPENCODE};
 pub use pi::PI;
 pub use qwen_code::QWEN_CODE;

@@ -22,8 +22,8 @@ struct Seen {
     before: Vec<Tree>,
 }
 
-/// Plays a recording; each payload is sent so many times.
-fn replay(agent: &str, set: &str, times: usize) -> (Sandbox, Seen) {
+/// Plays a recording; each payload is sent by the settings of each of these agents.
+fn replay(agents: &[&str], set: &str) -> (Sandbox, Seen) {
     let world = Sandbox::new();
     // A hook that is late on a busy machine is not asked for here.
     world.configure("hook_deadline = \"10 minutes\"\n");
@@ -44,7 +44,7 @@ fn replay(agent: &str, set: &str, times: usize) -> (Sandbox, Seen) {
             running = 0;
             seen.before.push(world.tree());
         }
-        for _ in 0..times {
+        for agent in agents {
             let call = ["event", "--agent", agent, "--event", &payload.event];
             world
                 .run(&call, payload.json.to_string().as_bytes())
@@ -79,14 +79,14 @@ fn has_end(payload: &Payload, later: &[Payload]) -> bool {
 
 /// Goes back message by message and forward again, and compares the whole tree each time.
 fn assert_every_message_goes_back_and_forth(agent: &str, set: &str) {
-    [1, 2]
-        .into_iter()
-        .for_each(|times| goes_back_and_forth(agent, set, times));
+    goes_back_and_forth(&[agent], agent, set);
+    goes_back_and_forth(&[agent, agent], agent, set);
 }
 
 /// Twice is what a hook in two places does, or a hook beside a package: nothing is recorded twice.
-fn goes_back_and_forth(agent: &str, set: &str, times: usize) {
-    let (world, Seen { words, before }) = replay(agent, set, times);
+fn goes_back_and_forth(settings: &[&str], agent: &str, set: &str) {
+    let times = settings.len();
+    let (world, Seen { words, before }) = replay(settings, set);
     let after = world.tree();
     let log = world.json(&["log"]);
     let messages = log["messages"].as_array().expect("a list");
@@ -96,6 +96,7 @@ fn goes_back_and_forth(agent: &str, set: &str, times: usize) {
         "{set}, {times}×: the user's messages, and no machine's: {log}"
     );
     for (message, words) in messages.iter().zip(words.iter().rev()) {
+        assert_eq!(message["agent"], agent, "{set}, by {settings:?}: {log}");
         assert_eq!(
             message["prompt"].as_str(),
             words.as_deref(),
@@ -163,6 +164,31 @@ recordings! {
     cline_with_three_messages_and_a_sub_agent: "cline", "cline-cli-3.0.65";
     cline_message_sent_during_a_tool: "cline", "cline-cli-3.0.65-interactive-steer";
     pi_with_messages_and_tools_beside_each_other: "pi", "pi-0.73.1";
+    grok_three_messages_and_sub_agent: "grok", "grok-1.0.41";
+    kimi_code_three_messages_and_sub_agent: "kimi-code", "kimi-code-2.1.0";
+    codebuddy_three_messages_and_sub_agent: "codebuddy", "codebuddy-2.163.0";
+    droid_three_runs_without_a_prompt: "droid", "droid-0.225.2";
+}
+
+/// An event is booked to the agent that sent it, once, whoever's settings it came by.
+///
+/// Grok Build reads the settings of Claude Code and of Cursor. Where it has an entry of its own, each event comes by all
+/// of them; where it has none, it is Grok Build's all the same.
+///
+/// Invariant `agent/sender`: An event is booked to the agent that sent it, once, whatever `--agent` says.
+#[test]
+fn event_is_booked_to_its_sender_once() {
+    for (settings, agent, set) in [
+        (&["claude-code"][..], "grok", "grok-1.0.41"),
+        (&["claude-code", "grok"], "grok", "grok-1.0.41"),
+        (&["grok", "claude-code", "cursor"], "grok", "grok-1.0.41"),
+        (&["claude-code", "codebuddy"], "codebuddy", "codebuddy-2.163.0"),
+        (&["claude-code", "droid"], "droid", "droid-0.225.2"),
+        (&["grok", "claude-code"], "claude-code", "claude-code-2.1.329"),
+        (&["claude-code", "qwen-code"], "qwen-code", "qwen-code-0.24.4"),
+    ] {
+        goes_back_and_forth(settings, agent, set);
+    }
 }
 
 /// A recording that nobody plays proves nothing.

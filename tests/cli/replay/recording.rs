@@ -33,6 +33,10 @@ impl Payload {
         if self.event == "TaskStart" {
             return self.json["parent_agent_id"].is_null();
         }
+        // `droid exec` reports no prompt: each run is a message without words.
+        if self.event == "SessionStart" && !self.json["CLAUDE_ENV_FILE"].is_null() {
+            return true;
+        }
         // The user's begin with the mark of the script; one is sent within quotes.
         let is_users = self
             .words()
@@ -44,6 +48,7 @@ impl Payload {
     pub fn words(&self) -> Option<&str> {
         let at = [
             "/prompt",
+            "/prompt/0/text",
             "/event/prompt",
             "/output/parts/0/text",
             "/userPromptSubmit/prompt",
@@ -72,6 +77,7 @@ impl Payload {
     pub fn tool_use(&self) -> Option<&str> {
         let at = [
             "/tool_use_id",
+            "/tool_call_id",
             "/tool_call/id",
             "/tool_result/id",
             "/input/callID",

@@ -16,7 +16,7 @@ use crate::settings::file;
 use crate::settings::hook_table::{self, HookTable};
 use crate::settings::jsonc::JsonDialect;
 use crate::settings::place::{SettingsPlace, SettingsScope};
-use crate::settings::target::{AgentTarget, enables_package, names_package};
+use crate::settings::target::{AgentTarget, PLAIN, enables_package, names_package};
 use crate::settings::version::{AgentVersion, AgentVersions};
 
 /// Claude Code.
@@ -41,9 +41,7 @@ pub const TARGET: AgentTarget = AgentTarget {
             })
         })
     },
-    package_lacks: None,
     files,
-    follow: None,
     dialect: Some(JsonDialect {
         comments: false,
         byte_order_mark: true,
@@ -52,7 +50,7 @@ pub const TARGET: AgentTarget = AgentTarget {
     policy: policy::policy,
     reads_above: false,
     notes: &["an open session of Claude Code may call the hook only after a restart"],
-    project_notes: &[],
+    ..PLAIN
 };
 
 /// The seconds after which Claude Code continues without us: far above our own deadline.

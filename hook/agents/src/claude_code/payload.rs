@@ -6,7 +6,6 @@
 
 use ckpt_schema::event::{Event, EventKind};
 
-use crate::copilot_cli::payload::CopilotCli;
 use crate::payload::{Agent, Payload, PayloadError, shape};
 
 /// The tools whose input names the file that they change.
@@ -33,9 +32,6 @@ impl Agent for ClaudeCode {
     }
 
     fn translate(&self, payload: &Payload<'_>) -> Result<Vec<Event>, PayloadError> {
-        if is_copilot(payload) {
-            return CopilotCli.translate(&payload.of_agent("copilot-cli"));
-        }
         let Some(kind) = shape::kind_with_sub_agents(&payload.event_name()?) else {
             return Err(PayloadError::UnknownEvent);
         };
@@ -75,11 +71,4 @@ fn end_of_sub_agent(payload: &Payload<'_>, tool: &Event) -> Result<Option<Event>
     let session = payload.session_id()?;
     let end = payload.session_event(EventKind::TurnEnd, session, Some(sub_agent));
     Ok(Some(end))
-}
-
-/// Returns whether Copilot CLI sent the payload: it runs the hooks of a project's `.claude/settings.json`, too.
-fn is_copilot(payload: &Payload<'_>) -> bool {
-    let is_set = |name| (payload.context().environment)(name).is_some();
-    // Claude Code in a shell of Copilot CLI inherits the first.
-    is_set("COPILOT_CLI") && !is_set("CLAUDECODE")
 }

@@ -8,8 +8,7 @@ use crate::settings::command;
 use crate::settings::content::SettingsFile;
 use crate::settings::own_file::OwnFile;
 use crate::settings::place::{SettingsPlace, SettingsScope};
-use crate::settings::policy::Policy;
-use crate::settings::target::AgentTarget;
+use crate::settings::target::{AgentTarget, PLAIN};
 use crate::settings::version::{AgentVersion, AgentVersions};
 
 /// Cline.
@@ -24,16 +23,9 @@ pub const TARGET: AgentTarget = AgentTarget {
         lacks: &[],
     },
     home: |place| place.home.join(".cline"),
-    package: |_| None,
-    package_lacks: None,
     files,
-    follow: None,
-    dialect: None,
-    check: None,
-    policy: |_| Policy::default(),
-    reads_above: true,
     notes: &["Cline does not send the prompt of most messages, so these have no text in the log"],
-    project_notes: &[],
+    ..PLAIN
 };
 
 /// The events; steps end with tools, so that these are never left out.

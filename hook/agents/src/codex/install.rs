@@ -16,7 +16,7 @@ use crate::settings::file;
 use crate::settings::hook_table::{self, HookTable, positions};
 use crate::settings::jsonc::JsonDialect;
 use crate::settings::place::{SettingsPlace, SettingsScope};
-use crate::settings::target::AgentTarget;
+use crate::settings::target::{AgentTarget, PLAIN};
 use crate::settings::version::{AgentVersion, AgentVersions};
 
 /// Codex.
@@ -36,7 +36,6 @@ pub const TARGET: AgentTarget = AgentTarget {
         let text = file::read(&config).ok().flatten()?;
         trust::enables_package(&text).then_some(config)
     },
-    package_lacks: None,
     files,
     follow: Some(trust_file),
     dialect: Some(JsonDialect {
@@ -45,9 +44,7 @@ pub const TARGET: AgentTarget = AgentTarget {
     }),
     check: Some(check),
     policy: policy::policy,
-    reads_above: true,
-    notes: &[],
-    project_notes: &[],
+    ..PLAIN
 };
 
 /// The events, and what each is about.

@@ -17,7 +17,7 @@ use crate::settings::hook_table::{self, positions};
 use crate::settings::own_file::OwnFile;
 use crate::settings::place::{SettingsPlace, SettingsScope};
 use crate::settings::policy::{self, Policy};
-use crate::settings::target::{AgentTarget, enables_package, names_package};
+use crate::settings::target::{AgentTarget, PLAIN, enables_package, names_package};
 use crate::settings::version::{AgentVersion, AgentVersions};
 use crate::settings::{command, file};
 
@@ -52,18 +52,13 @@ pub const TARGET: AgentTarget = AgentTarget {
             enables_package(settings.get("enabledPlugins"))
         })
     },
-    package_lacks: None,
     files,
-    follow: None,
-    dialect: None,
     check: Some(check),
     policy: |place| Policy {
         calls_us: calling_policy(place),
         ..Policy::default()
     },
-    reads_above: true,
-    notes: &[],
-    project_notes: &[],
+    ..PLAIN
 };
 
 /// The seconds after which Copilot CLI continues without us.

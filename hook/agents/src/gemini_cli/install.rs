@@ -12,7 +12,7 @@ use crate::settings::hook_table::{self, HookTable};
 use crate::settings::jsonc::JsonDialect;
 use crate::settings::place::{SettingsPlace, SettingsScope};
 use crate::settings::policy::{self, Policy, SystemSettings};
-use crate::settings::target::{AgentTarget, extension};
+use crate::settings::target::{AgentTarget, PLAIN, extension};
 use crate::settings::version::{AgentVersion, AgentVersions};
 
 /// Gemini CLI.
@@ -28,9 +28,7 @@ pub const TARGET: AgentTarget = AgentTarget {
     },
     home: |place| place.home.join(".gemini"),
     package: |place| extension(place, ".gemini", "gemini-extension.json"),
-    package_lacks: None,
     files,
-    follow: None,
     dialect: Some(JsonDialect {
         comments: true,
         byte_order_mark: false,
@@ -42,7 +40,7 @@ pub const TARGET: AgentTarget = AgentTarget {
     },
     reads_above: false,
     notes: &["an open session of Gemini CLI calls the hook only after a restart"],
-    project_notes: &[],
+    ..PLAIN
 };
 
 /// What its status line shows while the hook runs; without a name it shows the whole command line.

@@ -3,6 +3,7 @@
 //! An agent's `install.rs` names its settings files and what we want in them; [`settings`](super::settings) does the
 //! rest.
 
+mod alike;
 #[cfg(test)]
 mod tests;
 
@@ -208,9 +209,7 @@ fn is_project_file(file: &Path, directory: &Path, place: &SettingsPlace<'_>) -> 
 /// Returns every agent whose payloads are understood, and whether its settings call the hook.
 pub fn list(place: &SettingsPlace<'_>) -> Vec<AgentState> {
     learn_versions(place, |_| true);
-    let known = crate::all()
-        .iter()
-        .filter(|agent| agent.name() != crate::GENERIC);
+    let known = crate::all().filter(|agent| agent.name() != crate::GENERIC);
     known
         .map(|agent| look_at(agent.name(), agent.proven_on(), place))
         .collect()
@@ -261,6 +260,9 @@ const TARGETS: &[AgentTarget] = &[
     copilot_cli::install::TARGET,
     cline::install::TARGET,
     pi::install::TARGET,
+    alike::GROK,
+    alike::KIMI_CODE,
+    alike::CODEBUDDY,
 ];
 
 fn target(agent: &str) -> Result<&'static AgentTarget> {
@@ -272,12 +274,10 @@ fn target(agent: &str) -> Result<&'static AgentTarget> {
 
 fn unknown(agent: &str) -> Error {
     let name = agent.escape_debug();
-    if crate::all()
-        .iter()
-        .any(|known| known.name() == agent && agent != crate::GENERIC)
+    if crate::all().any(|known| known.name() == agent && agent != crate::GENERIC)
     {
         let hint = format!(
-            "it is known from its documentation only: docs/agents/{name}.md has the lines to add by hand"
+            "docs/agents/{name}.md has the lines to add by hand"
         );
         return Error::failed(format!(
             "the hook cannot be put into the settings of `{name}`"

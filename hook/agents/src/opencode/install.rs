@@ -11,8 +11,7 @@ use crate::settings::commands::{self, Form};
 use crate::settings::content::SettingsFile;
 use crate::settings::own_file::OwnFile;
 use crate::settings::place::{SettingsPlace, SettingsScope};
-use crate::settings::policy::Policy;
-use crate::settings::target::{AgentTarget, names_package};
+use crate::settings::target::{AgentTarget, PLAIN, names_package};
 use crate::settings::version::{AgentVersion, AgentVersions};
 
 /// opencode.
@@ -28,15 +27,9 @@ pub const OPENCODE: AgentTarget = AgentTarget {
     },
     home: |place| directory("opencode", SettingsScope::User, place),
     package: |place| package("opencode", place),
-    package_lacks: None,
     files: |scope, place| files("opencode", scope, place),
-    follow: None,
-    dialect: None,
-    check: None,
-    policy: |_| Policy::default(),
-    reads_above: true,
     notes: &["an open session of opencode loads the plugin only after a restart"],
-    project_notes: &[],
+    ..PLAIN
 };
 
 /// Kilo.
@@ -52,15 +45,9 @@ pub const KILO: AgentTarget = AgentTarget {
     },
     home: |place| directory("kilo", SettingsScope::User, place),
     package: |place| package("kilo", place),
-    package_lacks: None,
     files: |scope, place| files("kilo", scope, place),
-    follow: None,
-    dialect: None,
-    check: None,
-    policy: |_| Policy::default(),
-    reads_above: true,
     notes: &["an open session of Kilo loads the plugin only after a restart"],
-    project_notes: &[],
+    ..PLAIN
 };
 
 const PLUGIN: &str = include_str!("../../plugins/opencode.js");

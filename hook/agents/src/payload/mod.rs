@@ -3,7 +3,6 @@
 //! A payload becomes values and nothing else: no file is opened, nothing is recorded, and what a payload says is data
 //! that never becomes a path or a command here.
 
-pub mod documented;
 pub mod shape;
 
 use std::ffi::OsString;
@@ -24,22 +23,27 @@ const MAX_ID: usize = 64 << 10;
 const MAX_NAME: usize = 64;
 
 /// The names that a payload's field with the event's name has.
-const EVENT: [&str; 6] = [
+const EVENT: [&str; 7] = [
     "hook_event_name",
     "hookEventName",
     "event",
     "hookName",
     "agent_action_name",
     "hook",
+    "event_type",
 ];
 
 /// The names that a payload's field with the session's id has.
-const SESSION: [&str; 4] = [
+const SESSION: [&str; 5] = [
     "session_id",
     "sessionId",
     "conversation_id",
+    "conversationId",
     "trajectory_id",
 ];
+
+/// The agents whose payloads name no session.
+const UNNAMED: [&str; 1] = ["kiro"];
 
 /// What the hook process knows besides the payload.
 pub struct PayloadContext<'a> {
@@ -91,13 +95,6 @@ pub trait Agent: Sync {
 
     /// The meaning of a payload of the agent.
     fn translate(&self, payload: &Payload<'_>) -> Result<Vec<Event>, PayloadError>;
-
-    /// Reads a payload and returns what it means; `event` is the agent's own name of the event, from the command line.
-    fn parse(&self, event: Option<&str>, payload: &[u8], context: &PayloadContext<'_>) -> Parsed {
-        parse(self.name(), event, payload, context, &|payload| {
-            self.translate(payload)
-        })
-    }
 }
 
 /// A payload of one agent.
@@ -209,12 +206,30 @@ impl<'a> Payload<'a> {
 
     /// Returns the agent's id of the session.
     pub fn session_id(&self) -> Result<String, PayloadError> {
-        self.id(&SESSION).ok_or(PayloadError::Field("session_id"))
+        let id = self.id(&SESSION).or_else(|| self.process_session());
+        id.ok_or(PayloadError::Field("session_id"))
     }
 
-    /// Returns the payload as one of another agent.
+    /// The session of an agent that names none is its process.
+    fn process_session(&self) -> Option<String> {
+        let process = UNNAMED.contains(&self.agent).then_some(self.context.agent_process)?()?;
+        Some(format!("process-{process}"))
+    }
+
+    /// Returns the payload as one of another agent than the command line says. What that line calls the event was written
+    /// for that one, so the payload's own name comes first.
     pub fn of_agent(&self, agent: &'static str) -> Self {
-        Self { agent, ..*self }
+        let event = self.event.filter(|_| self.text(&EVENT).is_none());
+        Self {
+            agent,
+            event,
+            ..*self
+        }
+    }
+
+    /// The agent: as the command line says, or as it was found out.
+    pub fn agent(&self) -> &'static str {
+        self.agent
     }
 
     /// Returns the first of these fields that is a string and not empty.
@@ -286,7 +301,7 @@ impl<'a> Payload<'a> {
     }
 
     fn workspace_root(&self) -> Option<String> {
-        let roots = ["workspace_roots", "workspaceRoots"]
+        let roots = ["workspace_roots", "workspaceRoots", "workspacePaths"]
             .into_iter()
             .map(|name| self.object.texts(name));
         roots.flatten().find(|root| !root.is_empty())

@@ -66,7 +66,8 @@ pub fn kind(name: &str) -> Option<EventKind> {
         // A command that fails is reported by the second one alone.
         "PostToolUse" | "PostToolUseFailure" => Some(EventKind::ToolFinish),
         "PostToolBatch" => Some(EventKind::StepFinish),
-        "Stop" => Some(EventKind::TurnEnd),
+        // The other three instead, where a turn fails or is broken off.
+        "Stop" | "StopFailure" | "StopCancelled" | "Interrupt" => Some(EventKind::TurnEnd),
         "SessionEnd" => Some(EventKind::SessionEnd),
         _ => None,
     }

@@ -9,8 +9,7 @@ use crate::settings::commands::words;
 use crate::settings::content::SettingsFile;
 use crate::settings::own_file::OwnFile;
 use crate::settings::place::{SettingsPlace, SettingsScope};
-use crate::settings::policy::Policy;
-use crate::settings::target::AgentTarget;
+use crate::settings::target::{AgentTarget, PLAIN};
 use crate::settings::version::{AgentVersion, AgentVersions};
 
 /// Pi.
@@ -25,16 +24,9 @@ pub const TARGET: AgentTarget = AgentTarget {
         lacks: &[],
     },
     home: |place| place.home.join(".pi"),
-    package: |_| None,
-    package_lacks: None,
     files,
-    follow: None,
-    dialect: None,
-    check: None,
-    policy: |_| Policy::default(),
-    reads_above: true,
     notes: &["an open session of Pi loads the extension only after a restart"],
-    project_notes: &[],
+    ..PLAIN
 };
 
 const EXTENSION: &str = include_str!("../../plugins/pi.ts");

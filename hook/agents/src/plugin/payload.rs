@@ -1,5 +1,5 @@
 //! The plugin that Claude Code, Codex, Qwen Code and Copilot CLI share: one list of hooks, so the caller is recognized
-//! by its payload, or else by its environment.
+//! by what all agents are (`sender`), else by what these four send.
 
 use ckpt_schema::event::Event;
 
@@ -27,21 +27,11 @@ impl Agent for Plugin {
     }
 }
 
-/// An agent may run inside another's shell and inherit its environment, but not its session id.
+/// Returns the agent that sent a payload without a sign of its own.
 fn caller(payload: &Payload<'_>) -> &'static dyn Agent {
-    let session = payload.session_id().ok();
     let variable = |name: &str| (payload.context().environment)(name);
-    let is_session = |name: &str| {
-        variable(name)
-            .and_then(|id| id.into_string().ok())
-            .is_some_and(|id| Some(id) == session)
-    };
-    if is_session("QWEN_CODE_SESSION_ID") {
-        &QwenCode
-    } else if is_session("CLAUDE_CODE_SESSION_ID") {
-        &ClaudeCode
     // Only Codex calls a turn so, and of the others, Qwen Code and Copilot CLI send a `timestamp`.
-    } else if payload.id(&["turn_id"]).is_some() {
+    if payload.id(&["turn_id"]).is_some() {
         &Codex
     } else if payload.object().text("timestamp").is_some() {
         if payload.id(&["transcript_path"]).is_some() && variable("COPILOT_CLI").is_none() {

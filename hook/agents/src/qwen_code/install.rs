@@ -12,7 +12,7 @@ use crate::settings::hook_table::{self, HookTable};
 use crate::settings::jsonc::JsonDialect;
 use crate::settings::place::{SettingsPlace, SettingsScope};
 use crate::settings::policy::{self, Policy, SystemSettings};
-use crate::settings::target::{AgentTarget, PackageGap, extension};
+use crate::settings::target::{AgentTarget, PLAIN, PackageGap, extension};
 use crate::settings::version::{AgentVersion, AgentVersions};
 
 /// Qwen Code.
@@ -35,7 +35,6 @@ pub const TARGET: AgentTarget = AgentTarget {
         holds: |manifest| manifest.get("hooks").is_none(),
     }),
     files,
-    follow: None,
     dialect: Some(JsonDialect {
         comments: true,
         byte_order_mark: true,
@@ -47,7 +46,7 @@ pub const TARGET: AgentTarget = AgentTarget {
     },
     reads_above: false,
     notes: &["an open session of Qwen Code calls the hook only after a restart"],
-    project_notes: &[],
+    ..PLAIN
 };
 
 /// The time after which Qwen Code continues without us. Up to 0.23 it counts in milliseconds; 0.24.4 counts in

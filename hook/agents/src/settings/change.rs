@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use ckpt_schema::report::SettingsChange;
 use ckpt_store::DryRun;
-use ckpt_store::error::Result;
+use ckpt_store::error::{Error, Result};
 
 use super::edit::{Edit, EditKind};
 use super::file;
@@ -27,6 +27,13 @@ pub fn change(
 ) -> Result<Vec<SettingsChange>> {
     let mut memory = Memory::read(place.memory);
     let files = (target.files)(scope, place)?;
+    if files.is_empty() {
+        let agent = target.versions.agent;
+        return Err(
+            Error::failed(format!("{agent} reads no hooks from a project's settings"))
+                .hint("leave out `--project`"),
+        );
+    }
     if scope == SettingsScope::Project {
         files
             .iter()

@@ -19,4 +19,5 @@ pub mod own_file;
 pub mod place;
 pub mod policy;
 pub mod target;
+pub mod toml_hooks;
 pub mod version;

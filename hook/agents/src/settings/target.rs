@@ -45,7 +45,7 @@ pub struct AgentTarget {
     pub package: fn(&SettingsPlace<'_>) -> Option<PathBuf>,
     /// Where our package does not work.
     pub package_lacks: Option<PackageGap>,
-    /// Returns the settings files, and what we want in them.
+    /// Returns the settings files, and what we want in them; none where a project has no settings.
     pub files: fn(SettingsScope, &SettingsPlace<'_>) -> Result<Vec<SettingsFile>>,
     /// Returns a file that depends on the change of the first one.
     pub follow: Option<Follow>,
@@ -62,6 +62,30 @@ pub struct AgentTarget {
     /// What the user should also know once it is installed in a project.
     pub project_notes: &'static [&'static str],
 }
+
+/// An agent without peculiarities, of which nothing is installed.
+pub const PLAIN: AgentTarget = AgentTarget {
+    agent: "",
+    programs: &[],
+    versions: &AgentVersions {
+        agent: "",
+        package: "",
+        lowest: AgentVersion(0, 0, 0),
+        lower_were_tried: false,
+        lacks: &[],
+    },
+    home: |place| place.home.to_owned(),
+    package: |_| None,
+    package_lacks: None,
+    files: |_, _| Ok(Vec::new()),
+    follow: None,
+    dialect: None,
+    check: None,
+    policy: |_| Policy::default(),
+    reads_above: true,
+    notes: &[],
+    project_notes: &[],
+};
 
 /// What applies to every file of a project.
 const PROJECT_NOTE: &str =

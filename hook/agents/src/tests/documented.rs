@@ -30,7 +30,7 @@ fn kinds(agent: &str, event: Option<&str>, payload: &Value) -> Vec<EventKind> {
 
 #[test]
 fn every_agent_of_the_design_is_known() {
-    let names: Vec<_> = all().iter().map(|agent| agent.name()).collect();
+    let names: Vec<_> = all().map(|agent| agent.name()).collect();
     let of_the_design = [
         "claude-code",
         "codex",
@@ -46,6 +46,14 @@ fn every_agent_of_the_design_is_known() {
         "droid",
         "goose",
         "vscode",
+        "grok",
+        "kimi-code",
+        "codebuddy",
+        "qoder",
+        "auggie",
+        "openhands",
+        "kiro",
+        "antigravity",
     ];
     assert!(
         of_the_design.iter().all(|name| names.contains(name)),
@@ -325,4 +333,104 @@ fn compacted_context_is_no_new_start() {
             "{agent}: the work goes on"
         );
     }
+}
+
+/// What an agent sends tells who it is, whatever the line that it was called by says.
+#[test]
+fn payload_tells_who_sent_it() {
+    let grok = json!({"hookEventName": "stop", "hook_event_name": "Stop", "sessionId": "s", "workspaceRoot": "/w/"});
+    let cursor = json!({"hook_event_name": "beforeSubmitPrompt", "conversation_id": "s", "cursor_version": "2.4", "prompt": "x"});
+    let buddy = json!({"hook_event_name": "Stop", "session_id": "s", "client": "CLI", "version": "2.163.0", "generation_id": "g"});
+    let droid = json!({"hook_event_name": "SessionStart", "session_id": "s", "CLAUDE_ENV_FILE": "/t/env.sh"});
+    let kimi = json!({"hook_event_name": "Stop", "session_id": "s", "client_type": "kimi_code_cli"});
+    let at = |path: &str| json!({"hook_event_name": "Stop", "session_id": "s", "transcript_path": path});
+    let claude = json!({"hook_event_name": "Stop", "session_id": "s", "cwd": "/home/u/.grok/worktrees/w"});
+    for (settings, payload, sender) in [
+        ("claude-code", &grok, "grok"),
+        ("cursor", &grok, "grok"),
+        ("claude-code", &cursor, "cursor"),
+        ("claude-code", &buddy, "codebuddy"),
+        ("claude-code", &droid, "droid"),
+        ("claude-code", &kimi, "kimi-code"),
+        ("claude-code", &claude, "claude-code"),
+        ("vscode", &at("/home/u/.copilot/session-state/s/events.jsonl"), "copilot-cli"),
+        ("claude-code", &at("/home/u/.config/Code/User/workspaceStorage/1/chat.jsonl"), "vscode"),
+        ("claude-code", &at("/home/u/.qoder/projects/w/s.jsonl"), "qoder"),
+        ("grok", &at("/home/u/.claude/projects/-home-u--grok-w/s.jsonl"), "claude-code"),
+        ("codex", &at("/home/u/.codex/worktrees/1/.claude/s.jsonl"), "codex"),
+        ("generic", &json!({"event": "turn_end", "session_id": "s", "client_type": "x"}), "generic"),
+    ] {
+        let told = events(settings, None, payload);
+        let agents: Vec<_> = told.iter().map(|event| event.agent.as_str()).collect();
+        assert_eq!(agents, [sender], "by {settings}: {payload}");
+    }
+}
+
+/// An agent in another one's shell inherits its variables, but not its session.
+#[test]
+fn inherited_variable_names_no_sender() {
+    let payload = json!({"hook_event_name": "Stop", "session_id": "inner"}).to_string();
+    for (variable, session, sender) in [
+        ("GROK_SESSION_ID", "outer", "claude-code"),
+        ("GROK_SESSION_ID", "inner", "grok"),
+        ("QWEN_CODE_SESSION_ID", "inner", "qwen-code"),
+    ] {
+        let environment = |name: &str| (name == variable).then(|| OsString::from(session));
+        let context = PayloadContext {
+            cwd: Path::new("/w"),
+            environment: &environment,
+            first_line: &|_| None,
+            last_lines: &|_| Vec::new(),
+            names_in: &|_| Vec::new(),
+            agent_process: &|| None,
+        };
+        let parsed = parse("claude-code", Some("Stop"), payload.as_bytes(), &context);
+        assert_eq!(parsed.events[0].agent, sender, "{variable}={session}");
+    }
+}
+
+/// An event that another agent's settings name in their way is read by the payload's own name.
+#[test]
+fn payloads_name_counts_behind_anothers_settings() {
+    let grok = json!({
+        "hookEventName": "user_prompt_submit", "hook_event_name": "UserPromptSubmit", "sessionId": "s",
+        "workspaceRoot": "/w/", "promptId": "p", "prompt": "do it",
+    });
+    let told = events("cursor", Some("beforeSubmitPrompt"), &grok);
+    let message = &told[0];
+    assert_eq!(
+        (message.event, message.message_id.as_deref()),
+        (UserMessage, Some("p")),
+        "each of its messages has an id"
+    );
+}
+
+/// A sub-agent of Grok Build is below the session that started it, and its prompt is nobody's.
+#[test]
+fn groks_sub_agent_is_below_its_parent() {
+    let start = json!({"hook_event_name": "SubagentStart", "session_id": "s", "subagentId": "c"});
+    let event = &events("grok", None, &start)[0];
+    assert_eq!(
+        (event.session_id.as_str(), event.parent_session_id.as_deref()),
+        ("c", Some("s"))
+    );
+    let prompt = json!({"hook_event_name": "UserPromptSubmit", "session_id": "c", "subagentType": "explore", "prompt": "x"});
+    assert_eq!(kinds("grok", None, &prompt), []);
+}
+
+/// Kiro names no session: its process is one.
+#[test]
+fn kiros_process_is_its_session() {
+    let context = PayloadContext {
+        cwd: Path::new("/w"),
+        environment: &|_| None,
+        first_line: &|_| None,
+        last_lines: &|_| Vec::new(),
+        names_in: &|_| Vec::new(),
+        agent_process: &|| Some(7),
+    };
+    let payload = br#"{"hook_event_name":"userPromptSubmit","cwd":"/w","prompt":"do it"}"#;
+    let parsed = parse("kiro", None, payload, &context);
+    assert_eq!(parsed.events[0].session_id, "process-7");
+    assert_eq!(parsed.events[0].prompt.as_deref(), Some("do it"));
 }

@@ -16,6 +16,7 @@ fn every_agent_gets_its_files_in_place() {
         .claude/commands/ckpt-revert.md
         .claude/commands/ckpt-status.md
         .claude/settings.json
+        .codebuddy/settings.json
         .codex/hooks.json
         .codex/skills/ckpt-redo/SKILL.md
         .codex/skills/ckpt-redo/agents/openai.yaml
@@ -36,6 +37,8 @@ fn every_agent_gets_its_files_in_place() {
         .gemini/commands/ckpt-revert.toml
         .gemini/commands/ckpt-status.toml
         .gemini/settings.json
+        .grok/hooks/ckpt-hook.json
+        .kimi-code/config.toml
         .pi/agent/extensions/ckpt-hook.ts
         .qwen/commands/ckpt-redo.md
         .qwen/commands/ckpt-revert.md
@@ -51,7 +54,7 @@ fn every_agent_gets_its_files_in_place() {
         Documents/Cline/Hooks/TaskStart
         Documents/Cline/Hooks/UserPromptSubmit"#]]
     .assert_eq(&files_below(&world.path("home")).join("\n"));
-    for target in TARGETS {
+    for target in TARGETS.iter().filter(|target| target.agent != "kimi-code") {
         let place = |place: &SettingsPlace<'_>| {
             install(target.agent, SettingsScope::Project, place, DryRun::No).map(drop)
         };
@@ -71,12 +74,14 @@ fn every_agent_gets_its_files_in_place() {
         .clinerules/hooks/TaskResume
         .clinerules/hooks/TaskStart
         .clinerules/hooks/UserPromptSubmit
+        .codebuddy/settings.json
         .codex/hooks.json
         .gemini/commands/ckpt-redo.toml
         .gemini/commands/ckpt-revert.toml
         .gemini/commands/ckpt-status.toml
         .gemini/settings.json
         .github/hooks/ckpt-hook.json
+        .grok/hooks/ckpt-hook.json
         .kilo/command/ckpt-redo.md
         .kilo/command/ckpt-revert.md
         .kilo/command/ckpt-status.md
@@ -509,7 +514,8 @@ fn recipe_tries_agents_from_oldest_to_proven_version() {
             .filter(|row| row[2] != "nothing");
         let versions: Vec<&str> = records.map(|row| row[1]).collect();
         // Of Kilo, there is no fourth one with its program.
-        let least = if agent == "kilo" { 3 } else { 4 };
+        let is_new = ["grok", "kimi-code", "codebuddy"].contains(&agent);
+        let least = if is_new { 1 } else { 3 + usize::from(agent != "kilo") };
         let count = tried.iter().filter(of_agent).count();
         assert!(count >= least, "{agent}: with those that record nothing");
         let lowest = target.versions.lowest.to_string();
@@ -522,8 +528,48 @@ fn recipe_tries_agents_from_oldest_to_proven_version() {
         let stories = oldest.and_then(|row| row.get(4));
         assert_eq!(
             stories,
-            Some(&"terminal,esc"),
-            "{agent}: somebody sits down with the oldest"
+            (!is_new).then_some(&"terminal,esc"),
+            "{agent}: somebody sits down with the oldest of several"
         );
+    }
+}
+
+/// Where an agent reads no hooks from a project, an installation there is refused.
+#[test]
+fn project_without_hooks_is_refused() {
+    let world = World::new();
+    let refused = world.with_place(|place| {
+        install("kimi-code", SettingsScope::Project, place, DryRun::No).expect_err("none is read")
+    });
+    assert!(refused.to_string().contains("Kimi Code"), "{refused}");
+    assert_eq!(files_below(&world.path("project")), Vec::<String>::new());
+}
+
+/// A list of hooks in TOML keeps every byte of the user's.
+#[test]
+fn toml_list_keeps_the_users_bytes() {
+    let world = World::new();
+    let file = "home/.kimi-code/config.toml";
+    for text in [
+        "",
+        "theme = \"dark\" # mine\n",
+        "no_line_end = true",
+        "[[hooks]]\nevent = \"Stop\"\ncommand = \"true\"\n\n[providers.x]\ntype = \"kimi\"\n",
+    ] {
+        world.write(file, text);
+        world.install("kimi-code");
+        let installed = world.read(file);
+        assert!(installed.starts_with(text), "ours stand at the end: {installed}");
+        assert_eq!(world.state("kimi-code"), Installation::Installed);
+        world.uninstall("kimi-code");
+        assert_eq!(world.read(file), text, "every byte is as it was");
+    }
+    for text in ["hooks = []\nx = [\n", "hooks = \"none\"\n"] {
+        world.write(file, text);
+        let refused = world.with_place(|place| {
+            install("kimi-code", SettingsScope::User, place, DryRun::No).expect_err("no such list")
+        });
+        assert!(refused.to_string().contains("config.toml"), "{refused}");
+        assert_eq!(world.read(file), text, "it is left as it was");
     }
 }

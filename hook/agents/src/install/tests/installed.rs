@@ -47,13 +47,23 @@ fn every_agent_is_listed_and_unproven_ones_marked() {
     };
     assert_eq!(
         names(false),
-        ["cursor", "windsurf", "droid", "goose", "vscode"],
+        [
+            "windsurf",
+            "cursor",
+            "goose",
+            "vscode",
+            "qoder",
+            "auggie",
+            "openhands",
+            "kiro",
+            "antigravity"
+        ],
         "nobody saw them at work"
     );
     assert_eq!(
         names(true).len(),
-        TARGETS.len(),
-        "the others can be installed"
+        TARGETS.len() + 1,
+        "the others can be installed, but for `droid exec`"
     );
 }
 

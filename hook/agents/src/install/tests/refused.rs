@@ -92,7 +92,6 @@ fn unknown_agent_is_an_error_with_a_list() {
         "the hint helps"
     );
     for agent in crate::all()
-        .iter()
         .map(|agent| agent.name())
         .filter(|name| *name != GENERIC)
     {

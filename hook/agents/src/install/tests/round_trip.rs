@@ -212,7 +212,8 @@ fn smallest_settings_come_back_byte_for_byte() {
                 };
                 files.map(|file| below(file.path)).collect::<Vec<_>>()
             });
-            let first = paths[0].to_str().expect("UTF-8");
+            let Some(first) = paths.first() else { continue };
+            let first = first.to_str().expect("UTF-8");
             let writable = LITTLE.iter().map(|text| (text, 0o644));
             for (text, mode) in writable.chain([(&LITTLE[3], 0o400)]) {
                 let world = World::new();

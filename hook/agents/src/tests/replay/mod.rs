@@ -39,6 +39,10 @@ const RECORDINGS: &[(&str, &str)] = &[
     ("cline", "cline-cli-3.0.65"),
     ("cline", "cline-cli-3.0.65-interactive-steer"),
     ("pi", "pi-0.73.1"),
+    ("grok", "grok-1.0.41"),
+    ("kimi-code", "kimi-code-2.1.0"),
+    ("codebuddy", "codebuddy-2.163.0"),
+    ("droid", "droid-0.225.2"),
 ];
 
 /// What the payloads of a recording mean.

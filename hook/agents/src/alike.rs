@@ -1,0 +1,251 @@
+//! Agents whose payloads follow Claude Code's format: a row each, with what is their own.
+//!
+//! Those with versions in `proven_on` were seen in real runs, and what they send is in `tests/fixtures/agents`. The
+//! others were written from their documentation or from their package. A step ends with its tool, or with the last of
+//! those that run at the same time: none of these agents reports the end of a step.
+
+use ckpt_schema::event::{Event, EventKind};
+
+use super::payload::{Agent, Payload, PayloadError, shape};
+
+/// What distinguishes such an agent.
+pub struct Alike {
+    /// The name that settings and the command line use.
+    name: &'static str,
+    /// The versions with which the translation was seen to work.
+    proven_on: &'static [&'static str],
+    /// The meaning of one of its events.
+    kind: fn(&str) -> Option<EventKind>,
+    /// The field with the user's words, where it is not `prompt`.
+    prompt: &'static str,
+    /// The tools whose input names the file that they change.
+    edit_tools: &'static [&'static str],
+    /// Whether it was seen to report every tool that may change a file before it runs.
+    tells_of_tools: bool,
+    /// The output at a user message from which the model reads a line.
+    tell: fn(&str) -> Option<String>,
+    /// Changes an event as only this agent needs it; `None` if it means nothing.
+    adapt: fn(&Payload<'_>, Event) -> Option<Event>,
+}
+
+/// An agent without peculiarities.
+const PLAIN: Alike = Alike {
+    name: "",
+    proven_on: &[],
+    kind: shape::kind,
+    prompt: "prompt",
+    edit_tools: &["Write", "Edit", "MultiEdit", "NotebookEdit"],
+    tells_of_tools: false,
+    tell: |_| None,
+    adapt: |_, event| Some(event),
+};
+
+/// Every such agent.
+pub const AGENTS: [&dyn Agent; 12] = [
+    &GROK,
+    &KIMI_CODE,
+    &CODEBUDDY,
+    &Alike {
+        name: "cursor",
+        kind: cursor_kind,
+        edit_tools: &["Write", "Edit", "Delete", "MultiEdit"],
+        ..PLAIN
+    },
+    // Its `SubagentStop` does not name the session that ended, so it is ignored. `droid exec` reports no prompt.
+    &Alike {
+        name: "droid",
+        proven_on: &["0.225.2"],
+        edit_tools: &["Create", "Edit", "MultiEdit", "ApplyPatch"],
+        tell: additional_context,
+        ..PLAIN
+    },
+    &Alike {
+        name: "goose",
+        prompt: "message",
+        edit_tools: &["developer__text_editor", "text_editor"],
+        ..PLAIN
+    },
+    &Alike {
+        name: "vscode",
+        edit_tools: &[
+            "create_file",
+            "replace_string_in_file",
+            "insert_edit_into_file",
+            "apply_patch",
+        ],
+        ..PLAIN
+    },
+    &Alike {
+        name: "qoder",
+        kind: shape::kind_with_sub_agents,
+        tell: additional_context,
+        adapt: without_machines,
+        ..PLAIN
+    },
+    &Alike {
+        name: "auggie",
+        kind: |name| (name == "PromptSubmit").then_some(EventKind::UserMessage),
+        prompt: "user_prompt",
+        edit_tools: &["save-file", "str-replace-editor", "remove-files"],
+        ..PLAIN
+    },
+    &Alike {
+        name: "openhands",
+        prompt: "message",
+        edit_tools: &["file_editor", "str_replace_editor", "apply_patch"],
+        ..PLAIN
+    },
+    &Alike {
+        name: "kiro",
+        kind: kiro_kind,
+        edit_tools: &["fs_write", "write"],
+        ..PLAIN
+    },
+    // It reports no prompt: the first step after a turn's end begins a message without words.
+    &Alike {
+        name: "antigravity",
+        kind: |name| (name == "PreInvocation").then_some(EventKind::StepStart),
+        adapt: |payload, mut event| {
+            let tool = payload.object().object("toolCall");
+            event.tool_name = tool.and_then(|tool| tool.text("name"));
+            Some(event)
+        },
+        ..PLAIN
+    },
+];
+
+/// Grok Build. A sub-agent has a session of its own, which only `SubagentStart` connects with its parent's; its prompt
+/// is reported, too. Each message has an id.
+const GROK: Alike = Alike {
+    name: "grok",
+    proven_on: &["1.0.41"],
+    kind: shape::kind_with_sub_agents,
+    edit_tools: &["write", "search_replace"],
+    tells_of_tools: true,
+    adapt: |payload, mut event| {
+        let sub_agent = payload.id(&["subagentId"]);
+        match (event.event, sub_agent) {
+            (EventKind::UserMessage, _) if payload.object().has("subagentType") => return None,
+            // The step's tools belong to no turn that an event names.
+            (EventKind::UserMessage, _) => event.message_id = event.turn_id.take(),
+            (EventKind::SessionStart, Some(sub_agent)) => {
+                event.parent_session_id = Some(event.session_id);
+                event.session_id = sub_agent;
+            }
+            _ => event.turn_id = None,
+        }
+        Some(event)
+    },
+    ..PLAIN
+};
+
+/// Kimi Code. It has no ids of messages, a prompt in parts, and reports a sub-agent's tools as its own.
+const KIMI_CODE: Alike = Alike {
+    name: "kimi-code",
+    proven_on: &["2.1.0"],
+    edit_tools: &["Write", "Edit"],
+    tells_of_tools: true,
+    // What a hook prints is put into a message of its own beside the user's.
+    tell: |line| Some(line.to_owned()),
+    adapt: |payload, mut event| {
+        if event.event == EventKind::UserMessage {
+            let parts = payload.object().objects("prompt");
+            let texts: Vec<_> = parts.iter().filter_map(|part| part.text("text")).collect();
+            event.prompt = Some(payload.cut(texts.join("\n")));
+            // A message that is typed while a tool runs waits for that tool's end.
+            event.turn_id = Some(event.session_id.clone());
+        }
+        Some(event)
+    },
+    ..PLAIN
+};
+
+/// CodeBuddy Code. A session starts after its first message was sent, and again with each run.
+const CODEBUDDY: Alike = Alike {
+    name: "codebuddy",
+    proven_on: &["2.163.0"],
+    kind: shape::kind_with_sub_agents,
+    tells_of_tools: true,
+    tell: additional_context,
+    adapt: |payload, event| {
+        let goes_on = payload.object().flag("is_internal_continuation") == Some(true);
+        let event = without_machines(payload, event)?;
+        (event.event != EventKind::UserMessage || !goes_on).then_some(event)
+    },
+    ..PLAIN
+};
+
+impl Agent for Alike {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn proven_on(&self) -> &'static [&'static str] {
+        self.proven_on
+    }
+
+    fn tells_of_tools(&self) -> bool {
+        self.tells_of_tools
+    }
+
+    fn tell(&self, line: &str) -> Option<String> {
+        (self.tell)(line)
+    }
+
+    fn translate(&self, payload: &Payload<'_>) -> Result<Vec<Event>, PayloadError> {
+        // Another agent's settings call it by that one's names for its events.
+        let name = payload.event_name()?;
+        let Some(kind) = (self.kind)(&name).or_else(|| shape::kind(&name)) else {
+            return Err(PayloadError::UnknownEvent);
+        };
+        let mut event = shape::event(payload, kind, self.edit_tools)?;
+        if kind == EventKind::UserMessage {
+            event.prompt = payload.prompt(&[self.prompt, "prompt"]);
+        }
+        let event = (self.adapt)(payload, event);
+        Ok(event.map_or_else(Vec::new, shape::bounded_by_tools))
+    }
+}
+
+fn additional_context(line: &str) -> Option<String> {
+    Some(shape::additional_context("UserPromptSubmit", line))
+}
+
+/// No user wrote a sub-agent's prompt, or the note of a background task. A compaction comes in the middle of the work.
+fn without_machines(payload: &Payload<'_>, event: Event) -> Option<Event> {
+    let says_nothing = match event.event {
+        EventKind::UserMessage => {
+            event.parent_session_id.is_some() || shape::is_machine_made(payload)
+        }
+        EventKind::SessionStart => shape::is_compaction(payload),
+        _ => false,
+    };
+    (!says_nothing).then_some(event)
+}
+
+/// Older versions report edits and commands instead of tools.
+fn cursor_kind(name: &str) -> Option<EventKind> {
+    match name {
+        "sessionStart" => Some(EventKind::SessionStart),
+        "beforeSubmitPrompt" => Some(EventKind::UserMessage),
+        "preToolUse" => Some(EventKind::ToolStart),
+        "postToolUse" | "postToolUseFailure" => Some(EventKind::ToolFinish),
+        "afterFileEdit" | "afterShellExecution" | "afterMCPExecution" => {
+            Some(EventKind::StepFinish)
+        }
+        "stop" => Some(EventKind::TurnEnd),
+        "sessionEnd" => Some(EventKind::SessionEnd),
+        _ => None,
+    }
+}
+
+fn kiro_kind(name: &str) -> Option<EventKind> {
+    match name {
+        "agentSpawn" => Some(EventKind::SessionStart),
+        "userPromptSubmit" => Some(EventKind::UserMessage),
+        "preToolUse" => Some(EventKind::ToolStart),
+        "postToolUse" => Some(EventKind::ToolFinish),
+        "stop" => Some(EventKind::TurnEnd),
+        _ => None,
+    }
+}
