@@ -1,4 +1,4 @@
-// Hands what opencode (or Kilo) tells its plugins to `ckpt-hook event --agent opencode`, which records the workspace.
+// Hands what opencode 1 and 2 (or Kilo) tell their plugins to `ckpt-hook event --agent opencode`, which records the workspace.
 //
 // Written by `ckpt-hook install`, removed by `ckpt-hook uninstall`. An error in here would end the user's request, so
 // every error is swallowed, and a hook that does not end in time is left behind. One chain keeps the order: the agent
@@ -74,12 +74,36 @@ const paths = (args) => pick(args, ["filePath", "path", "patchText", "patch"])
 const line = (tool, args) => (tool === "task" ? {} : pick(args, ["command"]))
 const texts = (parts) => (parts ?? []).filter((part) => part?.type === "text" && !part.synthetic)
 
+const safely = (handler) => async (...told) => {
+  try {
+    return await handler(...told)
+  } catch {}
+}
+
+// One chain of calls for a directory, and the parents of sub-agents' sessions.
+const recorder = (directory) => {
+  const parents = new Map()
+  let chain = Promise.resolve()
+  const after = (call) => {
+    const done = chain.then(call)
+    chain = done.then(() => {}, () => {})
+    return done
+  }
+  const tell = (name, session, told) => {
+    const payload = { hook: name, cwd: directory, parentID: parents.get(session), ...told }
+    return after(() => run(name, payload, directory)).catch(() => {})
+  }
+  const root = (session) => (parents.has(session) ? root(parents.get(session)) : session)
+  const command = (name, session, line) =>
+    after(() => ask([...commands[name], "--session", root(session), ...words(line)], directory))
+  return { parents, tell, command, end: () => chain }
+}
+
 export const CkptHook = async (context) => {
   const directory = context?.directory
-  const parents = new Map()
+  const { parents, tell, command, end } = recorder(directory)
   // Older versions tell of a tool's input only before it runs.
   const lines = new Map()
-  let chain = Promise.resolve()
   let isSaid = Boolean(program)
   // Once: on the screen where there is one, and in the agent's log.
   const sayThatItIsMissing = () => {
@@ -90,23 +114,9 @@ export const CkptHook = async (context) => {
     tui?.showToast({ body: { message: missing, variant: "warning", duration: 15_000 } })?.catch?.(() => {})
   }
 
-  const tell = (name, session, told) => {
-    const payload = { hook: name, cwd: directory, parentID: parents.get(session), ...told }
-    chain = chain.then(() => run(name, payload, directory)).catch(() => {})
-    return chain
-  }
-  const safely = (handler) => async (...told) => {
-    try {
-      await handler(...told)
-    } catch {}
-  }
-  const root = (session) => (parents.has(session) ? root(parents.get(session)) : session)
   const onCommand = async (input, output) => {
     if (!Object.hasOwn(commands, input.command)) return
-    const asked = [...commands[input.command], "--session", root(input.sessionID), ...words(input.arguments)]
-    const answer = chain.then(() => ask(asked, directory))
-    chain = answer.catch(() => {})
-    const printed = await answer
+    const printed = await command(input.command, input.sessionID, input.arguments)
     for (const part of output.parts.filter((part) => part.type === "text")) {
       part.text = part.text.split("\n").map((line) => (line.startsWith(blank) ? printed : line)).join("\n")
     }
@@ -139,23 +149,100 @@ export const CkptHook = async (context) => {
         output.parts.push({ ...pick(last, ["sessionID", "messageID"]), id: `${last.id}z`, type: "text", synthetic: true, text: words })
       }
     }),
-    "chat.params": safely((input) =>
-      tell("chat.params", input.sessionID, { input: pick(input, ["sessionID", "agent"]) }),
-    ),
+    "chat.params": safely(async (input) => {
+      await tell("chat.params", input.sessionID, { input: pick(input, ["sessionID", "agent"]) })
+    }),
     "command.execute.before": safely(onCommand),
-    "tool.execute.before": safely((input, output) => {
+    "tool.execute.before": safely(async (input, output) => {
       lines.set(input.callID, line(input.tool, output.args))
-      return tell("tool.execute.before", input.sessionID, {
+      await tell("tool.execute.before", input.sessionID, {
         input: pick(input, ["tool", "sessionID", "callID"]),
         output: { args: { ...paths(output.args), ...lines.get(input.callID) } },
       })
     }),
-    "tool.execute.after": safely((input) => {
+    "tool.execute.after": safely(async (input) => {
       const args = lines.get(input.callID)
       lines.delete(input.callID)
-      return tell("tool.execute.after", input.sessionID, { input: { ...pick(input, ["tool", "sessionID", "callID"]), args } })
+      await tell("tool.execute.after", input.sessionID, { input: { ...pick(input, ["tool", "sessionID", "callID"]), args } })
     }),
-    event: safely(onEvent),
-    dispose: safely(() => chain),
+    event: safely(async (told) => {
+      await onEvent(told)
+    }),
+    dispose: safely(end),
   }
 }
+
+// opencode 2: what it tells is put into the words of opencode 1, so that one adapter understands both.
+const setup = safely(async (context) => {
+  const directory = context.location?.directory
+  const { parents, tell, command, end } = recorder(directory)
+  const stop = new AbortController()
+  // The sessions of this directory, and what the model is to read with the newest message of each.
+  const known = new Set()
+  const notes = new Map()
+  const meet = async (session) => {
+    if (known.has(session)) return
+    known.add(session)
+    const parent = (await context.session.get({ sessionID: session }))?.parentID
+    if (parent) parents.set(session, parent)
+  }
+  const onPrompt = async ({ sessionID, messageID, prompt }) => {
+    await safely(meet)(sessionID)
+    const parts = [{ type: "text", text: prompt?.text ?? "" }]
+    const words = await tell("chat.message", sessionID, { input: { sessionID }, output: { message: { id: messageID }, parts } })
+    notes.set(sessionID, words)
+  }
+  const onContext = async (request) => {
+    await tell("chat.params", request.sessionID, { input: { sessionID: request.sessionID } })
+    const note = notes.get(request.sessionID)
+    if (note) request.system.push({ type: "text", text: note })
+  }
+  const call = ({ tool, sessionID, id, callID }) => ({ tool, sessionID, callID: id ?? callID })
+  const onBefore = ({ input, ...event }) =>
+    tell("tool.execute.before", event.sessionID, {
+      input: call(event),
+      output: { args: { ...paths(input), ...line(event.tool, input) } },
+    })
+  const onAfter = ({ input, ...event }) =>
+    tell("tool.execute.after", event.sessionID, { input: { ...call(event), args: line(event.tool, input) } })
+  const onEvent = ({ type, data }) => {
+    const { sessionID, parentID } = data ?? {}
+    if (type === "session.created" && data.location?.directory === directory) {
+      known.add(sessionID)
+      if (parentID) parents.set(sessionID, parentID)
+      return tell("event.session.created", sessionID, { event: { properties: { info: { id: sessionID, parentID } } } })
+    }
+    if (!known.has(sessionID)) return
+    if (type === "session.step.ended") {
+      const part = { type: "step-finish", id: data.assistantMessageID, sessionID }
+      return tell("event.message.part.updated", sessionID, { event: { properties: { part } } })
+    }
+    if (/^session\.execution\.(succeeded|failed|interrupted)$/.test(type)) {
+      return tell("event.session.idle", sessionID, { event: { properties: { sessionID } } })
+    }
+  }
+  const quietly = (handler) => safely(async (told) => void (await handler(told)))
+  await safely(() => context.session.hook("prompt", quietly(onPrompt)))()
+  await safely(() => context.session.hook("context", quietly(onContext)))()
+  await safely(() => context.tool.hook("execute.before", quietly(onBefore)))()
+  await safely(() => context.tool.hook("execute.after", quietly(onAfter)))()
+  // No model is asked: what a command prints is a note in the session.
+  const execute = (name) => safely(async ({ sessionID, prompt }) => {
+    const text = await command(name, sessionID, prompt?.text)
+    await context.session.synthetic({ sessionID, text, resume: false })
+  })
+  const add = (editor) => {
+    for (const name of Object.keys(commands)) editor.add({ name, description: "ckpt-hook", execute: execute(name) })
+  }
+  await safely(() => context.command.transform(add))()
+  const events = safely(async () => {
+    for await (const event of context.event.subscribe({ signal: stop.signal })) await quietly(onEvent)(event)
+  })()
+  return safely(async () => {
+    stop.abort()
+    await events
+    await end()
+  })
+})
+
+export default { id: "ckpt-hook", setup, server: CkptHook }

@@ -1,4 +1,4 @@
-// Hands what opencode (or Kilo) tells its plugins to `ckpt-hook event --agent kilo`, which records the workspace.
+// Hands what opencode 1 and 2 (or Kilo) tell their plugins to `ckpt-hook event --agent kilo`, which records the workspace.
 //
 // Written by `ckpt-hook install`, removed by `ckpt-hook uninstall`. An error in here would end the user's request, so
 // every error is swallowed, and a hook that does not end in time is left behind. One chain keeps the order: the agent
@@ -74,12 +74,36 @@ const paths = (args) => pick(args, ["filePath", "path", "patchText", "patch"])
 const line = (tool, args) => (tool === "task" ? {} : pick(args, ["command"]))
 const texts = (parts) => (parts ?? []).filter((part) => part?.type === "text" && !part.synthetic)
 
+const safely = (handler) => async (...told) => {
+  try {
+    return await handler(...told)
+  } catch {}
+}
+
+// One chain of calls for a directory, and the parents of sub-agents' sessions.
+const recorder = (directory) => {
+  const parents = new Map()
+  let chain = Promise.resolve()
+  const after = (call) => {
+    const done = chain.then(call)
+    chain = done.then(() => {}, () => {})
+    return done
+  }
+  const tell = (name, session, told) => {
+    const payload = { hook: name, cwd: directory, parentID: parents.get(session), ...told }
+    return after(() => run(name, payload, directory)).catch(() => {})
+  }
+  const root = (session) => (parents.has(session) ? root(parents.get(session)) : session)
+  const command = (name, session, line) =>
+    after(() => ask([...commands[name], "--session", root(session), ...words(line)], directory))
+  return { parents, tell, command, end: () => chain }
+}
+
 export const CkptHook = async (context) => {
   const directory = context?.directory
-  const parents = new Map()
+  const { parents, tell, command, end } = recorder(directory)
   // Older versions tell of a tool's input only before it runs.
   const lines = new Map()
-  let chain = Promise.resolve()
   let isSaid = Boolean(program)
   // Once: on the screen where there is one, and in the agent's log.
   const sayThatItIsMissing = () => {
@@ -90,23 +114,9 @@ export const CkptHook = async (context) => {
     tui?.showToast({ body: { message: missing, variant: "warning", duration: 15_000 } })?.catch?.(() => {})
   }
 
-  const tell = (name, session, told) => {
-    const payload = { hook: name, cwd: directory, parentID: parents.get(session), ...told }
-    chain = chain.then(() => run(name, payload, directory)).catch(() => {})
-    return chain
-  }
-  const safely = (handler) => async (...told) => {
-    try {
-      await handler(...told)
-    } catch {}
-  }
-  const root = (session) => (parents.has(session) ? root(parents.get(session)) : session)
   const onCommand = async (input, output) => {
     if (!Object.hasOwn(commands, input.command)) return
-    const asked = [...commands[input.command], "--session", root(input.sessionID), ...words(input.arguments)]
-    const answer = chain.then(() => ask(asked, directory))
-    chain = answer.catch(() => {})
-    const printed = await answer
+    const printed = await command(input.command, input.sessionID, input.arguments)
     for (const part of output.parts.filter((part) => part.type === "text")) {
       part.text = part.text.split("\n").map((line) => (line.startsWith(blank) ? printed : line)).join("\n")
     }
@@ -139,23 +149,25 @@ export const CkptHook = async (context) => {
         output.parts.push({ ...pick(last, ["sessionID", "messageID"]), id: `${last.id}z`, type: "text", synthetic: true, text: words })
       }
     }),
-    "chat.params": safely((input) =>
-      tell("chat.params", input.sessionID, { input: pick(input, ["sessionID", "agent"]) }),
-    ),
+    "chat.params": safely(async (input) => {
+      await tell("chat.params", input.sessionID, { input: pick(input, ["sessionID", "agent"]) })
+    }),
     "command.execute.before": safely(onCommand),
-    "tool.execute.before": safely((input, output) => {
+    "tool.execute.before": safely(async (input, output) => {
       lines.set(input.callID, line(input.tool, output.args))
-      return tell("tool.execute.before", input.sessionID, {
+      await tell("tool.execute.before", input.sessionID, {
         input: pick(input, ["tool", "sessionID", "callID"]),
         output: { args: { ...paths(output.args), ...lines.get(input.callID) } },
       })
     }),
-    "tool.execute.after": safely((input) => {
+    "tool.execute.after": safely(async (input) => {
       const args = lines.get(input.callID)
       lines.delete(input.callID)
-      return tell("tool.execute.after", input.sessionID, { input: { ...pick(input, ["tool", "sessionID", "callID"]), args } })
+      await tell("tool.execute.after", input.sessionID, { input: { ...pick(input, ["tool", "sessionID", "callID"]), args } })
     }),
-    event: safely(onEvent),
-    dispose: safely(() => chain),
+    event: safely(async (told) => {
+      await onEvent(told)
+    }),
+    dispose: safely(end),
   }
 }

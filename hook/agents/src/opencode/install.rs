@@ -1,11 +1,12 @@
 //! opencode and Kilo: one of our plugins in their folder of plugins.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use ckpt_store::error::Result;
 use serde_json::Value;
 
 use crate::own_command::COMMANDS;
+use crate::settings::advice::Advice;
 use crate::settings::command;
 use crate::settings::commands::{self, Form};
 use crate::settings::content::SettingsFile;
@@ -28,6 +29,7 @@ pub const OPENCODE: AgentTarget = AgentTarget {
     home: |place| directory("opencode", SettingsScope::User, place),
     package: |place| package("opencode", place),
     files: |scope, place| files("opencode", scope, place),
+    check: Some(check),
     notes: &["an open session of opencode loads the plugin only after a restart"],
     ..PLAIN
 };
@@ -58,7 +60,11 @@ fn files(
     place: &SettingsPlace<'_>,
 ) -> Result<Vec<SettingsFile>> {
     let binary = command::text(place.binary)?;
-    let content = Box::new(OwnFile::of_hook(agent, binary, plugin(agent, binary)));
+    let text = match takes_both(agent, place) {
+        true => plugin(agent, binary),
+        false => plugin_of_1(agent, binary),
+    };
+    let content = Box::new(OwnFile::of_hook(agent, binary, text));
     let directory = directory(agent, scope, place);
     let mut files = vec![SettingsFile {
         path: directory.join("plugin").join("ckpt-hook.js"),
@@ -99,6 +105,44 @@ fn is_package(agent: &str, plugin: &Value) -> bool {
         let path = name.trim_end_matches("index.js").trim_end_matches('/');
         name.contains("ckpt-hook") || path.ends_with(&format!("/{agent}-plugin"))
     })
+}
+
+/// The first version that is known to take a plugin that is written for opencode 2, too. Some before it do not start
+/// with one.
+const TAKES_BOTH: AgentVersion = AgentVersion(1, 14, 41);
+
+/// The first version that takes no other.
+const SECOND: AgentVersion = AgentVersion(2, 0, 0);
+
+/// Where in the plugin begins what only opencode 2 calls.
+const OF_2: &str = "\n// opencode 2:";
+
+fn takes_both(agent: &str, place: &SettingsPlace<'_>) -> bool {
+    let lowest = || OPENCODE.lowest_version(place);
+    agent == OPENCODE.agent && lowest().is_some_and(|version| version >= TAKES_BOTH)
+}
+
+/// opencode 2 passes over a plugin that is written for opencode 1, and says so only in its log.
+fn check(_: SettingsScope, place: &SettingsPlace<'_>, _: &Path, text: &str) -> Result<Vec<Advice>> {
+    let Some(version) = OPENCODE.version(place).filter(|version| *version >= SECOND) else {
+        return Ok(Vec::new());
+    };
+    if !text.contains(OF_2) {
+        return Ok(vec![Advice::stop(
+            format!("opencode {version} does not load this plugin, which is written for opencode 1"),
+            "`ckpt-hook install opencode` writes one for both",
+        )]);
+    }
+    Ok(vec![Advice::remark(
+        format!("opencode {version} was not tried with this hook, only its documented interface was"),
+        "`ckpt-hook log` shows whether messages are recorded",
+    )])
+}
+
+/// The plugin without what only opencode 2 calls.
+pub fn plugin_of_1(agent: &str, binary: &str) -> String {
+    let text = plugin(agent, binary);
+    text.split(OF_2).next().unwrap_or_default().to_owned()
 }
 
 /// Returns the plugin of an agent, which calls a binary.

@@ -180,7 +180,7 @@ fn npm_package(agent: &str, files: &mut Files) {
     add(files, &format!("{folder}/package.json"), &package);
     files.insert(
         format!("{folder}/index.js"),
-        opencode::plugin(agent, PROGRAM),
+        opencode::plugin_of_1(agent, PROGRAM),
     );
 }
 

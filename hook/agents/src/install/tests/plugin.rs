@@ -122,7 +122,7 @@ fn run(world: &World, script: &str) -> Option<Output> {
 
 /// The same with the plugin of the npm package, where no program is on the PATH.
 fn run_package(world: &World, script: &str) -> Option<Output> {
-    let plugin = crate::opencode::install::plugin("opencode", "ckpt-hook");
+    let plugin = crate::opencode::install::plugin_of_1("opencode", "ckpt-hook");
     run_plugin(world, &plugin, script)
 }
 
@@ -433,4 +433,153 @@ fn command_reports_a_missing_binary() {
         said.contains("\n\nerror: ckpt-hook cannot be started: "),
         "the user is told: {output:?}"
     );
+}
+
+/// A stub of opencode 2, as its plugin interface is documented: what is registered, and a bus of events that goes on once an
+/// event was taken.
+const STUB: &str = r#"
+import plugin from "./plugin.mjs"
+const hooks = {}, commands = {}, queue = []
+let wake = () => {}
+const domain = (name) => ({ hook: async (event, call) => void (hooks[`${name}.${event}`] = call) })
+const context = {
+  location: { directory: process.cwd() }, options: {},
+  session: {
+    ...domain("session"),
+    get: async ({ sessionID }) => ({ id: sessionID, parentID: sessionID === "child" ? "root" : undefined }),
+    synthetic: async (note) => console.log(JSON.stringify(note)),
+  },
+  tool: domain("tool"),
+  command: { transform: async (edit) => edit({ add: (command) => (commands[command.name] = command) }) },
+  event: {
+    async *subscribe({ signal }) {
+      signal.addEventListener("abort", () => wake())
+      while (!signal.aborted) {
+        if (queue.length === 0) await new Promise((resolve) => (wake = resolve))
+        for (const { event, taken } of queue.splice(0)) { yield event; taken() }
+      }
+    },
+  },
+}
+const bus = (type, data) => new Promise((taken) => (queue.push({ event: { id: "e", created: 1, type, data }, taken }), wake()))
+if (plugin.id !== "ckpt-hook") throw new Error("no id")
+const end = await plugin.setup(context)
+"#;
+
+/// The conversation as opencode 2 tells it.
+const SECOND: &str = r#"
+await bus("session.created", { sessionID: "root", location: { directory: process.cwd() } })
+await bus("session.created", { sessionID: "other", location: { directory: "/elsewhere" } })
+await hooks["session.prompt"]({ sessionID: "root", messageID: "m1", prompt: { text: "hello" }, delivery: "queue" })
+const request = { sessionID: "root", system: [], messages: [], tools: {}, options: {} }
+await hooks["session.context"](request)
+await hooks["tool.execute.before"]({ tool: "write", sessionID: "root", id: "c1", input: { filePath: "/w/a", content: "long" } })
+await bus("session.created", { sessionID: "child", parentID: "root", location: { directory: process.cwd() } })
+await hooks["session.prompt"]({ sessionID: "child", messageID: "m2", prompt: { text: "job" }, delivery: "queue" })
+await bus("session.execution.succeeded", { sessionID: "child" })
+await hooks["tool.execute.after"]({ tool: "write", sessionID: "root", id: "c1", status: "completed", input: {}, result: { content: "long" } })
+await bus("session.text.delta", { sessionID: "root", delta: "long" })
+await bus("session.step.ended", { sessionID: "root", assistantMessageID: "a1" })
+await bus("session.execution.succeeded", { sessionID: "other" })
+await bus("session.execution.interrupted", { sessionID: "root", reason: "user" })
+console.log(JSON.stringify(request.system))
+await end()
+"#;
+
+/// Returns a world with opencode 2, and what a script did in a stub of it.
+fn run_second(script: &str) -> Option<(World, Output)> {
+    let world = World::new();
+    recorder(&world);
+    world.has("opencode", "opencode-ai", "2.0.20");
+    let output = run(&world, &format!("{STUB}{script}"))?;
+    Some((world, output))
+}
+
+/// The same plugin hands on what opencode 2 tells, in the same words.
+#[test]
+fn plugin_serves_the_second_generation() {
+    let Some((world, output)) = run_second(SECOND) else {
+        return;
+    };
+    assert!(
+        output.status.success() && output.stderr.is_empty(),
+        "{output:?}"
+    );
+    let line = |event: &Event| format!("{} {}", event.event.name(), event.session_id);
+    let lines: Vec<_> = recorded(&world).iter().map(line).collect();
+    let expected = [
+        "session_start root",
+        "user_message root",
+        "step_start root",
+        "tool_start root",
+        "session_start child",
+        "turn_end child",
+        "tool_finish root",
+        "step_finish root",
+        "turn_end root",
+    ];
+    assert_eq!(lines, expected, "nothing of another directory's session");
+    assert_eq!(
+        String::from_utf8_lossy(&output.stdout),
+        "[{\"type\":\"text\",\"text\":\"noise\"}]\n",
+        "the model reads what the hook has to say"
+    );
+    assert!(!world.read("log").contains("long"), "no contents");
+}
+
+/// A command in opencode 2 asks no model, and its answer is a note in the session.
+#[test]
+fn command_of_the_second_generation_asks_no_model() {
+    let script = r#"
+await commands["ckpt-revert"].execute({ sessionID: "root", prompt: { text: "last~1 --dry-run" }, delivery: "queue" })
+await end()
+"#;
+    let Some((world, output)) = run_second(script) else {
+        return;
+    };
+    assert_eq!(
+        String::from_utf8_lossy(&output.stdout),
+        "{\"sessionID\":\"root\",\"text\":\"noise\\nnoise\",\"resume\":false}\n"
+    );
+    let asked = "inside revert --session root last~1 --dry-run";
+    assert!(world.read("log").lines().any(|line| line == asked));
+}
+
+/// What opencode 2 lacks or changes disturbs nobody.
+#[test]
+fn plugin_survives_another_second_generation() {
+    let script = r#"
+for (const call of Object.values(hooks)) for (const told of [undefined, null, {}, { sessionID: 7 }]) await call(told)
+await bus("session.created", undefined)
+await end()
+for (const context of [undefined, {}, { location: {}, session: {}, tool: {} }]) await plugin.setup(context)
+"#;
+    let Some((_, output)) = run_second(script) else {
+        return;
+    };
+    assert!(
+        output.status.success() && output.stderr.is_empty(),
+        "{output:?}"
+    );
+}
+
+/// Versions that do not start with a plugin for both generations get one for theirs, and doctor names the one that is not loaded.
+#[test]
+fn plugin_fits_the_installed_generation() {
+    let world = World::new();
+    let path = "home/.config/opencode/plugin/ckpt-hook.js";
+    for (version, is_both) in [("1.0.152", false), ("1.14.41", true), ("2.3.0", true)] {
+        world.has("opencode", "opencode-ai", version);
+        world.install("opencode");
+        let is_there = world.read(path).contains("export default");
+        assert_eq!(is_there, is_both, "{version}");
+        world.uninstall("opencode");
+    }
+    world.install("opencode");
+    let text = crate::opencode::install::plugin_of_1("opencode", "/bin/true");
+    world.write(path, &text);
+    let installed = world.installed("opencode", SettingsScope::User);
+    assert_eq!(installed.state, Installation::Blocked);
+    let says = |advice: &Advice| advice.stops && advice.message.contains("does not load");
+    assert!(installed.advice.iter().any(says), "{:?}", installed.advice);
 }
