@@ -89,6 +89,11 @@ agents-all:
 agents-versions *names:
     tests/agents/run --versions {{names}}
 
+# What is new: the versions of the agents' registries beside those that the tests run, what the newer ones send to hooks that no
+# recording has, and the stories with them
+agents-new *names:
+    tests/agents/new {{names}}
+
 # System calls, syncs, transactions and programs of a hook's call, told as numbers; `just test` holds their limits
 cost:
     cargo test -p ckpt-hook --locked --test cost -- --nocapture

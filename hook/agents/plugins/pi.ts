@@ -57,14 +57,19 @@ export default function (pi) {
   let chain = Promise.resolve()
   // Messages that were told of already, and come once more when the model gets them.
   let told = 0
-  const names = ["session_start", "before_agent_start", "context", "tool_call", "tool_result", "agent_end", "session_shutdown"]
+  // Pi 1.x goes on after `agent_end` with what was queued, and tells of the end of that as `agent_settled`.
+  let settles = false
+  const turns = ["agent_end", "agent_settled"]
+  const names = ["session_start", "before_agent_start", "context", "tool_call", "tool_result", ...turns, "session_shutdown"]
   for (const name of names) {
     pi.on(name, async (event, context) => {
       try {
         const ctx = { cwd: context?.cwd, sessionId: context?.sessionManager?.getSessionId?.() }
         // The run of an extension has no prompt: what its user types meanwhile comes once, below.
         if (name === "before_agent_start" && event?.prompt !== undefined) told += 1
-        if (name === "agent_end") told = 0
+        if (turns.includes(name)) told = 0
+        settles ||= name === "agent_settled"
+        if (name === "agent_end" && settles) return
         chain = chain.then(() => run(name, { hook: name, event: narrowed(event), ctx }, ctx.cwd)).catch(() => {})
         const words = await chain
         // It stays in the session, so that the model reads it once and for all; the user knows already.

@@ -20,7 +20,7 @@ impl Agent for ClaudeCode {
     }
 
     fn proven_on(&self) -> &'static [&'static str] {
-        &["2.1.329"]
+        &["2.1.332"]
     }
 
     fn tell(&self, line: &str) -> Option<String> {

@@ -21,7 +21,7 @@ impl Agent for Codex {
     }
 
     fn proven_on(&self) -> &'static [&'static str] {
-        &["0.169.0"]
+        &["0.171.0"]
     }
 
     fn tell(&self, line: &str) -> Option<String> {

@@ -18,7 +18,7 @@ pub const TARGET: AgentTarget = AgentTarget {
     programs: &["pi"],
     versions: &AgentVersions {
         agent: "Pi",
-        package: "@mariozechner/pi-coding-agent",
+        package: "@earendil-works/pi-coding-agent",
         lowest: AgentVersion(0, 52, 8),
         lower_were_tried: false,
         lacks: &[],

@@ -16,7 +16,7 @@ impl Agent for Pi {
     }
 
     fn proven_on(&self) -> &'static [&'static str] {
-        &["0.73.1"]
+        &["1.5.2"]
     }
 
     /// The extension prints the answer.
@@ -61,7 +61,7 @@ fn kind(name: &str) -> Option<EventKind> {
         "context" => Some(EventKind::StepStart),
         "tool_call" => Some(EventKind::ToolStart),
         "tool_result" => Some(EventKind::ToolFinish),
-        "agent_end" => Some(EventKind::TurnEnd),
+        "agent_end" | "agent_settled" => Some(EventKind::TurnEnd),
         "session_shutdown" => Some(EventKind::SessionEnd),
         _ => None,
     }
