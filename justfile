@@ -11,6 +11,11 @@ _default:
 # Formatting, lints, tests, schemas, documentation, licences; CI runs `.ci/run`, which does more
 check: fmt clippy (test "--strict") doc deny
 
+# What is worth a minute after each edit: formatting, the unit tests of all crates, rooms, documentation and schemas. It names the
+# whole workspace, because a crate by itself has its dependencies built with other features
+quick: fmt
+    cargo test --workspace --locked --quiet --lib --bins --test rooms --test documentation --test schemas
+
 # Formatting, compared
 fmt:
     cargo fmt --all -- --check
