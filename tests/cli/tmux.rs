@@ -122,6 +122,8 @@ fn browser_gives_the_tmux_pane_back() {
         tmux.wait_for("Went back");
         assert!(world.tree().is_empty(), "now it is");
         tmux.keys(&["u"]);
+        tmux.wait_for("nothing is changed yet");
+        tmux.keys(&["y"]);
         tmux.wait_for("Went all the way forward");
         assert_eq!(world.tree().len(), 2, "and back");
         tmux.keys(&["q"]);
@@ -158,6 +160,107 @@ fn grown_pane_is_given_back() {
         !contents.contains("│"),
         "only the shell's screen: {contents}"
     );
+}
+
+/// The lines that a task of the table looks at.
+fn lines(five: &str, thirty: &str) -> String {
+    let line = |number: usize| match number {
+        5 => format!("{five}\n"),
+        30 => format!("{thirty}\n"),
+        _ => format!("{number}\n"),
+    };
+    (1..=40).map(line).collect()
+}
+
+/// Three messages: `long` at both ends, then `one`, then `two` and `three`.
+fn three_messages() -> Sandbox {
+    let world = Sandbox::new();
+    world.write("long", lines("5", "30"));
+    world.play("m1", "both ends", |world| {
+        world.write("long", lines("five", "thirty"));
+    });
+    world.play("m2", "first of two", |world| world.write("one", "eins\n"));
+    world.play("m3", "second of two", |world| {
+        world.write("two", "zwei\n");
+        world.write("three", "drei\n");
+    });
+    world
+}
+
+/// What is there once a task of the table is done.
+fn is_task_done(task: &str, world: &Sandbox, contents: &str) -> bool {
+    let is_there = |name: &str| world.workspace().join(name).exists();
+    match task {
+        "take back the last message" => !is_there("two") && !is_there("three") && is_there("one"),
+        "take back one file of it" => is_there("two") && !is_there("three"),
+        "take back one hunk of an older message" => {
+            world.read("long") == lines("five", "30").into_bytes() && is_there("two")
+        }
+        "take back an older message alone" => !is_there("one") && is_there("two"),
+        "go back three messages" => {
+            world.read("long") == lines("5", "30").into_bytes() && !is_there("one")
+        }
+        "undo that" => {
+            is_there("two") && is_there("three") && contents.contains("all the way forward")
+        }
+        "one message forward again" => {
+            world.read("long") == lines("five", "thirty").into_bytes() && !is_there("one")
+        }
+        "see what a message changed" => contents.contains("+eins"),
+        "find the message that wrote a word" => {
+            contents.contains("first of two") && !contents.contains("second of two")
+        }
+        "see who wrote each line of a file" => contents.contains("Who wrote"),
+        "label a message" => contents.contains("[good]"),
+        "overwrite a file that I changed since" => !is_there("three") && !is_there("two"),
+        other => panic!("the table has a task that is not played: {other}"),
+    }
+}
+
+/// The keys of the table of everyday tasks do what it says.
+#[test]
+fn documented_keystrokes_do_their_task() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/history.md");
+    let page = fs::read_to_string(root).expect("the page");
+    let table = page.split("| task |").nth(1).expect("the table");
+    let rows: Vec<(&str, &str)> = table
+        .lines()
+        .skip(2)
+        .take_while(|line| line.starts_with('|'))
+        .map(|line| {
+            let mut cells = line.split('|').map(str::trim).skip(1);
+            (cells.next().expect("a task"), cells.next().expect("keys"))
+        })
+        .collect();
+    assert!(rows.len() >= 10, "{rows:?}");
+    for (number, (task, keys)) in rows.into_iter().enumerate() {
+        let world = three_messages();
+        match task {
+            "undo that" => world.run(&["revert", "last"], b"").exits(0),
+            "one message forward again" => world.run(&["revert", "last~2"], b"").exits(0),
+            _ => world.run(&["status"], b"").exits(0),
+        };
+        if task.starts_with("overwrite") {
+            world.write("three", "mine\n");
+        }
+        let Some(tmux) = Tmux::open(&world, 100 + u16::try_from(number).expect("few"), 30) else {
+            return;
+        };
+        tmux.keys(&[&format!("{} ui", binary()), "Enter"]);
+        tmux.wait_for("▸ Timeline");
+        tmux.wait_for("q back");
+        for key in keys.split('`').skip(1).step_by(2) {
+            tmux.keys(&[key]);
+            // A plan is carried out once it is there.
+            if ["r", "a", "u", "f", "o"].contains(&key)
+                && task != "label a message"
+                && !task.starts_with("find")
+            {
+                tmux.wait_for("nothing is changed yet");
+            }
+        }
+        tmux.wait_until(task, |contents| is_task_done(task, &world, contents));
+    }
 }
 
 /// A server for `ssh` that knows one key, and no port: each connection starts it.
@@ -251,6 +354,8 @@ fn browser_works_over_ssh() {
         tmux.run(&["resize-window", "-x", "100", "-y", "30"]);
         tmux.wait_for("│");
         tmux.keys(&["u"]);
+        tmux.wait_for("nothing is changed yet");
+        tmux.keys(&["y"]);
         tmux.wait_for("Went all the way forward");
         tmux.keys(&["q"]);
         tmux.wait_for("ended-0");

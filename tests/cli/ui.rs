@@ -83,6 +83,9 @@ fn revert_and_way_back_take_few_keys() {
     screen.press("o");
     screen.wait_for("▸ Timeline");
     screen.press("u");
+    screen.wait_for("nothing is changed yet");
+    assert_eq!(world.tree().len(), 1, "an undo is planned, too");
+    screen.press("y");
     screen.wait_for("Went all the way forward");
     assert_eq!(world.tree().len(), 3, "and undone");
     screen.wait_for("undo of");
@@ -130,7 +133,8 @@ fn ids_are_as_short_as_everywhere() {
     screen.wait_for("meanwhile");
     let log = world.json(&["log"]);
     let id = log["messages"][0]["id"].as_str().expect("an id");
-    screen.wait_for(&format!("●   {}  ", &id[..4]));
+    screen.press("g");
+    screen.wait_for(&format!("{} of session", &id[..4]));
     screen.press("q");
     is_whole(&mut screen, 0);
 }
@@ -371,11 +375,89 @@ fn only_the_marked_hunks_are_reverted() {
         "the other hunk stays"
     );
     screen.press("u");
+    screen.wait_for("nothing is changed yet");
+    screen.press("y");
     screen.wait_until("the way back", |_| {
         world.read("long") == lines("five", "thirty").into_bytes()
     });
     screen.press("q");
     is_whole(&mut screen, 0);
+}
+
+/// A file that stays is taken back by the key that its line names.
+#[test]
+fn kept_file_goes_back_by_its_key() {
+    let world = two_messages();
+    world.write("two", "mine\n");
+    let Some(mut screen) = browse(&world, 30, 110, "") else {
+        return;
+    };
+    screen.press("r");
+    screen.wait_for("[ ] kept two");
+    screen.wait_for("o takes it back all the same");
+    screen.press("o");
+    screen.wait_for("[x] remove -1 two");
+    screen.press("y");
+    screen.wait_for("Went back to just before “second”");
+    assert_eq!(world.tree().len(), 1, "both files are gone");
+    screen.press("u");
+    screen.wait_for("nothing is changed yet");
+    screen.press("y");
+    let two = world.workspace().join("two");
+    screen.wait_until("what was overwritten", |_| {
+        std::fs::read(&two).is_ok_and(|text| text == b"mine\n")
+    });
+    screen.press("q");
+    is_whole(&mut screen, 0);
+}
+
+/// A file of a plan is left out by a key, and stays.
+#[test]
+fn file_of_a_plan_is_left_out() {
+    let world = two_messages();
+    let Some(mut screen) = browse(&world, 30, 110, "") else {
+        return;
+    };
+    screen.press("r");
+    screen.wait_for("[x] remove -1 three");
+    screen.press(" ");
+    screen.wait_for("[ ] remove -1 three");
+    screen.wait_for("no message is hidden");
+    screen.press("y");
+    screen.wait_for("Restored");
+    let left = world.tree().into_keys().map(|name| format!("{name:?}"));
+    let left: Vec<String> = left.collect();
+    assert_eq!(left.len(), 2, "{left:?}");
+    assert!(left.iter().any(|name| name.contains("three")), "{left:?}");
+    screen.press("q");
+    is_whole(&mut screen, 0);
+}
+
+/// A terminal that says it is huge gets no huge frame.
+#[test]
+#[cfg(target_os = "linux")]
+fn huge_terminal_costs_no_huge_memory() {
+    let world = two_messages();
+    let line = format!(
+        "stty rows 9999 columns 9999; sh -c 'echo $$ > {}; exec ckpt-hook ui'",
+        world.path("pid").display()
+    );
+    let Some(mut screen) = Screen::open(&world, 100, &line) else {
+        return;
+    };
+    screen.wait_for("second");
+    screen.press("?");
+    screen.wait_for("one row up or down");
+    let pid = std::fs::read_to_string(world.path("pid")).expect("the shell wrote it");
+    let status = std::fs::read_to_string(format!("/proc/{}/status", pid.trim()));
+    let status = status.expect("it runs");
+    let most = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmHWM:")?.trim().strip_suffix(" kB"));
+    let most: u64 = most.and_then(|most| most.parse().ok()).expect("a number");
+    assert!(most < 400_000, "{most} kB");
+    screen.press("qq");
+    screen.end();
 }
 
 #[test]

@@ -8,4 +8,5 @@ pub mod named_file;
 pub mod operation;
 pub mod outcome;
 pub mod pager;
+pub mod part;
 pub mod writable;

@@ -136,6 +136,11 @@ pub fn says_something(file: &FileReport) -> bool {
         || !matches!(file.result, FileResult::Done | FileResult::Planned)
 }
 
+/// Returns whether an action writes or removes something.
+pub fn changes_something(file: &FileReport) -> bool {
+    !matches!(file.action, FileAction::None | FileAction::Keep)
+}
+
 /// Returns the note behind a path.
 fn reason(reason: Option<&str>, paint: Paint) -> String {
     reason
@@ -143,7 +148,8 @@ fn reason(reason: Option<&str>, paint: Paint) -> String {
         .unwrap_or_default()
 }
 
-fn word(file: &FileReport, paint: Paint) -> String {
+/// Returns the word for what becomes of a file, in its colour.
+pub fn word(file: &FileReport, paint: Paint) -> String {
     match (file.result, file.action) {
         (FileResult::Conflict, _) => paint.warning("kept"),
         (FileResult::Gap, _) => paint.warning("not captured"),

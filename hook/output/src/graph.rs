@@ -34,9 +34,18 @@ impl Mark {
     }
 }
 
+/// How a narrow row names its entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RowNames {
+    /// By its id, which is typed.
+    Ids,
+    /// By its time and agent: it is chosen with a cursor.
+    Times,
+}
+
 /// Returns the timeline, newest first, with the present position of the workspace at its top.
 pub fn timeline(report: &TimelineReport, view: &View) -> String {
-    let rows = rows(&report.entries, view).into_iter();
+    let rows = rows(&report.entries, RowNames::Ids, view).into_iter();
     let text: String = rows.map(|row| row.words + "\n").collect();
     text + &total(report)
 }
@@ -51,7 +60,7 @@ pub struct TimelineRow {
 }
 
 /// Returns the rows of the timeline, newest first, with the present position of the workspace at its top.
-pub fn rows(entries: &[TimelineEntry], view: &View) -> Vec<TimelineRow> {
+pub fn rows(entries: &[TimelineEntry], names: RowNames, view: &View) -> Vec<TimelineRow> {
     let drawn = |words: String| TimelineRow { words, entry: None };
     let joins = || drawn(view.paint.faint(Mark::Joins.text()));
     let mut rows = vec![drawn(line(
@@ -61,7 +70,7 @@ pub fn rows(entries: &[TimelineEntry], view: &View) -> Vec<TimelineRow> {
     ))];
     let mut is_aside = false;
     for (place, entry) in entries.iter().enumerate() {
-        let (mark, words) = row(entry, view);
+        let (mark, words) = row(entry, names, view);
         if is_aside && mark != Mark::Aside {
             rows.push(joins());
         }
@@ -92,16 +101,19 @@ fn line(mark: Mark, words: &str, view: &View) -> String {
     format!("{shown} {words}")
 }
 
-fn row(entry: &TimelineEntry, view: &View) -> (Mark, String) {
+fn row(entry: &TimelineEntry, names: RowNames, view: &View) -> (Mark, String) {
+    let is_brief = names == RowNames::Times && view.is_narrow();
     match entry {
         TimelineEntry::Message(message) => {
             let mark = match message.state {
                 MessageState::Live => Mark::Live,
                 MessageState::Hidden | MessageState::Discarded => Mark::Aside,
             };
-            (mark, of_message(message, view))
+            (mark, of_message(message, is_brief, view))
         }
-        TimelineEntry::Operation(operation) => (Mark::Operation, of_operation(operation, view)),
+        TimelineEntry::Operation(operation) => {
+            (Mark::Operation, of_operation(operation, is_brief, view))
+        }
         TimelineEntry::Outside {
             time,
             files,
@@ -110,22 +122,44 @@ fn row(entry: &TimelineEntry, view: &View) -> (Mark, String) {
             ..
         } => {
             let lines = super::diff::sum_of(*files, *additions, *deletions, view.paint);
-            let when = view.paint.faint(&view.times.ago(*time));
-            (Mark::Outside, format!("{when}  changed outside: {lines}"))
+            (
+                Mark::Outside,
+                format!("{}  changed outside: {lines}", when(*time, is_brief, view)),
+            )
         }
     }
 }
 
-fn of_message(message: &MessageReport, view: &View) -> String {
+/// How many columns the time, and the agent, have in a row that has little room.
+const BRIEF: (usize, usize) = (3, 8);
+
+fn when(time: i64, is_brief: bool, view: &View) -> String {
+    view.paint.faint(&match is_brief {
+        true => format!("{:>1$}", view.times.brief(time), BRIEF.0),
+        false => view.times.ago(time),
+    })
+}
+
+fn of_message(message: &MessageReport, is_brief: bool, view: &View) -> String {
     let state = history::state_unless_live(message, view.paint);
+    if is_brief {
+        // `claude-code` is known by `claude`.
+        let agent = message.agent.split('-').next().unwrap_or_default();
+        let parts = [
+            when(message.time, true, view),
+            fit(&safe(agent), BRIEF.1).into_owned(),
+            state,
+            history::called(message, view.paint),
+        ];
+        return joined(&parts);
+    }
     if view.is_narrow() {
         let parts = [
             view.paint.id(&short(&message.id)),
             state,
             history::called(message, view.paint),
         ];
-        let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
-        return parts.join("  ");
+        return joined(&parts);
     }
     let parts = [
         view.paint.id(&short(&message.id)),
@@ -134,11 +168,21 @@ fn of_message(message: &MessageReport, view: &View) -> String {
         state,
         history::called(message, view.paint),
     ];
-    let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+    joined(&parts)
+}
+
+fn joined(parts: &[String]) -> String {
+    let parts = parts.iter().map(String::as_str);
+    let parts: Vec<&str> = parts.filter(|part| !part.is_empty()).collect();
     parts.join("  ")
 }
 
-fn of_operation(operation: &OperationEntry, view: &View) -> String {
+fn of_operation(operation: &OperationEntry, is_brief: bool, view: &View) -> String {
+    if is_brief {
+        let files = count(operation.files, "file");
+        let kind = history::kind(operation, view.paint);
+        return joined(&[when(operation.time, true, view), format!("{kind}, {files}")]);
+    }
     let id = |message: &str| view.paint.id(&short(message));
     let to = match (&operation.alone, &operation.message) {
         (Some(alone), _) => Some(format!(" of {} alone", id(alone))),

@@ -52,6 +52,25 @@ pub fn with<'a>(old: &[&[u8]], taken: impl Iterator<Item = &'a ChangeUnit>) -> V
     bytes
 }
 
+/// Returns the old lines of each hunk, those around it included.
+pub fn spans(difference: &LineDifference<'_>) -> Vec<Range<usize>> {
+    let hunks = hunks(difference);
+    hunks
+        .iter()
+        .map(|hunk| hunk.shown(&difference.old))
+        .collect()
+}
+
+/// Returns the file in which only the changes within these old lines are taken, or `None` if there are none.
+pub fn within(difference: &LineDifference<'_>, lines: &[Range<usize>]) -> Option<Vec<u8>> {
+    let taken: Vec<ChangeUnit> = hunks(difference)
+        .iter()
+        .flat_map(ChangeUnit::split)
+        .filter(|part| lines.iter().any(|lines| part.is_within(lines)))
+        .collect();
+    (!taken.is_empty()).then(|| with(&difference.old, taken.iter()))
+}
+
 /// The result of editing a hunk.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Edited {

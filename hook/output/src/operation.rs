@@ -34,12 +34,28 @@ pub struct Around {
 pub fn render(report: &OperationReport, around: &Around, view: &View) -> String {
     let mut text = format!("{}\n", headline(report, around, view.paint));
     text.push_str(&moved(&report.files, &report.git, view));
-    for note in &report.notes {
-        text.push_str(&format!("{} {}\n", view.paint.warning("note:"), safe(note)));
-    }
+    text.push_str(&notes(report, view.paint));
     text.push_str(&differing(report));
     text.push_str(&closing(report, around, view.paint));
     text
+}
+
+/// Returns the outcome without its files and ways out, which a browser of the files has itself: what it does as a whole,
+/// and what else there is to know.
+pub fn head(report: &OperationReport, around: &Around, view: &View) -> (String, String) {
+    let mut head = format!("{}\n", headline(report, around, view.paint));
+    if !report.messages_hidden.is_empty() {
+        head.push_str(&format!("{}\n", hidden(report)));
+    }
+    (
+        head,
+        moved(&[], &report.git, view) + &notes(report, view.paint),
+    )
+}
+
+fn notes(report: &OperationReport, paint: Paint) -> String {
+    let note = |note: &String| format!("{} {}\n", paint.warning("note:"), safe(note));
+    report.notes.iter().map(note).collect()
 }
 
 fn headline(report: &OperationReport, around: &Around, paint: Paint) -> String {
@@ -233,15 +249,7 @@ fn closing(report: &OperationReport, around: &Around, paint: Paint) -> String {
         "could not be written and stayed as before: the next command or message tries again, and `ckpt-hook snapshot` does so right away",
     ));
     if !report.messages_hidden.is_empty() {
-        let hidden = count(report.messages_hidden.len() as u64, "message");
-        let verb = match report.messages_hidden.len() {
-            _ if report.dry_run => "would be",
-            1 => "is",
-            _ => "are",
-        };
-        lines.push(format!(
-            "{hidden} {verb} hidden until you redo, or send a new one."
-        ));
+        lines.push(hidden(report));
     }
     lines.extend(also_reverted(&report.also_reverted, paint));
     lines.extend(way_back(report, around, paint));
@@ -252,6 +260,16 @@ fn closing(report: &OperationReport, around: &Around, paint: Paint) -> String {
         ));
     }
     lines.into_iter().map(|line| line + "\n").collect()
+}
+
+fn hidden(report: &OperationReport) -> String {
+    let hidden = count(report.messages_hidden.len() as u64, "message");
+    let verb = match report.messages_hidden.len() {
+        _ if report.dry_run => "would be",
+        1 => "is",
+        _ => "are",
+    };
+    format!("{hidden} {verb} hidden until you redo, or send a new one.")
 }
 
 /// Returns a sentence for each other session that is reverted.

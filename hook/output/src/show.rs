@@ -267,7 +267,7 @@ fn show_message(
 }
 
 /// Returns the time from the message to the end of its last step, or `None` while a step is open.
-fn took(sent: i64, steps: &[StepReport]) -> Option<String> {
+pub fn took(sent: i64, steps: &[StepReport]) -> Option<String> {
     let ends: Option<Vec<i64>> = steps.iter().map(|step| step.finished).collect();
     let last = ends?.into_iter().max()?;
     Some(duration(last.saturating_sub(sent)))

@@ -41,6 +41,17 @@ impl TimeContext {
         }
     }
 
+    /// Returns "now", "5m", "3h", "12d", and after 99 days "9w".
+    pub fn brief(&self, time: Milliseconds) -> String {
+        match (self.now.saturating_sub(time)) / 1000 {
+            ..60 => "now".to_owned(),
+            seconds @ 60..3600 => format!("{}m", seconds / 60),
+            seconds @ 3600..86_400 => format!("{}h", seconds / 3600),
+            seconds if seconds < 99 * 86_400 => format!("{}d", seconds / 86_400),
+            seconds => format!("{}w", seconds / 604_800),
+        }
+    }
+
     /// Returns the local time of today, "10:12", and otherwise with the date.
     pub fn clock(&self, time: Milliseconds) -> String {
         let text = self.format(time, MINUTES);

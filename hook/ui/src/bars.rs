@@ -5,7 +5,7 @@ use ckpt_output::text::{fit, safe, width, wrap};
 use ckpt_store::model::number::count;
 use ratatui::layout::Rect;
 
-use super::model::Popup;
+use super::model::{Popup, Typing};
 use super::view::Canvas;
 
 impl Canvas<'_, '_> {
@@ -14,9 +14,10 @@ impl Canvas<'_, '_> {
     pub(super) fn status(&self, area: Rect) -> Vec<String> {
         let model = self.model;
         let why_not = match &model.overlay {
-            Some(Popup::Plan {
-                token: Err(why), ..
-            }) => Some(format!("y: {}", safe(why))),
+            Some(Popup::Plan(plan)) => {
+                let why_not = plan.why_not().map(|why| format!("y: {}", safe(&why)));
+                why_not.or_else(|| plan.about_file().map(|about| safe(&about).into_owned()))
+            }
             Some(_) => None,
             None => model.no_revert().map(|why| format!("r: {}", safe(&why))),
         };
@@ -25,7 +26,10 @@ impl Canvas<'_, '_> {
             (Some(notice), _) => {
                 self.wrapped(&safe(notice), area, |paint, line| paint.warning(line))
             }
-            _ if model.is_typing || !model.filter.is_empty() => vec![self.filter()],
+            _ if model.typing == Some(Typing::Label) => {
+                vec![format!("label: {}▏", safe(&model.label))]
+            }
+            _ if model.typing.is_some() || !model.filter.is_empty() => vec![self.filter()],
             (None, Some(why)) => self.wrapped(&why, area, faint),
             (None, None) => vec![String::new()],
         }
@@ -34,7 +38,7 @@ impl Canvas<'_, '_> {
     fn filter(&self) -> String {
         let model = self.model;
         let searched = self.searched();
-        if model.is_typing {
+        if model.typing.is_some() {
             return format!("/{}▏{searched}", safe(&model.filter));
         }
         let rows = count(model.entries.len() as u64, "row");
@@ -84,18 +88,32 @@ impl Canvas<'_, '_> {
             false => self.view.paint.faint(&format!("({key} {what})")),
         };
         let (hints, last) = match &model.overlay {
-            Some(Popup::Plan {
-                token, has_unclear, ..
-            }) => (
+            Some(Popup::Plan(plan)) => (
                 vec![
-                    hint_if(token.is_ok(), "y", "do it"),
-                    hint_if(*has_unclear, "t", "take unclear"),
-                    hint_if(scrolls, "↑ ↓", "scroll"),
+                    hint_if(plan.why_not().is_none(), "y", "do it"),
+                    hint_if(plan.taken() > 0, "Space", "leave"),
+                    hint_if(plan.taken() < plan.files.len(), "o", "take all the same"),
+                    hint("Enter", "patch"),
+                    hint(
+                        "g",
+                        if plan.terms.git {
+                            "without git"
+                        } else {
+                            "with git"
+                        },
+                    ),
+                    hint("i", "as text"),
                 ],
                 hint("Esc", "leave it"),
             ),
             Some(_) => (vec![hint_if(scrolls, "↑ ↓", "scroll")], hint("Esc", "back")),
-            None if model.is_typing => (vec![hint("Enter", "keep")], hint("Esc", "everything")),
+            None if model.typing == Some(Typing::Label) => (
+                vec![hint("Enter", "label it; empty takes the label off")],
+                hint("Esc", "leave it"),
+            ),
+            None if model.typing.is_some() => {
+                (vec![hint("Enter", "keep")], hint("Esc", "everything"))
+            }
             None => (
                 vec![
                     hint_if(model.no_revert().is_none(), "r", "revert"),
@@ -105,6 +123,9 @@ impl Canvas<'_, '_> {
                     hint("Enter", "open"),
                     hint_if(model.no_mark().is_none(), "Tab", "mark"),
                     hint("o", "operations"),
+                    hint("f", "forward"),
+                    hint_if(model.no_label().is_none(), "l", "label"),
+                    hint_if(model.no_restore().is_none(), "R", "restore"),
                     hint_if(model.no_copy().is_none(), "y", "copy id"),
                 ],
                 format!("{}  {}", hint("?", "keys"), hint("q", "back")),
@@ -125,6 +146,7 @@ impl Canvas<'_, '_> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::advice;
     use super::super::keys::UiKey;
     use super::super::model::{Model, Popup};
     use super::super::sample::{self, message, model};
@@ -154,13 +176,19 @@ mod tests {
         for (columns, rows) in [(40, 12), (80, 24), (250, 80)] {
             for _ in ["before a key is pressed", "and after"] {
                 let shown = words(&model, columns, rows);
-                assert!(shown.contains(why), "at {columns}x{rows}: {shown}");
+                assert!(
+                    shown.contains(&advice::words(why)),
+                    "at {columns}x{rows}: {shown}"
+                );
                 model.update(UiKey::Char('r'));
             }
             model.notice = None;
         }
         let shown = words(&model, 40, 4);
-        assert!(shown.contains("aaaaaaaa first"), "the rows stay: {shown}");
+        assert!(
+            shown.contains("● now codex first"),
+            "the rows stay: {shown}"
+        );
     }
 
     /// A text over the panes says how to see the rest of it.

@@ -40,7 +40,7 @@ pub enum UiKey {
 }
 
 /// Every key and what it does, in the order in which `?` lists them.
-pub const KEYS: [(&str, &str); 17] = [
+pub const KEYS: [(&str, &str); 21] = [
     ("↑ ↓ j k", "one row up or down"),
     ("PgUp PgDn", "one page up or down"),
     ("Home g, End G", "to the first or the last row"),
@@ -57,19 +57,41 @@ pub const KEYS: [(&str, &str); 17] = [
         "/",
         "only entries whose prompt, paths or changed contents contain what you type",
     ),
+    ("i", "everything that is known of this entry"),
+    ("r", "plan: back to just before this message"),
+    ("a", "plan: this message alone; later ones stay"),
+    ("u", "plan: undo the last operation"),
+    ("f", "plan: one message forward again"),
+    ("F", "plan: all the way forward"),
     (
-        "r",
-        "show what a revert to just before this message would do",
+        "R",
+        "plan: the files as they were before this entry; of the files or the patch, the one that is chosen",
     ),
-    ("a", "the same for this message alone: later ones stay"),
-    ("y in a plan", "do it"),
-    ("t in a plan", "plan again, and take what is unclear"),
-    ("u", "undo the last operation"),
+    ("l", "a label for this message"),
     ("o", "operations alone, or everything"),
     ("b", "who wrote each line of this file"),
     ("y", "copy the id"),
     ("?", "this list"),
-    ("q Esc", "back; from the timeline, leave"),
+    ("q", "back; from the timeline, leave"),
+    ("Esc", "back"),
+];
+
+/// Every key of a plan.
+pub const PLAN_KEYS: [(&str, &str); 8] = [
+    ("y", "do it"),
+    (
+        "Space",
+        "take this file, or leave it; in its patch, this hunk",
+    ),
+    (
+        "o, O",
+        "take a file all the same that would stay; or all of them",
+    ),
+    ("t", "take what is unclear, too"),
+    ("g", "move git's HEAD, branches and index along, or not"),
+    ("!", "go ahead beside an agent at work"),
+    ("i", "the whole plan as text"),
+    ("Esc q n", "leave it; nothing was done"),
 ];
 
 /// Returns the key of an event, or `None` if it has no meaning here.

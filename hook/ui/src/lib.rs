@@ -1,11 +1,16 @@
-//! `ui`: the history on the whole screen. `model` decides what a key does, `view` and `bars` how everything looks,
-//! `keys` which keys there are, and `screen` has the terminal; this file works with the store.
+//! `ui`: the history on the whole screen. `model`, and `planned` for a plan, decide what a key does; `view`, `plan_view`
+//! and `bars` how everything looks, `about` and `advice` what is said; `keys` which keys there are; and `screen` has the
+//! terminal. This file and `plan` work with the store.
 
+mod about;
+mod advice;
 mod bars;
 mod keys;
 mod model;
 mod parts;
 mod plan;
+mod plan_view;
+mod planned;
 #[cfg(test)]
 mod sample;
 mod screen;
@@ -23,7 +28,7 @@ use std::time::{Duration, Instant};
 
 use ckpt_command::changes::{ChangesArguments, ChangesView};
 use ckpt_command::invocation::Invocation;
-use ckpt_command::operation::{OperationRequest, Terms, carry_out, last};
+use ckpt_command::operation::last;
 use ckpt_output::lines::{DiffOptions, MovedLines};
 use ckpt_output::patch::FileSides;
 use ckpt_output::time::TimeContext;
@@ -33,12 +38,16 @@ use ckpt_process::failure::Failure;
 use ckpt_process::fault;
 use ckpt_process::surroundings;
 use ckpt_schema::report::{ChangeReport, TimelineEntry};
+use ckpt_store::model::label::Label;
 use ckpt_store::query::{DiffRequest, LogFilter};
 use ckpt_store::{Error, Store};
 use clap::Args;
 use ratatui::crossterm::event::{self, Event};
 
+use about::About;
+use graph::RowNames;
 use model::{Model, Popup, UiAction};
+use plan::Planned;
 use screen::Screen;
 
 /// `ui`.
@@ -56,8 +65,8 @@ Examples:
   ckpt-hook ui --operations     what was reverted and restored
 
 Keys: Enter opens, Tab marks files or hunks, / filters prompts, paths and contents, r shows what a \
-revert would do (a: of this message alone) and y does it, u undoes, o lists operations, b blames, \
-y copies the id, ? lists every key, q leaves. `ckpt-hook revert` without an id opens it as well.";
+revert would do (a: of this message alone), u what an undo would, f goes forward; in a plan, Space \
+leaves a file or hunk out, o takes one all the same, and y does it. ? lists every key, q leaves. `ckpt-hook revert` without an id opens it as well.";
 
 /// How often is looked whether a hook wrote something, while no key is pressed.
 const TICK: Duration = Duration::from_millis(250);
@@ -122,8 +131,8 @@ struct Browser {
     data_version: i64,
     /// The search for the filter in what messages changed.
     search: Option<Search>,
-    /// What of the plan is done where hunks were marked.
-    chosen: Option<OperationRequest>,
+    /// The plan that is shown.
+    planned: Option<Planned>,
 }
 
 /// A search in what messages changed, as far as it has come. It goes on while no key is pressed.
@@ -176,7 +185,7 @@ impl Browser {
             view,
             model: Model::new(),
             search: None,
-            chosen: None,
+            planned: None,
             due: Due {
                 files: true,
                 ..Due::default()
@@ -301,9 +310,8 @@ impl Browser {
 
     fn act(&mut self, action: UiAction, screen: &mut Screen) -> Result<(), Failure> {
         match &action {
-            UiAction::Plan { .. } => self.announce(screen, "planning")?,
-            UiAction::Apply(_) => self.announce(screen, "reverting")?,
-            UiAction::Undo => self.announce(screen, "undoing")?,
+            UiAction::Plan(_) | UiAction::PlanAgain => self.announce(screen, "planning")?,
+            UiAction::Apply => self.announce(screen, "writing the files")?,
             UiAction::Blame => self.announce(screen, "reading the history of the file")?,
             _ => {}
         }
@@ -319,20 +327,14 @@ impl Browser {
                 self.model.notice = Some(format!("copied {id}"));
             }
             UiAction::Blame => self.tell(Self::blame),
-            UiAction::Plan { unclear, later } => self.tell(|browser| browser.plan(unclear, later)),
-            UiAction::Apply(token) => self.tell(|browser| {
-                let parts = browser.chosen.take();
-                browser.operate(parts.unwrap_or(OperationRequest::Apply(token)))
-            }),
-            UiAction::Undo => self.tell(|browser| browser.operate(OperationRequest::Undo)),
+            UiAction::Plan(kind) => self.tell(|browser| browser.plan(kind)),
+            UiAction::PlanAgain => self.tell(Self::plan_again),
+            UiAction::PlanPatch => self.tell(Self::load_plan_patch),
+            UiAction::Apply => self.tell(Self::apply),
+            UiAction::Label(label) => self.tell(|browser| browser.label(&label)),
+            UiAction::Everything => self.tell(Self::everything),
         }
         Ok(())
-    }
-
-    fn operate(&mut self, operation: OperationRequest) -> Result<(), Failure> {
-        let terms = Terms::default();
-        let done = carry_out(&mut self.store, &self.directory, operation, terms)?;
-        self.done(&done)
     }
 
     /// Does something. Where it fails, the browser stays, and says why.
@@ -341,7 +343,7 @@ impl Browser {
         if let Err(failure) = work(self) {
             self.model.lay(Popup::Text {
                 title: "That did not work".to_owned(),
-                text: failure::render(&failure, self.view.paint),
+                text: advice::words(&failure::render(&failure, self.view.paint)),
             });
         }
     }
@@ -404,15 +406,17 @@ impl Browser {
             width: Some(view::list_width(columns())),
             ..self.view
         };
-        let rows = graph::rows(&entries, &view);
+        let rows = graph::rows(&entries, RowNames::Times, &view);
         self.model.list(entries, rows);
         let last = last(&mut self.store, &self.directory);
-        self.model.no_undo = last.err().map(|failure| failure.message());
+        self.model.no_undo = last.err().map(|failure| advice::words(&failure.message()));
         Ok(())
     }
 
     fn load_files(&mut self) -> Result<(), Failure> {
-        let files = match self.model.entry() {
+        let entry = self.model.entry().cloned();
+        let mut report = None;
+        let files = match &entry {
             None => Ok(Vec::new()),
             Some(TimelineEntry::Outside { from, to, .. }) => match (from.clone(), to.clone()) {
                 (Some(from), Some(to)) => self.between(from, to),
@@ -420,10 +424,16 @@ impl Browser {
             },
             Some(TimelineEntry::Message(_) | TimelineEntry::Operation(_)) => {
                 let id = self.model.id().unwrap_or_default().to_owned();
-                let report = self.store.show(&self.directory, &id);
-                report.map(|report| show::changes_of(&report).unwrap_or_default().to_vec())
+                self.store.show(&self.directory, &id).map(|shown| {
+                    let files = show::changes_of(&shown).unwrap_or_default().to_vec();
+                    report = Some(shown);
+                    files
+                })
             }
         };
+        self.model.about = entry.map_or_else(About::default, |entry| {
+            About::of(&entry, report.as_ref(), &self.view)
+        });
         // Nothing of the former entry stays.
         let (files, failed) = match files {
             Ok(files) => (files, None),
@@ -451,13 +461,20 @@ impl Browser {
             return Ok(());
         };
         let sides = self.sides(&change)?;
+        let shown = self.patch_lines(&change, &sides);
+        self.model.show_patch(shown);
+        Ok(())
+    }
+
+    /// Returns the lines of a patch, as many as are shown.
+    fn patch_lines(&self, change: &ChangeReport, sides: &FileSides) -> Vec<String> {
         let moved = MovedLines::default();
         let view = View {
             width: Some(usize::MAX),
             ..self.view
         };
         let style = patch::style(&view, DiffOptions::default(), &moved);
-        let bytes = patch::file(&change, &sides, &style);
+        let bytes = patch::file(change, sides, &style);
         let text = String::from_utf8_lossy(&bytes);
         let mut lines = text.lines().map(str::to_owned);
         let mut shown: Vec<String> = lines.by_ref().take(PATCH_LINES).collect();
@@ -466,8 +483,7 @@ impl Browser {
             let more = format!("… {} more", ckpt_store::model::number::count(left, "line"));
             shown.push(self.view.paint.faint(&more));
         }
-        self.model.show_patch(shown);
-        Ok(())
+        shown
     }
 
     fn sides(&mut self, change: &ChangeReport) -> Result<FileSides, Failure> {
@@ -498,6 +514,47 @@ impl Browser {
         self.model.lay(Popup::Text {
             title: format!("Who wrote {}", text::path(&file.path)),
             text: blame::render(&blamed.report, &blamed.bytes, &self.fitting()),
+        });
+        Ok(())
+    }
+
+    /// Gives the chosen message a label instead of the one that it has.
+    fn label(&mut self, label: &str) -> Result<(), Failure> {
+        let Some(TimelineEntry::Message(message)) = self.model.entry().cloned() else {
+            return Ok(());
+        };
+        let (label, before) = (label.trim(), message.labels.first());
+        if before.is_some_and(|before| before == label) {
+            return Ok(());
+        }
+        if !label.is_empty() {
+            Label::new(label).map_err(|problem| {
+                Failure::usage(
+                    format!("`{}` cannot be a label: {problem}", text::safe(label)),
+                    "a label is a short text that does not look like an id, such as `before lunch`",
+                )
+            })?;
+            self.store.label(&self.directory, &message.id, label)?;
+        }
+        if let Some(before) = before {
+            self.store.delete_label(&self.directory, before)?;
+        }
+        self.due.list = true;
+        Ok(())
+    }
+
+    /// Shows everything that is known of the selected entry.
+    fn everything(&mut self) -> Result<(), Failure> {
+        let id = self.model.id().unwrap_or_default().to_owned();
+        let report = self.store.show(&self.directory, &id)?;
+        let parts = show::ShownParts {
+            steps: true,
+            no_files: false,
+        };
+        let text = show::show(&report, parts, &self.fitting());
+        self.model.lay(Popup::Text {
+            title: "Everything that is known".to_owned(),
+            text: advice::words(&text),
         });
         Ok(())
     }

@@ -3,11 +3,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ckpt_output::graph::TimelineRow;
 use ckpt_schema::report::{ChangeReport, PathText, TimelineEntry};
-use ckpt_store::Unclear;
 
+use super::about::About;
+use super::advice;
 use super::keys::UiKey;
+use super::planned::{PlanKind, PlanScreen};
+use ckpt_output::graph::TimelineRow;
 
 /// How many rows are read at first, and again whenever the cursor reaches the last one.
 pub const PORTION: usize = 200;
@@ -35,16 +37,18 @@ pub enum UiAction {
     Files,
     /// Read the patch of the chosen file.
     Patch,
-    /// Plan a revert to just before the chosen message, or of it alone.
-    Plan {
-        /// What becomes of unclear changes: `None` leaves it to the settings.
-        unclear: Option<Unclear>,
-        later: LaterMessages,
-    },
-    /// Carry out the plan with this token.
-    Apply(String),
-    /// Take the last operation back.
-    Undo,
+    /// Plan something.
+    Plan(PlanKind),
+    /// Plan it again, on the terms that the plan has by now.
+    PlanAgain,
+    /// Read the patch of the plan's chosen file.
+    PlanPatch,
+    /// Carry out what is chosen of the plan.
+    Apply,
+    /// Give the chosen message this label instead of the one that it has; none if it is empty.
+    Label(String),
+    /// Show everything that is known of the selected entry.
+    Everything,
     /// Show who wrote each line of the chosen file.
     Blame,
     /// Copy an id.
@@ -55,15 +59,6 @@ pub enum UiAction {
     Interrupt,
     /// Stop until the shell continues it.
     Suspend,
-}
-
-/// What a revert of the chosen message does with the messages after it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LaterMessages {
-    /// They go back with it.
-    GoBack,
-    /// They stay: only this message is undone.
-    Stay,
 }
 
 /// What lies over the panes.
@@ -78,16 +73,15 @@ pub enum Popup {
         /// With colours.
         text: String,
     },
-    /// A plan of a revert.
-    Plan {
-        /// With colours.
-        text: String,
-        /// The token that carries out exactly this plan, or why it cannot be carried out.
-        token: Result<String, String>,
-        /// Whether there are unclear changes that were not taken.
-        has_unclear: bool,
-        later: LaterMessages,
-    },
+    /// A plan of an operation.
+    Plan(Box<PlanScreen>),
+}
+
+/// What the user is typing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Typing {
+    Filter,
+    Label,
 }
 
 /// The state of the browser: rows, panes, cursor and what is open.
@@ -107,8 +101,12 @@ pub struct Model {
     pub filter: String,
     /// How many messages' contents were searched for the filter, while that is going on.
     pub searched: Option<usize>,
-    /// Whether the user is typing the filter.
-    pub is_typing: bool,
+    /// What the user is typing, if anything.
+    pub typing: Option<Typing>,
+    /// The label that is being typed.
+    pub label: String,
+    /// The selected entry in full.
+    pub about: About,
     /// What the chosen entry changed.
     pub files: Vec<ChangeReport>,
     /// The index of the chosen file.
@@ -189,12 +187,7 @@ impl Model {
 
     /// Returns the lines of the patch at which hunks begin.
     pub fn heads(&self) -> Vec<usize> {
-        let is_head = |line: &String| console::strip_ansi_codes(line).starts_with("@@ ");
-        let lines = self.patch.iter().enumerate();
-        lines
-            .filter(|(_, line)| is_head(line))
-            .map(|(place, _)| place)
-            .collect()
+        heads(&self.patch)
     }
 
     /// Returns the hunks of the chosen file that are marked.
@@ -220,11 +213,12 @@ impl Model {
             Some(TimelineEntry::Message(message)) => Some(
                 message
                     .not_revertable
-                    .clone()
+                    .as_deref()
+                    .map(advice::words)
                     .unwrap_or_else(|| "this message cannot be reverted".to_owned()),
             ),
             Some(TimelineEntry::Operation(_)) => {
-                Some("only messages can be reverted; u undoes the last operation".to_owned())
+                Some("only messages can be reverted; u plans to undo the last operation".to_owned())
             }
             Some(TimelineEntry::Outside { .. }) => {
                 Some("only messages can be reverted; no agent made these changes".to_owned())
@@ -244,12 +238,31 @@ impl Model {
     pub fn why_not(&self, keys: &str) -> Option<String> {
         match keys {
             "r" | "a" => self.no_revert(),
+            "l" => self.no_label(),
+            "R" => self.no_restore(),
             "Tab Space" => self.no_mark(),
             "u" => self.no_undo.clone(),
             "b" => self.no_blame(),
             "y" => self.no_copy(),
             _ => None,
         }
+    }
+
+    /// The reason that there is nothing to put a label on here.
+    pub fn no_label(&self) -> Option<String> {
+        match self.entry() {
+            Some(TimelineEntry::Message(_)) => None,
+            _ => Some("only messages have labels".to_owned()),
+        }
+    }
+
+    /// The reason that no state can be restored here.
+    pub fn no_restore(&self) -> Option<String> {
+        let has_state = match self.entry() {
+            Some(TimelineEntry::Outside { from, .. }) => from.is_some(),
+            _ => self.id().is_some(),
+        };
+        (!has_state).then(|| "there is no state to restore here".to_owned())
     }
 
     /// The reason that there is no id to copy here.
@@ -278,8 +291,8 @@ impl Model {
         }
         if self.overlay.is_some() {
             self.over(key)
-        } else if self.is_typing {
-            self.typed(key)
+        } else if let Some(typing) = self.typing {
+            self.typed(typing, key)
         } else {
             self.browsed(key)
         }
@@ -287,40 +300,28 @@ impl Model {
 
     /// Handles pasted text, which only the filter accepts.
     pub fn paste(&mut self, text: &str) -> UiAction {
-        if !self.is_typing {
+        let Some(typing) = self.typing else {
             return UiAction::Nothing;
-        }
-        self.filter.extend(text.lines().next());
-        self.begin_list()
+        };
+        self.text(typing).extend(text.lines().next());
+        self.after_typing(typing)
     }
 
     fn over(&mut self, key: UiKey) -> UiAction {
-        let is_plan = matches!(self.overlay, Some(Popup::Plan { .. }));
+        let page = self.page;
+        if let Some(Popup::Plan(plan)) = &mut self.overlay {
+            if plan.closes(key) {
+                self.close();
+                return UiAction::Nothing;
+            }
+            return plan.update(key, page).unwrap_or_else(|why| {
+                self.notice = Some(why);
+                UiAction::Nothing
+            });
+        }
         match (key, &self.overlay) {
             (UiKey::Escape | UiKey::Char('q'), _) => self.close(),
-            (UiKey::Char('n'), _) if is_plan => self.close(),
             (UiKey::Char('?'), Some(Popup::Help)) => self.close(),
-            (UiKey::Char('y'), Some(Popup::Plan { token, .. })) => match token.clone() {
-                Ok(token) => {
-                    self.close();
-                    return UiAction::Apply(token);
-                }
-                Err(why) => self.notice = Some(why),
-            },
-            (
-                UiKey::Char('t'),
-                Some(Popup::Plan {
-                    has_unclear, later, ..
-                }),
-            ) => {
-                if *has_unclear {
-                    return UiAction::Plan {
-                        unclear: Some(Unclear::Take),
-                        later: *later,
-                    };
-                }
-                self.notice = Some("nothing is unclear".to_owned());
-            }
             _ => self.scroll(key),
         }
         UiAction::Nothing
@@ -337,26 +338,50 @@ impl Model {
         self.scrolled = 0;
     }
 
-    fn typed(&mut self, key: UiKey) -> UiAction {
+    fn text(&mut self, typing: Typing) -> &mut String {
+        match typing {
+            Typing::Filter => &mut self.filter,
+            Typing::Label => &mut self.label,
+        }
+    }
+
+    /// The list follows the filter letter by letter.
+    fn after_typing(&mut self, typing: Typing) -> UiAction {
+        match typing {
+            Typing::Filter => self.begin_list(),
+            Typing::Label => UiAction::Nothing,
+        }
+    }
+
+    fn typed(&mut self, typing: Typing, key: UiKey) -> UiAction {
+        let text = self.text(typing);
         match key {
-            UiKey::Char(character) => self.filter.push(character),
-            UiKey::Backspace => drop(self.filter.pop()),
-            UiKey::Clear => self.filter.clear(),
+            UiKey::Char(character) => text.push(character),
+            UiKey::Backspace => drop(text.pop()),
+            UiKey::Clear => text.clear(),
             UiKey::Enter => {
-                self.is_typing = false;
-                return UiAction::Nothing;
+                self.typing = None;
+                return match typing {
+                    Typing::Filter => UiAction::Nothing,
+                    Typing::Label => UiAction::Label(std::mem::take(&mut self.label)),
+                };
             }
             UiKey::Escape => {
-                self.is_typing = false;
-                if self.filter.is_empty() {
+                let is_empty = text.is_empty();
+                text.clear();
+                self.typing = None;
+                if is_empty {
                     return UiAction::Nothing;
                 }
-                self.filter.clear();
             }
-            UiKey::Up | UiKey::Down | UiKey::PageUp | UiKey::PageDown => return self.moved(key),
+            UiKey::Up | UiKey::Down | UiKey::PageUp | UiKey::PageDown
+                if typing == Typing::Filter =>
+            {
+                return self.moved(key);
+            }
             _ => return UiAction::Nothing,
         }
-        self.begin_list()
+        self.after_typing(typing)
     }
 
     fn begin_list(&mut self) -> UiAction {
@@ -381,7 +406,7 @@ impl Model {
             }
             UiKey::Char('?') => self.lay(Popup::Help),
             UiKey::Char('/') => {
-                self.is_typing = true;
+                self.typing = Some(Typing::Filter);
                 self.pane = Pane::List;
             }
             UiKey::Char('o') => {
@@ -390,18 +415,20 @@ impl Model {
                 return self.begin_list();
             }
             UiKey::Tab | UiKey::Char(' ') => return self.mark(),
-            UiKey::Char(letter @ ('r' | 'a')) => {
-                let later = match letter {
-                    'a' => LaterMessages::Stay,
-                    _ => LaterMessages::GoBack,
-                };
-                let plan = UiAction::Plan {
-                    unclear: None,
-                    later,
-                };
-                return self.unless(self.no_revert(), plan);
-            }
-            UiKey::Char('u') => return self.unless(self.no_undo.clone(), UiAction::Undo),
+            UiKey::Char('r') => return self.plan(PlanKind::Revert, self.no_revert()),
+            UiKey::Char('a') => return self.plan(PlanKind::Alone, self.no_revert()),
+            UiKey::Char('R') => return self.plan(PlanKind::Restore, self.no_restore()),
+            UiKey::Char('f') => return self.plan(PlanKind::Forward, None),
+            UiKey::Char('F') => return self.plan(PlanKind::AllForward, None),
+            UiKey::Char('u') => return self.plan(PlanKind::Undo, self.no_undo.clone()),
+            UiKey::Char('i') => return self.unless(self.no_copy(), UiAction::Everything),
+            UiKey::Char('l') => match (self.no_label(), self.entry()) {
+                (None, Some(TimelineEntry::Message(message))) => {
+                    self.label = message.labels.first().cloned().unwrap_or_default();
+                    self.typing = Some(Typing::Label);
+                }
+                (why, _) => self.notice = why,
+            },
             UiKey::Char('b') => return self.unless(self.no_blame(), UiAction::Blame),
             UiKey::Char('y') => {
                 let id = self.id().unwrap_or_default().to_owned();
@@ -410,6 +437,10 @@ impl Model {
             _ => return self.moved(key),
         }
         UiAction::Nothing
+    }
+
+    fn plan(&mut self, kind: PlanKind, why_not: Option<String>) -> UiAction {
+        self.unless(why_not, UiAction::Plan(kind))
     }
 
     /// What cannot be done says why not.
@@ -435,6 +466,7 @@ impl Model {
                 self.are_operations = false;
                 return self.begin_list();
             }
+            Pane::List if key == UiKey::Escape => self.notice = Some("q leaves".to_owned()),
             Pane::List => return UiAction::Quit,
         }
         UiAction::Nothing
@@ -529,6 +561,16 @@ impl Model {
     }
 }
 
+/// Returns the lines of a patch at which hunks begin.
+pub fn heads(patch: &[String]) -> Vec<usize> {
+    let is_head = |line: &String| console::strip_ansi_codes(line).starts_with("@@ ");
+    let lines = patch.iter().enumerate();
+    lines
+        .filter(|(_, line)| is_head(line))
+        .map(|(place, _)| place)
+        .collect()
+}
+
 /// Returns the key by which an entry is found again after a reload.
 fn key_of(entry: &TimelineEntry) -> String {
     match entry {
@@ -539,7 +581,7 @@ fn key_of(entry: &TimelineEntry) -> String {
 }
 
 /// Returns the row that a key leads to.
-fn step(key: UiKey, at: usize, rows: usize, page: usize) -> usize {
+pub fn step(key: UiKey, at: usize, rows: usize, page: usize) -> usize {
     let last = rows.saturating_sub(1);
     let to = match key {
         UiKey::Up | UiKey::Char('k') => at.saturating_sub(1),

@@ -1,13 +1,13 @@
-//! Maps hunks marked in the patch of a message to what undoing the message would do to a file. Pure.
+//! Finds the hunks marked in the patch of a message in the file as it is now. Pure.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use ckpt_output::hunk::{self, ChangeUnit};
-use ckpt_output::lines::{DiffOptions, difference};
 use similar::{DiffOp, DiffTag};
 
-/// A change of a file: what the message did to it, or what undoing that would do.
+use ckpt_output::lines::{DiffOptions, difference};
+
+/// What a message did to a file.
 #[derive(Clone, Copy, Debug)]
 pub struct Texts<'a> {
     /// The bytes before.
@@ -16,31 +16,17 @@ pub struct Texts<'a> {
     pub after: &'a [u8],
 }
 
-/// Returns the file with only the marked hunks of a message undone, or `None` if none of them is left.
-///
-/// `undo` is what undoing all of the message would do to the present file.
-pub fn undone(message: Texts<'_>, undo: Texts<'_>, marked: &BTreeSet<usize>) -> Option<Vec<u8>> {
+/// Returns where the marked hunks of a message are in the file as it is now.
+pub fn places(message: Texts<'_>, now: &[u8], marked: &BTreeSet<usize>) -> Vec<Range<usize>> {
     let look = DiffOptions::default();
     let shown = difference(message.before, message.after, &look);
-    let since = difference(message.after, undo.before, &look);
+    let since = difference(message.after, now, &look);
     let since: Vec<&DiffOp> = since.groups.iter().flatten().collect();
-    let places: Vec<Range<usize>> = shown
-        .groups
-        .iter()
-        .enumerate()
+    let groups = shown.groups.iter().enumerate();
+    groups
         .filter(|(number, _)| marked.contains(number))
         .map(|(_, group)| moved(&since, span(group)))
-        .collect();
-    let undo = difference(undo.before, undo.after, &look);
-    let taken: Vec<ChangeUnit> = hunk::hunks(&undo)
-        .iter()
-        .flat_map(ChangeUnit::split)
-        .filter(|part| places.iter().any(|place| part.is_within(place)))
-        .collect();
-    match taken.is_empty() {
-        true => None,
-        false => Some(hunk::with(&undo.old, taken.iter())),
-    }
+        .collect()
 }
 
 /// Returns the lines of a hunk after the change, those around it included.
@@ -84,6 +70,7 @@ fn moved_edge(since: &[&DiffOp], line: usize, edge: Edge) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ckpt_output::hunk;
 
     fn lines(from: usize, to: usize) -> String {
         (from..=to).map(|line| format!("{line}\n")).collect()
@@ -97,8 +84,9 @@ mod tests {
         let leak = |text: &str| &*text.to_owned().leak();
         let message = texts(leak(before), leak(after));
         let undo = texts(leak(now), leak(then));
-        undone(message, undo, &marked.iter().copied().collect())
-            .map(|bytes| String::from_utf8(bytes).expect("text"))
+        let places = places(message, undo.before, &marked.iter().copied().collect());
+        let undo = difference(undo.before, undo.after, &DiffOptions::default());
+        hunk::within(&undo, &places).map(|bytes| String::from_utf8(bytes).expect("text"))
     }
 
     #[test]

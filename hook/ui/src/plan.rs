@@ -1,77 +1,341 @@
-//! What the browser reverts: the plan of what is marked, and what was done.
+//! What the browser plans and carries out: the plan of what is marked, what is chosen of it, and what was done.
 
+use std::collections::BTreeMap;
 use std::ffi::OsStr;
+use std::ops::Range;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
+use ckpt_schema::report::{
+    FileReport, MessageState, OperationReport, Outcome, PathText, TimelineEntry,
+};
+use ckpt_store::query::Proposed;
+use ckpt_store::{
+    Chosen, Error, Force, OnConflict, RedoRequest, RestoreRequest, RevertRequest, Unclear,
+};
+
+use super::model::{Pane, Popup};
+use super::planned::{FileChoice, PlanKind, PlanScreen, PlanTerms, goes_back};
+use super::{Browser, advice, parts};
 use ckpt_command::operation::{Done, OperationRequest, Terms, carry_out};
-use ckpt_command::outcome::{around, around_plan, moves_point};
-use ckpt_output::operation;
+use ckpt_command::outcome::around;
+use ckpt_command::part::part;
+use ckpt_output::hunk;
+use ckpt_output::lines::{DiffOptions, difference};
+use ckpt_output::operation::{self, Around};
 use ckpt_output::paint::Paint;
 use ckpt_output::patch::FileSides;
-use ckpt_output::{View, text};
+use ckpt_output::{View, files, text};
 use ckpt_process::failure::Failure;
-use ckpt_schema::report::{FileReport, FileResult, OperationReport, Outcome, TimelineEntry};
-use ckpt_store::{Chosen, ChosenContent, RevertRequest, Unclear};
 
-use super::model::{LaterMessages, Pane, Popup};
-use super::{Browser, parts};
+/// The plan that is shown, as the store has it.
+pub(super) struct Planned {
+    /// What is planned. Its terms are those of the screen.
+    base: OperationRequest,
+    workspace: PathBuf,
+    /// What would be done to each file.
+    proposed: Vec<Proposed>,
+    /// The operation that it takes back.
+    undoes: Option<String>,
+}
 
 impl Browser {
-    pub(super) fn plan(
-        &mut self,
-        unclear: Option<Unclear>,
-        later: LaterMessages,
-    ) -> Result<(), Failure> {
-        let Some(TimelineEntry::Message(message)) = self.model.entry().cloned() else {
+    /// Plans something of the selected entry.
+    pub(super) fn plan(&mut self, kind: PlanKind) -> Result<(), Failure> {
+        let planned = Planned {
+            base: self.request(kind)?,
+            workspace: self.root()?,
+            proposed: Vec::new(),
+            undoes: None,
+        };
+        self.plan_on(planned, kind, PlanTerms::default(), BTreeMap::new())?;
+        if matches!(kind, PlanKind::Revert | PlanKind::Alone) && !self.model.hunks.is_empty() {
+            self.choose_marked()?;
+        }
+        Ok(())
+    }
+
+    /// Plans the same again, on other terms. What was left of it stays left.
+    pub(super) fn plan_again(&mut self) -> Result<(), Failure> {
+        let (Some(planned), Some(Popup::Plan(plan))) = (self.planned.take(), &self.model.overlay)
+        else {
             return Ok(());
         };
-        self.chosen = None;
-        let only = self.marked_paths()?;
-        let are_hunks = !self.model.hunks.is_empty();
-        let request = RevertRequest {
-            message: message.id.clone(),
-            session: Some(message.session.clone()),
-            only,
-            // Hunks belong to this message; later changes are not theirs.
-            alone: later == LaterMessages::Stay || are_hunks,
-            unclear,
-            ..RevertRequest::default()
+        let (kind, terms, choices) = (plan.kind, plan.terms.clone(), plan.choices.clone());
+        let at = plan.chosen_file().map(|file| file.path.clone());
+        self.plan_on(planned, kind, terms, choices)?;
+        if let Some(Popup::Plan(plan)) = &mut self.model.overlay {
+            let is_it = |file: &FileReport| Some(&file.path) == at.as_ref();
+            plan.file = plan.files.iter().position(is_it).unwrap_or(0);
+        }
+        self.load_plan_patch()
+    }
+
+    fn request(&mut self, kind: PlanKind) -> Result<OperationRequest, Failure> {
+        let entry = self.model.entry().cloned();
+        let message = match &entry {
+            Some(TimelineEntry::Message(message)) => Some(message),
+            _ => None,
         };
-        let planned = Terms {
+        // Another session than the newest is meant where one of its messages is reverted.
+        let hidden = message.filter(|message| message.state == MessageState::Hidden);
+        Ok(match kind {
+            PlanKind::Undo => OperationRequest::Undo,
+            PlanKind::Forward | PlanKind::AllForward => OperationRequest::Redo(RedoRequest {
+                session: hidden.map(|message| message.session.clone()),
+                all: kind == PlanKind::AllForward,
+                ..RedoRequest::default()
+            }),
+            PlanKind::Restore => OperationRequest::Restore(RestoreRequest {
+                id: match &entry {
+                    // An id of its own it has not: it ends with a snapshot.
+                    Some(TimelineEntry::Outside { from, .. }) => from.clone().unwrap_or_default(),
+                    _ => self.model.id().unwrap_or_default().to_owned(),
+                },
+                paths: self.chosen_paths()?,
+                ..RestoreRequest::default()
+            }),
+            PlanKind::Revert | PlanKind::Alone => OperationRequest::Revert(RevertRequest {
+                message: message
+                    .map(|message| message.id.clone())
+                    .unwrap_or_default(),
+                session: message.map(|message| message.session.clone()),
+                only: self.marked_paths()?,
+                // Hunks belong to this message; later changes are not theirs.
+                alone: kind == PlanKind::Alone || !self.model.hunks.is_empty(),
+                ..RevertRequest::default()
+            }),
+        })
+    }
+
+    fn plan_on(
+        &mut self,
+        mut planned: Planned,
+        kind: PlanKind,
+        terms: PlanTerms,
+        choices: BTreeMap<PathText, FileChoice>,
+    ) -> Result<(), Failure> {
+        let request = on_terms(&planned.base, &terms);
+        let done = self.dry_run(request.clone())?;
+        let around = around(&mut self.store, Some(&self.directory), &done);
+        let mut report = done.report;
+        planned.undoes = report.undoes.clone();
+        planned.proposed = self.proposed(&report)?;
+        let overwritten: Vec<PathBuf> = terms
+            .overwritten
+            .iter()
+            .map(|path| {
+                planned
+                    .workspace
+                    .join(OsStr::from_bytes(&text::bytes(path)))
+            })
+            .collect();
+        if let (OperationRequest::Revert(request), false) = (request, overwritten.is_empty()) {
+            let request = OperationRequest::Revert(RevertRequest {
+                only: overwritten,
+                on_conflict: OnConflict::Overwrite,
+                unclear: Some(Unclear::Take),
+                ..request
+            });
+            let these = self.dry_run(request)?.report;
+            let proposed = self.proposed(&these)?;
+            report
+                .files
+                .retain(|file| these.files.iter().all(|other| other.path != file.path));
+            report.files.extend(these.files);
+            planned
+                .proposed
+                .retain(|file| proposed.iter().all(|other| other.path != file.path));
+            planned.proposed.extend(proposed);
+        }
+        let screen = self.screen(kind, terms, choices, report, &around);
+        self.planned = Some(planned);
+        self.model.lay(Popup::Plan(Box::new(screen)));
+        self.load_plan_patch()
+    }
+
+    fn dry_run(&mut self, request: OperationRequest) -> Result<Done, Failure> {
+        let terms = Terms {
             dry_run: true,
             ..Terms::default()
         };
-        let whole = OperationRequest::Revert(request);
-        let done = carry_out(&mut self.store, &self.directory, whole, planned)?;
-        let (mut report, extent) = (done.report, done.extent);
-        let has_unclear =
-            unclear != Some(Unclear::Take) && report.files.iter().any(|file| file.unclear);
-        let mut token = token(&report);
-        if let (true, Ok(whole)) = (are_hunks, &token) {
-            let (workspace, chosen) = self.marked_parts(whole)?;
-            if chosen.is_empty() {
-                token = Err(why_nothing(&report).to_owned());
-            } else {
-                let parts = OperationRequest::Parts {
-                    workspace,
-                    chosen,
-                    undoes: None,
-                };
-                let done = carry_out(&mut self.store, &self.directory, parts.clone(), planned)?;
-                report = done.report;
-                self.chosen = Some(parts);
+        carry_out(&mut self.store, &self.directory, request, terms)
+    }
+
+    fn proposed(&mut self, report: &OperationReport) -> Result<Vec<Proposed>, Failure> {
+        match &report.plan {
+            Some(token) => Ok(self.store.proposal(token)?.files),
+            None => Ok(Vec::new()),
+        }
+    }
+
+    fn screen(
+        &self,
+        kind: PlanKind,
+        terms: PlanTerms,
+        mut choices: BTreeMap<PathText, FileChoice>,
+        report: OperationReport,
+        around: &Around,
+    ) -> PlanScreen {
+        let view = self.fitting();
+        let is_something = !matches!(report.outcome, Outcome::Nothing | Outcome::Unavailable)
+            || around.moves_point;
+        let (head, notes) = operation::head(&report, around, &view);
+        let text = operation::render(&report, around, &view);
+        let mut shown: Vec<FileReport> = report
+            .files
+            .into_iter()
+            .filter(files::says_something)
+            .collect();
+        // What stays comes first: it waits for a decision.
+        shown.sort_by(|one, other| {
+            (goes_back(one), &one.path).cmp(&(goes_back(other), &other.path))
+        });
+        choices.retain(|path, _| {
+            shown
+                .iter()
+                .any(|file| file.path == *path && goes_back(file))
+        });
+        PlanScreen {
+            kind,
+            terms,
+            head: advice::words(&head),
+            notes: advice::words(&notes),
+            text: advice::words(&text),
+            is_text: false,
+            scrolled: 0,
+            files: shown,
+            choices,
+            file: 0,
+            patch: Vec::new(),
+            hunks: Vec::new(),
+            line: 0,
+            is_in_patch: false,
+            token: report
+                .plan
+                .filter(|_| is_something)
+                .ok_or_else(|| "there is nothing to do".to_owned()),
+            is_busy: report.busy,
+        }
+    }
+
+    /// Chooses of the plan what was marked in the patches of the message.
+    fn choose_marked(&mut self) -> Result<(), Failure> {
+        let mut choices = BTreeMap::new();
+        for (path, marked) in self.model.hunks.clone() {
+            let shown = self
+                .model
+                .files
+                .iter()
+                .find(|file| file.path == path)
+                .cloned();
+            let undo = self.change_of(&path);
+            let (Some(shown), Some(undo)) = (shown, undo) else {
+                continue;
+            };
+            let (message, undo) = (self.sides(&shown)?, self.sides(&undo)?);
+            let (Some(message), FileSides::Text { old, new }) = (texts(&message), &undo) else {
+                continue;
+            };
+            let places = parts::places(message, old, &marked);
+            let undo = difference(old, new, &DiffOptions::default());
+            choices.insert(
+                path,
+                match hunk::within(&undo, &places) {
+                    Some(_) => FileChoice::Lines(places),
+                    None => FileChoice::Nothing,
+                },
+            );
+        }
+        if let Some(Popup::Plan(plan)) = &mut self.model.overlay {
+            plan.choices = choices;
+            if plan.token.is_ok() && plan.taken() == 0 {
+                plan.token = Err("what you marked is no longer there".to_owned());
             }
         }
-        let moves_point = moves_point(&mut self.store, &self.directory, &report);
-        let around = around_plan(message.prompt.clone(), extent, moves_point);
-        self.model.lay(Popup::Plan {
-            text: operation::render(&report, &around, &self.fitting()),
-            token,
-            has_unclear,
-            later,
-        });
         Ok(())
+    }
+
+    /// Returns what the plan would do to a file.
+    fn change_of(&self, path: &PathText) -> Option<ckpt_schema::report::ChangeReport> {
+        let planned = self.planned.as_ref()?;
+        let mut proposed = planned.proposed.iter();
+        let found = proposed.find(|file| file.change.path == *path)?;
+        Some(found.change.clone())
+    }
+
+    /// Reads what the plan would do to its chosen file.
+    pub(super) fn load_plan_patch(&mut self) -> Result<(), Failure> {
+        let Some(Popup::Plan(plan)) = &self.model.overlay else {
+            return Ok(());
+        };
+        let path = plan.chosen_file().map(|file| file.path.clone());
+        let (mut patch, mut hunks) = (Vec::new(), Vec::new());
+        if let Some(change) = path.and_then(|path| self.change_of(&path)) {
+            let sides = self.sides(&change)?;
+            if let FileSides::Text { old, new } = &sides {
+                hunks = hunk::spans(&difference(old, new, &DiffOptions::default()));
+            }
+            patch = self.patch_lines(&change, &sides);
+        }
+        if let Some(Popup::Plan(plan)) = &mut self.model.overlay {
+            (plan.patch, plan.hunks) = (patch, hunks);
+        }
+        Ok(())
+    }
+
+    /// Carries out what is chosen of the plan.
+    pub(super) fn apply(&mut self) -> Result<(), Failure> {
+        let (Some(planned), Some(Popup::Plan(plan))) =
+            (self.planned.take(), self.model.overlay.take())
+        else {
+            return Ok(());
+        };
+        let operation = match (&plan.token, plan.is_whole()) {
+            (Ok(token), true) => OperationRequest::Apply(token.clone()),
+            _ => self.chosen_parts(planned, &plan.choices)?,
+        };
+        let terms = Terms {
+            force: Force::asked(plan.terms.force),
+            ..Terms::default()
+        };
+        let done = carry_out(&mut self.store, &self.directory, operation, terms)?;
+        self.done(&done)
+    }
+
+    fn chosen_parts(
+        &mut self,
+        planned: Planned,
+        choices: &BTreeMap<PathText, FileChoice>,
+    ) -> Result<OperationRequest, Failure> {
+        let mut chosen: Vec<Chosen> = Vec::new();
+        for file in &planned.proposed {
+            let lines: Option<&[Range<usize>]> = match choices.get(&file.change.path) {
+                Some(FileChoice::Nothing) => continue,
+                Some(FileChoice::Lines(lines)) => Some(lines),
+                None => None,
+            };
+            chosen.extend(part(file, &self.sides(&file.change)?, lines));
+        }
+        if chosen.is_empty() {
+            return Err(Error::unavailable("nothing is left of what was chosen").into());
+        }
+        Ok(OperationRequest::Parts {
+            workspace: planned.workspace,
+            chosen,
+            undoes: planned.undoes,
+        })
+    }
+
+    /// Returns the files that a restore is about: those that are marked, else the chosen one, and none in the timeline.
+    fn chosen_paths(&mut self) -> Result<Vec<PathBuf>, Failure> {
+        let root = self.root()?;
+        match (self.model.pane, self.model.chosen_file()) {
+            (Pane::Files | Pane::Patch, Some(file)) if !self.model.has_marks() => {
+                Ok(vec![root.join(OsStr::from_bytes(&text::bytes(&file.path)))])
+            }
+            _ => self.marked_paths(),
+        }
     }
 
     /// Returns the files that are marked, or have marked hunks.
@@ -84,41 +348,6 @@ impl Browser {
         Ok(marked
             .map(|path| root.join(OsStr::from_bytes(&text::bytes(path))))
             .collect())
-    }
-
-    /// Returns the marked part of a plan: whole files, and hunks of others.
-    fn marked_parts(&mut self, token: &str) -> Result<(PathBuf, Vec<Chosen>), Failure> {
-        let proposal = self.store.proposal(token)?;
-        let mut all = Vec::new();
-        for file in &proposal.files {
-            let whole = Chosen {
-                path: file.path.clone(),
-                seen: file.now,
-                content: ChosenContent::State(file.then),
-            };
-            let hunks = self.model.hunks.get(&file.change.path).cloned();
-            let shown = self.model.files.iter();
-            let shown = shown.clone().find(|shown| shown.path == file.change.path);
-            let (Some(hunks), Some(shown), Some(now), Some(_)) =
-                (hunks, shown.cloned(), file.now, file.then)
-            else {
-                all.push(whole);
-                continue;
-            };
-            let (message, undo) = (self.sides(&shown)?, self.sides(&file.change)?);
-            let (Some(message), Some(undo)) = (texts(&message), texts(&undo)) else {
-                all.push(whole);
-                continue;
-            };
-            if let Some(bytes) = parts::undone(message, undo, &hunks) {
-                let mode = now.mode;
-                all.push(Chosen {
-                    content: ChosenContent::Text { mode, bytes },
-                    ..whole
-                });
-            }
-        }
-        Ok((proposal.workspace, all))
     }
 
     /// Shows what was done: in one line if all went well, else with every file.
@@ -136,11 +365,11 @@ impl Browser {
             };
             let text = operation::render(report, &around, &plain);
             let first = text.lines().next().unwrap_or_default();
-            self.model.notice = Some(format!("{first}; u undoes it"));
+            self.model.notice = Some(format!("{first}; u plans to undo it"));
         } else {
             self.model.lay(Popup::Text {
                 title: "What was done".to_owned(),
-                text: operation::render(report, &around, &self.fitting()),
+                text: advice::words(&operation::render(report, &around, &self.fitting())),
             });
         }
         Ok(())
@@ -158,20 +387,28 @@ fn texts(sides: &FileSides) -> Option<parts::Texts<'_>> {
     }
 }
 
-/// The token that applies a plan, or the reason that it cannot be applied.
-fn token(report: &OperationReport) -> Result<String, String> {
-    match (&report.plan, report.busy) {
-        (_, true) => Err("an agent is at work: wait for it, or stop it".to_owned()),
-        (Some(token), false) => Ok(token.clone()),
-        (None, false) => Err("there is nothing to do".to_owned()),
-    }
-}
-
-/// The reason that nothing is left of the marked files.
-fn why_nothing(report: &OperationReport) -> &'static str {
-    let is_planned = |file: &FileReport| file.result == FileResult::Planned;
-    match report.files.iter().all(is_planned) {
-        true => "what you marked is no longer there",
-        false => "nothing of what you marked can be undone, for the reason above",
+/// Returns a request on the terms of a plan.
+fn on_terms(base: &OperationRequest, terms: &PlanTerms) -> OperationRequest {
+    match base.clone() {
+        OperationRequest::Revert(request) => OperationRequest::Revert(RevertRequest {
+            on_conflict: match terms.overwrite {
+                true => OnConflict::Overwrite,
+                false => OnConflict::default(),
+            },
+            unclear: terms.unclear.then_some(Unclear::Take),
+            git: terms.git,
+            ..request
+        }),
+        OperationRequest::Redo(request) => OperationRequest::Redo(RedoRequest {
+            git: terms.git,
+            ..request
+        }),
+        OperationRequest::Restore(request) => OperationRequest::Restore(RestoreRequest {
+            git: terms.git,
+            ..request
+        }),
+        other @ (OperationRequest::Apply(_)
+        | OperationRequest::Parts { .. }
+        | OperationRequest::Undo) => other,
     }
 }

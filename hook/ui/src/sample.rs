@@ -1,15 +1,15 @@
 //! A history for the tests of the browser.
 
-use ckpt_output::View;
-use ckpt_output::graph;
-use ckpt_output::paint::Paint;
-use ckpt_output::time::TimeContext;
 use ckpt_schema::report::{
     ChangeKind, ChangeReport, MessageReport, MessageState, OperationEntry, OperationKind, PathText,
     TimelineEntry,
 };
 
 use super::model::Model;
+use ckpt_output::View;
+use ckpt_output::graph::{self, RowNames};
+use ckpt_output::paint::Paint;
+use ckpt_output::time::TimeContext;
 
 /// The width of a row of the list on a terminal with 80 columns.
 const LIST: usize = 34;
@@ -117,7 +117,7 @@ pub fn model(entries: Vec<TimelineEntry>) -> Model {
         width: Some(LIST),
         ..view(false)
     };
-    let rows = graph::rows(&entries, &view);
+    let rows = graph::rows(&entries, RowNames::Times, &view);
     model.list(entries, rows);
     model.show_files(vec![file("src/cart.rs"), file("src/main.rs")]);
     model.patch = vec![

@@ -1,11 +1,12 @@
 //! What keys do, without a terminal and without a store.
 
-use ckpt_output::graph;
-use ckpt_store::Unclear;
+use ckpt_schema::report::{FileAction, FileReport, FileResult, PathText, ReasonCode};
 
 use super::keys::UiKey;
-use super::model::{LaterMessages, Model, PORTION, Pane, Popup, UiAction};
+use super::model::{Model, PORTION, Pane, Popup, Typing, UiAction};
+use super::planned::{FileChoice, PlanKind, PlanScreen, PlanTerms};
 use super::sample::{file, message, model, operation, outside};
+use ckpt_output::graph;
 
 fn three() -> Model {
     model(vec![
@@ -69,7 +70,9 @@ fn impossible_action_says_why() {
     model.update(UiKey::Up);
     assert_eq!(model.update(UiKey::Char('r')), UiAction::Nothing);
     assert!(
-        model.notice.is_some_and(|why| why.contains("u undoes")),
+        model
+            .notice
+            .is_some_and(|why| why.contains("u plans to undo")),
         "an operation is no message"
     );
     let mut outside = super::sample::model(vec![outside()]);
@@ -79,62 +82,274 @@ fn impossible_action_says_why() {
     );
 }
 
-#[test]
-fn revert_takes_one_key_more_than_its_plan() {
-    let mut model = three();
-    let plan = |later| UiAction::Plan {
-        unclear: None,
-        later,
+fn planned(name: &str, result: FileResult, code: Option<ReasonCode>) -> FileReport {
+    let path = PathText {
+        path: name.to_owned(),
+        path_hex: None,
     };
-    assert_eq!(
-        press(&mut model, "ra"),
-        [plan(LaterMessages::GoBack), plan(LaterMessages::Stay)]
-    );
-    model.lay(Popup::Plan {
-        text: "Would go back".to_owned(),
+    let action = match result {
+        FileResult::Planned => FileAction::Write,
+        _ => FileAction::Keep,
+    };
+    FileReport {
+        reason: code.map(|_| "a reason".to_owned()),
+        reason_code: code,
+        unclear: code == Some(ReasonCode::Unclear),
+        ..FileReport::new(path, action, result)
+    }
+}
+
+/// A plan with two files that go back, the first of two hunks, and one that stays.
+fn plan(kind: PlanKind) -> PlanScreen {
+    PlanScreen {
+        kind,
+        terms: PlanTerms::default(),
+        head: "Would go back".to_owned(),
+        notes: String::new(),
+        text: "Would go back, file by file".to_owned(),
+        is_text: false,
+        scrolled: 0,
+        files: vec![
+            planned("yours", FileResult::Conflict, Some(ReasonCode::SameLines)),
+            planned("one", FileResult::Planned, None),
+            planned("two", FileResult::Planned, None),
+        ],
+        choices: std::collections::BTreeMap::default(),
+        file: 0,
+        patch: ["@@ -1 +1 @@", "-1", "@@ -9 +9 @@", "-9"]
+            .map(str::to_owned)
+            .to_vec(),
+        hunks: vec![0..4, 5..12],
+        line: 0,
+        is_in_patch: false,
         token: Ok("token".to_owned()),
-        has_unclear: false,
-        later: LaterMessages::GoBack,
-    });
-    assert_eq!(
-        press(&mut model, "rt"),
-        [UiAction::Nothing, UiAction::Nothing],
-        "no other key does it"
-    );
+        is_busy: false,
+    }
+}
+
+fn lay(plan: PlanScreen) -> Model {
+    let mut model = three();
+    model.lay(Popup::Plan(Box::new(plan)));
+    model
+}
+
+fn shown(model: &Model) -> &PlanScreen {
+    match &model.overlay {
+        Some(Popup::Plan(plan)) => plan,
+        other => panic!("a plan is shown: {other:?}"),
+    }
+}
+
+/// Everything that changes files shows its plan first.
+#[test]
+fn operation_takes_one_key_more_than_its_plan() {
+    let mut model = three();
+    let kinds = [
+        PlanKind::Revert,
+        PlanKind::Alone,
+        PlanKind::Undo,
+        PlanKind::Forward,
+        PlanKind::AllForward,
+        PlanKind::Restore,
+    ];
+    assert_eq!(press(&mut model, "raufFR"), kinds.map(UiAction::Plan));
+    let mut model = lay(plan(PlanKind::Revert));
+    press(&mut model, "rRuaf");
     assert_eq!(
         model.update(UiKey::Enter),
         UiAction::Nothing,
-        "nor this one"
+        "no other key"
     );
-    assert_eq!(
-        press(&mut model, "y"),
-        [UiAction::Apply("token".to_owned())]
+    assert_eq!(press(&mut model, "y"), [UiAction::Apply]);
+}
+
+/// A file is taken, left or overwritten by a key.
+#[test]
+fn file_is_taken_left_or_overwritten() {
+    let mut model = lay(plan(PlanKind::Revert));
+    press(&mut model, " ");
+    assert!(
+        model
+            .notice
+            .as_deref()
+            .is_some_and(|why| why.contains("o takes it back")),
+        "what stays says the key that takes it: {:?}",
+        model.notice
     );
-    assert_eq!(model.overlay, None, "and once");
+    press(&mut model, "j ");
+    assert_eq!(shown(&model).taken(), 1, "one of two");
+    assert!(!shown(&model).is_whole());
+    press(&mut model, "k ");
+    assert!(shown(&model).is_whole(), "and taken again");
+    model.update(UiKey::Home);
+    assert_eq!(press(&mut model, "o"), [UiAction::PlanAgain]);
+    let overwritten = &shown(&model).terms.overwritten;
+    assert!(
+        overwritten.is_empty() && shown(&model).terms.overwrite,
+        "all that stay: it is whole"
+    );
+    press(&mut model, "o");
+    assert!(!shown(&model).terms.overwrite, "and back");
+    let mut model = lay(plan(PlanKind::Revert));
+    if let Some(Popup::Plan(plan)) = &mut model.overlay {
+        plan.files
+            .push(planned("z", FileResult::Conflict, Some(ReasonCode::Shared)));
+    }
+    assert_eq!(press(&mut model, "o"), [UiAction::PlanAgain]);
+    let overwritten = &shown(&model).terms.overwritten;
+    assert!(
+        overwritten.iter().any(|path| path.path == "yours"),
+        "one of two"
+    );
+    assert!(!shown(&model).is_whole());
+    press(&mut model, "o");
+    assert!(shown(&model).terms.overwritten.is_empty(), "and back");
+    press(&mut model, "O");
+    assert!(shown(&model).terms.overwrite && shown(&model).terms.unclear);
+}
+
+/// Nothing is carried out where nothing is taken.
+#[test]
+fn nothing_taken_is_not_carried_out() {
+    let mut model = lay(plan(PlanKind::Revert));
+    press(&mut model, "j  ");
+    assert_eq!(shown(&model).taken(), 0);
+    assert_eq!(press(&mut model, "y"), [UiAction::Nothing]);
+    assert_eq!(model.notice.as_deref(), Some("nothing is taken"));
+}
+
+/// Hunks of a plan are left and taken one by one.
+#[test]
+fn hunks_of_a_plan_are_chosen_singly() {
+    let mut model = lay(plan(PlanKind::Revert));
+    press(&mut model, "j");
+    model.update(UiKey::Enter);
+    press(&mut model, " ");
+    let lines = Some(FileChoice::Lines(vec![5..12]));
+    let choice = |model: &Model| shown(model).choices.values().next().cloned();
+    assert_eq!(choice(&model), lines, "the second is left to take");
+    assert_eq!(shown(&model).line, 2, "then the next");
+    press(&mut model, " ");
+    assert_eq!(choice(&model), Some(FileChoice::Nothing));
+    model.update(UiKey::Home);
+    press(&mut model, " ");
+    assert_eq!(choice(&model), Some(FileChoice::Lines(vec![0..4])));
+    assert_eq!(shown(&model).taken(), 2, "a part of it is something");
+}
+
+/// A plan that an agent at work stands in the way of says the key that goes ahead.
+#[test]
+fn busy_plan_names_its_key() {
+    let mut model = lay(PlanScreen {
+        is_busy: true,
+        ..plan(PlanKind::Revert)
+    });
+    assert_eq!(press(&mut model, "y"), [UiAction::Nothing]);
+    assert!(
+        model
+            .notice
+            .as_deref()
+            .is_some_and(|why| why.contains("! goes ahead"))
+    );
+    press(&mut model, "!");
+    assert_eq!(press(&mut model, "y"), [UiAction::Apply]);
+}
+
+/// What stays has a way out that is true of it, or says that there is none.
+#[test]
+fn kept_file_has_a_way_out() {
+    let cases = [
+        (
+            FileResult::Conflict,
+            ReasonCode::SameLines,
+            "o takes it back",
+        ),
+        (FileResult::Conflict, ReasonCode::Unclear, "o takes it back"),
+        (FileResult::Conflict, ReasonCode::Shared, "o takes it back"),
+        (
+            FileResult::Conflict,
+            ReasonCode::Database,
+            "close the program",
+        ),
+        (
+            FileResult::Conflict,
+            ReasonCode::Blocked,
+            "move what stands in its place",
+        ),
+        (
+            FileResult::Conflict,
+            ReasonCode::NotCaptured,
+            "there is no way back",
+        ),
+        (
+            FileResult::Gap,
+            ReasonCode::Forgotten,
+            "there is no way back",
+        ),
+        (
+            FileResult::Failed,
+            ReasonCode::Failed,
+            "the next operation tries again",
+        ),
+    ];
+    for (result, code, way) in cases {
+        let file = planned("x", result, Some(code));
+        let said = |kind, file: FileReport| {
+            let plan = PlanScreen {
+                files: vec![file],
+                ..plan(kind)
+            };
+            plan.about_file().unwrap_or_default()
+        };
+        let about = said(PlanKind::Revert, file.clone());
+        assert!(about.contains(way), "{code:?}: {about}");
+        let about = said(PlanKind::Undo, file);
+        assert!(
+            !about.contains("o takes"),
+            "no such key in an undo: {about}"
+        );
+    }
 }
 
 /// A plan that cannot be carried out stays one.
 #[test]
 fn unusable_plan_stays_a_plan() {
-    let mut model = three();
-    model.lay(Popup::Plan {
-        text: "Would go back".to_owned(),
-        token: Err("an agent is at work".to_owned()),
-        has_unclear: true,
-        later: LaterMessages::Stay,
+    let mut model = lay(PlanScreen {
+        token: Err("there is nothing to do".to_owned()),
+        files: vec![planned(
+            "x",
+            FileResult::Conflict,
+            Some(ReasonCode::Unclear),
+        )],
+        ..plan(PlanKind::Alone)
     });
     assert_eq!(press(&mut model, "y"), [UiAction::Nothing]);
-    assert_eq!(model.notice.as_deref(), Some("an agent is at work"));
-    assert_eq!(
-        press(&mut model, "t"),
-        [UiAction::Plan {
-            unclear: Some(Unclear::Take),
-            later: LaterMessages::Stay
-        }],
-        "the same plan again"
-    );
+    assert_eq!(model.notice.as_deref(), Some("there is nothing to do"));
+    assert_eq!(press(&mut model, "t"), [UiAction::PlanAgain]);
+    assert!(shown(&model).terms.unclear, "the same plan again");
+    press(&mut model, "i");
+    assert!(shown(&model).is_text);
+    model.update(UiKey::Escape);
+    assert!(!shown(&model).is_text, "back to its files");
     assert_eq!(press(&mut model, "n"), [UiAction::Nothing]);
     assert_eq!(model.overlay, None, "no is an answer");
+}
+
+/// A label is typed over the one that is there.
+#[test]
+fn label_is_typed() {
+    let mut model = three();
+    press(&mut model, "lru");
+    assert_eq!(
+        (model.typing, model.label.as_str()),
+        (Some(Typing::Label), "ru")
+    );
+    assert_eq!(model.update(UiKey::Enter), UiAction::Label("ru".to_owned()));
+    press(&mut model, "lx");
+    assert_eq!(model.update(UiKey::Escape), UiAction::Nothing);
+    assert_eq!((model.typing, model.label.as_str()), (None, ""));
+    press(&mut model, "jl");
+    assert_eq!(model.notice.as_deref(), Some("only messages have labels"));
 }
 
 /// A filter takes every letter and escape takes it away.
@@ -149,14 +364,19 @@ fn filter_takes_letters_and_escape_removes_it() {
     assert_eq!(model.filter, "ru");
     assert_eq!(model.update(UiKey::Backspace), UiAction::List);
     assert_eq!(model.update(UiKey::Enter), UiAction::Nothing, "it stays");
-    assert_eq!((model.filter.as_str(), model.is_typing), ("r", false));
+    assert_eq!((model.filter.as_str(), model.typing), ("r", None));
     assert_eq!(
         model.update(UiKey::Escape),
         UiAction::List,
         "everything again"
     );
     assert_eq!(model.filter, "");
-    assert_eq!(model.update(UiKey::Escape), UiAction::Quit);
+    assert_eq!(
+        model.update(UiKey::Escape),
+        UiAction::Nothing,
+        "it never leaves"
+    );
+    assert_eq!(model.notice.as_deref(), Some("q leaves"));
 }
 
 #[test]
@@ -215,7 +435,11 @@ fn cursor_stays_when_a_hook_records() {
     model.update(UiKey::End);
     let mut entries = model.entries.clone();
     entries.insert(0, message('c', "new", None));
-    let rows = graph::rows(&entries, &super::sample::view(false));
+    let rows = graph::rows(
+        &entries,
+        graph::RowNames::Times,
+        &super::sample::view(false),
+    );
     model.list(entries, rows);
     assert_eq!(model.id(), Some("bbbbbbbb"), "though it is a row lower");
     model.list(Vec::new(), Vec::new());

@@ -3,9 +3,6 @@
 use std::collections::BTreeSet;
 
 use ansi_to_tui::IntoText;
-use ckpt_output::View;
-use ckpt_output::diff;
-use ckpt_output::text::{fit, fit_end, path, safe, width, wrap};
 use ckpt_store::model::number::count;
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
@@ -13,14 +10,17 @@ use ratatui::style::Modifier;
 use ratatui::text::Line;
 use ratatui::widgets::Paragraph;
 
-use super::keys::KEYS;
-use super::model::{Model, Pane, Popup};
+use super::keys::{KEYS, PLAN_KEYS};
+use super::model::{Model, Pane, Popup, heads};
+use ckpt_output::View;
+use ckpt_output::diff;
+use ckpt_output::text::{fit, fit_end, path, safe, width, wrap};
 
 /// Narrower than this, one pane is shown at a time.
-const TWO_COLUMNS: u16 = 76;
+pub(super) const TWO_COLUMNS: u16 = 76;
 
 /// The share of a wide terminal for the timeline, in percent.
-const LIST: u16 = 45;
+pub(super) const LIST: u16 = 45;
 
 /// The width that a row of the list can have, without the cursor's sign.
 pub fn list_width(columns: u16) -> usize {
@@ -79,7 +79,10 @@ impl Canvas<'_, '_> {
         if area.width < TWO_COLUMNS {
             return match self.model.pane {
                 Pane::List => self.list(area),
-                Pane::Files => self.files(area),
+                Pane::Files => {
+                    let below = self.about(area);
+                    self.files(below)
+                }
                 Pane::Patch => self.patch(area),
             };
         }
@@ -89,13 +92,14 @@ impl Canvas<'_, '_> {
             Constraint::Min(1),
         ])
         .areas(area);
+        let right = self.about(right);
         let files = u16::try_from(self.model.files.len()).unwrap_or(u16::MAX);
         let files = files.saturating_add(1).clamp(2, (area.height / 3).max(2));
         let [top, bottom] =
             Layout::vertical([Constraint::Length(files), Constraint::Min(1)]).areas(right);
         let line = self.view.paint.faint("│");
         let lines = vec![line; usize::from(between.height)];
-        self.text(&lines, between);
+        self.text_from(0, &lines, between);
         let list = self.list(left);
         let files = self.files(top);
         let patch = self.patch(bottom);
@@ -105,6 +109,17 @@ impl Canvas<'_, '_> {
             Pane::Patch => patch.page,
         };
         Shown { page, ..patch }
+    }
+
+    /// Draws the selected entry, and returns the place below it.
+    fn about(&mut self, area: Rect) -> Rect {
+        let (columns, most) = (usize::from(area.width), usize::from(area.height / 3).max(3));
+        let lines = self.model.about.lines(columns, most, self.view);
+        let height = u16::try_from(lines.len()).unwrap_or(0);
+        let [top, below] =
+            Layout::vertical([Constraint::Length(height), Constraint::Min(0)]).areas(area);
+        self.text_from(0, &lines, top);
+        below
     }
 
     fn list(&mut self, area: Rect) -> Shown {
@@ -123,9 +138,9 @@ impl Canvas<'_, '_> {
                 true => "  Nothing was recorded here.",
                 false => "  Nothing contains that. Esc clears it.",
             };
-            return self.text(&[nothing.to_owned()], body);
+            return self.text(&[nothing.to_owned()], 0, body);
         }
-        self.rows(&rows, chosen, Pane::List, body)
+        self.rows(&rows, chosen, self.model.pane == Pane::List, body)
     }
 
     fn files(&mut self, area: Rect) -> Shown {
@@ -160,7 +175,7 @@ impl Canvas<'_, '_> {
             })
             .collect();
         let rows: Vec<&str> = rows.iter().map(String::as_str).collect();
-        self.rows(&rows, model.file, Pane::Files, body)
+        self.rows(&rows, model.file, self.model.pane == Pane::Files, body)
     }
 
     fn patch(&mut self, area: Rect) -> Shown {
@@ -171,18 +186,33 @@ impl Canvas<'_, '_> {
             None => "No patch".to_owned(),
         };
         let body = self.title(&what, Pane::Patch, area);
-        let heads = self.model.heads();
         let marked = self.model.marked_hunks();
-        let is_marked = |hunk: usize| marked.is_some_and(|marked| marked.contains(&hunk));
-        let lines = self.model.patch.iter().enumerate();
+        let mark = |hunk: usize| match marked.is_some_and(|marked| marked.contains(&hunk)) {
+            true => "[x] ",
+            false => "",
+        };
+        let (patch, is_focused) = (&self.model.patch, self.model.pane == Pane::Patch);
+        self.lines(patch, mark, (self.model.line, is_focused), body)
+    }
+
+    /// Draws a patch with a mark before the head of each hunk.
+    pub(super) fn lines(
+        &mut self,
+        patch: &[String],
+        mark: impl Fn(usize) -> &'static str,
+        (chosen, is_focused): (usize, bool),
+        area: Rect,
+    ) -> Shown {
+        let heads = heads(patch);
+        let lines = patch.iter().enumerate();
         let lines: Vec<String> = lines
             .map(|(place, line)| match heads.binary_search(&place) {
-                Ok(hunk) if is_marked(hunk) => format!("[x] {line}"),
-                _ => line.replace('\t', TAB),
+                Ok(hunk) => format!("{}{line}", mark(hunk)),
+                Err(_) => line.replace('\t', TAB),
             })
             .collect();
         let rows: Vec<&str> = lines.iter().map(String::as_str).collect();
-        self.rows(&rows, self.model.line, Pane::Patch, body)
+        self.rows(&rows, chosen, is_focused, area)
     }
 
     /// Returns whether there is more than fits, too.
@@ -190,7 +220,8 @@ impl Canvas<'_, '_> {
         let (title, text) = match overlay {
             Popup::Help => ("Keys", self.help()),
             Popup::Text { title, text } => (title.as_str(), text.clone()),
-            Popup::Plan { text, .. } => ("The plan: nothing is changed yet", text.clone()),
+            Popup::Plan(plan) if plan.is_text => (super::plan_view::TITLE, plan.text.clone()),
+            Popup::Plan(plan) => return (self.plan(plan, area), false),
         };
         let [head, body] =
             Layout::vertical([Constraint::Length(1), Constraint::Min(1)]).areas(area);
@@ -199,21 +230,29 @@ impl Canvas<'_, '_> {
         let columns = usize::from(body.width).max(2);
         let lines: Vec<String> = wrap(&text, columns, 2).lines().map(str::to_owned).collect();
         let scrolls = lines.len() > usize::from(body.height);
-        (self.text(&lines, body), scrolls)
+        let scrolled = match overlay {
+            Popup::Plan(plan) => plan.scrolled,
+            Popup::Help | Popup::Text { .. } => self.model.scrolled,
+        };
+        (self.text(&lines, scrolled, body), scrolls)
     }
 
     fn help(&self) -> String {
-        let lines = KEYS.iter();
-        lines
-            .map(|(keys, what)| self.help_line(keys, what) + "\n")
-            .collect()
+        let line = |(keys, what): &(&str, &str), why| self.help_line(keys, what, why) + "\n";
+        let here: String = KEYS
+            .iter()
+            .map(|row| line(row, self.model.why_not(row.0)))
+            .collect();
+        let in_plan: String = PLAN_KEYS.iter().map(|row| line(row, None)).collect();
+        let head = self.view.paint.strong("In a plan");
+        format!("{here}\n{head}\n{in_plan}")
     }
 
     /// The effects of keys, and the reason that they do nothing here, if so.
-    fn help_line(&self, keys: &str, what: &str) -> String {
+    fn help_line(&self, keys: &str, what: &str, why_not: Option<String>) -> String {
         let padding = " ".repeat(WIDEST_KEYS.saturating_sub(width(keys)));
         let line = format!("{keys}{padding} {what}");
-        match self.model.why_not(keys) {
+        match why_not {
             None => line,
             Some(why) => {
                 let line = format!("{line} (not here: {})", safe(&why));
@@ -222,11 +261,15 @@ impl Canvas<'_, '_> {
         }
     }
 
-    /// Writes the title of a pane, and returns the place below it.
     fn title(&mut self, what: &str, pane: Pane, area: Rect) -> Rect {
+        self.head(what, self.model.pane == pane, area)
+    }
+
+    /// Writes the title of a pane, and returns the place below it.
+    pub(super) fn head(&mut self, what: &str, is_focused: bool, area: Rect) -> Rect {
         let [head, body] =
             Layout::vertical([Constraint::Length(1), Constraint::Min(0)]).areas(area);
-        let line = match self.model.pane == pane {
+        let line = match is_focused {
             true => self.view.paint.strong(&format!("▸ {what}")),
             false => self.view.paint.faint(&format!("  {what}")),
         };
@@ -235,13 +278,18 @@ impl Canvas<'_, '_> {
     }
 
     /// Draws rows with the selected one, which is in the middle if not all fit.
-    fn rows(&mut self, rows: &[&str], chosen: usize, pane: Pane, area: Rect) -> Shown {
+    pub(super) fn rows(
+        &mut self,
+        rows: &[&str],
+        chosen: usize,
+        is_focused: bool,
+        area: Rect,
+    ) -> Shown {
         let height = usize::from(area.height);
         let first = chosen
             .saturating_sub(height / 2)
             .min(rows.len().saturating_sub(height));
         let room = usize::from(area.width).saturating_sub(2);
-        let is_focused = self.model.pane == pane;
         let mut lines = Vec::new();
         for (place, row) in rows.iter().enumerate().skip(first).take(height) {
             let sign = if place == chosen { "> " } else { "  " };
@@ -261,9 +309,9 @@ impl Canvas<'_, '_> {
     }
 
     /// Draws lines from the scroll position on.
-    fn text(&mut self, lines: &[String], area: Rect) -> Shown {
+    fn text(&mut self, lines: &[String], scrolled: usize, area: Rect) -> Shown {
         let page = usize::from(area.height).max(1);
-        let scrolled = self.model.scrolled.min(lines.len().saturating_sub(page));
+        let scrolled = scrolled.min(lines.len().saturating_sub(page));
         self.text_from(scrolled, lines, area);
         Shown { scrolled, page }
     }
@@ -340,10 +388,10 @@ mod tests {
         expect![[r#"
             ▸ Timeline
               @   you are here
-            > ●   aaaaaaaa  Move the recipe
-              ◆   oooooooo  just now  revert to…
-              ~   just now  changed outside: 1 …
-              ●   bbbbbbbb  Add sugar
+            > ●   now  codex  Move the recipe
+              ◆   now  revert, 1 file
+              ~   now  changed outside: 1 file,…
+              ●   now  codex  Add sugar
 
 
 
@@ -394,10 +442,10 @@ mod tests {
         expect![[r#"
             ▸ Timeline                          │  2 files, +4 -2
               @   you are here                  │> modified +2 -1 src/cart.rs
-              ●   aaaaaaaa  Move the recipe     │  modified +2 -1 src/main.rs
-              ◆   oooooooo  just now  revert to…│  src/cart.rs
-              ~   just now  changed outside: 1 …│> @@ -1 +1 @@
-            > ●   bbbbbbbb  Add sugar           │  -old
+              ●   now  codex  Move the recipe   │  modified +2 -1 src/main.rs
+              ◆   now  revert, 1 file           │  src/cart.rs
+              ~   now  changed outside: 1 file,…│> @@ -1 +1 @@
+            > ●   now  codex  Add sugar         │  -old
                                                 │  +new
                                                 │
                                                 │
@@ -441,8 +489,8 @@ mod tests {
         model.no_undo = Some("there is nothing to undo".to_owned());
         model.update(UiKey::End);
         model.update(UiKey::Char('?'));
-        let screen = screen(&model, 120, 24);
-        for (keys, what) in KEYS {
+        let screen = screen(&model, 120, 40);
+        for (keys, what) in KEYS.into_iter().chain(PLAN_KEYS) {
             assert!(screen.contains(keys) && screen.contains(what), "of {keys}");
         }
         for why in ["its snapshot was pruned", "there is nothing to undo"] {
@@ -481,7 +529,7 @@ mod tests {
             "no colour, and nothing bold"
         );
         let screen = screen(&model, 80, 24);
-        assert!(screen.contains("> ●   aaaaaaaa"), "the cursor: {screen}");
+        assert!(screen.contains("> ●   now  codex"), "the cursor: {screen}");
         assert!(screen.contains("[x] modified"), "a mark: {screen}");
         let coloured = terminal(&model, 80, 24, true);
         let cells = &coloured.backend().buffer().content;

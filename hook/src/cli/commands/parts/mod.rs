@@ -13,6 +13,7 @@ use ckpt_command::changes::ChangesView;
 use ckpt_command::invocation::Invocation;
 use ckpt_command::operation::{Done, OperationRequest, Terms, carry_out};
 use ckpt_command::outcome::{AskedExtent, finish, watched};
+use ckpt_command::part::is_text;
 use ckpt_output::files;
 use ckpt_output::hunk::{self, ChangeUnit, Edited};
 use ckpt_output::lines::{DiffOptions, LineDifference, MovedLines, Style, difference};
@@ -25,7 +26,7 @@ use ckpt_process::programs::{self, git_value};
 use ckpt_process::surroundings;
 use ckpt_schema::report::{FileReport, FileResult, OperationReport};
 use ckpt_store::error::Context;
-use ckpt_store::model::entry::{Entry, EntryKind};
+use ckpt_store::model::entry::Entry;
 use ckpt_store::query::{BlobReader, Proposed};
 use ckpt_store::{Chosen, ChosenContent, Error, Store};
 
@@ -346,15 +347,6 @@ impl Dialog<'_> {
         }
         Ok(Some(String::from_utf8_lossy(&line).into_owned()))
     }
-}
-
-fn is_file(state: Option<Entry>) -> bool {
-    state.is_some_and(|entry| entry.mode.kind() == EntryKind::File)
-}
-
-/// Returns whether a file stays a file, and has lines on both sides.
-fn is_text(file: &Proposed) -> bool {
-    is_file(file.now) && is_file(file.then) && !file.change.binary
 }
 
 /// Returns the units of a file.

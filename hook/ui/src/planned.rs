@@ -1,0 +1,317 @@
+//! A plan on the screen: its files, what is taken of each, and what a key does to that. Pure.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+
+use ckpt_schema::report::{FileReport, FileResult, PathText};
+
+use super::keys::UiKey;
+use super::model::{UiAction, heads, step};
+use ckpt_output::files;
+
+/// What the plan is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PlanKind {
+    /// A revert to just before the chosen message.
+    Revert,
+    /// A revert of the chosen message alone.
+    Alone,
+    /// One message forward.
+    Forward,
+    /// Forward, as far as it goes.
+    AllForward,
+    /// The chosen files, or all of them, as they were.
+    Restore,
+    /// The undo of the last operation.
+    Undo,
+}
+
+/// How it is planned.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PlanTerms {
+    /// Whether unclear changes go back as well.
+    pub unclear: bool,
+    /// Whether all files go back that were changed since.
+    pub overwrite: bool,
+    /// Single files that go back whatever they hold.
+    pub overwritten: BTreeSet<PathText>,
+    /// Whether git's own state moves.
+    pub git: bool,
+    /// Whether an agent at work does not matter.
+    pub force: bool,
+}
+
+/// What is taken of a file that would go back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FileChoice {
+    /// Nothing: it stays.
+    Nothing,
+    /// The changes within these lines of the file as it is now.
+    Lines(Vec<Range<usize>>),
+}
+
+/// A plan that is shown, and what the user chose of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlanScreen {
+    /// What it is about.
+    pub kind: PlanKind,
+    /// How it was planned.
+    pub terms: PlanTerms,
+    /// What all of it would do, without the files, with colours.
+    pub head: String,
+    /// What else there is to know, with colours.
+    pub notes: String,
+    /// All of it, as the command prints it, with colours.
+    pub text: String,
+    /// Whether `text` is shown.
+    pub is_text: bool,
+    /// How many lines of the text are scrolled away.
+    pub scrolled: usize,
+    /// The files of which there is something to say.
+    pub files: Vec<FileReport>,
+    /// What is taken of files of which not everything is.
+    pub choices: BTreeMap<PathText, FileChoice>,
+    /// The chosen file.
+    pub file: usize,
+    /// The patch of the chosen file, with colours.
+    pub patch: Vec<String>,
+    /// The lines of the file as it is now that each hunk of the patch is shown with.
+    pub hunks: Vec<Range<usize>>,
+    /// The chosen line of the patch.
+    pub line: usize,
+    /// Whether the cursor is in the patch.
+    pub is_in_patch: bool,
+    /// The token of the plan, or why it cannot be carried out.
+    pub token: Result<String, String>,
+    /// Whether an agent is at work.
+    pub is_busy: bool,
+}
+
+impl PlanScreen {
+    /// Returns the chosen file.
+    pub fn chosen_file(&self) -> Option<&FileReport> {
+        self.files.get(self.file)
+    }
+
+    /// Returns whether all of it is carried out, as it was planned.
+    pub fn is_whole(&self) -> bool {
+        self.choices.is_empty() && self.terms.overwritten.is_empty()
+    }
+
+    /// Returns how many files go back.
+    pub fn taken(&self) -> usize {
+        let is_taken = |file: &&FileReport| {
+            goes_back(file) && self.choices.get(&file.path) != Some(&FileChoice::Nothing)
+        };
+        self.files.iter().filter(is_taken).count()
+    }
+
+    /// Returns whether a hunk of the chosen file is taken.
+    pub fn takes_hunk(&self, hunk: usize) -> bool {
+        let choice = self
+            .chosen_file()
+            .and_then(|file| self.choices.get(&file.path));
+        match (choice, self.hunks.get(hunk)) {
+            (None, _) => self.chosen_file().is_some_and(goes_back),
+            (Some(FileChoice::Lines(lines)), Some(span)) => {
+                lines.iter().any(|taken| meet(taken, span))
+            }
+            _ => false,
+        }
+    }
+
+    /// Returns why it cannot be carried out now.
+    pub fn why_not(&self) -> Option<String> {
+        match &self.token {
+            Err(why) => Some(why.clone()),
+            Ok(_) if self.is_busy && !self.terms.force => Some(
+                "an agent is at work: wait until it is done; ! goes ahead all the same".to_owned(),
+            ),
+            Ok(_) if !self.is_whole() && self.taken() == 0 => Some("nothing is taken".to_owned()),
+            Ok(_) => None,
+        }
+    }
+
+    /// Returns what becomes of the chosen file and why, and the key that changes it.
+    pub fn about_file(&self) -> Option<String> {
+        let file = self.chosen_file()?;
+        let reason = file.reason.clone();
+        let way = match goes_back(file) && !file.unclear {
+            true => return reason,
+            false => self.way_out(file),
+        };
+        Some(format!(
+            "{}; {way}",
+            reason.unwrap_or_else(|| "it stays".to_owned())
+        ))
+    }
+
+    /// Returns the way out for a file that stays, or that there is none.
+    fn way_out(&self, file: &FileReport) -> &'static str {
+        use ckpt_schema::report::ReasonCode as Code;
+        let is_tried = self.terms.overwrite || self.terms.overwritten.contains(&file.path);
+        match (file.result, file.reason_code) {
+            (_, Some(Code::Database)) => "close the program that has it open, and plan again",
+            (_, Some(Code::Blocked)) => "move what stands in its place away, and plan again",
+            (_, Some(Code::Moved)) => "plan again",
+            (FileResult::Gap, _) | (_, Some(Code::NotCaptured | Code::Forgotten)) => {
+                "there is no way back for it"
+            }
+            (FileResult::Failed, _) => "the next operation tries again",
+            _ if is_tried || !self.can_overwrite() => "it stays all the same",
+            _ => "o takes it back all the same, and u then brings back what is there now",
+        }
+    }
+
+    /// Returns whether files that stay can be taken all the same: what came after them is known of a revert.
+    fn can_overwrite(&self) -> bool {
+        matches!(self.kind, PlanKind::Revert | PlanKind::Alone)
+    }
+
+    /// Returns whether a key closes it.
+    pub fn closes(&self, key: UiKey) -> bool {
+        let is_back = matches!(key, UiKey::Escape | UiKey::Char('q' | 'n'));
+        is_back && !self.is_text && !self.is_in_patch
+    }
+
+    /// Does what a key asks for; the error is the reason that it does nothing.
+    pub fn update(&mut self, key: UiKey, page: usize) -> Result<UiAction, String> {
+        match key {
+            UiKey::Char('i') => {
+                self.is_text = !self.is_text;
+                self.scrolled = 0;
+            }
+            UiKey::Char('y') => return self.why_not().map_or(Ok(UiAction::Apply), Err),
+            UiKey::Escape | UiKey::Char('q') if self.is_text => self.is_text = false,
+            _ if self.is_text => self.scrolled = step(key, self.scrolled, usize::MAX, page),
+            UiKey::Escape | UiKey::Left | UiKey::Char('q') => self.is_in_patch = false,
+            UiKey::Enter | UiKey::Right => self.is_in_patch = true,
+            UiKey::Tab | UiKey::Char(' ') => return self.mark(page),
+            UiKey::Char('o') => return self.overwrite(),
+            UiKey::Char('O') => {
+                if !self.can_overwrite() {
+                    return Err("nothing is overwritten here".to_owned());
+                }
+                self.terms.overwrite = !self.terms.overwrite;
+                self.terms.unclear = self.terms.overwrite;
+                return Ok(UiAction::PlanAgain);
+            }
+            UiKey::Char('t') => {
+                let is_unclear = self.files.iter().any(|file| file.unclear);
+                if !is_unclear || !self.can_overwrite() {
+                    return Err("nothing is unclear".to_owned());
+                }
+                self.terms.unclear = true;
+                return Ok(UiAction::PlanAgain);
+            }
+            UiKey::Char('g') if self.kind != PlanKind::Undo => {
+                self.terms.git = !self.terms.git;
+                return Ok(UiAction::PlanAgain);
+            }
+            UiKey::Char('!') if self.is_busy => self.terms.force = true,
+            _ => return Ok(self.moved(key, page)),
+        }
+        Ok(UiAction::Nothing)
+    }
+
+    fn moved(&mut self, key: UiKey, page: usize) -> UiAction {
+        if self.is_in_patch {
+            self.line = step(key, self.line, self.patch.len(), page);
+            return UiAction::Nothing;
+        }
+        let before = self.file;
+        self.file = step(key, before, self.files.len(), page);
+        match before == self.file {
+            true => UiAction::Nothing,
+            false => {
+                self.line = 0;
+                UiAction::PlanPatch
+            }
+        }
+    }
+
+    /// Takes the file, or the hunk, or leaves it.
+    fn mark(&mut self, page: usize) -> Result<UiAction, String> {
+        let Some(file) = self.files.get(self.file) else {
+            return Err("there is no file here".to_owned());
+        };
+        if !goes_back(file) {
+            return Err(self.about_file().unwrap_or_default());
+        }
+        let path = file.path.clone();
+        if self.is_in_patch && !self.hunks.is_empty() {
+            self.mark_hunk(path);
+            return Ok(UiAction::Nothing);
+        }
+        if self.choices.remove(&path).is_none() {
+            self.choices.insert(path, FileChoice::Nothing);
+        }
+        Ok(self.moved(UiKey::Down, page))
+    }
+
+    fn mark_hunk(&mut self, path: PathText) {
+        let heads = heads(&self.patch);
+        let hunk = heads
+            .iter()
+            .rposition(|head| *head <= self.line)
+            .unwrap_or(0);
+        let taken: Vec<usize> = (0..self.hunks.len())
+            .filter(|other| self.takes_hunk(*other) != (*other == hunk))
+            .collect();
+        let choice = match taken.len() {
+            0 => Some(FileChoice::Nothing),
+            all if all == self.hunks.len() => None,
+            _ => Some(FileChoice::Lines(
+                taken.iter().map(|hunk| self.hunks[*hunk].clone()).collect(),
+            )),
+        };
+        match choice {
+            Some(choice) => drop(self.choices.insert(path, choice)),
+            None => drop(self.choices.remove(&path)),
+        }
+        // The next one, as in the list of files.
+        self.line = heads.get(hunk + 1).copied().unwrap_or(self.line);
+    }
+
+    /// Takes back a file that stays, or lets it stay again.
+    fn overwrite(&mut self) -> Result<UiAction, String> {
+        let Some(file) = self.files.get(self.file) else {
+            return Err("there is no file here".to_owned());
+        };
+        if self.terms.overwritten.remove(&file.path) {
+            return Ok(UiAction::PlanAgain);
+        }
+        if self.terms.overwrite {
+            (self.terms.overwrite, self.terms.unclear) = (false, false);
+            return Ok(UiAction::PlanAgain);
+        }
+        if !stays(file) {
+            return Err("it goes back already".to_owned());
+        }
+        if !self.can_overwrite() || file.result == FileResult::Gap {
+            return Err(self.about_file().unwrap_or_default());
+        }
+        self.terms.overwritten.insert(file.path.clone());
+        let mut rest = self.files.iter().filter(|file| stays(file));
+        if rest.all(|file| self.terms.overwritten.contains(&file.path)) {
+            // Then it is no part of the plan any more.
+            self.terms.overwritten.clear();
+            (self.terms.overwrite, self.terms.unclear) = (true, true);
+        }
+        Ok(UiAction::PlanAgain)
+    }
+}
+
+/// Returns whether a file stays, wholly or in part.
+fn stays(file: &FileReport) -> bool {
+    !goes_back(file) || file.unclear
+}
+
+/// Returns whether something is done to a file.
+pub fn goes_back(file: &FileReport) -> bool {
+    file.result == FileResult::Planned && files::changes_something(file)
+}
+
+fn meet(one: &Range<usize>, other: &Range<usize>) -> bool {
+    one == other || one.start.max(other.start) < one.end.min(other.end)
+}
