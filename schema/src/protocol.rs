@@ -295,6 +295,42 @@ pub struct ApplyParameters {
     /// Whether to go ahead even if an agent is at work.
     #[serde(default)]
     pub force: bool,
+    /// The files to which it is limited: then it is a part, and no message is hidden by it.
+    #[serde(default)]
+    pub parts: Option<Vec<PartParameter>>,
+}
+
+/// A file of a plan that `apply` carries out.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PartParameter {
+    /// Its path in the workspace.
+    pub path: PathParameter,
+    /// The plan that it is of; by default the one that is applied. So a file may go back on other terms than the rest.
+    #[serde(default)]
+    pub plan: Option<String>,
+    /// The hunks to which it is limited; all of the file without them.
+    #[serde(default)]
+    pub hunks: Option<Vec<HunkParameter>>,
+}
+
+/// A hunk, by its place in the file as it is now. A hunk of a plan's report may be passed as it is.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+pub struct HunkParameter {
+    /// Its first line, from 1; if it has none, the line that precedes it.
+    pub old_start: u64,
+    /// How many lines it has.
+    pub old_lines: u64,
+}
+
+impl HunkParameter {
+    /// Returns its lines, from 0.
+    pub fn lines(self) -> std::ops::Range<usize> {
+        let number = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
+        let lines = number(self.old_lines);
+        let start = number(self.old_start).saturating_sub(usize::from(lines > 0));
+        start..start.saturating_add(lines)
+    }
 }
 
 /// The parameters of `status`.

@@ -1,8 +1,10 @@
 //! `-p`: hunks are picked one by one, as `git checkout -p` asks.
 
 use expect_test::expect;
+use serde_json::{Value, json};
 
 use crate::screen::Screen;
+use crate::serve::Client;
 use testing::binary::{Run, Sandbox, finish};
 
 fn lines(change: &[(usize, &str)]) -> String {
@@ -195,4 +197,57 @@ fn message_can_be_chosen_at_a_terminal() {
         expected.as_bytes(),
         "and no to the rest"
     );
+}
+
+/// A client applies the files and hunks of plans that it chose.
+#[test]
+fn client_applies_chosen_parts() {
+    let world = Sandbox::new();
+    world.write("long", lines(&[]));
+    world.play("m1", "all", |world| {
+        world.write("long", lines(&[(5, "five"), (25, "25!")]));
+        world.write("made", "1\n");
+        world.write("mine", "1\n");
+    });
+    world.write("mine", "2\n");
+    let mut client = Client::start(&world);
+    let asked = json!({"message": "m1", "contents": true});
+    let plan = client.call("plan", asked);
+    let files = plan["report"]["files"].as_array().expect("files");
+    let long = files
+        .iter()
+        .find(|file| file["path"] == "long")
+        .expect("it");
+    let hunk = &long["contents"]["hunks"][1];
+    let overwriting = json!({"message": "m1", "on_conflict": "overwrite", "only": ["mine"]});
+    let other = client.call("plan", overwriting);
+    let apply = |parts: &Value| json!({"plan": plan["plan"], "parts": parts});
+    for wrong in [
+        json!([]),
+        json!([{"path": "nowhere"}]),
+        json!([{"path": "mine"}]),
+        json!([{"path": "made"}, {"path": "made"}]),
+        json!([{"path": "long", "hunks": [{"old_start": 12, "old_lines": 3}]}]),
+        json!([{"path": "long", "hunks": []}]),
+    ] {
+        let error = client.refused("apply", apply(&wrong));
+        assert_eq!(error["code"], -32602, "{wrong}: {error:#}");
+    }
+    assert_eq!(world.read("made"), b"1\n", "nothing was done");
+    let parts = json!([
+        {"path": "long", "hunks": [hunk]},
+        {"path": {"path": "mine"}, "plan": other["plan"]},
+    ]);
+    client.call("apply", apply(&parts));
+    assert_eq!(
+        world.read("long"),
+        lines(&[(5, "five")]).into_bytes(),
+        "a hunk"
+    );
+    assert!(!world.workspace().join("mine").exists(), "on its own terms");
+    assert_eq!(world.read("made"), b"1\n", "what was not chosen stays");
+    let status = client.call("status", json!({}));
+    assert_eq!(status["messages_hidden"], json!([]), "it is a part");
+    client.call("undo", json!({}));
+    assert_eq!(world.read("mine"), b"2\n", "and back");
 }

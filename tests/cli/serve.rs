@@ -9,7 +9,7 @@ use testing::binary::Sandbox;
 use crate::schema::check;
 
 /// A program that speaks with the server.
-struct Client {
+pub struct Client {
     server: Child,
     stdin: Option<ChildStdin>,
     stdout: BufReader<ChildStdout>,
@@ -21,7 +21,7 @@ struct Client {
 }
 
 impl Client {
-    fn start(world: &Sandbox) -> Self {
+    pub fn start(world: &Sandbox) -> Self {
         let mut server = world
             .command(&["serve", "--stdio"])
             .stdin(Stdio::piped())
@@ -77,14 +77,14 @@ impl Client {
         }
     }
 
-    fn call(&mut self, method: &str, params: Value) -> Value {
+    pub fn call(&mut self, method: &str, params: Value) -> Value {
         let id = self.send(method, &params);
         let answer = self.answer(&json!(id));
         assert!(answer.get("error").is_none(), "{method}: {answer:#}");
         answer["result"].clone()
     }
 
-    fn refused(&mut self, method: &str, params: Value) -> Value {
+    pub fn refused(&mut self, method: &str, params: Value) -> Value {
         let id = self.send(method, &params);
         let answer = self.answer(&json!(id));
         assert!(answer.get("result").is_none(), "{method}: {answer:#}");

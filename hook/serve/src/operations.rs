@@ -1,12 +1,20 @@
 //! The methods that change files: an operation is planned, carried out, or applied as planned.
 
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::path::Path;
 
+use ckpt_command::changes::{ChangesArguments, ChangesView};
 use ckpt_command::operation::{OperationRequest, Terms, carry_out};
+use ckpt_command::part::part;
 use ckpt_process::failure::Failure;
-use ckpt_schema::protocol::{ApplyParameters, OperationName, OperationParameters, PlanResult};
+use ckpt_schema::protocol::{
+    ApplyParameters, OperationName, OperationParameters, PartParameter, PlanResult,
+};
 use ckpt_schema::report::OperationReport;
-use ckpt_store::{DryRun, Force, OnConflict, RedoRequest, RestoreRequest, RevertRequest, Unclear};
+use ckpt_store::{
+    Chosen, DryRun, Force, OnConflict, RedoRequest, RestoreRequest, RevertRequest, Unclear,
+};
 use serde_json::Value;
 
 use super::methods::{self, RequestContext, document};
@@ -87,17 +95,12 @@ pub fn plan(
 
 /// Applies a plan, if it still holds.
 pub fn apply(context: &RequestContext<'_>, asked: &ApplyParameters) -> Result<Value, RequestError> {
-    // A token names its workspace, so it would lead out of the server's own.
-    if context.asker.is_confined() {
-        let directory = context.directory(None)?;
-        if !context.open()?.is_plan_of(&asked.plan, &directory)? {
-            return Err(RequestError::parameters(
-                "this plan is for another workspace",
-            ));
-        }
-    }
+    check_workspace(context, &asked.plan)?;
     let force = Force::asked(asked.force);
-    let operation = OperationRequest::Apply(asked.plan.clone());
+    let operation = match &asked.parts {
+        Some(parts) => chosen(context, &asked.plan, parts)?,
+        None => OperationRequest::Apply(asked.plan.clone()),
+    };
     let terms = Terms {
         force,
         ..Terms::default()
@@ -108,6 +111,69 @@ pub fn apply(context: &RequestContext<'_>, asked: &ApplyParameters) -> Result<Va
         operation,
         terms,
     )?)
+}
+
+/// Refuses a plan of another workspace to who is confined to one: its token would lead out of it.
+fn check_workspace(context: &RequestContext<'_>, plan: &str) -> Result<(), RequestError> {
+    if context.asker.is_confined() {
+        let directory = context.directory(None)?;
+        if !context.open()?.is_plan_of(plan, &directory)? {
+            return Err(RequestError::parameters(
+                "this plan is for another workspace",
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Returns the chosen parts of plans. All are of the workspace of the first.
+fn chosen(
+    context: &RequestContext<'_>,
+    plan: &str,
+    parts: &[PartParameter],
+) -> Result<OperationRequest, RequestError> {
+    let mut store = context.open()?;
+    let workspace = store.proposal(plan)?.workspace;
+    let blobs = store.blobs(&workspace)?;
+    let changes = ChangesView {
+        invocation: context.invocation,
+        blobs: &blobs,
+        arguments: &ChangesArguments::default(),
+    };
+    let mut proposals = BTreeMap::new();
+    let mut chosen = Vec::new();
+    for asked in parts {
+        let plan = asked.plan.as_deref().unwrap_or(plan);
+        if let Entry::Vacant(vacant) = proposals.entry(plan) {
+            check_workspace(context, plan)?;
+            vacant.insert(store.proposal(plan)?);
+        }
+        let proposal = &proposals[plan];
+        let path = asked.path.bytes();
+        let file = proposal
+            .files
+            .iter()
+            .find(|file| file.path.as_bytes() == path);
+        let Some(file) = file.filter(|_| proposal.workspace == workspace) else {
+            return Err(RequestError::parameters("the plan changes no such file"));
+        };
+        let lines = asked.hunks.as_ref();
+        let lines = lines.map(|hunks| hunks.iter().map(|hunk| hunk.lines()).collect::<Vec<_>>());
+        let part = part(file, &changes.sides(&file.change)?, lines.as_deref());
+        let part = part.ok_or_else(|| RequestError::parameters("the file has no such hunk"))?;
+        if chosen.iter().any(|other: &Chosen| other.path == part.path) {
+            return Err(RequestError::parameters("`parts` names a file twice"));
+        }
+        chosen.push(part);
+    }
+    if chosen.is_empty() {
+        return Err(RequestError::parameters("`parts` names no file"));
+    }
+    Ok(OperationRequest::Parts {
+        workspace,
+        chosen,
+        undoes: None,
+    })
 }
 
 fn carry_out_watched(
