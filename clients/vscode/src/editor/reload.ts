@@ -4,13 +4,14 @@ import { chmod, readFile, stat } from "node:fs/promises";
 import * as vscode from "vscode";
 import type { Workspace } from "./workspace.js";
 
-/** How long a watcher of files gathers what happens, at most, in milliseconds. */
+/** How long a watcher of files gathers what happens, at most, in milliseconds: on a machine that is busy, longer. */
 const GATHERED = 700;
+const BUSY = 20_000;
 
 /**
  * Makes the editor read files again after an operation of any process. The program exchanges a file for its new version. A watcher that
  * gathers events sees a file come and go, and tells the editor nothing. So a moment later each open file that differs gets the mode that
- * it has: an event of its own, and no change.
+ * it has: an event of its own, and no change. While one still differs, that is done again, each time after twice as long.
  */
 export class Reload implements vscode.Disposable {
   readonly #workspace: Workspace;
@@ -27,15 +28,20 @@ export class Reload implements vscode.Disposable {
     const newest = operation?.type === "operation" ? `${operation.id} ${operation.state}` : "";
     if (newest === this.#newest) return;
     this.#newest = newest;
-    clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => void this.#wake(), GATHERED);
+    this.#wait(GATHERED);
   }
 
-  async #wake(): Promise<void> {
+  #wait(time: number): void {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => void this.#wake(time), time);
+  }
+
+  async #wake(waited: number): Promise<void> {
     const open = vscode.workspace.textDocuments.filter(
       (document) => !document.isDirty && this.#workspace.path(document.uri) !== undefined,
     );
-    await Promise.all(open.map((document) => touch(document).catch(() => {})));
+    const differed = await Promise.all(open.map((document) => touch(document).catch(() => false)));
+    if (differed.includes(true) && waited < BUSY) this.#wait(2 * waited);
   }
 
   dispose(): void {
@@ -43,10 +49,12 @@ export class Reload implements vscode.Disposable {
   }
 }
 
-async function touch(document: vscode.TextDocument): Promise<void> {
+/** Makes the editor look at a file that differs from what it shows; returns whether it differs. */
+async function touch(document: vscode.TextDocument): Promise<boolean> {
   const path = document.uri.fsPath;
   const text = await readFile(path, "utf-8");
-  if (text === document.getText()) return;
+  if (text === document.getText()) return false;
   const { mode } = await stat(path);
   await chmod(path, mode & 0o7777);
+  return true;
 }
