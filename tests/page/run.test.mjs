@@ -30,6 +30,15 @@ async function page(t, world, options = {}) {
   });
   await tab.emulateMedia({ colorScheme: options.dark ? "dark" : "light", reducedMotion: "reduce" });
   if (options.size) await tab.setViewportSize(options.size);
+  // Files as they are here, without a build of the program.
+  const site = process.env.CKPT_SITE;
+  if (site) {
+    const types = { js: "text/javascript", css: "text/css", html: "text/html", svg: "image/svg+xml" };
+    await tab.route(/\/[a-z./]*\.(js|css|svg)$/, (route) => route.fulfill({
+      path: path.join(site, new URL(route.request().url()).pathname),
+      contentType: types[route.request().url().split(".").at(-1)],
+    }));
+  }
   const address = await world.serve();
   await tab.goto(address);
   await tab.locator("body[data-ready]").waitFor();
@@ -102,7 +111,7 @@ test("a renamed file has the lines that were edited in it, not all of them", asy
 
 test("what cannot be shown here is told of with a command that shows it", async (t) => {
   const world = new World();
-  world.write("large.txt", "a line of text\n".repeat(200_000));
+  world.write("large.txt", "a line of text\n".repeat(1_200_000));
   world.play("m1", " ", () => {
     fs.appendFileSync(path.join(world.workspace, "large.txt"), "the end\n");
     world.write("text.txt", "1\n");
@@ -117,7 +126,7 @@ test("what cannot be shown here is told of with a command that shows it", async 
   const command = await tab.locator("p.note code").innerText();
   const [program, ...words] = command.split(" ");
   assert.equal(program, "ckpt-hook");
-  assert.match(world.run(...words), /^\+the end$/m, "it prints the change of that message");
+  assert.match(world.run(...words), /^diff --git a\/large\.txt /m, "it prints the change of that message");
   const blamed = tab.locator("details.file").filter({ has: tab.locator(".blame") }).locator("summary .path");
   assert.deepEqual(await blamed.allInnerTexts(), ["large.txt", "text.txt", "\ufffd.t"], "a link has no lines");
 });
@@ -516,4 +525,251 @@ test("a long history is shown at once and scrolls smoothly", async (t) => {
   t.diagnostic(`a frame takes ${frames.times[30].toFixed(1)} ms, at most ${frames.times[59].toFixed(1)} ms`);
   assert.ok(frames.elements < 800, `only what is in view: ${frames.elements}`);
   assert.equal(frames.last, "m19999");
+});
+
+const dialogOf = (tab) => tab.getByRole("dialog");
+/** Carries out the plan that is shown. */
+async function go(tab) {
+  await tab.locator("#apply").click();
+  await dialogOf(tab).waitFor({ state: "detached" });
+  await tab.locator(".toast").waitFor();
+}
+
+const numbered = (from, to, change = {}) => Array.from({ length: to - from + 1 }, (_, at) => `${change[from + at] ?? from + at}\n`).join("");
+
+/** A file changed at both ends, then two messages with files of their own. */
+function ends() {
+  const world = new World();
+  world.write("long.txt", numbered(1, 60));
+  world.play("m1", "Change both ends", () => world.write("long.txt", numbered(1, 60, { 5: "five", 50: "fifty" })));
+  world.play("m2", "Write one", () => world.write("one.txt", "1\n"));
+  world.play("m3", "Write two and three", () => world.write("two.txt", "2\n"), () => world.write("three.txt", "3\n"));
+  return world;
+}
+
+test("an address names its entry and file, and survives a reload and the way back", async (t) => {
+  const { tab } = await page(t, ends());
+  await message(tab, "Write one").click();
+  await tab.getByRole("heading", { name: "Write one" }).waitFor();
+  assert.match(tab.url(), /#at=[0-9a-f]+$/);
+  await message(tab, "Write two and three").click();
+  await tab.locator("nav.files a").filter({ hasText: "two.txt" }).click();
+  assert.match(tab.url(), /&file=two\.txt$/);
+  await tab.reload();
+  await tab.locator("body[data-ready]").waitFor();
+  await tab.getByRole("heading", { name: "Write two and three" }).waitFor();
+  await tab.waitForFunction(() => document.activeElement.closest("details.file")?.dataset.path === "two.txt");
+  await tab.goBack();
+  await tab.getByRole("heading", { name: "Write one" }).waitFor();
+  assert.equal(await message(tab, "Write one").getAttribute("aria-selected"), "true");
+  await tab.goForward();
+  await tab.getByRole("heading", { name: "Write two and three" }).waitFor();
+});
+
+test("on a phone the browser's way back leads to the history", async (t) => {
+  const { tab } = await page(t, ends(), { size: { width: 390, height: 780 } });
+  await message(tab, "Write one").click();
+  await tab.getByRole("heading", { name: "Write one" }).waitFor();
+  await tab.goBack();
+  await message(tab, "Write one").waitFor();
+  assert.equal(await tab.locator("#detail").isVisible(), false);
+});
+
+test("a file is taken back, and brought back", async (t) => {
+  const world = ends();
+  const { tab } = await page(t, world);
+  await tab.locator("details.file").filter({ hasText: "two.txt" }).locator(".tools .take").click();
+  await dialogOf(tab).getByText("1 file to change").waitFor();
+  await go(tab);
+  assert.deepEqual([world.exists("two.txt"), world.exists("three.txt")], [false, true]);
+  await tab.locator(".toast").getByRole("button", { name: "Undo" }).click();
+  await tab.locator(".toast").getByText("Done").waitFor();
+  assert.ok(world.exists("two.txt"));
+});
+
+test("a hunk is taken back, also below lines that came since", async (t) => {
+  const world = ends();
+  world.write("long.txt", `new\n${world.read("long.txt")}`);
+  const { tab } = await page(t, world);
+  await message(tab, "Change both ends").click();
+  await tab.getByRole("heading", { name: "Change both ends" }).waitFor();
+  await tab.locator("tr.hunk .take").nth(1).click();
+  const box = dialogOf(tab).getByRole("checkbox", { name: "Take long.txt" });
+  await box.waitFor();
+  assert.ok(await box.evaluate((element) => element.indeterminate));
+  await dialogOf(tab).locator("summary").filter({ hasText: "long.txt" }).click();
+  await dialogOf(tab).locator("tr.hunk input").nth(1).waitFor();
+  assert.deepEqual(await dialogOf(tab).locator("tr.hunk input").evaluateAll((boxes) => boxes.map(({ checked }) => checked)), [false, true]);
+  await shot(tab, "hunks");
+  await accessible(tab);
+  await go(tab);
+  assert.equal(world.read("long.txt"), `new\n${numbered(1, 60, { 5: "five" })}`);
+  assert.ok(world.exists("one.txt"), "later messages stay");
+});
+
+test("a file of a plan is left out, and then it is a part", async (t) => {
+  const world = ends();
+  const { tab } = await page(t, world);
+  await tab.getByRole("button", { name: "Go back to before this" }).click();
+  await dialogOf(tab).getByText("1 message taken back").waitFor();
+  await dialogOf(tab).getByRole("checkbox", { name: "Take two.txt" }).uncheck();
+  await dialogOf(tab).getByText("no message is taken back").waitFor();
+  await tab.getByRole("button", { name: "Change 1 file" }).waitFor();
+  await dialogOf(tab).getByRole("checkbox", { name: "Take three.txt" }).uncheck();
+  assert.ok(await tab.locator("#apply").isDisabled(), "nothing is taken");
+  await dialogOf(tab).getByRole("checkbox", { name: "Take three.txt" }).check();
+  await go(tab);
+  assert.deepEqual([world.exists("two.txt"), world.exists("three.txt")], [true, false]);
+});
+
+test("one message alone is undone, and a hidden one goes forward", async (t) => {
+  const world = ends();
+  const { tab } = await page(t, world);
+  await message(tab, "Write one").click();
+  await tab.getByRole("button", { name: "Undo this alone" }).click();
+  await go(tab);
+  assert.deepEqual([world.exists("one.txt"), world.exists("two.txt")], [false, true]);
+  await tab.locator(".toast").getByRole("button", { name: "Undo" }).click();
+  await tab.waitForFunction(() => document.querySelectorAll(".row.alone").length === 0);
+  world.run("revert", "m2");
+  await tab.locator(".row.message.hidden").nth(1).waitFor();
+  await message(tab, "Write two and three").click();
+  await tab.locator("#detail").getByRole("button", { name: "One forward" }).click();
+  await go(tab);
+  assert.deepEqual([world.exists("one.txt"), world.exists("two.txt")], [true, false]);
+  await message(tab, "Write two and three").click();
+  await tab.locator("#detail").getByRole("button", { name: "Bring back" }).click();
+  await go(tab);
+  assert.ok(world.exists("two.txt"));
+});
+
+test("of what is already so, nothing can be done", async (t) => {
+  const world = ends();
+  fs.rmSync(path.join(world.workspace, "one.txt"));
+  const { tab } = await page(t, world);
+  await message(tab, "Write one").click();
+  await tab.getByRole("button", { name: "Undo this alone" }).click();
+  await dialogOf(tab).getByText("No file would change.").waitFor();
+  assert.equal(await tab.locator("#apply").count(), 0);
+  await accessible(tab);
+});
+
+test("what is unclear has a section and a button of its own", async (t) => {
+  const world = new World();
+  world.write("kept.txt", "1\n");
+  world.play("m0", "Begin", () => world.write("begun.txt", "1\n"));
+  world.event({ event: "user_message", message_id: "m1", prompt: "Write", tells_of_tools: true });
+  world.event({ event: "step_start", step_id: "x1" });
+  world.write("unclear.txt", "1\n");
+  world.event({ event: "step_finish", step_id: "x1" });
+  world.event({ event: "step_start", step_id: "x2" });
+  world.tool("m1-0", () => world.write("made.txt", "1\n"));
+  world.event({ event: "step_finish", step_id: "x2" });
+  world.event({ event: "turn_end" });
+  const { tab } = await page(t, world);
+  await tab.getByRole("button", { name: "Go back to before this" }).click();
+  const section = dialogOf(tab).locator("[data-kind=unclear]");
+  await section.getByText("unclear.txt").waitFor();
+  assert.equal(await dialogOf(tab).locator("[data-kind=changed]").count(), 0, "it is not called somebody's edit");
+  await section.locator(".force").click();
+  await dialogOf(tab).getByText("no message is taken back").waitFor();
+  await section.waitFor({ state: "detached" });
+  await go(tab);
+  assert.equal(world.exists("unclear.txt"), false, "the button did what it says");
+});
+
+test("what another agent changed as well is called so, and its button overwrites it", async (t) => {
+  const world = new World();
+  world.write("both.txt", numbered(1, 9));
+  world.play("m1", "Write it", () => world.write("both.txt", numbered(1, 9, { 5: "five" })));
+  const other = (event) => world.event({ session_id: "cake", agent: "other", ...event });
+  other({ event: "user_message", message_id: "o1", prompt: "Write it too", tells_of_tools: true });
+  other({ event: "tool_start", tool_use_id: "o1-0", tool_name: "write" });
+  world.write("both.txt", numbered(1, 9, { 5: "FIVE" }));
+  other({ event: "tool_finish", tool_use_id: "o1-0", tool_name: "write" });
+  other({ event: "turn_end" });
+  const { tab } = await page(t, world);
+  await tab.locator(".row.message").filter({ hasText: "baker" }).click();
+  await tab.getByRole("heading", { name: "Write it", exact: true }).waitFor();
+  await tab.getByRole("button", { name: "Go back to before this" }).click();
+  const section = dialogOf(tab).locator("section.conflicts");
+  await section.getByText("both.txt").waitFor();
+  assert.match(await section.innerText(), /Another agent/);
+  await tab.locator("#overwrite").click();
+  await dialogOf(tab).getByText("1 file to change").waitFor();
+  await go(tab);
+  assert.equal(world.read("both.txt"), numbered(1, 9));
+});
+
+test("a rewritten file is shown", async (t) => {
+  const world = new World();
+  const random = (seed) => Array.from({ length: 6000 }, (_, at) => `${((at + 1) * seed) % 100_003} ${seed}\n`).join("");
+  world.write("data.txt", random(7919));
+  world.play("m1", "Rewrite it", () => world.write("data.txt", random(104_729)));
+  const { tab } = await page(t, world);
+  await tab.locator("td.come").first().waitFor();
+  await tab.locator("td.gone").first().waitFor();
+});
+
+test("a long file comes by the piece", async (t) => {
+  const world = new World();
+  world.write("large.txt", numbered(1, 300_000));
+  world.play("m1", "Write the end", () => world.write("large.txt", numbered(1, 300_000, { 299_000: "the end" })));
+  const { tab } = await page(t, world);
+  await tab.locator("td.come").getByText("the end").waitFor();
+  const rows = () => tab.locator("table.diff tr").count();
+  const before = await rows();
+  await tab.locator("button.fold").first().click();
+  assert.equal(await rows(), before + 2000, "a piece, and what is left of the fold");
+  await tab.getByRole("button", { name: /lines the same: show 2,000/ }).waitFor();
+});
+
+test("many files are folded by directory, and a directory that moved is one row", async (t) => {
+  const world = new World();
+  for (let at = 0; at < 33; at += 1) world.write(`tools/${at}.txt`, `tool ${at}\n`.repeat(9));
+  world.play("m1", "Move the tools", () => fs.renameSync(path.join(world.workspace, "tools"), path.join(world.workspace, "scripts")));
+  world.play("m2", "Generate", () => {
+    for (let at = 0; at < 40; at += 1) world.write(`gen/${at}.txt`, `${at}\n`);
+    world.write("index.txt", "1\n");
+  });
+  const { tab } = await page(t, world);
+  const list = tab.locator("nav.files > ul > li");
+  assert.deepEqual((await list.allInnerTexts()).map((text) => text.replace(/\s+/g, " ").trim()).sort(), ["40 files added in gen/ +40", "A added index.txt +1"].sort());
+  await list.getByText("gen/").click();
+  await tab.locator("nav.files a").filter({ hasText: "39.txt" }).waitFor();
+  await message(tab, "Move the tools").click();
+  await tab.getByRole("heading", { name: "Move the tools" }).waitFor();
+  assert.match((await list.allInnerTexts()).join("|").replace(/\s+/g, " "), /^33 files ?tools\/ → scripts\/$/);
+  await tab.getByRole("button", { name: "Go back to before this" }).click();
+  await dialogOf(tab).getByText("scripts/ → tools/").waitFor();
+  await dialogOf(tab).getByText("40 files removed in").waitFor();
+  await accessible(tab);
+  await shot(tab, "folded");
+  await go(tab);
+  assert.ok(world.exists("tools/32.txt") && !world.exists("scripts/0.txt") && !world.exists("gen/1.txt"));
+});
+
+test("what is shown is printed, and the page around it is not", async (t) => {
+  const { tab } = await page(t, ends());
+  await message(tab, "Change both ends").click();
+  await tab.getByRole("heading", { name: "Change both ends" }).waitFor();
+  await tab.evaluate(() => { globalThis.print = () => { document.body.dataset.printed = ""; }; });
+  await tab.locator("#print").click();
+  await tab.locator("body[data-printed]").waitFor({ state: "attached" });
+  await tab.emulateMedia({ media: "print" });
+  assert.deepEqual(await Promise.all(["#top", "#history", ".actions", ".tools"].map((place) => tab.locator(place).first().isVisible())), [false, false, false, false]);
+  assert.ok(await tab.locator("td.come").first().isVisible());
+  const { length } = await tab.pdf();
+  assert.ok(length > 1000);
+  await shot(tab, "print");
+});
+
+test("on a phone a prompt has two lines", async (t) => {
+  const world = new World();
+  world.play("m1", "Charge VAT on every order, and print it on the receipt below the sum of all prices", () => world.write("one.txt", "1\n"));
+  const { tab } = await page(t, world, { size: { width: 390, height: 780 } });
+  const box = await message(tab, "Charge VAT").locator(".title").boundingBox();
+  assert.ok(box.height > 30, `two lines: ${box.height}`);
+  await shot(tab, "phone-prompt");
+  await accessible(tab);
 });

@@ -26,9 +26,24 @@ async function post(path, body, signal) {
   });
 }
 
+/** What an address ends with that names an entry: no secret has an equals sign. */
+const LINK = "#at=";
+
+/** Returns the end of the address of an entry, and of one of its files. */
+export function linkOf(key, file) {
+  return `${LINK}${encodeURIComponent(key)}${file ? `&file=${encodeURIComponent(file)}` : ""}`;
+}
+
+/** Returns the entry that the address names, and the file; null for none. */
+export function linked() {
+  if (!location.hash.startsWith(LINK)) return null;
+  const named = new URLSearchParams(location.hash.slice(1));
+  return { key: named.get("at"), file: named.get("file") };
+}
+
 /** Takes the secret out of the address, and shows it to the server. False if it is wrong or missing. */
 export async function enter() {
-  const secret = location.hash.slice(1);
+  const secret = linked() === null ? location.hash.slice(1) : "";
   if (secret !== "") history.replaceState(null, "", "/");
   token = secret || sessionStorage.getItem(KEPT);
   if (!token) return false;

@@ -8,8 +8,10 @@ import { count, h, shown, size } from "/dom.js";
 /** A line with more characters scrolls by itself. */
 const LONG_LINE = 4000;
 const AROUND = 3;
-const MOST_BYTES = 2 << 20;
-const MOST_ROWS = 4000;
+/** What the program itself compares line by line. */
+const MOST_BYTES = 16 << 20;
+/** How many rows are added at once: the others come by the piece. */
+const MOST_ROWS = 2000;
 const pictures = { png: "image/png", jpg: "image/jpeg", jpeg: "image/jpeg", gif: "image/gif", webp: "image/webp", avif: "image/avif", bmp: "image/bmp", ico: "image/x-icon", svg: "image/svg+xml" };
 
 /** Returns both sides of a change by its blobs. */
@@ -79,10 +81,45 @@ function images(before, after, type) {
   return h("div.pictures", {}, one(before, "Before"), one(after, "After"));
 }
 
-/** Returns the lines of both texts in order: what is the same, and what differs. */
+const linesOf = (text) => (text === "" ? 0 : text.split("\n").length - (text.endsWith("\n") ? 1 : 0));
+
+/** Returns how many characters of whole lines both texts have in common at their beginning. */
+function head([one, other]) {
+  let at = 0;
+  const end = Math.min(one.length, other.length);
+  while (at < end && one.charCodeAt(at) === other.charCodeAt(at)) at += 1;
+  if (at === 0 || (at === one.length && at === other.length)) return at;
+  return one.lastIndexOf("\n", at - 1) + 1;
+}
+
+/** Returns how many characters of whole lines both texts have in common at their end. */
+function tail([one, other]) {
+  let at = 0;
+  const end = Math.min(one.length, other.length);
+  while (at < end && one.charCodeAt(one.length - 1 - at) === other.charCodeAt(other.length - 1 - at)) at += 1;
+  const line = one.indexOf("\n", one.length - at);
+  return line < 0 ? 0 : one.length - line - 1;
+}
+
+/** Returns the lines of both texts in order: what is the same, and what differs. Of two that have too little in common, all differs. */
 function blocks(texts) {
-  const parts = globalThis.Diff.diffLines(texts[0], texts[1], { timeout: 1500 });
-  if (!parts) return null;
+  const first = head(texts);
+  const rest = texts.map((text) => text.slice(first));
+  const last = tail(rest);
+  const middle = rest.map((text) => text.slice(0, text.length - last));
+  const same = (text) => (text === "" ? [] : [{ same: linesOf(text) }]);
+  const parts = globalThis.Diff.diffLines(...middle, { timeout: 1500 });
+  const list = parts ? pairs(parts) : [{ removed: linesOf(middle[0]), added: linesOf(middle[1]) }];
+  const all = [...same(texts[0].slice(0, first)), ...list, ...same(rest[0].slice(rest[0].length - last))];
+  const joined = [];
+  for (const block of all) {
+    if (block.same !== undefined && joined.at(-1)?.same !== undefined) joined.at(-1).same += block.same;
+    else joined.push({ ...block });
+  }
+  return { list: joined, isRewritten: !parts };
+}
+
+function pairs(parts) {
   const list = [];
   for (let index = 0; index < parts.length; index += 1) {
     const part = parts[index];
@@ -99,32 +136,60 @@ function blocks(texts) {
   return list;
 }
 
-/** Returns the rows: pairs of line numbers, and folds. */
+/** Returns where lines of a text, from 0, are in what it became; lines that changed are where their change is. */
+export function moved(before, now, [from, to]) {
+  const place = (line, isEnd) => {
+    let [old, young] = [0, 0];
+    for (const block of blocks([before, now]).list) {
+      const [gone, come] = block.same === undefined ? [block.removed, block.added] : [block.same, block.same];
+      if (line < old + gone || (isEnd && line === old + gone)) {
+        if (block.same !== undefined) return young + (line - old);
+        return isEnd ? young + come : young;
+      }
+      [old, young] = [old + gone, young + come];
+    }
+    return young;
+  };
+  return [place(from, false), place(to, true)];
+}
+
+/** Returns the rows: pairs of line numbers, folds, and where a hunk begins. */
 function rowsOf(list) {
   const rows = [];
   let [old, young] = [0, 0];
+  let hunk = null;
+  const begin = () => {
+    if (hunk !== null) return;
+    hunk = { old: [old, old], young: [young, young], isChanged: false };
+    rows.push({ kind: "hunk", hunk });
+  };
+  const add = (row, gone, come) => {
+    begin();
+    rows.push(row);
+    [old, young] = [old + gone, young + come];
+    [hunk.old[1], hunk.young[1]] = [old, young];
+  };
+  const same = (number) => {
+    for (let at = 0; at < number; at += 1) add({ kind: "same", old, young }, 1, 1);
+  };
   list.forEach((block, index) => {
-    if (block.same !== undefined) {
-      const head = index === 0 ? 0 : AROUND;
-      const tail = index === list.length - 1 ? 0 : AROUND;
-      const all = Array.from({ length: block.same }, (_, at) => ({ kind: "same", old: old + at, young: young + at }));
-      if (block.same > head + tail + 1) {
-        const end = block.same - tail;
-        rows.push(...all.slice(0, head), { kind: "fold", rows: all.slice(head, end) }, ...all.slice(end));
-      } else rows.push(...all);
-      old += block.same;
-      young += block.same;
+    if (block.same === undefined) {
+      for (let at = 0; at < Math.max(block.removed, block.added); at += 1) {
+        const [gone, come] = [at < block.removed, at < block.added];
+        add({ kind: "change", old: gone ? old : null, young: come ? young : null }, Number(gone), Number(come));
+      }
+      hunk.isChanged = true;
       return;
     }
-    for (let at = 0; at < Math.max(block.removed, block.added); at += 1) {
-      rows.push({
-        kind: "change",
-        old: at < block.removed ? old + at : null,
-        young: at < block.added ? young + at : null,
-      });
-    }
-    old += block.removed;
-    young += block.added;
+    const head = index === 0 ? 0 : AROUND;
+    const tail = index === list.length - 1 ? 0 : AROUND;
+    if (block.same <= head + tail + 1) return void same(block.same);
+    same(head);
+    const number = block.same - head - tail;
+    rows.push({ kind: "fold", old, young, count: number });
+    [old, young] = [old + number, young + number];
+    hunk = null;
+    same(tail);
   });
   return rows;
 }
@@ -174,11 +239,7 @@ export function code(line, marks, name) {
 }
 
 async function table(path, texts, options) {
-  const list = blocks(texts);
-  if (list === null) {
-    const counts = texts.map((text) => count(text.split("\n").length, "line")).join(" → ");
-    return h("p.note", {}, `Too different to compare line by line: ${counts}.`);
-  }
+  const { list, isRewritten } = blocks(texts);
   const lines = await Promise.all(texts.map((text) => tokens(text.replaceAll("\r\n", "\n"), path)));
   const plain = lines.map((side) => side.map((line) => line.map(([text]) => text).join("")));
   const rows = rowsOf(list);
@@ -191,7 +252,7 @@ async function table(path, texts, options) {
       if (options.split) return [h("tr", {}, number(row.old, "before"), half(row.old, 0, null, ""), number(row.young, "after"), half(row.young, 1, null, ""))];
       return [h("tr", {}, number(row.old, "before"), number(row.young, "after"), half(row.young, 1, null, ""))];
     }
-    const marks = row.old !== null && row.young !== null ? words(plain[0][row.old] ?? "", plain[1][row.young] ?? "") : null;
+    const marks = !isRewritten && row.old !== null && row.young !== null ? words(plain[0][row.old] ?? "", plain[1][row.young] ?? "") : null;
     if (options.split) {
       return [h("tr", {},
         number(row.old, "before"), half(row.old, 0, marks, row.old === null ? ".none" : ".gone"),
@@ -203,14 +264,28 @@ async function table(path, texts, options) {
     return both;
   };
   const fold = (row) => {
-    const button = h("button.fold", { type: "button" }, `${count(row.rows.length, "line")} the same: show`);
+    const number = row.rows?.length ?? row.count;
+    const piece = Math.min(number, MOST_ROWS);
+    const what = row.rows ? `${count(number, "row")} more` : `${count(number, "line")} the same`;
+    const button = h("button.fold", { type: "button" }, piece < number ? `${what}: show ${piece.toLocaleString("en")}` : `${what}: show`);
     const line = h("tr.folded", {}, h("td", { colspan: columns }, button));
-    button.addEventListener("click", () => line.replaceWith(...append(row.rows)));
+    button.addEventListener("click", () => {
+      if (row.rows) return line.replaceWith(...append(row.rows));
+      const part = Array.from({ length: piece }, (_, at) => ({ kind: "same", old: row.old + at, young: row.young + at }));
+      const rest = number - piece;
+      if (rest > 0) part.push({ kind: "fold", old: row.old + piece, young: row.young + piece, count: rest });
+      line.replaceWith(...part.flatMap((one) => (one.kind === "fold" ? fold(one) : render(one))));
+    });
     return [line];
   };
+  const headOf = ({ hunk }) => {
+    const head = hunk.isChanged && options.hunk ? options.hunk(hunk, texts) : null;
+    return head ? [h("tr.hunk", {}, h("td", { colspan: columns }, head))] : [];
+  };
+  const kinds = { fold, hunk: headOf };
   /** Returns rows as elements: of very many the first, and a button for the others. */
   const append = (part) => {
-    const elements = unified(part.slice(0, MOST_ROWS), options.split).flatMap((row) => (row.kind === "fold" ? fold(row) : render(row)));
+    const elements = unified(part.slice(0, MOST_ROWS), options.split).flatMap((row) => (kinds[row.kind] ?? render)(row));
     if (part.length > MOST_ROWS) elements.push(...fold({ rows: part.slice(MOST_ROWS) }));
     return elements;
   };
@@ -219,7 +294,8 @@ async function table(path, texts, options) {
     ? h("tr", {}, ...["Line before", "Before", "Line after", "After"].map((text) => h("th", { scope: "col" }, text)))
     : h("tr", {}, ...["Line before", "Line after", "Code"].map((text) => h("th", { scope: "col" }, text)));
   const shape = options.split ? [["number"], ["code"], ["number"], ["code"]] : [["number"], ["number"], ["code"]];
-  return h("div.scroll", { tabindex: 0, role: "region", "aria-label": `Changes of ${shown(path)}` },
+  const note = isRewritten ? h("p.note", {}, "There is too little in common to compare line by line: this is all that went, and all that came.") : null;
+  return h("div.scroll", { tabindex: 0, role: "region", "aria-label": `Changes of ${shown(path)}` }, note ?? "",
     h(`table.diff${options.split ? ".split" : ".unified"}`, {},
       h("colgroup", {}, ...shape.map(([name]) => h(`col.${name}`))), h("thead.unseen", {}, head), body));
 }

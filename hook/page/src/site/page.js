@@ -1,6 +1,6 @@
 // The page: the history on the left, what an entry did on the right, and what leads from one to the other.
 
-import { call, enter, follow, GONE } from "/api.js";
+import { call, enter, follow, GONE, linked, linkOf } from "/api.js";
 import * as blame from "/blame.js";
 import * as detail from "/detail.js";
 import { byId, count, h, shown, titleOf } from "/dom.js";
@@ -32,11 +32,26 @@ async function start() {
   wire();
   const { seq } = await call("initialize", { protocol: 1 });
   await read(FIRST);
-  if (innerWidth > 760) timeline.select(0);
+  if (linked() !== null) go();
+  else if (innerWidth > 760) timeline.select(0, false, false);
   performance.mark("shown");
   follow(seq ?? 0, happened, connected);
   await Promise.all([read(null), state()]);
   document.body.dataset.ready = "";
+  addEventListener("popstate", go);
+}
+
+/** Shows what the address names: after a reload, and on the way back. */
+function go() {
+  const link = linked();
+  if (link === null) return document.body.classList.remove("reading");
+  const at = timeline.rows.findIndex((row) => keyOf(row.entry) === link.key);
+  if (at >= 0) timeline.select(at, true, false);
+  else {
+    const [kind, time, from, to] = link.key.split(" ");
+    choose(kind === "outside" ? { type: "outside", time: Number(time), from, to } : { type: "message", id: link.key }, true, false);
+  }
+  if (link.file) detail.reveal(link.file);
 }
 
 /** Reads the history: the newest entries, or all of them. */
@@ -106,7 +121,7 @@ function happened(told) {
     await state();
     const selected = timeline.selected();
     const isOf = ({ message, step }) => [message?.id, step?.message, step?.id].includes(selected.id);
-    if (selected !== null && all.some(isOf)) choose(selected);
+    if (selected !== null && all.some(isOf)) choose(selected, false, false);
   }, 250);
 }
 
@@ -130,8 +145,11 @@ async function state() {
     h("button", { type: "button", on: { click: () => operate("Bring everything back", { operation: "unrevert" }) } }, "Bring back")));
 }
 
-function choose(entry, isFinal = false) {
-  detail.open(entry, { revert, blame: whoWrote, back, copy, split });
+/** Shows an entry. The address names it, so that a reload and the browser's own way back lead to it. */
+function choose(entry, isFinal = false, isLinked = true) {
+  const link = linkOf(keyOf(entry));
+  if (isLinked && linked()?.key !== keyOf(entry)) history[isFinal ? "pushState" : "replaceState"](null, "", link);
+  detail.open(entry, { revert, alone, take, forward, blame: whoWrote, back, copy, split });
   if (isFinal) {
     document.body.classList.add("reading");
     byId("detail").focus({ preventScroll: true });
@@ -143,16 +161,38 @@ function back() {
   timeline.list.focus();
 }
 
+function brief(text) {
+  const prompt = shown(titleOf(text)).replace(/\s+/g, " ");
+  return prompt.length > 80 ? `${prompt.slice(0, 79)}…` : prompt;
+}
+
 function revert(message) {
-  const prompt = shown(titleOf(message.prompt)).replace(/\s+/g, " ");
-  const short = prompt.length > 80 ? `${prompt.slice(0, 79)}…` : prompt;
-  return operate(`Go back to before “${short}”`, { operation: "revert", message: message.id });
+  return operate(`Go back to before “${brief(message.prompt)}”`, { operation: "revert", message: message.id });
+}
+
+/** Undoes one message, while later ones stay. */
+function alone(message) {
+  return operate(`Undo “${brief(message.prompt)}” alone`, { operation: "revert", message: message.id, alone: true });
+}
+
+/** Takes back what a message did to one file; `hunk` has lines of the file as the message left it, in `text`. */
+function take(message, file, hunk = null) {
+  const only = [{ path: file.path, path_hex: file.path_hex ?? null }];
+  if (file.renamed_from) only.push(file.renamed_from.path_hex ? { path: file.renamed_from.path, path_hex: file.renamed_from.path_hex } : file.renamed_from.path);
+  const title = `Take back ${hunk ? "a change of" : "what this did to"} ${shown(file.path)}`;
+  return operate(title, { operation: "revert", message: message.id, alone: true, only }, hunk);
+}
+
+/** Brings back what was reverted of a session: one message, or all of it. */
+function forward(message, isAll) {
+  const operation = isAll ? "unrevert" : "redo";
+  return operate(isAll ? "Bring everything back" : "One message forward", { operation, session: message.session });
 }
 
 const done = { restored: "Done", partial: "Done in part", nothing: "Everything was as it should be already", unavailable: "This is not available" };
 
-async function operate(title, asked) {
-  const report = await propose(title, asked);
+async function operate(title, asked, hunk = null) {
+  const report = await propose(title, asked, hunk);
   if (report === null) return;
   await after(report, asked.operation !== "undo");
 }
@@ -166,7 +206,7 @@ async function after(report, canUndo) {
   toast(`${facts.join(", ")}.`, canUndo && report.operation !== null);
   await Promise.all([read(RECENT, true), state()]);
   const selected = timeline.selected();
-  if (selected !== null) choose(selected);
+  if (selected !== null) choose(selected, false, false);
 }
 
 /** A word at the edge, which stays until it is closed. */
@@ -200,7 +240,7 @@ function split() {
   detail.options.split = !detail.options.split;
   localStorage.setItem("ckpt-hook-split", detail.options.split ? "1" : "0");
   const selected = timeline.selected();
-  if (selected !== null) choose(selected);
+  if (selected !== null) choose(selected, false, false);
 }
 
 function turn() {
@@ -261,12 +301,15 @@ function wire() {
     { keys: ["s"], what: "side by side or unified", run: split },
     { keys: ["b"], what: "who wrote each line of this file", run: () => (document.activeElement.closest("details.file") ?? document).querySelector(".blame")?.click() },
     { keys: ["r"], what: "the plan of going back to before this message", run: () => timeline.selected()?.revertable && revert(timeline.selected()) },
+    { keys: ["a"], what: "the plan of undoing this message alone", run: () => timeline.selected()?.revertable && alone(timeline.selected()) },
+    { keys: ["f"], what: "the plan of going one message forward", run: () => operate("One message forward", { operation: "redo" }) },
     { keys: ["u"], what: "the plan of undoing the last operation", run: undo },
     { keys: ["c"], what: "copy the id", run: () => timeline.selected()?.id && copy(timeline.selected().agent_id ?? timeline.selected().id) },
     { keys: ["m"], what: "messages, shown or not", run: () => filter("message") },
     { keys: ["o"], what: "operations, shown or not", run: () => filter("operation") },
     { keys: ["e"], what: "changes from outside, shown or not", run: () => filter("outside") },
     { keys: ["t"], what: "light or dark", run: turn },
+    { keys: ["P"], what: "print what is shown", run: () => detail.print() },
     { keys: ["Escape"], what: "back to the history", run: back },
     { keys: ["?"], what: "these keys", run: keys.help },
   ]);

@@ -1,22 +1,51 @@
-// Nothing is put back before its plan was seen: what would happen to each file, what stays and why, both sides of a conflict.
+// Nothing is put back before its plan was seen: what would happen to each file, what stays and why, and the way out. What is taken of
+// it is chosen file by file, and hunk by hunk.
 
 import { call } from "/api.js";
-import { show, sidesOfContents } from "/diff.js";
-import { options } from "/detail.js";
+import { moved, show, sidesOfContents } from "/diff.js";
+import { folded, movement, options } from "/detail.js";
 import { count, h, lines, path, shown } from "/dom.js";
 
 const actions = { write: "put back", delete: "removed", merge: "merged: only the agent's lines go", keep: "stays", none: "already so" };
 
-/** Asks for a plan, shows it, and carries it out if that is wanted. Returns the report, or null. */
-export async function propose(title, asked) {
-  return new Promise((done) => new Proposal(title, asked, done).start());
+/** Asks for a plan, shows it, and carries it out if that is wanted. `hunk` is the one that is meant of its only file. Returns the report, or null. */
+export async function propose(title, asked, hunk = null) {
+  return new Promise((done) => new Proposal(title, asked, hunk, done).start());
 }
 
+/** What stays, by the reason: what it is called, what there is to know, and whether a key takes it all the same. */
+const kinds = [
+  { name: "unclear", title: "Unclear", is: (file) => file.unclear, way: "take",
+    text: "It cannot be told whose changes these are: the agent's, or yours. They stay, unless you take them." },
+  { name: "database", title: "Databases", is: ({ reason_code: code }) => code === "database", way: null,
+    text: "A database goes back as a whole, and not while a program has it open: close that program, then plan again." },
+  { name: "blocked", title: "No place", is: ({ reason_code: code }) => code === "blocked", way: null,
+    text: "Another file stays in the place of these. Move that one away, then plan again." },
+  { name: "gap", title: "Not captured", is: ({ result, reason_code: code }) => result === "gap" || code === "not_captured" || code === "forgotten", way: null,
+    text: "No snapshot holds what was there, so there is no way back for these." },
+  { name: "shared", title: "Changed by several agents", is: ({ reason_code: code, by }) => code === "shared" || by?.some(({ kind, agent }) => kind === "session" || agent), way: "overwrite",
+    text: "Another agent changed these as well. They stay, unless you overwrite what it did." },
+  { name: "changed", title: "Changed since", is: ({ result }) => result === "conflict", way: "overwrite",
+    text: "You, or another program, changed these after the agent did. They stay, unless you take the earlier version." },
+  { name: "failed", title: "Not written", is: ({ result }) => result === "failed", way: null,
+    text: "The system refused. The next operation tries again." },
+];
+const ways = { take: "Take these, too", overwrite: "Take the earlier version of these" };
+
+const goes = (file) => ["done", "planned"].includes(file.result) && !["none", "keep"].includes(file.action);
+const idOf = (file) => file.path_hex ?? file.path;
+
 class Proposal {
-  constructor(title, asked, done) {
+  constructor(title, asked, hunk, done) {
     this.title = title;
     this.asked = asked;
-    this.only = null;
+    this.hunk = hunk;
+    /** Files that go back whatever they hold. */
+    this.forced = new Map();
+    /** What is taken of files of which not everything is: hunks, and nothing for none. */
+    this.choices = new Map();
+    /** Files that a move makes go: they are no row of their own. */
+    this.gone = new Set();
     this.banner = null;
     this.report = null;
     this.done = done;
@@ -34,17 +63,35 @@ class Proposal {
     await this.plan();
   }
 
-  parameters() {
-    return { ...this.asked, contents: true, ...(this.only === null ? {} : { only: [...this.only] }) };
-  }
-
   async plan() {
     try {
-      const planned = await call("plan", this.parameters());
-      this.draw(planned);
+      const planned = await call("plan", { ...this.asked, contents: true });
+      for (const file of planned.report.files) file.plan = planned.plan;
+      if (this.forced.size > 0) await this.force(planned);
+      await this.choose(planned.report.files);
+      await this.draw(planned);
     } catch (error) {
       this.fail(error);
     }
+  }
+
+  /** Plans single files on terms of their own, and puts them in the place of those that stay. */
+  async force({ report }) {
+    const only = [...this.forced.values()].map(({ path: name, path_hex = null }) => ({ path: name, path_hex }));
+    const these = await call("plan", { ...this.asked, only, on_conflict: "overwrite", unclear: "take", contents: true });
+    for (const file of these.report.files) file.plan = these.plan;
+    const all = new Map(these.report.files.map((file) => [idOf(file), file]));
+    report.files = report.files.map((file) => all.get(idOf(file)) ?? file);
+  }
+
+  /** Of a hunk that is meant, only that is taken. */
+  async choose(files) {
+    if (this.hunk === null) return;
+    const { lines: meant, text } = this.hunk;
+    const file = files.find(goes);
+    this.hunk = null;
+    const now = file && (await sidesOfContents(file)).before?.bytes;
+    if (now) this.choices.set(idOf(file), [moved(text, new TextDecoder().decode(now), meant)]);
   }
 
   fail(error) {
@@ -55,40 +102,67 @@ class Proposal {
       h("footer", {}, h("button", { type: "button", on: { click: () => this.dialog.close() } }, "Close")));
   }
 
-  draw({ plan, report }) {
-    const isConflict = (file) => file.result === "conflict";
-    const conflicts = report.files.filter(isConflict);
-    const moving = report.files.filter((file) => !isConflict(file) && file.result !== "gap" && file.action !== "none" && file.action !== "keep");
-    const staying = report.files.filter((file) => !isConflict(file) && !moving.includes(file));
-    const unclear = staying.filter((file) => file.unclear);
-    const main = h("button.main", { type: "button", id: "apply", disabled: plan === null, on: { click: () => this.apply(plan, false) } },
-      moving.length > 0 ? `Change ${count(moving.length, "file")}` : "Do it");
+  async draw({ plan, report }) {
+    this.planned = { plan, report };
+    const moving = report.files.filter(goes);
+    const rest = report.files.filter((file) => !goes(file) || file.unclear);
+    const sections = kinds.map((kind) => {
+      const files = rest.filter((file) => kinds.find(({ is }) => is(file)) === kind);
+      return files.length > 0 ? this.kept(kind, files) : null;
+    });
+    const same = rest.filter((file) => !kinds.some(({ is }) => is(file)));
+    const isSomething = plan !== null && (moving.length > 0 || await this.moves(report));
+    const list = moving.length > 0 ? h("section", {}, h("h3", {}, "Changes"), h("ul.plan-files", {}, this.rows(moving))) : null;
     const parts = [
       h("h2", { id: "plan-title" }, this.title),
       this.banner ? h("p.banner", { role: "status" }, this.banner) : null,
       report.busy ? h("p.banner", { role: "status" }, "An agent is at work in this workspace. Wait until it is done, or go ahead anyway.") : null,
-      h("p.facts", {}, this.sum(report, moving, conflicts)),
+      h("p.facts", { id: "plan-facts", role: "status" }),
       report.notes.map((note) => h("p.note", {}, shown(note))),
-      conflicts.length > 0 ? this.conflicts(conflicts) : null,
-      unclear.length > 0 ? h("div.choice", {},
-        h("p", {}, `Nobody knows whose changes ${count(unclear.length, "file")} ${unclear.length === 1 ? "has" : "have"}: the agent's, or yours. They stay.`),
-        this.asked.operation === "revert" ? h("button", { type: "button", on: { click: () => this.again({ unclear: "take" }) } }, "Take them back, too") : null) : null,
-      moving.length > 0 ? h("section", {}, h("h3", {}, "Changes"), h("ul.plan-files", {}, moving.map((file) => this.file(file)))) : null,
-      staying.length > 0 ? h("section", {}, h("h3", {}, "Stays"), h("ul.plan-files", {}, staying.map((file) => this.file(file)))) : null,
-      report.files.length === 0 ? h("p.empty", {}, "No file would change.") : null,
+      sections,
+      list,
+      same.length > 0 ? h("section", {}, h("h3", {}, "Stays"), h("ul.plan-files", {}, folded(same, { row: (file) => this.file(file), movement: () => null, group: () => "as it is" }))) : null,
+      moving.length === 0 ? h("p.empty", {}, "No file would change.") : null,
       h("footer", {},
-        h("button", { type: "button", on: { click: () => this.dialog.close() } }, "Cancel"),
-        report.busy && plan !== null ? h("button.danger", { type: "button", on: { click: () => this.apply(plan, true) } }, "Go ahead anyway") : main),
+        h("button", { type: "button", on: { click: () => this.dialog.close() } }, isSomething ? "Cancel" : "Close"),
+        !isSomething ? null
+          : report.busy ? h("button.danger", { type: "button", id: "apply", on: { click: () => this.apply(true) } }, "Go ahead anyway")
+            : h("button.main", { type: "button", id: "apply", on: { click: () => this.apply(false) } })),
     ];
-    this.dialog.replaceChildren(...parts.flat().filter(Boolean));
-    if (!report.busy && plan !== null) main.focus();
+    this.dialog.replaceChildren(...parts.flat(2).filter(Boolean));
+    this.tell();
+    if (!report.busy) this.dialog.querySelector("#apply")?.focus();
   }
 
-  sum(report, moving, conflicts) {
-    const facts = [count(moving.length, "file") + " to change"];
-    if (conflicts.length > 0) facts.push(`${count(conflicts.length, "file")} stays as you left it`.replace("files stays", "files stay"));
-    if (report.messages_hidden.length > 0) facts.push(`${count(report.messages_hidden.length, "message")} taken back`);
-    return facts.map((fact) => h("span", {}, fact));
+  /** Returns whether a plan that changes no file moves git's state or the revert point: otherwise there is nothing to do. */
+  async moves(report) {
+    const { operation, alone, step, only } = this.asked;
+    if (report.git.some(({ result }) => result === "planned")) return true;
+    if (operation === "restore" || alone || step || only || report.session === null) return false;
+    const now = await call("status", { session: report.session });
+    return now.revert_point !== report.message || (now.redo && ["redo", "unrevert"].includes(operation));
+  }
+
+  /** Says how much of it is taken. */
+  tell() {
+    const { report } = this.planned;
+    // A file that moves is one.
+    const moving = report.files.filter((file) => goes(file) && !this.gone.has(file));
+    const taken = moving.filter((file) => this.choices.get(idOf(file))?.length !== 0);
+    const stay = report.files.filter((file) => kinds.some(({ is }) => is(file))).length;
+    const facts = [`${count(taken.length, "file")} to change`];
+    if (taken.length < moving.length) facts.push(`${count(moving.length - taken.length, "file")} left out`);
+    if (stay > 0) facts.push(`${count(stay, "file")} ${stay === 1 ? "stays" : "stay"}, wholly or in part`);
+    if (report.messages_hidden.length > 0) facts.push(this.isWhole() ? `${count(report.messages_hidden.length, "message")} taken back` : "a part: no message is taken back");
+    this.dialog.querySelector("#plan-facts").replaceChildren(...facts.map((fact) => h("span", {}, fact)));
+    const apply = this.dialog.querySelector("#apply");
+    if (!apply || report.busy) return;
+    apply.textContent = moving.length > 0 ? `Change ${count(taken.length, "file")}` : "Do it";
+    apply.disabled = moving.length > 0 && taken.length === 0;
+  }
+
+  isWhole() {
+    return this.choices.size === 0 && this.forced.size === 0;
   }
 
   again(more) {
@@ -96,45 +170,128 @@ class Proposal {
     return this.plan();
   }
 
-  conflicts(files) {
-    const takes = this.asked.on_conflict === "overwrite";
-    return h("section.conflicts", {},
-      h("h3", {}, "Changed since"),
-      h("p", {}, "You, or somebody else, changed these after the agent did. They stay as they are."),
-      h("ul.plan-files", {}, files.map((file) => this.file(file, true))),
-      takes || this.asked.operation === "restore" || this.asked.operation === "undo" ? null
-        : h("button", { type: "button", id: "overwrite", on: { click: () => this.again({ on_conflict: "overwrite" }) } }, "Plan again with the earlier version of these"));
+  /** Files that stay for one reason, and the way out. */
+  kept({ name, title, text, way }, files) {
+    const canTake = way !== null && this.asked.operation === "revert" && files.some((file) => !this.forced.has(idOf(file)));
+    const isTried = way === "take" ? this.asked.unclear === "take" : this.asked.on_conflict === "overwrite";
+    const more = way === "take" ? { unclear: "take" } : { on_conflict: "overwrite" };
+    return h("section.conflicts", { data: { kind: name } },
+      h("h3", {}, title),
+      h("p", {}, canTake && !isTried ? text : text.replace(/, unless[^.]*\./, ". There is no way to take them here.")),
+      h("ul.plan-files", {}, folded(files, { row: (file) => this.file(file, canTake && !isTried ? way : null), movement: () => null, group: () => "kept" })),
+      canTake && !isTried ? h("button", { type: "button", id: way, on: { click: () => this.again(more) } }, ways[way]) : null);
   }
 
-  file(file, isConflict = false) {
+  /** The rows of files that change: of a renamed file one, and those that only move together as one. */
+  rows(files) {
+    const gone = new Map(files.filter(({ action, old_blob: blob }) => action === "delete" && blob).map((file) => [file.old_blob, file]));
+    const merged = [];
+    const hidden = new Set();
+    for (const file of files) {
+      const from = file.action === "write" && !file.old_blob && gone.get(file.new_blob);
+      if (!from || hidden.has(from)) continue;
+      hidden.add(from);
+      merged.push({ ...file, was: from, additions: 0, deletions: 0 });
+    }
+    this.gone = hidden;
+    const renamed = new Map(merged.map((file) => [idOf(file), file]));
+    const all = files.filter((file) => !hidden.has(file)).map((file) => renamed.get(idOf(file)) ?? file);
+    const words = { write: "put back", delete: "removed", merge: "merged" };
+    return folded(all, {
+      row: (file) => this.file(file, null),
+      movement: (file) => (file.was ? movement(file.was.path, file.path) : null),
+      group: (file) => words[file.action],
+      head: (some) => this.box(some, `${count(some.length, "file")}`),
+    });
+  }
+
+  /** A box that takes files, or leaves them out. */
+  box(files, name) {
+    const all = files.flatMap((file) => (file.was ? [file, file.was] : [file]));
+    const choice = () => all.map((file) => this.choices.get(idOf(file)));
+    const box = h("input.take", { type: "checkbox", "aria-label": `Take ${name}`, checked: choice().every((one) => one?.length !== 0) });
+    box.indeterminate = choice().some((one) => one?.length > 0);
+    box.addEventListener("change", () => {
+      for (const file of all) {
+        if (box.checked) this.choices.delete(idOf(file));
+        else this.choices.set(idOf(file), []);
+      }
+      for (const other of box.closest("li").querySelectorAll("input.take")) [other.checked, other.indeterminate] = [box.checked, false];
+      this.tell();
+    });
+    return box;
+  }
+
+  file(file, way) {
     const body = h("div.change");
-    const element = h("details", { on: { toggle: () => this.unfold(element, body, file, isConflict) } },
-      h("summary", {}, path(file.path), h("span.tag", {}, isConflict ? "conflict" : file.result === "gap" ? "not captured" : actions[file.action]),
+    const stays = !goes(file);
+    const tag = stays && file.result !== "planned" ? (file.result === "gap" ? "not captured" : "stays") : actions[file.action];
+    const force = !way ? null : h("button.force", { type: "button", "aria-label": `${way === "take" ? "Take" : "Overwrite"} ${shown(file.path)}`, on: { click: () => {
+      this.forced.set(idOf(file), file);
+      this.plan();
+    } } }, way === "take" ? "Take" : "Overwrite");
+    const element = h("details", { on: { toggle: () => this.unfold(element, body, file) } },
+      h("summary", {},
+        file.was ? [path(file.was.path), h("span", {}, "→")] : null, path(file.path), h("span.tag", {}, file.was ? "moved back" : tag),
         lines(file.additions, file.deletions), file.reason ? h("span.why", {}, shown(file.reason)) : null), body);
-    return h("li", {}, element);
+    // Beside the summary: what can be pressed has no place in what can be.
+    return h("li.part", {}, stays || way ? null : this.box([file], shown(file.path)), element, force);
   }
 
-  async unfold(element, body, file, isConflict) {
+  async unfold(element, body, file) {
     if (!element.open || body.childElementCount > 0) return;
     try {
       let sides = await sidesOfContents(file);
       let names = ["On disk", "Afterwards"];
-      if (isConflict) {
-        const { earlier } = file.contents;
-        if (earlier === null) return void body.replaceChildren(h("p.note", {}, "It stays in any case."));
+      const isKept = !goes(file);
+      if (isKept) {
+        const earlier = file.contents?.earlier ?? null;
+        if (earlier === null) return void body.replaceChildren(h("p.note", {}, "There is no other version of it to show."));
         names = ["As it is now", "The earlier version"];
         sides = await sidesOfContents({ ...file, new_blob: earlier.blob, contents: { ...file.contents, after: earlier.content } });
       }
-      body.replaceChildren(h("p.sides", {}, h("span", {}, `− ${names[0]}`), h("span", {}, `+ ${names[1]}`)), await show(file.path, sides, { ...options, split: isConflict ? innerWidth > 900 : options.split }));
+      const canChoose = !isKept && file.action !== "delete" && sides.before !== null;
+      const hunk = canChoose ? (one) => this.hunkBox(element, file, one) : null;
+      body.replaceChildren(h("p.sides", {}, h("span", {}, `− ${names[0]}`), h("span", {}, `+ ${names[1]}`)),
+        await show(file.path, sides, { ...options, split: isKept ? innerWidth > 900 : options.split, hunk }));
     } catch (error) {
       body.replaceChildren(h("p.note", {}, shown(error.message)));
     }
   }
 
-  async apply(plan, force) {
+  /** A box that takes one hunk, or leaves it. */
+  hunkBox(element, file, { old }) {
+    const id = idOf(file);
+    const meets = ([from, to]) => Math.max(from, old[0]) < Math.min(to, old[1]) || (from === old[0] && to === old[1]);
+    const isTaken = () => !this.choices.has(id) || this.choices.get(id).some(meets);
+    const box = h("input.take", { type: "checkbox", checked: isTaken(), data: { lines: `${old[0]} ${old[1]}` } });
+    box.addEventListener("change", () => {
+      const boxes = [...element.querySelectorAll(".change input.take")];
+      const taken = boxes.filter(({ checked }) => checked).map(({ dataset }) => dataset.lines.split(" ").map(Number));
+      if (taken.length === boxes.length) this.choices.delete(id);
+      else this.choices.set(id, taken);
+      const whole = element.parentElement.querySelector("input.take");
+      [whole.checked, whole.indeterminate] = [taken.length > 0, taken.length > 0 && taken.length < boxes.length];
+      this.tell();
+    });
+    return h("label", {}, box, ` Take the change at line ${old[0] + 1}`);
+  }
+
+  /** The files that are taken, as `apply` wants them; nothing if all of the plan is. */
+  parts() {
+    if (this.isWhole()) return {};
+    const taken = this.planned.report.files.filter((file) => goes(file) && this.choices.get(idOf(file))?.length !== 0);
+    return { parts: taken.map((file) => ({
+      path: { path: file.path, path_hex: file.path_hex ?? null },
+      plan: file.plan,
+      hunks: this.choices.get(idOf(file))?.map(([from, to]) => ({ old_start: to > from ? from + 1 : from, old_lines: to - from })) ?? null,
+    })) };
+  }
+
+  async apply(force) {
     for (const button of this.dialog.querySelectorAll("button")) button.disabled = true;
     try {
-      this.report = await call("apply", { plan, force });
+      this.report = await call("apply", { plan: this.planned.plan, force, ...this.parts() });
       this.dialog.close();
     } catch (error) {
       if (error.kind !== "stale" && error.kind !== "busy") return this.fail(error);

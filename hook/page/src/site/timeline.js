@@ -3,17 +3,20 @@
 
 import { count, h, lines, shown, time, titleOf } from "/dom.js";
 
-const ROW = 60;
+/** How high a row is; on a phone, a prompt has two lines. */
+const ROWS = { wide: 60, narrow: 82 };
+const narrow = matchMedia("(max-width: 760px)");
+let ROW = narrow.matches ? ROWS.narrow : ROWS.wide;
 const MORE = 8;
 const verbs = { revert: "Reverted", redo: "Redone", unrevert: "Brought back", restore: "Restored" };
 
 /** Returns what tells an entry from the others. */
 export function keyOf(entry) {
-  return entry.type === "outside" ? `outside ${entry.time} ${entry.to}` : entry.id;
+  return entry.type === "outside" ? `outside ${entry.time} ${entry.from} ${entry.to}` : entry.id;
 }
 
 export class Timeline {
-  /** `choose` is called with an entry that was selected, `steps` returns the steps of a message. */
+  /** `choose` is called with an entry that was selected, whether it is to be read, and whether the address follows; `steps` returns the steps of a message. */
   constructor(place, choose, steps) {
     this.choose = choose;
     this.steps = steps;
@@ -29,7 +32,11 @@ export class Timeline {
     this.list = h("div.list", { role: "tree", tabindex: 0, "aria-label": "History, newest first" }, this.space);
     place.append(this.list);
     this.list.addEventListener("scroll", () => this.draw(), { passive: true });
-    new ResizeObserver(() => this.draw()).observe(this.list);
+    new ResizeObserver(() => {
+      ROW = narrow.matches ? ROWS.narrow : ROWS.wide;
+      this.space.style.setProperty("height", `${this.rows.length * ROW}px`);
+      this.draw();
+    }).observe(this.list);
     this.list.addEventListener("keydown", (event) => this.press(event));
     this.space.addEventListener("click", (event) => {
       const row = event.target.closest("[data-at]");
@@ -98,7 +105,7 @@ export class Timeline {
     this.arrange();
   }
 
-  select(at, isFinal = false) {
+  select(at, isFinal = false, isLinked = true) {
     if (this.rows.length === 0) return;
     this.at = Math.max(0, Math.min(at, this.rows.length - 1));
     const top = this.at * ROW;
@@ -106,7 +113,7 @@ export class Timeline {
     if (top < this.list.scrollTop) this.list.scrollTop = top;
     else if (top + ROW > this.list.scrollTop + height) this.list.scrollTop = top + ROW - height;
     this.draw();
-    this.choose(this.rows[this.at].entry, isFinal);
+    this.choose(this.rows[this.at].entry, isFinal, isLinked);
   }
 
   /** Moves the selection by so many rows. */
