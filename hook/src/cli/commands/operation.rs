@@ -26,7 +26,15 @@ struct OperationFlags<'a> {
     force: Force,
 }
 
-impl OperationFlags<'_> {
+impl<'a> OperationFlags<'a> {
+    fn of(planning: &'a Planning, patch: bool, force: bool) -> Self {
+        Self {
+            planning,
+            patch,
+            force: Force::asked(force),
+        }
+    }
+
     fn terms(self, invocation: &Invocation) -> Result<Terms, Failure> {
         if self.planning.contents && !invocation.output.is_json() {
             return Err(Failure::usage(
@@ -67,11 +75,7 @@ impl OperationFlags<'_> {
 /// `revert`: goes back to just before a message. Without one, a terminal shows the browser; with options, a list to choose
 /// from.
 pub fn revert(invocation: &Invocation, arguments: &RevertArguments) -> Result<u8, Failure> {
-    let asked = OperationFlags {
-        planning: &arguments.planning,
-        patch: arguments.patch,
-        force: Force::asked(arguments.force),
-    };
+    let asked = OperationFlags::of(&arguments.planning, arguments.patch, arguments.force);
     let message = arguments.id.as_ref().or(arguments.message.as_ref());
     let request = RevertRequest {
         message: message.cloned().unwrap_or_default(),
@@ -136,11 +140,7 @@ pub fn redo(
         git: arguments.git,
         ..RedoRequest::default()
     };
-    let asked = OperationFlags {
-        planning: &arguments.planning,
-        patch: arguments.patch,
-        force: Force::asked(arguments.force),
-    };
+    let asked = OperationFlags::of(&arguments.planning, arguments.patch, arguments.force);
     asked.run(invocation, OperationRequest::Redo(request))
 }
 
@@ -152,21 +152,13 @@ pub fn restore(invocation: &Invocation, arguments: &RestoreArguments) -> Result<
         git: arguments.git,
         ..RestoreRequest::default()
     };
-    let asked = OperationFlags {
-        planning: &arguments.planning,
-        patch: arguments.patch,
-        force: Force::asked(arguments.force),
-    };
+    let asked = OperationFlags::of(&arguments.planning, arguments.patch, arguments.force);
     asked.run(invocation, OperationRequest::Restore(request))
 }
 
 /// `undo`: takes back the last operation.
 pub fn undo(invocation: &Invocation, arguments: &UndoArguments) -> Result<u8, Failure> {
-    let asked = OperationFlags {
-        planning: &arguments.planning,
-        patch: arguments.patch,
-        force: Force::asked(arguments.force),
-    };
+    let asked = OperationFlags::of(&arguments.planning, arguments.patch, arguments.force);
     asked.run(invocation, OperationRequest::Undo)
 }
 
