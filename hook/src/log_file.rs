@@ -14,7 +14,7 @@ use ckpt_output::{text, time};
 use ckpt_store::Milliseconds;
 
 /// The size limit of the log and of the one before it, in bytes: 1 MiB together.
-const FULL: u64 = 512 << 10;
+const SIZE_LIMIT: u64 = 512 << 10;
 
 /// The longest line, in bytes: short enough that lines of several processes do not mix.
 const LONGEST_LINE: usize = 4096;
@@ -131,7 +131,7 @@ impl LogFile {
         if self
             .path
             .symlink_metadata()
-            .is_ok_and(|metadata| metadata.len() >= FULL)
+            .is_ok_and(|metadata| metadata.len() >= SIZE_LIMIT)
         {
             // One older log is kept, so that what led to a failure can still be read.
             std::fs::rename(&self.path, self.path.with_extension("old"))?;

@@ -103,12 +103,17 @@ pub fn parse(
             ..Parsed::default()
         };
     };
-    let mut parsed = payload::parse(agent.name(), event, payload, context, &|payload| {
-        match sender::of(payload) {
-            Some(sender) => sender.translate(&payload.of_agent(sender.name())),
-            None => agent.translate(payload),
-        }
-    });
+    let mut parsed =
+        payload::parse(
+            agent.name(),
+            event,
+            payload,
+            context,
+            &|payload| match sender::of(payload) {
+                Some(sender) => sender.translate(&payload.of_agent(sender.name())),
+                None => agent.translate(payload),
+            },
+        );
     // A script may call itself by any agent's name, so its events are not adapted: it says itself what they are.
     let adapted = parsed.events.iter_mut().filter(|_| agent.name() != GENERIC);
     for event in adapted {

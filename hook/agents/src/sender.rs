@@ -6,8 +6,8 @@
 
 use std::path::Component;
 
-use super::payload::{Agent, Payload};
 use super::find;
+use super::payload::{Agent, Payload};
 
 /// What only one agent sends. An empty text or list is no sign.
 struct Sign {

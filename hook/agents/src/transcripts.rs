@@ -17,7 +17,7 @@ use super::settings::file;
 use super::settings::place::SettingsPlace;
 
 /// How many records of an agent are looked at, the newest first.
-const MOST: usize = 50;
+const FILES_LIMIT: usize = 50;
 
 /// How many folders with records are listed.
 const MOST_FOLDERS: usize = 400;
@@ -95,7 +95,7 @@ const RECORDS: [TranscriptFolder; 6] = [
         called: "Copilot CLI",
         folders: |place, _| {
             let home = place.directory("COPILOT_HOME", ".copilot");
-            newest(&home.join("session-state"), MOST)
+            newest(&home.join("session-state"), FILES_LIMIT)
         },
         is_folder: true,
     },
@@ -129,11 +129,11 @@ impl TranscriptFolder {
             })
             .collect();
         files.sort_by(|one, other| other.cmp(one));
-        let mut files = files.into_iter().take(MOST);
+        let mut files = files.into_iter().take(FILES_LIMIT);
         files.find_map(|(changed, path)| self.read(&path, changed, workspace))
     }
 
-    /// Reads a record. `None` if it is about another directory, or nobody has sent a message yet.
+    /// Reads a record. `None` if it is about another directory, or has no message of the user yet.
     fn read(&self, path: &Path, changed: i64, workspace: &Path) -> Option<Conversation> {
         let mut opened = File::open(path).ok()?;
         let head = piece(&mut opened, 0)?;

@@ -20,7 +20,7 @@ use crate::pager::Pages;
 const LARGEST_SIDE: usize = 16 << 20;
 
 /// The most files in which moved lines are searched.
-const MOVES: usize = 200;
+const MOVED_FILES_LIMIT: usize = 200;
 
 /// The presentation of changes.
 #[derive(Clone, Debug, Default, Args)]
@@ -179,7 +179,7 @@ impl ChangesView<'_> {
     /// Only colours tell what moved.
     fn moved(&self, files: &[ChangeReport], look: &DiffOptions) -> Result<MovedLines, Failure> {
         let mut moved = MovedLines::default();
-        if !self.invocation.output.view().paint.is_on() || files.len() > MOVES {
+        if !self.invocation.output.view().paint.is_on() || files.len() > MOVED_FILES_LIMIT {
             return Ok(moved);
         }
         for change in diff::shown(files) {

@@ -48,7 +48,7 @@ pub struct Terms {
 }
 
 /// What an operation did.
-pub struct Done {
+pub struct OperationResult {
     /// Its report.
     pub report: OperationReport,
     /// How much it was about.
@@ -57,7 +57,7 @@ pub struct Done {
     pub undoes: Option<OperationEntry>,
 }
 
-impl Done {
+impl OperationResult {
     /// What an operation did that takes none back.
     pub fn of(report: OperationReport, extent: AskedExtent) -> Self {
         Self {
@@ -74,7 +74,7 @@ pub fn carry_out(
     directory: &Path,
     operation: OperationRequest,
     terms: Terms,
-) -> Result<Done, Failure> {
+) -> Result<OperationResult, Failure> {
     let Terms {
         dry_run,
         contents,
@@ -92,9 +92,9 @@ pub fn carry_out(
             };
             let report = store.undo(directory, &request)?;
             let is_part = store.before(&of.id)?.is_part;
-            return Ok(Done {
+            return Ok(OperationResult {
                 undoes: Some(of),
-                ..Done::of(report, AskedExtent::of(is_part))
+                ..OperationResult::of(report, AskedExtent::of(is_part))
             });
         }
         OperationRequest::Apply(token) => store.apply(&token, force)?,
@@ -136,7 +136,7 @@ pub fn carry_out(
             store.restore(directory, &request)?
         }
     };
-    Ok(Done::of(report, extent))
+    Ok(OperationResult::of(report, extent))
 }
 
 /// The newest operation of a workspace that was carried out.

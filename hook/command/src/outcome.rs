@@ -12,7 +12,7 @@ use ckpt_store::Store;
 use ckpt_store::revert::PriorState;
 
 use crate::invocation::Invocation;
-use crate::operation::Done;
+use crate::operation::OperationResult;
 
 /// Runs something that may take long, with a progress line on a terminal.
 pub fn watched<T>(
@@ -32,7 +32,7 @@ pub fn watched<T>(
     if !invocation.output.shows_progress() {
         return work(store);
     }
-    let line = ProgressLine::new();
+    let line = ProgressLine::start();
     let told = line.clone();
     store.watch(Some(Box::new(move |progress| told.operation(progress))));
     let done = work(store);
@@ -66,8 +66,12 @@ impl AskedExtent {
 }
 
 /// Shows what was done, and returns the exit code that says how much of it.
-pub fn finish(invocation: &Invocation, store: &mut Store, done: &Done) -> Result<u8, Failure> {
-    let Done { report, undoes, .. } = done;
+pub fn finish(
+    invocation: &Invocation,
+    store: &mut Store,
+    done: &OperationResult,
+) -> Result<u8, Failure> {
+    let OperationResult { report, undoes, .. } = done;
     #[cfg(debug_assertions)]
     ckpt_process::fault::strike();
     let guarded = data::is_read_by_model().then(|| data::guarded(report));
@@ -147,7 +151,7 @@ fn titled<'a>(report: &'a OperationReport, undoes: Option<&'a OperationEntry>) -
 
 /// What an outcome says besides its report. Without a directory, it has no title. The operation is done, so nothing fails
 /// because its way back or its title is unknown.
-pub fn around(store: &mut Store, directory: Option<&Path>, done: &Done) -> Around {
+pub fn around(store: &mut Store, directory: Option<&Path>, done: &OperationResult) -> Around {
     let report = &done.report;
     let id = titled(report, done.undoes.as_ref()).zip(directory);
     let operation = report.operation.as_deref();

@@ -15,10 +15,10 @@ use serde::Serialize;
 use crate::invocation::Invocation;
 
 /// `less` ends at once where a page is enough, keeps colours, and leaves the text on the screen.
-const LESS: &str = "FRX";
+const LESS_OPTIONS: &str = "FRX";
 
 /// The pager if none is set. Small systems have none.
-const DEFAULT: &str = "if command -v less >/dev/null; then exec less; else exec cat; fi";
+const DEFAULT_PAGER: &str = "if command -v less >/dev/null; then exec less; else exec cat; fi";
 
 /// Buffers text until it is longer than the screen, then passes it to the pager.
 pub struct Pages<'a> {
@@ -34,7 +34,7 @@ pub struct Pages<'a> {
 }
 
 /// More than a pipe holds: a pager that was given so much has read some of it.
-const READ: usize = 1 << 20;
+const PIPE_CAPACITY: usize = 1 << 20;
 
 impl<'a> Pages<'a> {
     /// Begins a listing.
@@ -104,7 +104,7 @@ impl<'a> Pages<'a> {
         if let Some(sent) = &mut self.sent {
             sent.extend(bytes);
         }
-        self.sent.take_if(|sent| sent.len() > READ);
+        self.sent.take_if(|sent| sent.len() > PIPE_CAPACITY);
     }
 
     /// Writes what the pager was given if it could not be started; else it has ended.
@@ -152,7 +152,7 @@ fn command(is_patch: bool) -> Option<OsString> {
     let command = surroundings::pager("CKPT_HOOK_PAGER")
         .or_else(|| is_patch.then(of_git).flatten())
         .or_else(|| surroundings::pager("PAGER"))
-        .unwrap_or_else(|| DEFAULT.into());
+        .unwrap_or_else(|| DEFAULT_PAGER.into());
     (!command.is_empty() && command != "cat").then_some(command)
 }
 
@@ -165,7 +165,7 @@ fn start(command: &OsString) -> Option<Child> {
     let mut pager = programs::named("sh");
     pager.arg("-c").arg(command).stdin(Stdio::piped());
     if surroundings::variable("LESS").is_none() {
-        pager.env("LESS", LESS);
+        pager.env("LESS", LESS_OPTIONS);
     }
     // What is written is UTF-8 in every locale.
     if surroundings::variable("LESSCHARSET").is_none() {

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use similar::{DiffOp, DiffTag};
 
-use super::NARROW;
+use super::NARROW_WIDTH;
 use super::lines::{self, LineDifference, Style, changed_words};
 use super::paint::Paint;
 use super::text::{fit, width};
@@ -75,7 +75,7 @@ fn cell<'a>(lines: &[&'a [u8]], place: usize) -> Cell<'a> {
 /// Returns two texts side by side, or as hunks if the terminal is narrow.
 pub fn render(old: &[u8], new: &[u8], style: &Style<'_>, columns: Option<usize>) -> Vec<u8> {
     let columns = columns.unwrap_or(WIDTH);
-    if columns < NARROW {
+    if columns < NARROW_WIDTH {
         return lines::hunks(old, new, style);
     }
     let difference = lines::difference(old, new, &style.look);

@@ -1,4 +1,4 @@
-//! Names in what a model reads. Somebody else may have chosen them: they are data and never part of a sentence, and those
+//! Names in what a model reads. A stranger may have chosen them: they are data and never part of a sentence, and those
 //! that are more than a path are not spelled out.
 
 use std::collections::BTreeSet;

@@ -12,7 +12,7 @@ use super::table::Table;
 use super::text::{fit, safe, short, title, width};
 use super::time::duration;
 use super::workspace::WorkspaceNames;
-use super::{NARROW, View};
+use super::{NARROW_WIDTH, View};
 
 /// Where the entries of a list may be from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,7 +105,7 @@ struct ShownColumns {
 
 /// The prompt on the first line, and the details on the second.
 fn two_lines(message: &MessageReport, workspaces: Option<&WorkspaceNames>, view: &View) -> String {
-    let columns = view.width.unwrap_or(NARROW);
+    let columns = view.width.unwrap_or(NARROW_WIDTH);
     let id = view.paint.id(&short(&message.id));
     let first = format!("{id}  {}", called(message, view.paint));
     let [additions, deletions] =

@@ -62,12 +62,12 @@ pub struct View {
 
 /// With fewer columns than these, what stands side by side is shown below each other, and lists leave out what is least
 /// needed.
-const NARROW: usize = 60;
+const NARROW_WIDTH: usize = 60;
 
 impl View {
     /// Returns whether the terminal is narrow. Output that goes elsewhere has all the room.
     pub fn is_narrow(&self) -> bool {
-        self.width.is_some_and(|columns| columns < NARROW)
+        self.width.is_some_and(|columns| columns < NARROW_WIDTH)
     }
 }
 
@@ -86,7 +86,7 @@ pub fn size_of(terminal: &Term) -> (usize, usize) {
 }
 
 /// The indentation of the rest of a long line.
-const HANGING: usize = 2;
+const INDENT: usize = 2;
 
 /// The options of the output.
 #[derive(Clone, Copy, Debug)]
@@ -211,7 +211,7 @@ impl Output {
     /// Returns text wrapped to the terminal.
     pub fn wrapped<'a>(&self, text: &'a str) -> Cow<'a, str> {
         match self.view.width {
-            Some(columns) => wrap(text, columns, HANGING).into(),
+            Some(columns) => wrap(text, columns, INDENT).into(),
             None => text.into(),
         }
     }
@@ -268,7 +268,7 @@ impl Output {
     /// Writes text for people on stderr, as wide as the terminal.
     pub fn tell(&self, text: &str) {
         match self.error_width {
-            Some(columns) => write_error(&wrap(text, columns, HANGING)),
+            Some(columns) => write_error(&wrap(text, columns, INDENT)),
             None => write_error(text),
         }
     }

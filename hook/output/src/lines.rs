@@ -16,7 +16,7 @@ use super::text::safe_bytes;
 const DIFF_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// How many letters and digits a line needs to be recognized elsewhere. Braces and blank lines are everywhere.
-const KNOWN_AGAIN: usize = 10;
+const LEAST_LETTERS: usize = 10;
 
 /// How lines are compared and shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -116,7 +116,7 @@ impl MovedLines {
 fn mark(line: &[u8]) -> Option<u64> {
     let line = line.trim_ascii();
     let letters = line.iter().filter(|byte| byte.is_ascii_alphanumeric());
-    if letters.count() < KNOWN_AGAIN {
+    if letters.count() < LEAST_LETTERS {
         return None;
     }
     let mut hasher = DefaultHasher::new();

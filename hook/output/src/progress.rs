@@ -26,7 +26,7 @@ pub struct ProgressLine {
 
 impl ProgressLine {
     /// Returns a progress that is shown once the work takes long.
-    pub fn new() -> Self {
+    pub fn start() -> Self {
         let style =
             ProgressStyle::with_template("{spinner} {msg}").expect("the template is well-formed");
         let target = ProgressDrawTarget::stderr_with_hz(8);
@@ -120,7 +120,7 @@ mod tests {
     #[test]
     fn what_is_waited_for_comes_back() {
         assert_eq!(
-            ProgressLine::new().during("waiting", || 7),
+            ProgressLine::start().during("waiting", || 7),
             7,
             "and nobody waits for the line"
         );

@@ -42,8 +42,8 @@ pub fn moment(text: &str, times: &TimeContext) -> Option<Milliseconds> {
     (moment <= times.now).then_some(moment)
 }
 
-/// Returns a moment of today that has a name. `today` is all of it: somebody who asks for what happened since then does
-/// not mean the present moment.
+/// Returns a moment of today that has a name. `today` is all of it: a question for what happened since then does not
+/// mean the present moment.
 fn named(text: &str, now: OffsetDateTime) -> Option<OffsetDateTime> {
     match text.to_ascii_lowercase().as_str() {
         "today" | "midnight" => Some(now.replace_time(Time::MIDNIGHT)),

@@ -57,8 +57,8 @@ Examples:
 The server listens on 127.0.0.1 only. The address contains a secret: anyone who has it can read the \
 history of this workspace and revert it. Ctrl-C ends the server.";
 
-/// How often to check whether anybody is there.
-const LOOK: Duration = Duration::from_millis(500);
+/// How often to check whether a browser is there.
+const POLL_INTERVAL: Duration = Duration::from_millis(500);
 
 /// Serves the page until no browser has shown it for a while.
 pub fn run(invocation: &Invocation, arguments: &PageArguments) -> Result<u8, Failure> {
@@ -94,7 +94,7 @@ pub fn run(invocation: &Invocation, arguments: &PageArguments) -> Result<u8, Fai
         let idle = humantime::format_duration(arguments.idle);
         invocation
             .output
-            .text(&format!("Nobody has looked at the page for {idle}.\n"))?;
+            .text(&format!("No browser has shown the page for {idle}.\n"))?;
     }
     Ok(DONE)
 }
@@ -147,7 +147,7 @@ impl PageServer<'_> {
 /// Waits a moment for a connection.
 fn accept(listener: &TcpListener) -> std::io::Result<Option<TcpStream>> {
     let mut waited = [PollFd::new(listener, PollFlags::IN)];
-    let timeout = Timespec::try_from(LOOK).expect("half a second fits");
+    let timeout = Timespec::try_from(POLL_INTERVAL).expect("half a second fits");
     match poll(&mut waited, Some(&timeout)) {
         Ok(0) | Err(rustix::io::Errno::INTR) => return Ok(None),
         Ok(_) => {}

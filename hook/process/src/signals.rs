@@ -13,21 +13,21 @@ use crate::posix;
 const PASSED_ON: [i32; 2] = [SIGTERM, SIGHUP];
 
 /// Signals that are caught, and not passed on yet. If they cannot be caught, nothing is passed on.
-pub struct Caught(Option<Signals>);
+pub struct CaughtSignals(Option<Signals>);
 
 /// Catches the signals to pass on. Ignored ones stay ignored, as under `nohup`; the command inherits that.
-pub fn catch() -> Caught {
+pub fn catch() -> CaughtSignals {
     let caught = PASSED_ON
         .into_iter()
         .filter(|signal| !posix::is_ignored(*signal));
-    Caught(Signals::new(caught).ok())
+    CaughtSignals(Signals::new(caught).ok())
 }
 
-impl Caught {
+impl CaughtSignals {
     /// Passes every signal on to a command, until the result is dropped.
-    pub fn to(self, command: &Child) -> Passing {
+    pub fn to(self, command: &Child) -> SignalForwarder {
         let (Some(mut signals), Some(pid)) = (self.0, pid(command)) else {
-            return Passing(None);
+            return SignalForwarder(None);
         };
         let handle = signals.handle();
         let thread = std::thread::Builder::new().spawn(move || {
@@ -42,7 +42,7 @@ impl Caught {
             }
         });
         // Without a thread, nothing is passed on.
-        Passing(thread.ok().map(|thread| (handle, thread)))
+        SignalForwarder(thread.ok().map(|thread| (handle, thread)))
     }
 }
 
@@ -58,9 +58,9 @@ fn pid(command: &Child) -> Option<Pid> {
 }
 
 /// Signals on their way to a command.
-pub struct Passing(Option<(Handle, JoinHandle<()>)>);
+pub struct SignalForwarder(Option<(Handle, JoinHandle<()>)>);
 
-impl Drop for Passing {
+impl Drop for SignalForwarder {
     fn drop(&mut self) {
         if let Some((handle, thread)) = self.0.take() {
             handle.close();

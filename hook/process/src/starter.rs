@@ -10,7 +10,7 @@ use rustix::io::Errno;
 use rustix::process::{Pid, getppid};
 
 /// How often to check whether it is gone.
-pub const LOOK: Duration = Duration::from_secs(1);
+pub const POLL_INTERVAL: Duration = Duration::from_secs(1);
 
 /// The process that started this one, and those above it up to the client.
 pub struct Starter {
@@ -102,7 +102,7 @@ impl StartersInput {
 impl Read for StartersInput {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let stdin = rustix::stdio::stdin();
-        let timeout = Timespec::try_from(LOOK).ok();
+        let timeout = Timespec::try_from(POLL_INTERVAL).ok();
         loop {
             let mut polled = [PollFd::new(&stdin, PollFlags::IN)];
             match poll(&mut polled, timeout.as_ref()) {

@@ -106,7 +106,7 @@ pub fn run(invocation: &Invocation, arguments: &ServeArguments) -> Result<u8, Fa
             read(&mut BufReader::new(StartersInput::now()), queue, &lines);
         }
         queue.close();
-        // The writer goes on while anybody could still send, and the scope waits for it.
+        // The writer goes on while a thread could still send, and the scope waits for it.
         drop(lines);
         started
     })?;

@@ -23,7 +23,7 @@ use super::queue::RequestQueue;
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// How often to check whether the store is still the same file, and whether a silent agent still counts as busy.
-const LOOK: Duration = Duration::from_secs(2);
+const POLL_INTERVAL: Duration = Duration::from_secs(2);
 
 /// What a client subscribes to.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -106,7 +106,7 @@ pub fn run(
             if current.wants("error") {
                 let _ = lines.send(super::notification("error", &document));
             }
-            let until = Instant::now() + LOOK;
+            let until = Instant::now() + POLL_INTERVAL;
             while is_still_wanted() && Instant::now() < until {
                 std::thread::sleep(PAUSE);
             }
@@ -145,9 +145,9 @@ fn follow_with(
         while goes_on() {
             // Asked before the news are read: a commit in between is seen the next time.
             let now = store.data_version()?;
-            // Also without a commit: an agent that falls silent counts as busy only for a time, and nobody writes
-            // that down.
-            let is_due = looked.elapsed() >= LOOK;
+            // Also without a commit: an agent that falls silent counts as busy only for a time, and no row says when that
+            // ends.
+            let is_due = looked.elapsed() >= POLL_INTERVAL;
             if version != Some(now) || is_due {
                 version = Some(now);
                 if !news(&mut store, &subscription, &mut from, &mut tell)? {
@@ -219,8 +219,8 @@ fn changes_of_work(
     Ok(told)
 }
 
-/// Returns the identity of the session store's file. One that was emptied counts as gone: nobody can use it before
-/// every process has let go of it.
+/// Returns the identity of the session store's file. One that was emptied counts as gone: it cannot be used
+/// before every process has closed it.
 fn identity(invocation: &Invocation) -> Option<(u64, u64)> {
     let path = invocation
         .store_directory()

@@ -15,7 +15,7 @@ use super::methods::changes_something;
 use super::protocol::Job;
 
 /// How many requests may wait: a client that sends more waits until there is room.
-const MOST: usize = 256;
+const WAITING_LIMIT: usize = 256;
 
 /// The requests of a client.
 pub struct RequestQueue {
@@ -85,7 +85,7 @@ impl RequestQueue {
     /// Adds a request; returns its id if another request with that id is not answered yet.
     pub fn put(&self, job: Job) -> Result<(), Value> {
         let mut state = self.state();
-        while state.waiting.len() >= MOST && !state.is_closed {
+        while state.waiting.len() >= WAITING_LIMIT && !state.is_closed {
             state = locks::wait(&self.changed, state);
         }
         if state.is_abandoned && !tells_what_happened(&job) {

@@ -84,7 +84,7 @@ const PATCH_LINES: usize = 20_000;
 pub fn run(invocation: &Invocation, arguments: &UiArguments) -> Result<bool, Failure> {
     if !invocation.output.can_ask() || surroundings::is_read_by_no_person() {
         return Err(Failure::usage(
-            "`ui` needs a terminal with somebody at it",
+            "`ui` needs a terminal that a person reads",
             "`ckpt-hook log --graph` prints the same rows, `ckpt-hook show ID -p` the patch",
         ));
     }

@@ -17,7 +17,7 @@ use ckpt_store::{
 use super::model::{Pane, Popup};
 use super::planned::{FileChoice, PlanKind, PlanScreen, PlanTerms, goes_back};
 use super::{Browser, advice, parts};
-use ckpt_command::operation::{Done, OperationRequest, Terms, carry_out};
+use ckpt_command::operation::{OperationRequest, OperationResult, Terms, carry_out};
 use ckpt_command::outcome::around;
 use ckpt_command::part::part;
 use ckpt_output::hunk;
@@ -154,7 +154,7 @@ impl Browser {
         self.load_plan_patch()
     }
 
-    fn dry_run(&mut self, request: OperationRequest) -> Result<Done, Failure> {
+    fn dry_run(&mut self, request: OperationRequest) -> Result<OperationResult, Failure> {
         let terms = Terms {
             dry_run: true,
             ..Terms::default()
@@ -351,7 +351,7 @@ impl Browser {
     }
 
     /// Shows what was done: in one line if all went well, else with every file.
-    pub(super) fn done(&mut self, done: &Done) -> Result<(), Failure> {
+    pub(super) fn done(&mut self, done: &OperationResult) -> Result<(), Failure> {
         self.due.list = true;
         self.model.pane = Pane::List;
         self.model.unmark();

@@ -26,7 +26,7 @@ use signal_hook::flag;
 use signal_hook::low_level::emulate_default_handler;
 
 /// How long to look at what crossterm has read already: with no time at all, it does not look.
-const LOOK: Duration = Duration::from_millis(1);
+const POLL_TIMEOUT: Duration = Duration::from_millis(1);
 
 /// The terminal, which is restored when this is dropped.
 pub struct Screen {
@@ -79,7 +79,7 @@ impl Screen {
         if polled[0].revents().intersects(is_gone) {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
-        event::poll(LOOK)
+        event::poll(POLL_TIMEOUT)
     }
 
     /// Returns whether the last frame is as large as the terminal. The signal of a change is heard only once the first

@@ -26,10 +26,7 @@ pub const CODEBUDDY: Agent = Agent {
         command.args(["-p", "-y"]);
         command.args((!message.is_first).then_some("-c"));
         command.args(["--model", "scripted", message.prompt]);
-        command.envs([
-            ("CODEBUDDY_API_KEY", "dummy"),
-            ("DISABLE_AUTOUPDATER", "1"),
-        ]);
+        command.envs([("CODEBUDDY_API_KEY", "dummy"), ("DISABLE_AUTOUPDATER", "1")]);
     },
     tells_prompts: true,
     goes_on: true,

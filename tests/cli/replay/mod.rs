@@ -182,10 +182,22 @@ fn event_is_booked_to_its_sender_once() {
         (&["claude-code"][..], "grok", "grok-1.0.41"),
         (&["claude-code", "grok"], "grok", "grok-1.0.41"),
         (&["grok", "claude-code", "cursor"], "grok", "grok-1.0.41"),
-        (&["claude-code", "codebuddy"], "codebuddy", "codebuddy-2.163.0"),
+        (
+            &["claude-code", "codebuddy"],
+            "codebuddy",
+            "codebuddy-2.163.0",
+        ),
         (&["claude-code", "droid"], "droid", "droid-0.225.2"),
-        (&["grok", "claude-code"], "claude-code", "claude-code-2.1.329"),
-        (&["claude-code", "qwen-code"], "qwen-code", "qwen-code-0.24.4"),
+        (
+            &["grok", "claude-code"],
+            "claude-code",
+            "claude-code-2.1.329",
+        ),
+        (
+            &["claude-code", "qwen-code"],
+            "qwen-code",
+            "qwen-code-0.24.4",
+        ),
     ] {
         goes_back_and_forth(settings, agent, set);
     }

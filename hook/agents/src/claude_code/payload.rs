@@ -2,7 +2,7 @@
 //!
 //! Its peculiarities: `prompt_id` belongs to a turn, not to a message (a message that is sent while the agent works
 //! shares it); a sub-agent's events carry `agent_id` and may come after the turn's `Stop`; a finished background task
-//! is reported as a prompt that nobody typed. A step ends with `PostToolBatch` and has no event at its start.
+//! is reported as a prompt that the user did not type. A step ends with `PostToolBatch` and has no event at its start.
 
 use ckpt_schema::event::{Event, EventKind};
 
@@ -36,7 +36,7 @@ impl Agent for ClaudeCode {
             return Err(PayloadError::UnknownEvent);
         };
         let event = shape::event(payload, kind, &EDIT_TOOLS)?;
-        // Nobody would go back to these: a sub-agent's prompt is its parent's text, and a compaction comes in the
+        // These are no points to go back to: a sub-agent's prompt is its parent's text, and a compaction comes in the
         // middle of the work, where a session's start would end the open step.
         let says_nothing = match kind {
             EventKind::UserMessage => {

@@ -51,7 +51,9 @@ pub const GROK: AgentTarget = AgentTarget {
         let path = directory.join("hooks").join("ckpt-hook.json");
         Ok(vec![SettingsFile::with_table(path, scope, table)])
     },
-    project_notes: &["Grok Build runs a project's hooks only once you trust the folder (`/hooks-trust`)"],
+    project_notes: &[
+        "Grok Build runs a project's hooks only once you trust the folder (`/hooks-trust`)",
+    ],
     ..PLAIN
 };
 

@@ -274,11 +274,8 @@ fn target(agent: &str) -> Result<&'static AgentTarget> {
 
 fn unknown(agent: &str) -> Error {
     let name = agent.escape_debug();
-    if crate::all().any(|known| known.name() == agent && agent != crate::GENERIC)
-    {
-        let hint = format!(
-            "docs/agents/{name}.md has the lines to add by hand"
-        );
+    if crate::all().any(|known| known.name() == agent && agent != crate::GENERIC) {
+        let hint = format!("docs/agents/{name}.md has the lines to add by hand");
         return Error::failed(format!(
             "the hook cannot be put into the settings of `{name}`"
         ))

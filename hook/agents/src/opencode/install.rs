@@ -129,12 +129,16 @@ fn check(_: SettingsScope, place: &SettingsPlace<'_>, _: &Path, text: &str) -> R
     };
     if !text.contains(OF_2) {
         return Ok(vec![Advice::stop(
-            format!("opencode {version} does not load this plugin, which is written for opencode 1"),
+            format!(
+                "opencode {version} does not load this plugin, which is written for opencode 1"
+            ),
             "`ckpt-hook install opencode` writes one for both",
         )]);
     }
     Ok(vec![Advice::remark(
-        format!("opencode {version} was not tried with this hook, only its documented interface was"),
+        format!(
+            "opencode {version} was not tried with this hook, only its documented interface was"
+        ),
         "`ckpt-hook log` shows whether messages are recorded",
     )])
 }

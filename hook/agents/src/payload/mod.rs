@@ -212,7 +212,9 @@ impl<'a> Payload<'a> {
 
     /// The session of an agent that names none is its process.
     fn process_session(&self) -> Option<String> {
-        let process = UNNAMED.contains(&self.agent).then_some(self.context.agent_process)?()?;
+        let process = UNNAMED
+            .contains(&self.agent)
+            .then_some(self.context.agent_process)?()?;
         Some(format!("process-{process}"))
     }
 

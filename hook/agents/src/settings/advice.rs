@@ -45,7 +45,7 @@ impl Advice {
     pub fn unread(file: &Path, error: &Error) -> Self {
         let (file, why) = (file.display(), error.with_causes());
         Self::stop(
-            format!("`{file}` cannot be read, so nobody knows whether hooks are called: {why}"),
+            format!("`{file}` cannot be read, so it is unknown whether hooks are called: {why}"),
             format!("have `{file}` corrected"),
         )
     }
@@ -117,8 +117,8 @@ impl FolderTrust {
 }
 
 /// Warns of the switch in settings that turns all hooks off: Claude Code, Qwen Code and Copilot CLI have one, Gemini CLI
-/// another. An agent merges these files; the last one that has the switch counts. Of a file that cannot be read, nobody
-/// knows whether it has it.
+/// another. An agent merges these files; the last one that has the switch counts. Whether a file that
+/// cannot be read has it is unknown.
 pub fn switched_off(files: &[PathBuf]) -> Vec<Advice> {
     let switches = [
         ("disableAllHooks", "/disableAllHooks", true),

@@ -119,7 +119,7 @@ impl Edit {
         let gives_way = || {
             content
                 .gives_way_to(after)
-                .then(|| "somebody else's file has the name of this command, and stays".to_owned())
+                .then(|| "another file has the name of this command, and stays".to_owned())
         };
         content
             .note(self.before.as_deref(), after, dry_run)

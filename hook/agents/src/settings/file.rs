@@ -17,7 +17,7 @@ use ckpt_store::error::{Context, Error, Result};
 const MAX_LENGTH: u64 = 16 << 20;
 
 /// After this time no installer writes to a temporary file any more.
-const ABANDONED: Duration = Duration::from_secs(600);
+const ABANDONED_AFTER: Duration = Duration::from_secs(600);
 
 /// Returns the text of a file, or `None` if it does not exist.
 ///
@@ -95,7 +95,7 @@ fn sweep(directory: &Path, now: SystemTime) {
         let is_abandoned = || {
             let metadata = entry.metadata().ok()?;
             let age = now.duration_since(metadata.modified().ok()?).ok()?;
-            Some(metadata.is_file() && age > ABANDONED)
+            Some(metadata.is_file() && age > ABANDONED_AFTER)
         };
         if is_ours && is_abandoned() == Some(true) {
             let _ = fs::remove_file(entry.path());
@@ -139,7 +139,7 @@ fn make_folder(folder: &Path, mode: u32) -> io::Result<()> {
     builder.recursive(true).mode(mode).create(folder)
 }
 
-/// Checks that a file of a project is inside it: somebody else's project may contain symlinks to anywhere.
+/// Checks that a file of a project is inside it: another person's project may contain symlinks to anywhere.
 ///
 /// # Errors
 ///
@@ -228,7 +228,7 @@ fn check(path: &Path, expected: Option<&str>) -> Result<()> {
         return Ok(());
     }
     Err(cannot("write", path)
-        .because("somebody else changed it just now")
+        .because("another program changed it just now")
         .hint("try again"))
 }
 

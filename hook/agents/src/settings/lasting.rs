@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use super::file;
 
 /// Folders whose contents are replaced or removed: stores of packages, and those of one shell or one run.
-const PASSING: [&str; 8] = [
+const REPLACED_FOLDERS: [&str; 8] = [
     "Cellar",
     "Caskroom",
     ".pnpm",
@@ -23,16 +23,16 @@ const PASSING: [&str; 8] = [
 ];
 
 /// Stores that name a package by a hash.
-const STORES: [&str; 2] = ["/nix/store", "/gnu/store"];
+const PACKAGE_STORES: [&str; 2] = ["/nix/store", "/gnu/store"];
 
 /// The profiles of Nix and Guix in a home directory, and those of the machine.
-const OF_HOME: [&str; 4] = [
+const HOME_PROFILES: [&str; 4] = [
     ".nix-profile",
     ".local/state/nix/profile",
     ".guix-profile",
     ".guix-home/profile",
 ];
-const OF_MACHINE: [&str; 3] = [
+const MACHINE_PROFILES: [&str; 3] = [
     "/run/current-system/sw",
     "/run/current-system/profile",
     "/nix/var/nix/profiles/default",
@@ -89,9 +89,9 @@ impl Lasting<'_> {
         let mut found = of_homebrew(own);
         found.extend(beside(own));
         let user = (self.environment)("USER").unwrap_or_default();
-        let profiles = (OF_HOME.iter().map(|profile| self.home.join(profile)))
+        let profiles = (HOME_PROFILES.iter().map(|profile| self.home.join(profile)))
             .chain([Path::new("/etc/profiles/per-user").join(user)])
-            .chain(OF_MACHINE.iter().map(PathBuf::from));
+            .chain(MACHINE_PROFILES.iter().map(PathBuf::from));
         found.extend(profiles.map(|profile| profile.join("bin").join(name)));
         found
     }
@@ -101,10 +101,10 @@ impl Lasting<'_> {
 /// one of those known.
 pub fn is_passing(path: &Path) -> bool {
     let mut folders = path.parent().into_iter().flat_map(Path::iter);
-    STORES.iter().any(|store| path.starts_with(store))
+    PACKAGE_STORES.iter().any(|store| path.starts_with(store))
         || folders.any(|folder| {
             let folder = folder.to_string_lossy();
-            PASSING.contains(&&*folder) || has_version(&folder)
+            REPLACED_FOLDERS.contains(&&*folder) || has_version(&folder)
         })
         || is_of_snap(path)
 }

@@ -47,9 +47,7 @@ impl SettingsContent for OwnFile {
         if self.is_optional {
             return Ok(before.to_owned());
         }
-        Err(Error::failed(
-            "somebody else's file has the name that ours needs",
-        ))
+        Err(Error::failed("another file has the name that ours needs"))
     }
 
     /// The rest of the file: nothing, or all of it if it is not ours.

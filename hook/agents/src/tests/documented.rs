@@ -342,9 +342,12 @@ fn payload_tells_who_sent_it() {
     let cursor = json!({"hook_event_name": "beforeSubmitPrompt", "conversation_id": "s", "cursor_version": "2.4", "prompt": "x"});
     let buddy = json!({"hook_event_name": "Stop", "session_id": "s", "client": "CLI", "version": "2.163.0", "generation_id": "g"});
     let droid = json!({"hook_event_name": "SessionStart", "session_id": "s", "CLAUDE_ENV_FILE": "/t/env.sh"});
-    let kimi = json!({"hook_event_name": "Stop", "session_id": "s", "client_type": "kimi_code_cli"});
-    let at = |path: &str| json!({"hook_event_name": "Stop", "session_id": "s", "transcript_path": path});
-    let claude = json!({"hook_event_name": "Stop", "session_id": "s", "cwd": "/home/u/.grok/worktrees/w"});
+    let kimi =
+        json!({"hook_event_name": "Stop", "session_id": "s", "client_type": "kimi_code_cli"});
+    let at =
+        |path: &str| json!({"hook_event_name": "Stop", "session_id": "s", "transcript_path": path});
+    let claude =
+        json!({"hook_event_name": "Stop", "session_id": "s", "cwd": "/home/u/.grok/worktrees/w"});
     for (settings, payload, sender) in [
         ("claude-code", &grok, "grok"),
         ("cursor", &grok, "grok"),
@@ -353,12 +356,36 @@ fn payload_tells_who_sent_it() {
         ("claude-code", &droid, "droid"),
         ("claude-code", &kimi, "kimi-code"),
         ("claude-code", &claude, "claude-code"),
-        ("vscode", &at("/home/u/.copilot/session-state/s/events.jsonl"), "copilot-cli"),
-        ("claude-code", &at("/home/u/.config/Code/User/workspaceStorage/1/chat.jsonl"), "vscode"),
-        ("claude-code", &at("/home/u/.qoder/projects/w/s.jsonl"), "qoder"),
-        ("grok", &at("/home/u/.claude/projects/-home-u--grok-w/s.jsonl"), "claude-code"),
-        ("codex", &at("/home/u/.codex/worktrees/1/.claude/s.jsonl"), "codex"),
-        ("generic", &json!({"event": "turn_end", "session_id": "s", "client_type": "x"}), "generic"),
+        (
+            "vscode",
+            &at("/home/u/.copilot/session-state/s/events.jsonl"),
+            "copilot-cli",
+        ),
+        (
+            "claude-code",
+            &at("/home/u/.config/Code/User/workspaceStorage/1/chat.jsonl"),
+            "vscode",
+        ),
+        (
+            "claude-code",
+            &at("/home/u/.qoder/projects/w/s.jsonl"),
+            "qoder",
+        ),
+        (
+            "grok",
+            &at("/home/u/.claude/projects/-home-u--grok-w/s.jsonl"),
+            "claude-code",
+        ),
+        (
+            "codex",
+            &at("/home/u/.codex/worktrees/1/.claude/s.jsonl"),
+            "codex",
+        ),
+        (
+            "generic",
+            &json!({"event": "turn_end", "session_id": "s", "client_type": "x"}),
+            "generic",
+        ),
     ] {
         let told = events(settings, None, payload);
         let agents: Vec<_> = told.iter().map(|event| event.agent.as_str()).collect();
@@ -411,7 +438,10 @@ fn groks_sub_agent_is_below_its_parent() {
     let start = json!({"hook_event_name": "SubagentStart", "session_id": "s", "subagentId": "c"});
     let event = &events("grok", None, &start)[0];
     assert_eq!(
-        (event.session_id.as_str(), event.parent_session_id.as_deref()),
+        (
+            event.session_id.as_str(),
+            event.parent_session_id.as_deref()
+        ),
         ("c", Some("s"))
     );
     let prompt = json!({"hook_event_name": "UserPromptSubmit", "session_id": "c", "subagentType": "explore", "prompt": "x"});

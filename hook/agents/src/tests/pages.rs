@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use ckpt_schema::event::EventKind::{
-    self, SessionEnd, SessionStart, StepFinish, StepStart, ToolFinish, ToolStart, TurnEnd, UserMessage,
+    self, SessionEnd, SessionStart, StepFinish, StepStart, ToolFinish, ToolStart, TurnEnd,
+    UserMessage,
 };
 use serde_json::{Value, json};
 use tempfile::TempDir;

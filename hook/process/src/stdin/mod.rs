@@ -25,7 +25,7 @@ const LONGEST_END: u64 = 1 << 20;
 
 /// How much is read at once, in bytes; a pipe rarely holds more. The buffer is on the stack, because allocating it
 /// would cost a system call.
-const AT_ONCE: usize = 64 << 10;
+const BUFFER_SIZE: usize = 64 << 10;
 
 /// How much is read first, in bytes. Most payloads are shorter, and the larger buffer is cleared before it is used,
 /// which takes more than all else that is done with such a payload.
@@ -52,7 +52,7 @@ pub fn read_payload(
     let mut condenser = Condenser::default();
     let mut read = condense::<AT_FIRST>(&mut stdin, &mut condenser, AT_FIRST as u64, goes_on)?;
     if read >= AT_FIRST as u64 {
-        read += condense::<AT_ONCE>(&mut stdin, &mut condenser, MOST_READ - read, goes_on)?;
+        read += condense::<BUFFER_SIZE>(&mut stdin, &mut condenser, MOST_READ - read, goes_on)?;
     }
     let (bytes, is_cut) = condenser.finish();
     Ok(RawPayload {

@@ -14,7 +14,7 @@ use std::sync::mpsc::{Receiver, Sender, channel, sync_channel};
 use ckpt_command::invocation::Invocation;
 use ckpt_output::data;
 use ckpt_process::failure::{DONE, Failure};
-use ckpt_process::starter::{LOOK, Starter};
+use ckpt_process::starter::{POLL_INTERVAL, Starter};
 use ckpt_store::Error;
 use clap::Args;
 use rmcp::model::{
@@ -95,7 +95,7 @@ async fn speak(server: Server) -> Result<(), std::io::Error> {
 /// process may hold open.
 async fn gone(starter: &Starter) {
     while !starter.is_gone() {
-        tokio::time::sleep(LOOK).await;
+        tokio::time::sleep(POLL_INTERVAL).await;
     }
 }
 

@@ -16,7 +16,7 @@ use ckpt_store::query::LogFilter;
 use crate::cli::arguments::Candidates;
 
 /// The most completions of a kind.
-const MOST: usize = 50;
+const CANDIDATES_LIMIT: usize = 50;
 
 /// How many columns of a prompt are shown. zsh would break a line that is longer than the terminal.
 const TITLE: usize = 60;
@@ -58,7 +58,7 @@ fn asked<T>(
 
 fn recent(invocation: &Invocation) -> Vec<MessageReport> {
     let filter = LogFilter {
-        limit: Some(MOST),
+        limit: Some(CANDIDATES_LIMIT),
         ..LogFilter::default()
     };
     asked(invocation, |store, directory| store.log(directory, &filter))
@@ -81,7 +81,7 @@ fn messages(invocation: &Invocation) -> Vec<Completion> {
 
 fn operations(invocation: &Invocation) -> Vec<Completion> {
     let filter = LogFilter {
-        limit: Some(MOST),
+        limit: Some(CANDIDATES_LIMIT),
         ..LogFilter::default()
     };
     let report = asked(invocation, |store, directory| {

@@ -99,7 +99,7 @@ fn change(
     let text = before.as_deref().unwrap_or_default();
     let after = edit(text, target)?;
     if after != text {
-        // Somebody who may write to the folder could put other settings there, so the umask does not decide on its
+        // A user who may write to the folder could put other settings there, so the umask does not decide on its
         // mode.
         let folder = path.parent().unwrap_or(&path);
         let made = DirBuilder::new().recursive(true).mode(0o700).create(folder);

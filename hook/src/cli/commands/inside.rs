@@ -16,7 +16,7 @@ use crate::cli::arguments::{
 };
 
 /// How many messages are listed.
-const MOST: usize = 10;
+const LISTED_LIMIT: usize = 10;
 
 /// How many columns of a message are shown.
 const WIDTH: usize = 60;
@@ -111,12 +111,14 @@ fn target(typed: Option<&str>, messages: &[MessageReport]) -> InsideTarget {
         }
         None => InsideTarget::Message("last".to_owned()),
         Some(typed) => match typed.parse::<usize>() {
-            Ok(number) if number <= MOST => match number.checked_sub(1).and_then(|n| live.get(n)) {
-                Some(message) => InsideTarget::Message(message.id.clone()),
-                None => {
-                    InsideTarget::Choose(format!("There is no message {number}; nothing was done."))
+            Ok(number) if number <= LISTED_LIMIT => {
+                match number.checked_sub(1).and_then(|n| live.get(n)) {
+                    Some(message) => InsideTarget::Message(message.id.clone()),
+                    None => InsideTarget::Choose(format!(
+                        "There is no message {number}; nothing was done."
+                    )),
                 }
-            },
+            }
             _ => InsideTarget::Message(typed.to_owned()),
         },
     }
@@ -132,7 +134,7 @@ fn live(messages: &[MessageReport]) -> impl Iterator<Item = &MessageReport> {
 fn list(why: &str, messages: &[MessageReport]) -> String {
     let mut lines = vec![why.to_owned()];
     let rows: Vec<String> = (1..)
-        .zip(live(messages).take(MOST))
+        .zip(live(messages).take(LISTED_LIMIT))
         .map(|(number, message)| {
             let title = title(message.prompt.as_deref());
             format!(
@@ -190,7 +192,7 @@ fn other_sessions(invocation: &Invocation, session: &str) -> Result<u8, Failure>
 fn messages(invocation: &Invocation, session: Option<&str>) -> Vec<MessageReport> {
     let filter = LogFilter {
         session: session.map(str::to_owned),
-        limit: Some(10 * MOST),
+        limit: Some(10 * LISTED_LIMIT),
         ..LogFilter::default()
     };
     let log = || {

@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use ckpt_command::invocation::Invocation;
-use ckpt_command::operation::Done;
+use ckpt_command::operation::OperationResult;
 use ckpt_command::outcome::{AskedExtent, carried_out, finish, watched};
 use ckpt_output::recover;
 use ckpt_output::text::{bytes, path};
@@ -57,7 +57,7 @@ pub fn run(invocation: &Invocation, arguments: &RecoverArguments) -> Result<u8, 
     }
     match report.operation {
         Some(operation) => {
-            let done = Done::of(operation, AskedExtent::Part);
+            let done = OperationResult::of(operation, AskedExtent::Part);
             finish(invocation, &mut store, &done)
         }
         None => Ok(DONE),

@@ -23,7 +23,7 @@ pub fn run(invocation: &Invocation, arguments: &SnapshotArguments) -> Result<u8,
     let directory = invocation.directory()?;
     arguments.label.as_deref().map_or(Ok(()), label::check)?;
     let mut store = invocation.open_to_record()?;
-    let line = ProgressLine::new();
+    let line = ProgressLine::start();
     let tell = |progress: SnapshotProgress| line.capture(progress);
     let progress: Option<&(dyn Fn(SnapshotProgress) + Sync)> = if invocation.output.shows_progress()
     {

@@ -515,7 +515,11 @@ fn recipe_tries_agents_from_oldest_to_proven_version() {
         let versions: Vec<&str> = records.map(|row| row[1]).collect();
         // Of Kilo, there is no fourth one with its program.
         let is_new = ["grok", "kimi-code", "codebuddy"].contains(&agent);
-        let least = if is_new { 1 } else { 3 + usize::from(agent != "kilo") };
+        let least = if is_new {
+            1
+        } else {
+            3 + usize::from(agent != "kilo")
+        };
         let count = tried.iter().filter(of_agent).count();
         assert!(count >= least, "{agent}: with those that record nothing");
         let lowest = target.versions.lowest.to_string();
@@ -559,7 +563,10 @@ fn toml_list_keeps_the_users_bytes() {
         world.write(file, text);
         world.install("kimi-code");
         let installed = world.read(file);
-        assert!(installed.starts_with(text), "ours stand at the end: {installed}");
+        assert!(
+            installed.starts_with(text),
+            "ours stand at the end: {installed}"
+        );
         assert_eq!(world.state("kimi-code"), Installation::Installed);
         world.uninstall("kimi-code");
         assert_eq!(world.read(file), text, "every byte is as it was");

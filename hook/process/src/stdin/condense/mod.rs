@@ -34,7 +34,7 @@ pub struct Condenser {
     /// The start of the current field.
     field: usize,
     /// What is being left out.
-    dropping: Dropping,
+    dropped: DroppedPart,
     place: StringState,
     /// How much of the current string is kept; `None` if its rest is left out.
     of_string: Option<usize>,
@@ -44,7 +44,7 @@ pub struct Condenser {
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Dropping {
+enum DroppedPart {
     #[default]
     Nothing,
     /// The rest of a field, within so many brackets.
@@ -82,10 +82,10 @@ impl Condenser {
 
     /// Returns the length of the next part that is left out. Most of a long payload is, so this is one plain loop.
     fn left_out(&mut self, bytes: &[u8]) -> usize {
-        let mut brackets = match self.dropping {
-            Dropping::Nothing => return 0,
-            Dropping::Field(brackets) => brackets,
-            Dropping::All => return bytes.len(),
+        let mut brackets = match self.dropped {
+            DroppedPart::Nothing => return 0,
+            DroppedPart::Field(brackets) => brackets,
+            DroppedPart::All => return bytes.len(),
         };
         let (mut at, mut place) = left_out_blocks(bytes, &mut brackets, self.place);
         while at < bytes.len() {
@@ -103,17 +103,17 @@ impl Condenser {
             }
             at += 1;
         }
-        (self.dropping, self.place) = (Dropping::Field(brackets), place);
+        (self.dropped, self.place) = (DroppedPart::Field(brackets), place);
         at
     }
 
     fn between(&mut self, bytes: &[u8]) -> usize {
         let is_sign = |byte: &u8| matches!(byte, b'"' | b',' | b'{' | b'}' | b'[' | b']');
         let plain = bytes.iter().position(is_sign).unwrap_or(bytes.len());
-        let dropping = self.dropping;
+        let dropped = self.dropped;
         self.keep(&bytes[..plain]);
         // If this made the field too long, the ellipsis is left out, too.
-        match bytes.get(plain).filter(|_| self.dropping == dropping) {
+        match bytes.get(plain).filter(|_| self.dropped == dropped) {
             Some(b'"') => self.begin_string(),
             Some(b',') => self.comma(),
             Some(bracket @ (b'{' | b'[')) => self.open(*bracket),
@@ -206,11 +206,11 @@ impl Condenser {
 
     fn open(&mut self, bracket: u8) {
         self.keep(&[bracket]);
-        match &mut self.dropping {
+        match &mut self.dropped {
             // This bracket made the field too long.
-            Dropping::Field(brackets) => *brackets += 1,
-            Dropping::All => {}
-            Dropping::Nothing => {
+            DroppedPart::Field(brackets) => *brackets += 1,
+            DroppedPart::All => {}
+            DroppedPart::Nothing => {
                 self.open.push(bracket);
                 self.whole = self.kept.len();
                 if self.open.len() == 1 {
@@ -221,13 +221,13 @@ impl Condenser {
     }
 
     fn close(&mut self, bracket: u8) {
-        self.dropping = Dropping::Nothing;
+        self.dropped = DroppedPart::Nothing;
         self.kept.push(bracket);
         self.whole = self.kept.len();
         self.open.pop();
         if self.open.is_empty() {
             // What follows is not part of the payload.
-            self.dropping = Dropping::All;
+            self.dropped = DroppedPart::All;
             self.is_whole = true;
         }
     }
@@ -242,7 +242,7 @@ impl Condenser {
     }
 
     fn next_field(&mut self) {
-        self.dropping = Dropping::Nothing;
+        self.dropped = DroppedPart::Nothing;
         if self.kept.len() > LONGEST_PAYLOAD {
             self.end();
             return;
@@ -256,13 +256,13 @@ impl Condenser {
 
     /// Keeps bytes, and returns whether there is room for more; otherwise the rest of the field is left out.
     fn keep(&mut self, bytes: &[u8]) -> bool {
-        if self.dropping == Dropping::Nothing {
+        if self.dropped == DroppedPart::Nothing {
             self.kept.extend_from_slice(bytes);
             if self.kept.len() - self.field + self.open.len() > LONGEST_FIELD {
                 self.end_field();
             }
         }
-        self.dropping == Dropping::Nothing
+        self.dropped == DroppedPart::Nothing
     }
 
     /// Leaves out the rest of the field, back to where it was valid.
@@ -272,17 +272,17 @@ impl Condenser {
         for bracket in self.open.drain(self.open.len() - inner..).rev() {
             self.kept.push(closing(bracket));
         }
-        self.dropping = if self.open.is_empty() {
-            Dropping::All
+        self.dropped = if self.open.is_empty() {
+            DroppedPart::All
         } else {
-            Dropping::Field(inner)
+            DroppedPart::Field(inner)
         };
     }
 
     /// Leaves out everything from here on.
     fn end(&mut self) {
         self.kept.extend(self.open.drain(..).rev().map(closing));
-        (self.dropping, self.is_cut) = (Dropping::All, true);
+        (self.dropped, self.is_cut) = (DroppedPart::All, true);
     }
 }
 

@@ -174,7 +174,7 @@ fn check(invocation: &Invocation, store: &mut Store, all: bool) -> Vec<Finding> 
     if !invocation.output.shows_progress() {
         return store.check(time);
     }
-    let line = ProgressLine::new();
+    let line = ProgressLine::start();
     let findings = line.during("checking the session store", || store.check(time));
     line.end();
     findings

@@ -11,7 +11,7 @@ use std::path::Path;
 use ckpt_command::changes::ChangesArguments;
 use ckpt_command::changes::ChangesView;
 use ckpt_command::invocation::Invocation;
-use ckpt_command::operation::{Done, OperationRequest, Terms, carry_out};
+use ckpt_command::operation::{OperationRequest, OperationResult, Terms, carry_out};
 use ckpt_command::outcome::{AskedExtent, finish, watched};
 use ckpt_command::part::is_text;
 use ckpt_output::files;
@@ -69,7 +69,11 @@ pub fn choose(
         .as_deref()
         .filter(|_| !plan.busy || terms.force.goes_on());
     let Some(token) = token else {
-        return finish(invocation, store, &Done::of(plan, AskedExtent::Part));
+        return finish(
+            invocation,
+            store,
+            &OperationResult::of(plan, AskedExtent::Part),
+        );
     };
     let proposal = store.proposal(token)?;
     if proposal.files.is_empty() {
@@ -78,7 +82,11 @@ pub fn choose(
             messages_hidden: Vec::new(),
             ..plan
         };
-        return finish(invocation, store, &Done::of(plan, AskedExtent::Part));
+        return finish(
+            invocation,
+            store,
+            &OperationResult::of(plan, AskedExtent::Part),
+        );
     }
     tell_what_stays(invocation, &plan)?;
     let mut dialog = Dialog {
@@ -333,7 +341,7 @@ impl Dialog<'_> {
         self.invocation.output.text(&format!("{text}\n"))
     }
 
-    /// Asks for a line; `None` if nobody answers any more.
+    /// Asks for a line; `None` at the end of the input.
     fn line(&self, question: &str) -> Result<Option<String>, Failure> {
         let output = &self.invocation.output;
         let wrapped = output.wrapped(question);
