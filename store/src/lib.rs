@@ -55,6 +55,7 @@ pub use upkeep::du::Grouping;
 pub use upkeep::forget::What as Forget;
 
 use model::progress::SnapshotProgress;
+use revert::request::options::{Options, PlanRequest};
 
 /// Returns the time of a file by the clock of rows, which is the same.
 pub fn same_time(time: Milliseconds) -> Milliseconds {
@@ -268,15 +269,12 @@ impl Store {
         cwd: &Path,
         request: &RevertRequest,
     ) -> Result<report::OperationReport> {
-        // First, so that lost changes are not taken for the user's.
-        self.take_up_lost();
-        Ok(revert::revert(self, cwd, request, None)?.report)
+        self.operate(cwd, PlanRequest::Revert(request.clone()))
     }
 
     /// Goes forward again.
     pub fn redo(&mut self, cwd: &Path, request: &RedoRequest) -> Result<report::OperationReport> {
-        self.take_up_lost();
-        Ok(revert::redo(self, cwd, request, None)?.report)
+        self.operate(cwd, PlanRequest::Redo(request.clone()))
     }
 
     /// Puts paths back to any captured state.
@@ -285,14 +283,19 @@ impl Store {
         cwd: &Path,
         request: &RestoreRequest,
     ) -> Result<report::OperationReport> {
-        self.take_up_lost();
-        Ok(revert::restore(self, cwd, request, None)?.report)
+        self.operate(cwd, PlanRequest::Restore(request.clone()))
     }
 
     /// Takes an operation back: what it moved is as before it, and so is the revert point.
     pub fn undo(&mut self, cwd: &Path, request: &UndoRequest) -> Result<report::OperationReport> {
+        self.operate(cwd, PlanRequest::Undo(request.clone()))
+    }
+
+    fn operate(&mut self, cwd: &Path, request: PlanRequest) -> Result<report::OperationReport> {
+        // First, so that lost changes are not taken for the user's.
         self.take_up_lost();
-        Ok(revert::undo(self, cwd, request, None)?.report)
+        let gone = revert::PathStates::new();
+        Ok(revert::operate(self, cwd, &request, &gone, request.options())?.report)
     }
 
     /// Writes the rows of events for which there was no room, if there is now.
@@ -341,7 +344,7 @@ impl Store {
         force: Force,
     ) -> Result<report::OperationReport> {
         self.take_up_lost();
-        revert::apply_parts(self, cwd, chosen, undoes, dry_run, force)
+        revert::apply_parts(self, cwd, chosen, undoes, Options::new(dry_run, force))
     }
 
     /// Returns the state just before an operation, by its id.
@@ -563,8 +566,10 @@ impl Store {
         let place = timeline::Place::known(self, cwd)?;
         let files = query::gone(self, &place, paths)?;
         let states = query::last_states(&files);
-        let operation = revert::recover(self, cwd, paths, &states, dry_run, force)?;
-        Ok(query::recovered(files, Some(operation)))
+        let options = Options::new(dry_run, force);
+        let request = PlanRequest::Recover(paths.to_vec());
+        let executed = revert::operate(self, cwd, &request, &states, options)?;
+        Ok(query::recovered(files, Some(executed.report)))
     }
 
     /// Returns which prompt wrote each line of a file.

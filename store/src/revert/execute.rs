@@ -11,7 +11,7 @@ use super::carry_out::journal::{
 };
 use super::carry_out::lost_acls;
 use super::carry_out::refusal;
-use super::plan::operation::{Operation, Options};
+use super::plan::operation::Operation;
 use super::plan::{Plan, count_lines};
 use super::receipt;
 use super::receipt::forecast;
@@ -22,6 +22,7 @@ use super::receipt::notes::version_control;
 use super::report::contents;
 use super::report::report;
 use super::report::token;
+use super::request::options::Options;
 use crate::error::{Error, Result};
 use crate::model::entry::ObjectId;
 use crate::model::git_item::GitItem;

@@ -9,7 +9,6 @@ pub mod request;
 
 mod execute;
 mod operate;
-mod put_back;
 mod receipt;
 mod recover;
 mod report;
@@ -18,12 +17,9 @@ mod undo;
 
 use std::path::{Path, PathBuf};
 
-use ckpt_schema::report::{
-    NoteCode, OperationKind, OperationReport, Outcome, RevertedSession, VERSION,
-};
+use ckpt_schema::report::{NoteCode, OperationKind, OperationReport, Outcome, VERSION};
 
 use crate::error::{Error, Result};
-use crate::fs::layout::Lock;
 use crate::model::entry::{Entry, ObjectId};
 use crate::model::note::{self, Note};
 use crate::model::request::{
@@ -34,12 +30,14 @@ use crate::store::Store;
 use crate::timeline::Place;
 use crate::upkeep::check;
 use execute::Executed;
+use operate::operate_movement;
 use plan::Plan;
-use plan::operation::Options;
-use put_back::Wanted;
 use recover::Recovered;
-use report::token::{PlanRequest, PlanToken, absolute};
+use report::token::{PlanToken, absolute};
 use request::movement::Movement;
+use request::options::{Options, PlanRequest};
+use restore::{Wanted, put_back};
+use undo::UndoneOperation;
 
 pub(crate) use carry_out::journal::has_begun;
 pub(crate) use goal::states::PathStates;
@@ -47,111 +45,136 @@ pub(crate) use recover::{finish_open_operations, interrupted};
 pub(crate) use request::chain::{make_permanent, went_back};
 pub(crate) use restore::snapshot_named;
 
-/// Goes back to just before a message. With an expected fingerprint, only the plan that has it is carried out.
-pub(crate) fn revert(
+/// Carries out a request. With an expected fingerprint, only the plan that has it is carried out. `gone` holds the last
+/// states of the files that a recovery names.
+pub(crate) fn operate(
     store: &mut Store,
     cwd: &Path,
-    request: &RevertRequest,
-    expected: Option<ObjectId>,
+    request: &PlanRequest,
+    gone: &PathStates,
+    options: Options,
 ) -> Result<Executed> {
-    if request.git && request.is_part() {
-        return Err(Error::failed(
-            "`--git` works only with a whole revert: HEAD and the index do not belong to a path, a step or a single message",
-        ));
-    }
+    refuse_git_of_a_part(request)?;
     let place = Place::known(store, cwd)?;
-    or_mended(store, &place, |store| {
-        revert_in(store, &place, cwd, request, expected)
-    })
-}
-
-fn revert_in(
-    store: &mut Store,
-    place: &Place,
-    cwd: &Path,
-    request: &RevertRequest,
-    expected: Option<ObjectId>,
-) -> Result<Executed> {
-    let (_lock, recovered) = enter(store, place, DryRun::asked(request.dry_run))?;
-    let done = recovered.done.clone();
-    let options = Options {
-        dry_run: DryRun::asked(request.dry_run),
-        force: request.force,
-        git: request.git,
-        expected,
-        contents: request.contents,
+    // Before the lock, so that a mistake in a path does not finish an interrupted operation first.
+    let only = match request {
+        PlanRequest::Restore(request) => place.paths_asked_for(&request.paths)?,
+        _ => Vec::new(),
     };
-    let reading: &Store = store;
-    let movement = reading
-        .database
-        .read(|_| Movement::of_revert(reading, place, request))
-        .map_err(|error| error.after(done.clone()))?;
-    let executed = operate::carry_out(store, place, &movement, options, recovered)
-        .map_err(|error| error.after(done))?;
-    // In full: a short id may mean two messages by the time that the token is used.
-    let asked = RevertRequest {
-        message: movement.asked_for.clone().unwrap_or_default(),
-        step: movement.step().map(str::to_owned),
-        session: Some(movement.session.id.clone()),
-        only: absolute(cwd, &request.only),
-        ..request.clone()
-    };
-    Ok(with_token(executed, place, PlanRequest::Revert(asked)))
-}
-
-/// Goes forward again. With an expected fingerprint, only the plan that has it is carried out.
-pub(crate) fn redo(
-    store: &mut Store,
-    cwd: &Path,
-    request: &RedoRequest,
-    expected: Option<ObjectId>,
-) -> Result<Executed> {
-    let place = Place::known(store, cwd)?;
-    or_mended(store, &place, |store| {
-        redo_in(store, &place, request, expected)
-    })
-}
-
-fn redo_in(
-    store: &mut Store,
-    place: &Place,
-    request: &RedoRequest,
-    expected: Option<ObjectId>,
-) -> Result<Executed> {
-    let (_lock, recovered) = enter(store, place, DryRun::asked(request.dry_run))?;
-    let done = recovered.done.clone();
-    let movement =
-        Movement::of_redo(store, place, request).map_err(|error| error.after(done.clone()))?;
-    let Some(movement) = movement else {
-        if expected.is_some() {
-            return Err(Error::stale("nothing is reverted any more").after(done));
+    let mut in_full = request.clone();
+    let executed = under_lock(store, &place, options.dry_run, |store, recovered| {
+        match request {
+            PlanRequest::Revert(request) => {
+                let reading: &Store = store;
+                let read = |_: &_| Movement::of_revert(reading, &place, request);
+                let movement = reading.database.read(read)?;
+                // A short id may mean two messages by the time that the token is used.
+                in_full = PlanRequest::Revert(RevertRequest {
+                    message: movement.asked_for.clone().unwrap_or_default(),
+                    step: movement.step().map(str::to_owned),
+                    session: Some(movement.session.id.clone()),
+                    only: absolute(cwd, &request.only),
+                    ..request.clone()
+                });
+                operate_movement(store, &place, &movement, options, recovered)
+            }
+            PlanRequest::Redo(request) => {
+                let Some(movement) = Movement::of_redo(store, &place, request)? else {
+                    return nothing_reverted(store, &place, request.all, options, recovered);
+                };
+                in_full = PlanRequest::Redo(RedoRequest {
+                    session: Some(movement.session.id.clone()),
+                    ..request.clone()
+                });
+                operate_movement(store, &place, &movement, options, recovered)
+            }
+            PlanRequest::Restore(request) => {
+                in_full = PlanRequest::Restore(RestoreRequest {
+                    paths: absolute(cwd, &request.paths),
+                    ..request.clone()
+                });
+                restore::restore(store, &place, request, &only, options, recovered)
+            }
+            PlanRequest::Undo(request) => undo(store, &place, request, options, recovered),
+            PlanRequest::Recover(named) => {
+                in_full = PlanRequest::Recover(absolute(cwd, named));
+                let wanted = Wanted {
+                    states: gone,
+                    seen: &PathStates::new(),
+                    undoes: None,
+                };
+                put_back(store, &place, wanted, options, recovered)
+            }
         }
-        let kind = if request.all {
-            OperationKind::Unrevert
-        } else {
-            OperationKind::Redo
-        };
-        let connection = store.database.connection();
-        let others = sessions::other_reverted_sessions(connection, place.row.id, None)?;
-        return Ok(Executed {
-            report: nothing_reverted(kind, DryRun::asked(request.dry_run), recovered, others),
-            plan: Plan::default(),
-        });
-    };
+    })?;
+    Ok(with_token(executed, &place, in_full))
+}
+
+/// Refuses `--git` with a part: HEAD and the index do not belong to it.
+fn refuse_git_of_a_part(request: &PlanRequest) -> Result<()> {
+    match request {
+        PlanRequest::Revert(request) if request.git && request.is_part() => Err(Error::failed(
+            "`--git` works only with a whole revert: HEAD and the index do not belong to a path, a step or a single message",
+        )),
+        PlanRequest::Restore(request) if request.git && !request.paths.is_empty() => {
+            Err(Error::failed(
+                "`--git` works only with a whole restore: HEAD and the index do not belong to a path",
+            ))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Takes an operation back. The caller holds the workspace's lock.
+fn undo(
+    store: &mut Store,
+    place: &Place,
+    request: &UndoRequest,
+    options: Options,
+    recovered: Recovered,
+) -> Result<Executed> {
+    let row = sessions::operation(store.database.connection(), &request.operation)?;
     let options = Options {
-        dry_run: DryRun::asked(request.dry_run),
-        force: request.force,
-        git: request.git,
-        expected,
-        contents: request.contents,
+        git: row.git,
+        ..options
     };
-    let executed = operate::carry_out(store, place, &movement, options, recovered)
-        .map_err(|error| error.after(done))?;
-    let asked = RedoRequest {
-        session: Some(movement.session.id.clone()),
-        ..request.clone()
-    };
-    Ok(with_token(executed, place, PlanRequest::Redo(asked)))
+    if let Some(movement) = Movement::of_undo(store, &row)? {
+        return operate_movement(store, place, &movement, options, recovered);
+    }
+    operate::operate(
+        store,
+        place,
+        None,
+        options,
+        recovered,
+        |store, snapshots, seen| {
+            let undone = UndoneOperation {
+                store,
+                place,
+                snapshots,
+                seen,
+                row: &row,
+            };
+            undone.files_back(options)
+        },
+    )
+}
+
+/// Does something under the workspace's lock, once what a crash left is finished and before anything is planned. If an
+/// object that it needs is damaged, heals the store and tries once more.
+fn under_lock(
+    store: &mut Store,
+    place: &Place,
+    dry_run: DryRun,
+    mut carry_out: impl FnMut(&mut Store, Recovered) -> Result<Executed>,
+) -> Result<Executed> {
+    or_mended(store, place, |store| {
+        let lock = place.lock(crate::timeline::LOCK_TIMEOUT)?;
+        crate::timeline::notice(store, place, &lock)?;
+        let recovered = recover::recover(store, place, dry_run)?;
+        let done = recovered.done.clone();
+        carry_out(store, recovered).map_err(|error| error.after(done))
+    })
 }
 
 /// Carries out an operation. If an object that it needs is damaged, heals the store and tries once more. A damaged
@@ -191,13 +214,11 @@ pub(crate) fn apply(
         asked,
         fingerprint,
     } = PlanToken::decode(token)?;
-    let how = PlanOptions {
-        dry_run: DryRun::No,
-        force,
-        find_gone,
+    let options = Options {
+        expected: Some(fingerprint),
+        ..Options::new(DryRun::No, force)
     };
-    let executed = carry_out(store, &workspace, asked, Some(fingerprint), how)?;
-    Ok(executed.report)
+    Ok(operate_token(store, &workspace, &asked, options, find_gone)?.report)
 }
 
 /// Returns the workspace of a dry run's token.
@@ -215,76 +236,28 @@ pub(crate) fn planned(
         workspace, asked, ..
     } = PlanToken::decode(token)?;
     // Whether an agent is at work is checked when it is carried out.
-    let how = PlanOptions {
-        dry_run: DryRun::Yes,
-        force: Force::Yes,
-        find_gone,
-    };
-    let plan = carry_out(store, &workspace, asked, None, how)?.plan;
-    Ok((workspace, plan))
+    let options = Options::new(DryRun::Yes, Force::Yes);
+    let executed = operate_token(store, &workspace, &asked, options, find_gone)?;
+    Ok((workspace, executed.plan))
 }
 
-/// How to carry out what a token asks for.
-#[derive(Clone, Copy)]
-struct PlanOptions<'a> {
-    dry_run: DryRun,
-    force: Force,
-    find_gone: &'a FindGone,
-}
-
-fn carry_out(
+/// Carries out the request of a token, with other options than it was planned with.
+fn operate_token(
     store: &mut Store,
     workspace: &Path,
-    asked: PlanRequest,
-    expected: Option<ObjectId>,
-    PlanOptions {
-        dry_run,
-        force,
-        find_gone,
-    }: PlanOptions<'_>,
+    asked: &PlanRequest,
+    options: Options,
+    find_gone: &FindGone,
 ) -> Result<Executed> {
-    match asked {
-        PlanRequest::Revert(request) => {
-            let request = RevertRequest {
-                dry_run: dry_run.is_dry(),
-                force,
-                ..request
-            };
-            revert(store, workspace, &request, expected)
-        }
-        PlanRequest::Redo(request) => {
-            let request = RedoRequest {
-                dry_run: dry_run.is_dry(),
-                force,
-                ..request
-            };
-            redo(store, workspace, &request, expected)
-        }
-        PlanRequest::Restore(request) => {
-            let request = RestoreRequest {
-                dry_run: dry_run.is_dry(),
-                force,
-                ..request
-            };
-            restore(store, workspace, &request, expected)
-        }
-        PlanRequest::Undo(request) => {
-            let request = UndoRequest {
-                dry_run: dry_run.is_dry(),
-                force,
-                ..request
-            };
-            undo(store, workspace, &request, expected)
-        }
-        PlanRequest::Recover(named) => {
-            let states = find_gone(store, &Place::known(store, workspace)?, &named)?;
-            let options = Options {
-                expected,
-                ..plain(dry_run, force)
-            };
-            recover_in(store, workspace, &named, &states, options)
-        }
-    }
+    let options = Options {
+        git: asked.options().git,
+        ..options
+    };
+    let gone = match asked {
+        PlanRequest::Recover(named) => find_gone(store, &Place::known(store, workspace)?, named)?,
+        _ => PathStates::new(),
+    };
+    operate(store, workspace, asked, &gone, options)
 }
 
 /// Turns the fingerprint of a planned operation into a token.
@@ -306,114 +279,20 @@ fn with_token(executed: Executed, place: &Place, asked: PlanRequest) -> Executed
     }
 }
 
-/// Prepares the workspace for an operation: takes its lock, notices lost rows, and finishes what a crash left before
-/// anything is planned.
-fn enter(store: &mut Store, place: &Place, dry_run: DryRun) -> Result<(Lock, Recovered)> {
-    let lock = place.lock(crate::timeline::LOCK_TIMEOUT)?;
-    crate::timeline::notice(store, place, &lock)?;
-    let recovered = recover::recover(store, place, dry_run)?;
-    Ok((lock, recovered))
-}
-
-/// Puts paths back to any captured state. With an expected fingerprint, only the plan that has it is carried out.
-pub(crate) fn restore(
-    store: &mut Store,
-    cwd: &Path,
-    request: &RestoreRequest,
-    expected: Option<ObjectId>,
-) -> Result<Executed> {
-    let place = Place::known(store, cwd)?;
-    let executed = or_mended(store, &place, |store| {
-        restore::restore(store, &place, request, expected)
-    })?;
-    let asked = RestoreRequest {
-        paths: absolute(cwd, &request.paths),
-        ..request.clone()
-    };
-    Ok(with_token(executed, &place, PlanRequest::Restore(asked)))
-}
-
-/// Takes an operation back. With an expected fingerprint, only the plan that has it is carried out.
-pub(crate) fn undo(
-    store: &mut Store,
-    cwd: &Path,
-    request: &UndoRequest,
-    expected: Option<ObjectId>,
-) -> Result<Executed> {
-    let place = Place::known(store, cwd)?;
-    let dry_run = DryRun::asked(request.dry_run);
-    let options = Options {
-        expected,
-        contents: request.contents,
-        ..plain(dry_run, request.force)
-    };
-    let executed = or_mended(store, &place, |store| {
-        let (_lock, recovered) = enter(store, &place, dry_run)?;
-        let done = recovered.done.clone();
-        undo::under_lock(store, &place, request, options, recovered)
-            .map_err(|error| error.after(done))
-    })?;
-    let asked = PlanRequest::Undo(request.clone());
-    Ok(with_token(executed, &place, asked))
-}
-
-/// Puts back the files that are gone at or below paths, or with that name, each in its last state.
-pub(crate) fn recover(
-    store: &mut Store,
-    cwd: &Path,
-    named: &[PathBuf],
-    states: &PathStates,
-    dry_run: DryRun,
-    force: Force,
-) -> Result<OperationReport> {
-    let executed = recover_in(store, cwd, named, states, plain(dry_run, force))?;
-    Ok(executed.report)
-}
-
-fn recover_in(
-    store: &mut Store,
-    cwd: &Path,
-    named: &[PathBuf],
-    states: &PathStates,
-    options: Options,
-) -> Result<Executed> {
-    let seen = PathStates::new();
-    let wanted = Wanted {
-        states,
-        seen: &seen,
-        undoes: None,
-    };
-    let executed = put_back::put_back(store, cwd, wanted, options)?;
-    let asked = PlanRequest::Recover(absolute(cwd, named));
-    Ok(with_token(executed, &Place::known(store, cwd)?, asked))
-}
-
-/// Returns the options of an operation that sets files to entries, each to its own.
-fn plain(dry_run: DryRun, force: Force) -> Options {
-    Options {
-        dry_run,
-        force,
-        git: false,
-        expected: None,
-        contents: false,
-    }
-}
-
 /// Does to each file what the user chose of a plan, which may be the one of an undo.
 pub(crate) fn apply_parts(
     store: &mut Store,
     cwd: &Path,
     chosen: &[Chosen],
     undoes: Option<&str>,
-    dry_run: DryRun,
-    force: Force,
+    options: Options,
 ) -> Result<OperationReport> {
+    let place = Place::known(store, cwd)?;
     let mut seen = PathStates::new();
     let mut states = PathStates::new();
     let texts: Vec<&[u8]> = chosen.iter().filter_map(Chosen::bytes).collect();
     // Objects first, then the rows that name them.
-    let snapshots = Place::known(store, cwd)?.snapshots()?;
-    let mut blobs = snapshots.write_blobs(&texts)?.into_iter();
+    let mut blobs = place.snapshots()?.write_blobs(&texts)?.into_iter();
     for part in chosen {
         let state = match &part.content {
             ChosenContent::State(state) => *state,
@@ -427,7 +306,9 @@ pub(crate) fn apply_parts(
         seen: &seen,
         undoes,
     };
-    let executed = put_back::put_back(store, cwd, wanted, plain(dry_run, force))?;
+    let executed = under_lock(store, &place, options.dry_run, |store, recovered| {
+        put_back(store, &place, wanted, options, recovered)
+    })?;
     // What was chosen cannot be asked for by a token.
     Ok(OperationReport {
         plan: None,
@@ -458,13 +339,19 @@ pub(crate) fn before(store: &Store, operation: &str) -> Result<PriorState> {
     })
 }
 
-/// The report for a session (or, without one, a workspace) in which nothing is reverted.
+/// Reports that nothing is reverted in the session, or, if the request names none, in the workspace.
 fn nothing_reverted(
-    kind: OperationKind,
-    dry_run: DryRun,
+    store: &Store,
+    place: &Place,
+    all: bool,
+    options: Options,
     recovered: Recovered,
-    also_reverted: Vec<RevertedSession>,
-) -> OperationReport {
+) -> Result<Executed> {
+    if options.expected.is_some() {
+        return Err(Error::stale("nothing is reverted any more"));
+    }
+    let connection = store.database.connection();
+    let also_reverted = sessions::other_reverted_sessions(connection, place.row.id, None)?;
     let mut warnings = recovered.warnings;
     warnings.push(Note::new(
         NoteCode::NothingReverted,
@@ -474,16 +361,19 @@ fn nothing_reverted(
             "nothing of this session is reverted"
         },
     ));
-    OperationReport {
+    let report = OperationReport {
         version: VERSION,
         operation: None,
-        kind,
+        kind: match all {
+            true => OperationKind::Unrevert,
+            false => OperationKind::Redo,
+        },
         session: None,
         message: None,
         alone: None,
         undoes: None,
         outcome: Outcome::Nothing,
-        dry_run: dry_run.is_dry(),
+        dry_run: options.dry_run.is_dry(),
         plan: None,
         busy: false,
         messages_hidden: Vec::new(),
@@ -494,5 +384,9 @@ fn nothing_reverted(
         finished: recovered.finished,
         notes: note::texts(&warnings),
         remarks: note::reports(&warnings),
-    }
+    };
+    Ok(Executed {
+        report,
+        plan: Plan::default(),
+    })
 }

@@ -10,7 +10,7 @@ use super::execute::{Executed, execute};
 use super::goal::expectation::Expectation;
 use super::goal::material::{Material, gather};
 use super::goal::present::{known, observe};
-use super::plan::operation::{GitFate, Operation, Options};
+use super::plan::operation::{GitFate, Operation};
 use super::plan::{Plan, plan_for};
 use super::receipt::notes;
 use super::receipt::notes::arrivals;
@@ -21,6 +21,7 @@ use super::receipt::notes::version_control;
 use super::recover::Recovered;
 use super::request::chain::{chain, newest_of_chain, policy};
 use super::request::movement::Movement;
+use super::request::options::Options;
 use super::request::scope::Part;
 use super::request::unclear::UnclearPolicy;
 use super::undo::UndoneOperation;
@@ -33,37 +34,44 @@ use crate::sessions::{self, ChainOperation, OpenStep, OperationRow, WorkTimes};
 use crate::snapshot::{Snapshot, Snapshots};
 use crate::store::Store;
 use crate::timeline::evidence;
+use crate::timeline::life::AT_WORK_HERE;
 use crate::timeline::{Looking, Observation, Place, snapshot_of};
 
-/// Moves the revert point of a session, or a part of it. The caller holds the workspace's lock and has finished every
-/// earlier operation: only a closed operation says where the point is.
-pub(crate) fn carry_out(
+/// Carries out an operation. The caller holds the workspace's lock and has finished every earlier operation. `plan`
+/// decides by the present state and writes nothing. The open steps of the conversation that is `moved` end; without
+/// one, any open step goes on.
+pub(crate) fn operate<'m>(
     store: &mut Store,
     place: &Place,
-    movement: &Movement,
+    moved: Option<&str>,
     options: Options,
-    Recovered {
-        warnings, finished, ..
-    }: Recovered,
+    recovered: Recovered,
+    plan: impl FnOnce(&Store, &Snapshots, &Observation) -> Result<Operation<'m>>,
 ) -> Result<Executed> {
-    // Resolve: find the open steps, and refuse or warn if one is busy.
+    // Resolve: find the open steps, and refuse or warn if one is busy. Before the look: what will be refused should not
+    // read the whole workspace first.
     let (open, before) = known(store, place)?;
-    let own: Vec<&OpenStep> = open
-        .iter()
-        .filter(|step| step.root_session_id == movement.session.id)
-        .collect();
-    let who = "the agent is at work in this session";
-    // Before the look: what will be refused should not read the whole workspace first.
-    let busy = refusal::while_busy(who, own.iter().copied(), store.now(), options)?;
+    let is_in_the_way =
+        |step: &&OpenStep| moved.is_none_or(|session| step.root_session_id == session);
+    let in_the_way: Vec<&OpenStep> = open.iter().filter(is_in_the_way).collect();
+    let who = match moved {
+        Some(_) => "the agent is at work in this session",
+        None => AT_WORK_HERE,
+    };
+    let busy = refusal::while_busy(who, in_the_way.iter().copied(), store.now(), options)?;
     let snapshots = place.snapshots()?;
 
     // Observe: one look at the workspace, with which the session's own steps end.
     // They end as cut off, not as finished: nobody reported their ends, so what came long after the last sign of
     // life stays unclear instead of going back with the agent's work.
-    let closing: Vec<_> = own
+    let ending = match moved {
+        Some(_) => in_the_way,
+        None => Vec::new(),
+    };
+    let closing = ending
         .iter()
-        .map(|step| (*step, evidence::StepStanding::Cut))
-        .collect();
+        .map(|step| (*step, evidence::StepStanding::Cut));
+    let closing: Vec<_> = closing.collect();
     let looking = Looking {
         open: &open,
         closing: &closing,
@@ -72,25 +80,44 @@ pub(crate) fn carry_out(
     let seen = observe(store, place, &snapshots, before, looking)?;
 
     // Plan, and execute what was planned.
-    let scene = PlanContext {
-        store,
-        place,
-        snapshots: &snapshots,
-        movement,
-        seen: &seen,
-    };
     let also_busy = |error| refusal::also_busy(error, who, busy);
     // One read transaction: otherwise each of the many queries would take SQLite's locks anew.
-    let planned = store
-        .database
-        .read(|_| scene.plan_and_tell(options, warnings));
-    let operation = Operation {
-        finished,
-        ..planned.map_err(also_busy)?
-    };
+    let reading: &Store = store;
+    let planned = reading.database.read(|_| plan(reading, &snapshots, &seen));
+    let mut operation = planned.map_err(also_busy)?;
+    operation.warnings.splice(0..0, recovered.warnings);
+    operation.finished = recovered.finished;
     let executed =
-        execute(store, place, &snapshots, operation, &seen, &own, options).map_err(also_busy)?;
+        execute(store, place, &snapshots, operation, &seen, &ending, options).map_err(also_busy)?;
     Ok(executed.while_busy(busy))
+}
+
+/// Moves the revert point of a session, or a part of it.
+pub(crate) fn operate_movement(
+    store: &mut Store,
+    place: &Place,
+    movement: &Movement,
+    options: Options,
+    recovered: Recovered,
+) -> Result<Executed> {
+    let session = Some(&movement.session.id[..]);
+    operate(
+        store,
+        place,
+        session,
+        options,
+        recovered,
+        |store, snapshots, seen| {
+            let context = PlanContext {
+                store,
+                place,
+                snapshots,
+                movement,
+                seen,
+            };
+            context.plan_and_tell(options)
+        },
+    )
 }
 
 /// What planning a movement needs.
@@ -104,13 +131,13 @@ struct PlanContext<'a, 'm> {
 
 impl<'a, 'm> PlanContext<'a, 'm> {
     /// Plans the movement, and adds what is told of every movement.
-    fn plan_and_tell(&self, options: Options, warnings: Vec<Note>) -> Result<Operation<'m>> {
+    fn plan_and_tell(&self, options: Options) -> Result<Operation<'m>> {
         let connection = self.store.database.connection();
         if let Some(operation) = &self.movement.undoes {
             let row = sessions::operation(connection, operation)?;
-            return self.plan_undo(&row, options, warnings);
+            return self.plan_undo(&row, options);
         }
-        let mut operation = self.plan(options, warnings)?;
+        let mut operation = self.plan(options)?;
         let git = GitFate::of(operation.git.as_deref());
         operation.warnings.extend(surroundings::notes(
             connection,
@@ -161,12 +188,8 @@ impl<'a, 'm> PlanContext<'a, 'm> {
     }
 
     /// Plans to take an operation back. What is said of the history in question was said when that was made.
-    fn plan_undo(
-        &self,
-        row: &OperationRow,
-        options: Options,
-        mut warnings: Vec<Note>,
-    ) -> Result<Operation<'m>> {
+    fn plan_undo(&self, row: &OperationRow, options: Options) -> Result<Operation<'m>> {
+        let mut warnings = Vec::new();
         let Self {
             store,
             place,
@@ -199,7 +222,7 @@ impl<'a, 'm> PlanContext<'a, 'm> {
     }
 
     /// Plans the movement. Nothing is written.
-    fn plan(&self, options: Options, mut warnings: Vec<Note>) -> Result<Operation<'m>> {
+    fn plan(&self, options: Options) -> Result<Operation<'m>> {
         let Self {
             store,
             place,
@@ -209,7 +232,7 @@ impl<'a, 'm> PlanContext<'a, 'm> {
         } = *self;
         let connection = store.database.connection();
         let base = movement.session.revert_base_id;
-        warnings.extend(self.warnings_of_the_movement()?);
+        let mut warnings = self.warnings_of_the_movement()?;
         // If nothing changed since the same revert, the history need not be read. (No tree shows where HEAD is.)
         if !options.git && is_there(connection, movement, seen)? {
             let git = self.git_side();

@@ -3,112 +3,122 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use ckpt_schema::report::{FileResult, NoteCode, OperationKind};
+use ckpt_schema::report::{FileResult, NoteCode};
 
 use super::carry_out::git::GitSide;
-use super::carry_out::refusal;
-use super::execute::{Executed, execute};
+use super::execute::Executed;
 use super::goal::expectation::Expectation;
-use super::goal::lines::Lines;
 use super::goal::material;
-use super::goal::present::{known, observe};
-use super::goal::seen_history::{SeenHistory, is_name};
-use super::goal::states::PathStates;
-use super::plan::operation::{GitFate, Operation, Options};
+use super::goal::seen_history::is_name;
+use super::goal::states::{PathStates, current_states};
+use super::operate::operate;
+use super::plan::operation::{GitFate, Operation};
+use super::plan::plan_exactly;
 use super::receipt::notes::unstored;
 use super::recover::Recovered;
+use super::request::options::Options;
 use crate::error::{Error, Result};
 use crate::ids::{self, Any};
-use crate::model::entry::ObjectId;
 use crate::model::git_item::GitItem;
 use crate::model::note::Note;
 use crate::model::path::WorkspacePath;
-use crate::model::request::{DryRun, OnConflict, RestoreRequest, Unclear};
+use crate::model::request::RestoreRequest;
 use crate::sessions;
 use crate::snapshot::{Budget, Gap, PatchSide, Presence, Snapshot, Snapshots};
 use crate::store::Store;
-use crate::timeline::life::AT_WORK_HERE;
-use crate::timeline::{Looking, Observation, Place, snapshot_of};
+use crate::timeline::{Observation, Place, snapshot_of};
 
-/// Carries out a restore, or plans it.
+/// Puts paths back to the state that an id stands for. `only` is what the request names. The caller holds the
+/// workspace's lock.
 pub(crate) fn restore(
     store: &mut Store,
     place: &Place,
     request: &RestoreRequest,
-    expected: Option<ObjectId>,
-) -> Result<Executed> {
-    if request.git && !request.paths.is_empty() {
-        return Err(Error::failed(
-            "`--git` works only with a whole restore: HEAD and the index do not belong to a path",
-        ));
-    }
-    // Before the lock, so that a mistake in a path does not finish an interrupted operation first.
-    let only = place.paths_asked_for(&request.paths)?;
-    let (_lock, recovered) = super::enter(store, place, DryRun::asked(request.dry_run))?;
-    let done = recovered.done.clone();
-    let options = Options {
-        dry_run: DryRun::asked(request.dry_run),
-        force: request.force,
-        git: request.git,
-        expected,
-        contents: request.contents,
-    };
-    restore_under_lock(store, place, request, only, options, recovered)
-        .map_err(|error| error.after(done))
-}
-
-fn restore_under_lock(
-    store: &mut Store,
-    place: &Place,
-    request: &RestoreRequest,
-    only: Vec<WorkspacePath>,
+    only: &[WorkspacePath],
     options: Options,
     recovered: Recovered,
 ) -> Result<Executed> {
     // Before the look: an id that means nothing should not cost one.
     let named = state_named(store, place, &request.id)?;
-    restoring(store, place, options, |store, snapshots, seen| {
-        let wanted = WantedState {
-            store,
-            place,
-            snapshots,
-            seen,
-            id: named.snapshot_id,
-            written_by: named.operation.as_deref(),
-            only: &only,
-        };
-        wanted.plan(request, recovered)
-    })
+    operate(
+        store,
+        place,
+        None,
+        options,
+        recovered,
+        |store, snapshots, seen| {
+            let wanted = WantedState {
+                store,
+                place,
+                snapshots,
+                seen,
+                id: named.snapshot_id,
+                written_by: named.operation.as_deref(),
+                only,
+            };
+            wanted.plan(options)
+        },
+    )
 }
 
-/// Puts files back to states that no session's point names. The caller holds the workspace's lock; `plan` decides by
-/// the present state and writes nothing. The steps that are open go on.
-pub(crate) fn restoring(
+/// The entries that files get, and what they must be before: from snapshots of any time, or the parts of a plan that the
+/// user chose.
+#[derive(Clone, Copy)]
+pub(crate) struct Wanted<'a> {
+    pub states: &'a PathStates,
+    /// The states that the user saw while choosing. A path without one may be anything.
+    pub seen: &'a PathStates,
+    /// The operation that it takes back, if it is an undo.
+    pub undoes: Option<&'a str>,
+}
+
+/// Sets paths to entries. If one of them is not what the user saw, the error is `Stale`, and nothing is changed. The
+/// caller holds the workspace's lock.
+pub(crate) fn put_back(
     store: &mut Store,
     place: &Place,
+    wanted: Wanted<'_>,
     options: Options,
-    plan: impl FnOnce(&Store, &Snapshots, &Observation) -> Result<Operation<'static>>,
+    recovered: Recovered,
 ) -> Result<Executed> {
-    // Resolve: find the open steps, and refuse or warn if one is busy.
-    let (open, before) = known(store, place)?;
-    let who = AT_WORK_HERE;
-    let busy = refusal::while_busy(who, &open, store.now(), options)?;
-    let snapshots = place.snapshots()?;
+    operate(
+        store,
+        place,
+        None,
+        options,
+        recovered,
+        |store, snapshots, seen| {
+            let paths = wanted.states.keys().cloned().collect();
+            let current = current_states(place, snapshots, &seen.snapshot, &paths)?;
+            refuse_stale(wanted, &current)?;
+            let forgotten = material::forgotten(store, place)?;
+            // The files come from several states, so there is none to compare with.
+            Ok(Operation {
+                undoes: wanted.undoes.map(str::to_owned),
+                ..Operation::restore(plan_exactly(
+                    snapshots,
+                    wanted.states,
+                    &current,
+                    &forgotten,
+                )?)
+            })
+        },
+    )
+}
 
-    // Observe.
-    // No step ends with it: a restore is no statement about any session, and its agent may go on.
-    let looking = Looking {
-        open: &open,
-        ..Looking::default()
-    };
-    let seen = observe(store, place, &snapshots, before, looking)?;
-
-    // Plan, and execute what was planned.
-    let also_busy = |error| refusal::also_busy(error, who, busy);
-    let operation = plan(store, &snapshots, &seen).map_err(also_busy)?;
-    let executed =
-        execute(store, place, &snapshots, operation, &seen, &[], options).map_err(also_busy)?;
-    Ok(executed.while_busy(busy))
+fn refuse_stale(wanted: Wanted<'_>, current: &PathStates) -> Result<()> {
+    let state_now = |path| current.get(path).copied().flatten();
+    let mut changed = wanted
+        .seen
+        .iter()
+        .filter(|(path, seen)| state_now(path) != **seen);
+    match changed.next() {
+        None => Ok(()),
+        Some((path, _)) => Err(Error::stale(format!(
+            "`{}` has changed since it was shown",
+            path.to_text().escape_debug()
+        ))),
+    }
 }
 
 /// A captured state that paths go back to, and the present state.
@@ -127,7 +137,7 @@ struct WantedState<'a> {
 
 impl WantedState<'_> {
     /// Plans the restore. Nothing is written.
-    fn plan(&self, request: &RestoreRequest, recovered: Recovered) -> Result<Operation<'static>> {
+    fn plan(&self, options: Options) -> Result<Operation<'static>> {
         let Self {
             store,
             place,
@@ -137,16 +147,15 @@ impl WantedState<'_> {
             written_by,
             only,
         } = *self;
-        let mut warnings = recovered.warnings;
         let (wanted, current) = differing(store, place, snapshots, id, written_by, seen, only)?;
-        let git = if request.git {
+        let git = if options.git {
             Some(git_plan(store, place, snapshots, seen, id)?)
         } else {
             None
         };
-        warnings.extend(self.warnings(&wanted, GitFate::of(git.as_deref()))?);
+        let mut warnings = self.warnings(&wanted, GitFate::of(git.as_deref()))?;
         let forgotten = material::forgotten(store, place)?;
-        let plan = super::plan::plan_exactly(snapshots, &wanted, &current, &forgotten)?;
+        let plan = plan_exactly(snapshots, &wanted, &current, &forgotten)?;
         let unseen = unseen(store, id, seen, only)?;
         let left_alone = super::receipt::notes::left_alone(&plan, unseen.iter());
         let reference = snapshot_of(&sessions::snapshot(store.database.connection(), id)?);
@@ -165,24 +174,12 @@ impl WantedState<'_> {
         warnings.extend(left_alone);
         warnings.extend(gone.notes);
         Ok(Operation {
-            kind: OperationKind::Restore,
-            movement: None,
-            undoes: None,
-            plan,
-            lines: Lines::new(),
             git,
-            // A restore asks for exactly this state, so nothing on the disk is in conflict with it. The snapshot
-            // before it is the way back.
-            on_conflict: OnConflict::Overwrite,
-            unclear: Unclear::default(),
-            // A restore moves no revert point: there is no chain that would have to go back to a first state.
-            base: None,
             reference: Some(reference),
-            history: SeenHistory::default(),
             warnings,
-            finished: recovered.finished,
             expectation: Some(Expectation::of_restore(id, only)),
             is_incomplete,
+            ..Operation::restore(plan)
         })
     }
 
@@ -390,7 +387,7 @@ fn differing(
             .into_iter()
             .filter(|(path, _)| path.is_asked_for(only)),
     );
-    let current = super::goal::states::current_states(
+    let current = current_states(
         place,
         snapshots,
         &seen.snapshot,

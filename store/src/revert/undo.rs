@@ -6,56 +6,26 @@ use std::collections::{BTreeSet, HashMap};
 use ckpt_schema::report::{FileResult, OperationKind};
 
 use super::carry_out::git::GitSide;
-use super::execute::Executed;
 use super::goal::bases::{Sightings, pasts};
 use super::goal::expectation::Expectation;
-use super::goal::lines::Lines;
 use super::goal::material::{Material, forgotten, only_states};
-use super::goal::seen_history::SeenHistory;
 use super::goal::states::{current_states, with_directories_above};
-use super::operate;
-use super::plan::operation::{Operation, Options};
+use super::plan::operation::Operation;
 use super::plan::{Plan, plan_for};
-use super::recover::Recovered;
 use super::request::authors::Authors;
 use super::request::chain::{chain, newest_revert, policy};
 use super::request::history::{Author, Claim, PastChange, Source};
 use super::request::movement::Movement;
-use super::restore::restoring;
+use super::request::options::Options;
 use crate::error::Result;
 use crate::model::entry::Change;
 use crate::model::item::Item;
 use crate::model::path::WorkspacePath;
-use crate::model::request::{OnConflict, Unclear, UndoRequest};
+use crate::model::request::{OnConflict, Unclear};
 use crate::sessions::{self, ChainOperation, OperationRow};
 use crate::snapshot::{Snapshot, Snapshots};
 use crate::store::Store;
 use crate::timeline::{Observation, Place, snapshot_of};
-
-/// Takes an operation back. The caller holds the workspace's lock and has finished every earlier operation.
-pub(crate) fn under_lock(
-    store: &mut Store,
-    place: &Place,
-    request: &UndoRequest,
-    mut options: Options,
-    recovered: Recovered,
-) -> Result<Executed> {
-    let row = sessions::operation(store.database.connection(), &request.operation)?;
-    options.git = row.git;
-    if let Some(movement) = Movement::of_undo(store, &row)? {
-        return operate::carry_out(store, place, &movement, options, recovered);
-    }
-    restoring(store, place, options, |store, snapshots, seen| {
-        let undone = UndoneOperation {
-            store,
-            place,
-            snapshots,
-            seen,
-            row: &row,
-        };
-        undone.files_back(options, recovered)
-    })
-}
 
 /// An operation that is taken back, and the present state.
 pub(crate) struct UndoneOperation<'a> {
@@ -68,7 +38,7 @@ pub(crate) struct UndoneOperation<'a> {
 
 impl UndoneOperation<'_> {
     /// Returns the operation that sets its files back and moves no point.
-    fn files_back(&self, options: Options, recovered: Recovered) -> Result<Operation<'static>> {
+    pub fn files_back(&self, options: Options) -> Result<Operation<'static>> {
         let before = self.row.before_snapshot_id;
         let plan = self.plan(&[], options)?;
         let paths: Vec<WorkspacePath> = plan.items.iter().map(|item| item.path.clone()).collect();
@@ -81,23 +51,14 @@ impl UndoneOperation<'_> {
         };
         let git = before.filter(|_| options.git);
         Ok(Operation {
-            kind: OperationKind::Restore,
-            movement: None,
             undoes: Some(self.row.id.clone()),
-            plan,
-            lines: Lines::new(),
             git: git.map(|before| side.plan_exactly(before)).transpose()?,
             on_conflict: OnConflict::default(),
-            unclear: Unclear::default(),
-            base: None,
             reference: self.reference()?,
-            history: SeenHistory::default(),
-            warnings: recovered.warnings,
-            finished: recovered.finished,
             expectation: before
                 .filter(|_| !paths.is_empty())
                 .map(|before| Expectation::of_restore(before, &paths)),
-            is_incomplete: false,
+            ..Operation::restore(plan)
         })
     }
 

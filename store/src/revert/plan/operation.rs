@@ -3,28 +3,14 @@
 use ckpt_schema::report::{FinishedReport, OperationKind};
 
 use super::Plan;
-use crate::model::entry::ObjectId;
 use crate::model::git_item::GitItem;
 use crate::model::note::Note;
-use crate::model::request::{DryRun, Force, OnConflict, Unclear};
+use crate::model::request::{OnConflict, Unclear};
 use crate::revert::goal::expectation::Expectation;
 use crate::revert::goal::lines::Lines;
 use crate::revert::goal::seen_history::SeenHistory;
 use crate::revert::request::movement::Movement;
 use crate::snapshot::Snapshot;
-
-/// The options of an operation.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Options {
-    pub dry_run: DryRun,
-    pub force: Force,
-    /// Whether HEAD, branches and the index move along.
-    pub git: bool,
-    /// The fingerprint of the only plan that may be carried out.
-    pub expected: Option<ObjectId>,
-    /// Whether a dry run reports the contents of the files.
-    pub contents: bool,
-}
 
 /// Whether git's own state moves along with the files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,6 +57,32 @@ pub(crate) struct Operation<'a> {
     pub expectation: Option<Expectation>,
     /// Whether something that should be undone was never recorded, and so is not in the plan.
     pub is_incomplete: bool,
+}
+
+impl Operation<'static> {
+    /// Returns a restore: it sets paths to states, and moves no revert point.
+    ///
+    /// It asks for exactly these states, so nothing on the disk is in conflict with it. The snapshot before it is the way
+    /// back.
+    pub fn restore(plan: Plan) -> Self {
+        Self {
+            kind: OperationKind::Restore,
+            movement: None,
+            undoes: None,
+            plan,
+            lines: Lines::new(),
+            git: None,
+            on_conflict: OnConflict::Overwrite,
+            unclear: Unclear::default(),
+            base: None,
+            reference: None,
+            history: SeenHistory::default(),
+            warnings: Vec::new(),
+            finished: Vec::new(),
+            expectation: None,
+            is_incomplete: false,
+        }
+    }
 }
 
 impl<'a> Operation<'a> {

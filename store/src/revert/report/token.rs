@@ -16,23 +16,13 @@ use crate::model::request::{
 };
 use crate::objects::hash::blob_id;
 use crate::revert::plan::operation::Operation;
+use crate::revert::request::options::PlanRequest;
 use crate::sessions;
 use crate::store::Store;
 use crate::timeline::{Observation, Place};
 
 /// The version of the format. A token of another version comes from another version of the program.
 const VERSION: u64 = 1;
-
-/// The request that a token stands for.
-#[derive(Clone, Debug)]
-pub(crate) enum PlanRequest {
-    Revert(RevertRequest),
-    Redo(RedoRequest),
-    Restore(RestoreRequest),
-    Undo(UndoRequest),
-    /// Put back files that are gone, at or below these paths or with that name.
-    Recover(Vec<PathBuf>),
-}
 
 /// A decoded token.
 #[derive(Clone, Debug)]

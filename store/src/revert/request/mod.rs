@@ -7,5 +7,6 @@ pub(crate) mod chain;
 mod chain_tests;
 pub mod history;
 pub(crate) mod movement;
+pub(crate) mod options;
 pub(crate) mod scope;
 pub(crate) mod unclear;
