@@ -55,7 +55,7 @@ pub use upkeep::du::Grouping;
 pub use upkeep::forget::What as Forget;
 
 use model::progress::SnapshotProgress;
-use revert::request::options::{Options, PlanRequest};
+use revert::{Options, PlanRequest};
 
 /// Returns the time of a file by the clock of rows, which is the same.
 pub fn same_time(time: Milliseconds) -> Milliseconds {
@@ -294,8 +294,7 @@ impl Store {
     fn operate(&mut self, cwd: &Path, request: PlanRequest) -> Result<report::OperationReport> {
         // First, so that lost changes are not taken for the user's.
         self.take_up_lost();
-        let gone = revert::PathStates::new();
-        Ok(revert::operate(self, cwd, &request, &gone, request.options())?.report)
+        Ok(revert::operate(self, cwd, &request, None, request.options())?.report)
     }
 
     /// Writes the rows of events for which there was no room, if there is now.
@@ -309,12 +308,6 @@ impl Store {
     pub fn apply(&mut self, token: &str, force: Force) -> Result<report::OperationReport> {
         self.take_up_lost();
         revert::apply(self, token, force, &query::gone_states)
-    }
-
-    /// Returns whether nothing can be written in the store's directory.
-    pub fn is_read_only(&self) -> bool {
-        let directory = &self.surroundings.directory;
-        !self.is_missing && rustix::fs::access(directory, rustix::fs::Access::WRITE_OK).is_err()
     }
 
     /// Makes a store of an empty private directory, with what this one holds of the workspace that holds `cwd`.
@@ -566,9 +559,9 @@ impl Store {
         let place = timeline::Place::known(self, cwd)?;
         let files = query::gone(self, &place, paths)?;
         let states = query::last_states(&files);
-        let options = Options::new(dry_run, force);
         let request = PlanRequest::Recover(paths.to_vec());
-        let executed = revert::operate(self, cwd, &request, &states, options)?;
+        let options = Options::new(dry_run, force);
+        let executed = revert::operate(self, cwd, &request, Some(&states), options)?;
         Ok(query::recovered(files, Some(executed.report)))
     }
 

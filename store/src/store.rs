@@ -56,6 +56,12 @@ pub struct Store {
 }
 
 impl Store {
+    /// Returns whether nothing can be written in the store's directory.
+    pub fn is_read_only(&self) -> bool {
+        let directory = &self.surroundings.directory;
+        !self.is_missing && rustix::fs::access(directory, rustix::fs::Access::WRITE_OK).is_err()
+    }
+
     /// Returns the present time of the clock that rows have, in milliseconds since the epoch.
     pub(crate) fn now(&self) -> Milliseconds {
         (self.surroundings.clock)()

@@ -4,6 +4,7 @@
 //! A room is a top-level module. The roof is `lib.rs` or `main.rs`: it may import every room, and no room may import a name
 //! that only the roof has.
 
+mod circles;
 mod lengths;
 
 use std::collections::{BTreeMap, BTreeSet};

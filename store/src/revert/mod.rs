@@ -35,7 +35,6 @@ use plan::Plan;
 use recover::Recovered;
 use report::token::{PlanToken, absolute};
 use request::movement::Movement;
-use request::options::{Options, PlanRequest};
 use restore::{Wanted, put_back};
 use undo::UndoneOperation;
 
@@ -43,6 +42,7 @@ pub(crate) use carry_out::journal::has_begun;
 pub(crate) use goal::states::PathStates;
 pub(crate) use recover::{finish_open_operations, interrupted};
 pub(crate) use request::chain::{make_permanent, went_back};
+pub(crate) use request::options::{Options, PlanRequest};
 pub(crate) use restore::snapshot_named;
 
 /// Carries out a request. With an expected fingerprint, only the plan that has it is carried out. `gone` holds the last
@@ -51,7 +51,7 @@ pub(crate) fn operate(
     store: &mut Store,
     cwd: &Path,
     request: &PlanRequest,
-    gone: &PathStates,
+    gone: Option<&PathStates>,
     options: Options,
 ) -> Result<Executed> {
     refuse_git_of_a_part(request)?;
@@ -98,9 +98,10 @@ pub(crate) fn operate(
             PlanRequest::Undo(request) => undo(store, &place, request, options, recovered),
             PlanRequest::Recover(named) => {
                 in_full = PlanRequest::Recover(absolute(cwd, named));
+                let none = PathStates::new();
                 let wanted = Wanted {
-                    states: gone,
-                    seen: &PathStates::new(),
+                    states: gone.unwrap_or(&none),
+                    seen: &none,
                     undoes: None,
                 };
                 put_back(store, &place, wanted, options, recovered)
@@ -254,10 +255,12 @@ fn operate_token(
         ..options
     };
     let gone = match asked {
-        PlanRequest::Recover(named) => find_gone(store, &Place::known(store, workspace)?, named)?,
-        _ => PathStates::new(),
+        PlanRequest::Recover(named) => {
+            Some(find_gone(store, &Place::known(store, workspace)?, named)?)
+        }
+        _ => None,
     };
-    operate(store, workspace, asked, &gone, options)
+    operate(store, workspace, asked, gone.as_ref(), options)
 }
 
 /// Turns the fingerprint of a planned operation into a token.

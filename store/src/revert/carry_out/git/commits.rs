@@ -35,7 +35,7 @@ pub(crate) fn sentence(
     let mut names: Vec<String> = made
         .iter()
         .take(NAMED)
-        .map(|(id, commit)| format!("{} {}", super::short(id), commit.subject))
+        .map(|(id, commit)| format!("{} {}", crate::ids::short(id), commit.subject))
         .collect();
     if number > NAMED {
         names.push(format!("and {} more", number - NAMED));

@@ -15,11 +15,11 @@ use crate::sessions::{self, GitOperation, SeenGit, StepSpan};
 use crate::timeline::evidence::{self, Changed, Evidence, Verdict};
 use crate::timeline::step_afterwards;
 
-use super::GitSide;
 use super::plan::{GitChange, GitClaim};
 use super::reflog::{self, Moment, RefMove};
 use super::refs::Refs;
 use super::repository::Repository;
+use super::side::GitSide;
 
 /// The history of git's state that a movement is about.
 #[derive(Default)]

@@ -18,6 +18,7 @@ mod plan_tests;
 mod reflog;
 mod refs;
 mod repository;
+mod side;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -27,7 +28,6 @@ use rusqlite::Connection;
 
 use crate::error::Result;
 use crate::git::Location;
-use crate::ids::short;
 use crate::model::Milliseconds;
 use crate::model::entry::ObjectId;
 use crate::model::git_item::{BRANCHES, GitItem, GitStateRow, Heads};
@@ -43,14 +43,7 @@ use indexes::Indexes;
 use plan::{GitMove, MovedBranch, RepositoryQueries};
 use repository::Repository;
 
-/// The git side of a movement: the history that it goes back over, and the present state.
-pub(crate) struct GitSide<'a> {
-    pub connection: &'a Connection,
-    pub place: &'a Place,
-    pub snapshots: &'a Snapshots,
-    pub now: Option<&'a GitStateRow>,
-    pub at: Milliseconds,
-}
+pub(crate) use side::GitSide;
 
 impl GitSide<'_> {
     /// Plans how a movement of the revert point moves git's state.

@@ -5,7 +5,7 @@ use ckpt_schema::report::NoteCode;
 use super::history::GitHistory;
 use super::refs::{BranchTrace, REMOTES};
 use super::repository::Repository;
-use super::short;
+use crate::ids::short;
 use crate::model::git_item::{GitStateRow, TAGS, plain};
 use crate::model::note::Note;
 use crate::model::number::first_of;

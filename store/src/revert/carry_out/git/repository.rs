@@ -223,7 +223,7 @@ impl Repository {
         (!is_whole).then(|| {
             format!(
                 "commit {} is no longer in the repository",
-                super::short(commit)
+                crate::ids::short(commit)
             )
         })
     }

@@ -136,38 +136,12 @@ pub(crate) fn stays(
     let others_now = now.iter().filter(|entry| before.contains(&entry.path[..]));
     let made_again = repositories_made_again(store, place, revert, others_now)?;
     came.extend(made_again.iter().map(|entry| &entry.path[..]));
-    let goes = |path: &WorkspacePath| {
-        let mut items = plan.items.iter();
-        items.any(|item| item.empties() && item.path == *path)
-    };
-    let (mut ignored, mut repositories) = (BTreeSet::new(), BTreeSet::new());
-    let (mut others, mut known) = (BTreeSet::new(), BTreeSet::new());
-    let shown = now.iter().filter(|entry| !is_ignore_file(entry));
-    for entry in shown.filter(|entry| is_there(place, entry)) {
-        let has_come = came.contains(&entry.path[..]);
-        match entry.reason {
-            GapReason::Ignored => {
-                let Ok(path) = WorkspacePath::new(&entry.path[..]) else {
-                    continue;
-                };
-                match has_come && !goes(&path) {
-                    true => ignored.insert(path),
-                    false => others.insert(path),
-                };
-            }
-            GapReason::Metadata | GapReason::Repository => {
-                let (folder, name) = repository(entry);
-                let Ok(path) = WorkspacePath::new(folder) else {
-                    continue;
-                };
-                match has_come && !is_submodule(&place.root, &path) {
-                    true => repositories.insert(path),
-                    false => known.insert((path, name.to_vec())),
-                };
-            }
-            _ => {}
-        }
-    }
+    let StandingPaths {
+        ignored,
+        mut others,
+        repositories,
+        mut known,
+    } = StandingPaths::of(place, plan, &came, &now);
     known.retain(|(folder, _)| !repositories.contains(folder));
     let planned: BTreeSet<&WorkspacePath> = plan.items.iter().map(|item| &item.path).collect();
     others.retain(|path| !ignored.contains(path));
@@ -244,6 +218,56 @@ fn unremembered(
     let all = paths.into_iter().zip(presences);
     let unknown = all.filter(|(_, presence)| *presence == Presence::Unknown);
     Ok(unknown.map(|(path, _)| path).collect())
+}
+
+/// What no snapshot stores and is there now.
+#[derive(Default)]
+struct StandingPaths {
+    /// The ignored paths that came.
+    ignored: BTreeSet<WorkspacePath>,
+    /// The other ignored paths.
+    others: BTreeSet<WorkspacePath>,
+    /// The folders of the repositories that came.
+    repositories: BTreeSet<WorkspacePath>,
+    /// The folders of the other repositories, each with the name of its metadata.
+    known: BTreeSet<(WorkspacePath, Vec<u8>)>,
+}
+
+impl StandingPaths {
+    fn of(place: &Place, plan: &Plan, came: &BTreeSet<&[u8]>, now: &[Gap]) -> Self {
+        let goes = |path: &WorkspacePath| {
+            let mut items = plan.items.iter();
+            items.any(|item| item.empties() && item.path == *path)
+        };
+        let mut standing = Self::default();
+        let shown = now.iter().filter(|entry| !is_ignore_file(entry));
+        for entry in shown.filter(|entry| is_there(place, entry)) {
+            let has_come = came.contains(&entry.path[..]);
+            match entry.reason {
+                GapReason::Ignored => {
+                    let Ok(path) = WorkspacePath::new(&entry.path[..]) else {
+                        continue;
+                    };
+                    match has_come && !goes(&path) {
+                        true => standing.ignored.insert(path),
+                        false => standing.others.insert(path),
+                    };
+                }
+                GapReason::Metadata | GapReason::Repository => {
+                    let (folder, name) = repository(entry);
+                    let Ok(path) = WorkspacePath::new(folder) else {
+                        continue;
+                    };
+                    match has_come && !is_submodule(&place.root, &path) {
+                        true => standing.repositories.insert(path),
+                        false => standing.known.insert((path, name.to_vec())),
+                    };
+                }
+                _ => {}
+            }
+        }
+        standing
+    }
 }
 
 /// Returns whether one of the paths, each with whether it is a folder, may be another than it was in a state.

@@ -1,0 +1,17 @@
+//! The git side of a movement.
+
+use rusqlite::Connection;
+
+use crate::model::Milliseconds;
+use crate::model::git_item::GitStateRow;
+use crate::snapshot::Snapshots;
+use crate::timeline::Place;
+
+/// The git side of a movement: the history that it goes back over, and the present state.
+pub(crate) struct GitSide<'a> {
+    pub connection: &'a Connection,
+    pub place: &'a Place,
+    pub snapshots: &'a Snapshots,
+    pub now: Option<&'a GitStateRow>,
+    pub at: Milliseconds,
+}
