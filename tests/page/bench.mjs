@@ -8,7 +8,8 @@ const numbered = (from, to) => Array.from({ length: to - from + 1 }, (_, at) => 
 
 const worlds = {
   "1,000 messages": (world) => {
-    for (let at = 0; at < 1000; at += 1) world.play(`m${at}`, `Message ${at}`, () => world.write("one.txt", `${at}\n`));
+    for (let at = 1; at < 1000; at += 1) world.event({ event: "user_message", message_id: `m${at}`, prompt: `Message ${at}`, tells_of_tools: true });
+    world.play("m1000", "Message 1000", () => world.write("one.txt", "1\n"));
   },
   "5,000 lines": (world) => {
     world.write("long.txt", numbered(1, 5000));

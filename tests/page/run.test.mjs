@@ -622,6 +622,25 @@ test("a file of a plan is left out, and then it is a part", async (t) => {
   assert.deepEqual([world.exists("two.txt"), world.exists("three.txt")], [true, false]);
 });
 
+test("a plan is chosen and carried out with keys alone", async (t) => {
+  const world = ends();
+  const { tab } = await page(t, world);
+  await tab.getByRole("heading", { name: "Write two and three" }).waitFor();
+  await tab.keyboard.press("r");
+  await tab.locator("#apply").waitFor();
+  const named = () => tab.evaluate(() => document.activeElement.getAttribute("aria-label") ?? document.activeElement.id);
+  const goTo = async (name, key) => {
+    for (let at = 0; at < 20 && (await named()) !== name; at += 1) await tab.keyboard.press(key);
+    assert.equal(await named(), name);
+  };
+  await goTo("Take two.txt", "Shift+Tab");
+  await tab.keyboard.press("Space");
+  await goTo("apply", "Tab");
+  await tab.keyboard.press("Enter");
+  await tab.locator(".toast").waitFor();
+  assert.deepEqual([world.exists("two.txt"), world.exists("three.txt")], [true, false]);
+});
+
 test("one message alone is undone, and a hidden one goes forward", async (t) => {
   const world = ends();
   const { tab } = await page(t, world);

@@ -36,21 +36,6 @@ class AgentSettings(TypedDict):
     """
 
 
-class ApplyParameters(TypedDict):
-    """
-    The parameters of `apply`.
-    """
-
-    force: NotRequired[bool]
-    """
-    Whether to go ahead even if an agent is at work.
-    """
-    plan: str
-    """
-    The token of the plan.
-    """
-
-
 AuthorKind: TypeAlias = Literal['agent', 'user', 'unrecorded']
 """
 The kinds of authors.
@@ -475,6 +460,21 @@ class Hunk(TypedDict):
     old_start: int
     """
     The first line before, from 1; if there is none, the line that precedes the hunk.
+    """
+
+
+class HunkParameter(TypedDict):
+    """
+    A hunk, by its place in the file as it is now. A hunk of a plan's report may be passed as it is.
+    """
+
+    old_lines: int
+    """
+    How many lines it has.
+    """
+    old_start: int
+    """
+    Its first line, from 1; if it has none, the line that precedes it.
     """
 
 
@@ -2370,6 +2370,25 @@ class OperationsReport(TypedDict):
     """
 
 
+class PartParameter(TypedDict):
+    """
+    A file of a plan that `apply` carries out.
+    """
+
+    hunks: NotRequired[list[HunkParameter] | None]
+    """
+    The hunks to which it is limited; all of the file without them.
+    """
+    path: str | PathText
+    """
+    Its path in the workspace.
+    """
+    plan: NotRequired[str | None]
+    """
+    The plan that it is of; by default the one that is applied. So a file may go back on other terms than the rest.
+    """
+
+
 PatchParameters = TypedDict(
     'PatchParameters',
     {
@@ -2733,6 +2752,25 @@ class AdoptReport(TypedDict):
     workspace: str
     """
     The workspace's directory.
+    """
+
+
+class ApplyParameters(TypedDict):
+    """
+    The parameters of `apply`.
+    """
+
+    force: NotRequired[bool]
+    """
+    Whether to go ahead even if an agent is at work.
+    """
+    parts: NotRequired[list[PartParameter] | None]
+    """
+    The files to which it is limited: then it is a part, and no message is hidden by it.
+    """
+    plan: str
+    """
+    The token of the plan.
     """
 
 

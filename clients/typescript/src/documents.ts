@@ -784,9 +784,56 @@ export interface ApplyParameters {
    */
   force?: boolean;
   /**
+   * The files to which it is limited: then it is a part, and no message is hidden by it.
+   */
+  parts?: PartParameter[] | null;
+  /**
    * The token of the plan.
    */
   plan: string;
+}
+/**
+ * A file of a plan that `apply` carries out.
+ */
+export interface PartParameter {
+  /**
+   * The hunks to which it is limited; all of the file without them.
+   */
+  hunks?: HunkParameter[] | null;
+  /**
+   * Its path in the workspace.
+   */
+  path: string | PathText;
+  /**
+   * The plan that it is of; by default the one that is applied. So a file may go back on other terms than the rest.
+   */
+  plan?: string | null;
+}
+/**
+ * A hunk, by its place in the file as it is now. A hunk of a plan's report may be passed as it is.
+ */
+export interface HunkParameter {
+  /**
+   * How many lines it has.
+   */
+  old_lines: number;
+  /**
+   * Its first line, from 1; if it has none, the line that precedes it.
+   */
+  old_start: number;
+}
+/**
+ * A path for people, with its bytes in hex if they are not UTF-8.
+ */
+export interface PathText {
+  /**
+   * The path in the workspace, with `/` as the separator; lossy if its bytes are not UTF-8.
+   */
+  path: string;
+  /**
+   * Its bytes, if they are not UTF-8.
+   */
+  path_hex: string | null;
 }
 /**
  * The parameters of `blame`.
@@ -804,19 +851,6 @@ export interface BlameParameters {
    * A directory of the workspace.
    */
   workspace?: string | null;
-}
-/**
- * A path for people, with its bytes in hex if they are not UTF-8.
- */
-export interface PathText {
-  /**
-   * The path in the workspace, with `/` as the separator; lossy if its bytes are not UTF-8.
-   */
-  path: string;
-  /**
-   * Its bytes, if they are not UTF-8.
-   */
-  path_hex: string | null;
 }
 /**
  * The parameters of `contents`.

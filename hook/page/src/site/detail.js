@@ -250,9 +250,9 @@ function section(file, index, { command, message }, handlers, number) {
     isLink ? "symbolic link" : null,
     file.whitespace_only ? "white space only" : null,
   ];
-  const hunk = !message?.revertable ? null : ({ young }, texts) =>
+  const hunk = !message?.revertable ? null : ({ young, first }, texts) =>
     h("button.quiet.take", { type: "button", on: { click: () => handlers.take(message, file, { lines: young, text: texts[1] }) } },
-      `Take back this change at line ${young[0] + 1}`);
+      `Take back the change at line ${first.young + 1}`);
   let drawing = null;
   const draw = () => {
     watch.disconnect();

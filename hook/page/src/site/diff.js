@@ -160,7 +160,7 @@ function rowsOf(list) {
   let hunk = null;
   const begin = () => {
     if (hunk !== null) return;
-    hunk = { old: [old, old], young: [young, young], isChanged: false };
+    hunk = { old: [old, old], young: [young, young], first: null };
     rows.push({ kind: "hunk", hunk });
   };
   const add = (row, gone, come) => {
@@ -174,11 +174,12 @@ function rowsOf(list) {
   };
   list.forEach((block, index) => {
     if (block.same === undefined) {
+      begin();
+      hunk.first ??= { old, young };
       for (let at = 0; at < Math.max(block.removed, block.added); at += 1) {
         const [gone, come] = [at < block.removed, at < block.added];
         add({ kind: "change", old: gone ? old : null, young: come ? young : null }, Number(gone), Number(come));
       }
-      hunk.isChanged = true;
       return;
     }
     const head = index === 0 ? 0 : AROUND;
@@ -279,7 +280,7 @@ async function table(path, texts, options) {
     return [line];
   };
   const headOf = ({ hunk }) => {
-    const head = hunk.isChanged && options.hunk ? options.hunk(hunk, texts) : null;
+    const head = hunk.first && options.hunk ? options.hunk(hunk, texts) : null;
     return head ? [h("tr.hunk", {}, h("td", { colspan: columns }, head))] : [];
   };
   const kinds = { fold, hunk: headOf };

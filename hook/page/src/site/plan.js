@@ -260,7 +260,7 @@ class Proposal {
   }
 
   /** A box that takes one hunk, or leaves it. */
-  hunkBox(element, file, { old }) {
+  hunkBox(element, file, { old, first }) {
     const id = idOf(file);
     const meets = ([from, to]) => Math.max(from, old[0]) < Math.min(to, old[1]) || (from === old[0] && to === old[1]);
     const isTaken = () => !this.choices.has(id) || this.choices.get(id).some(meets);
@@ -274,7 +274,7 @@ class Proposal {
       [whole.checked, whole.indeterminate] = [taken.length > 0, taken.length > 0 && taken.length < boxes.length];
       this.tell();
     });
-    return h("label", {}, box, ` Take the change at line ${old[0] + 1}`);
+    return h("label", {}, box, ` Take the change at line ${first.old + 1}`);
   }
 
   /** The files that are taken, as `apply` wants them; nothing if all of the plan is. */
