@@ -256,6 +256,9 @@ fn busy_plan_names_its_key() {
 }
 
 /// What stays has a way out that is true of it, or says that there is none.
+///
+/// Invariant `truth/way-out`: A file that stays names what takes it all the same, as a key of `ui` and a
+/// button of the page, or says that there is no way.
 #[test]
 fn kept_file_has_a_way_out() {
     let cases = [
