@@ -593,9 +593,6 @@ fn former_empty_folder_stays() {
     world.turn("m3", |world| world.remove_tree("out"));
     world.revert("m3");
     let report = world.revert("m1");
-    assert!(
-        world.path("out").is_dir(),
-        "the user had made it: {report:#?}"
-    );
+    assert!(world.path("out").is_dir(), "the user's: {report:#?}");
     assert!(!world.exists("out/x"));
 }

@@ -536,10 +536,9 @@ pub(crate) fn was_operation_at_work(
 ) -> Result<bool> {
     let sql = "SELECT EXISTS (SELECT 1 FROM operations
                                WHERE workspace_id = ?1 AND started_at <= ?3 AND finished_at >= ?2)";
+    let named = params![workspace_id, between.0, between.1];
     connection
-        .query_row(sql, params![workspace_id, between.0, between.1], |row| {
-            row.get(0)
-        })
+        .query_row(sql, named, |row| row.get(0))
         .context(|| "cannot read when an operation was at work")
 }
 
