@@ -13,11 +13,11 @@ use ckpt_schema::protocol::{
     SubscribeParameters, SubscribeResult, TimelineParameters, WorkspaceParameters,
 };
 use ckpt_schema::report::{
-    AdoptReport, AgentsReport, BlameReport, CatReport, ConfigChange, ConfigReport, DiffReport,
-    DoctorReport, DuReport, ErrorReport, EventReport, ForgetReport, GcReport, InstallReport,
-    LabelsReport, LogReport, Notification, OperationReport, OperationsReport, PageReport,
-    RecoverReport, SessionsReport, ShowReport, SnapshotReport, SnapshotsReport, StatusReport,
-    TimelineReport, VERSION, WorkspacesReport,
+    AdoptReport, AgentsReport, BisectReport, BlameReport, BranchReport, CatReport, ConfigChange,
+    ConfigReport, DiffReport, DoctorReport, DuReport, ErrorReport, EventReport, ForgetReport,
+    GcReport, InstallReport, LabelsReport, LogReport, Notification, OperationReport,
+    OperationsReport, PageReport, RecoverReport, SessionsReport, ShowReport, SnapshotReport,
+    SnapshotsReport, StatusReport, TimelineReport, VERSION, WorkspacesReport,
 };
 use ckpt_schema::{Event, EventKind};
 use schemars::generate::SchemaSettings;
@@ -35,6 +35,8 @@ fn generate() -> Value {
         ("notification", reports.subschema_for::<Notification>()),
         ("report-adopt", reports.subschema_for::<AdoptReport>()),
         ("report-agents", reports.subschema_for::<AgentsReport>()),
+        ("report-bisect", reports.subschema_for::<BisectReport>()),
+        ("report-branch", reports.subschema_for::<BranchReport>()),
         ("report-blame", reports.subschema_for::<BlameReport>()),
         ("report-cat", reports.subschema_for::<CatReport>()),
         ("report-recover", reports.subschema_for::<RecoverReport>()),

@@ -4,9 +4,9 @@
 //! down: `query` answers questions, `record` turns an event into a snapshot, a patch and rows, `revert` turns a request
 //! into a plan and carries it out. They build on `ids` (what an id means), `upkeep` (keeps objects present, intact and
 //! few), `timeline` (which workspace it is, and who made each change), `store` (the handle), `sessions` (the database;
-//! knows no trees) and `snapshot` (a workspace as a git tree; knows no sessions), and these on `git` (reads the user's
-//! repository), `objects` (the store's own objects), `fs` and `model`.
+//! knows no trees) and `snapshot` (a workspace as a git tree; knows no sessions), and these on `git`, `objects` and `fs`.
 
+pub mod checkout;
 pub mod error;
 #[cfg(debug_assertions)]
 #[doc(hidden)]
@@ -57,7 +57,7 @@ pub use upkeep::forget::What as Forget;
 use model::progress::SnapshotProgress;
 use revert::{Options, PlanRequest};
 
-/// Returns the time of a file by the clock of rows, which is the same.
+/// Returns the time of a file by the clock of rows.
 pub fn same_time(time: Milliseconds) -> Milliseconds {
     time
 }
@@ -210,8 +210,7 @@ impl Store {
         upkeep::adoption::give_back(self, cwd)
     }
 
-    /// Copies what the snapshots of the workspace that holds `cwd` need from the user's repository, and tidies up the
-    /// store.
+    /// Copies what the workspace that holds `cwd` needs from the user's repository, and tidies up the store.
     pub fn adopt_packs(&mut self, cwd: &Path) -> Result<()> {
         let settled = upkeep::adoption::adopt(self, cwd);
         // Sums are kept even if settling failed: the argument of `and` is worked out in any case.
@@ -473,7 +472,7 @@ impl Store {
         query::feed(self, cwd, since)
     }
 
-    /// Returns the newest place in the feed; 0 in an empty store.
+    /// Returns the newest place in the feed; 0 if it is empty.
     pub fn newest_in_feed(&mut self) -> Result<i64> {
         query::newest(self)
     }

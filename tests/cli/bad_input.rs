@@ -19,6 +19,8 @@ const WITH_ID: &[&[&str]] = &[
     &["revert", "--step", "ID"],
     &["revert", "--dry-run", "ID"],
     &["restore", "ID"],
+    &["branch", "ID", "../elsewhere"],
+    &["bisect", "--from", "ID", "--", "true"],
     &["restore", "ID", "a"],
     &["label", "ID", "a bookmark"],
     &["log", "--session", "ID"],

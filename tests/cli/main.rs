@@ -5,6 +5,7 @@ mod bad_input;
 mod blame;
 mod built;
 mod busy;
+mod checkout;
 mod comparison;
 mod completions;
 mod concurrency;

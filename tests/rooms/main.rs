@@ -34,8 +34,8 @@ const HOUSES: &[House] = &[
         module: &[],
         rooms: &[
             "error", "fault", "lines", "model", "settings", "fs", "hints", "objects", "git",
-            "snapshot", "sessions", "store", "timeline", "upkeep", "ids", "revert", "record",
-            "query",
+            "snapshot", "sessions", "store", "timeline", "upkeep", "ids", "revert", "checkout",
+            "record", "query",
         ],
     },
     House {

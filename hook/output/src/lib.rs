@@ -6,6 +6,7 @@
 pub mod agents;
 mod binary;
 pub mod blame;
+pub mod checkout;
 pub mod columns;
 pub mod config;
 pub mod data;

@@ -81,9 +81,10 @@ impl PrivateFolder {
         Ok(path)
     }
 
-    /// Runs a program in the folder until it ends. It has the terminal: signals end it, and not this process.
-    pub fn run(&self, command: &mut Command) -> io::Result<ExitStatus> {
-        let mut child = command.current_dir(&self.path).spawn()?;
+    /// Runs a program in the folder, or in one below it, until it ends. It has the terminal: signals end it, and not this
+    /// process.
+    pub fn run(&self, below: &Path, command: &mut Command) -> io::Result<ExitStatus> {
+        let mut child = command.current_dir(self.path.join(below)).spawn()?;
         PROGRAM.store(child.id(), Ordering::SeqCst);
         // It keeps its process id until it is waited for, so no other process gets its signals.
         signals::wait_for_end(&child);

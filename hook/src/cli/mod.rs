@@ -4,7 +4,9 @@ pub mod arguments;
 /// One file a command or family: arguments become a request to the library, its report becomes output.
 pub mod commands {
     pub mod ask;
+    pub mod bisect;
     pub mod blame;
+    pub mod branch;
     pub mod candidates;
     pub mod cat;
     pub mod config;
@@ -51,9 +53,9 @@ use ckpt_process::surroundings::Environment;
 
 use arguments::{Arguments, Command, Forward};
 use commands::{
-    blame, candidates, cat, demo, diff, doctor, empty, exact, generate, history, inside, install,
-    label, log, manual, no_document, operation, recover, run as run_command, schema, snapshot,
-    status, upkeep, watch, workspace,
+    bisect, blame, branch, candidates, cat, demo, diff, doctor, empty, exact, generate, history,
+    inside, install, label, log, manual, no_document, operation, recover, run as run_command,
+    schema, snapshot, status, upkeep, watch, workspace,
 };
 
 /// Runs a command of a person or a program.
@@ -204,6 +206,8 @@ fn dispatch(invocation: &Invocation, command: &Command) -> Result<u8, Failure> {
         Command::Inside(arguments) => inside::run(invocation, arguments),
         Command::Serve(arguments) => ckpt_serve::run(invocation, arguments),
         Command::Mcp(arguments) => ckpt_serve::mcp::run(invocation, arguments),
+        Command::Branch(arguments) => branch::run(invocation, arguments),
+        Command::Bisect(arguments) => bisect::run(invocation, arguments),
         Command::Watch(arguments) => watch::run(invocation, arguments),
         Command::Schema { name } => schema::run(invocation, name.as_deref()),
         Command::Candidates { kind } => candidates::run(invocation, *kind),

@@ -5,6 +5,7 @@
 
 mod blame;
 mod change;
+mod checkout;
 mod contents;
 mod failure;
 mod feed;
@@ -25,6 +26,7 @@ use serde::{Deserialize, Serialize};
 
 pub use blame::{BlameHunk, BlameReport, BlameStep, LineAuthor};
 pub use change::{ChangeKind, ChangeReport, DiffReport, Rename};
+pub use checkout::{BisectFile, BisectReport, BisectStep, BranchReport};
 pub use contents::{Content, EarlierVersion, Encoding, FileContents, Hunk};
 pub use failure::{CandidateReport, ErrorReport, FailureKind, FailureReport};
 pub use feed::{Notification, StepSummary};

@@ -1,5 +1,6 @@
 //! The command line in clap's words. Nothing here decides or does anything.
 
+mod checkout;
 mod config;
 mod files;
 mod history;
@@ -27,6 +28,7 @@ use ckpt_ui::UiArguments;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
+pub use checkout::{BisectArguments, BranchArguments};
 pub use config::{ConfigArguments, ConfigCommand};
 pub use files::{BlameArguments, CatArguments, RecoverArguments};
 pub use history::{
@@ -93,6 +95,8 @@ pub const COMMANDS: &[&str] = &[
     "recover",
     "run",
     "snapshot",
+    "branch",
+    "bisect",
     "label",
     "restore",
     "workspace",
@@ -164,6 +168,10 @@ pub enum Command {
     /// Put a bookmark on a message or a snapshot
     Label(LabelArguments),
     /// Put paths back to any captured state
+    /// Lay a recorded state out in a new directory, to try another way there
+    Branch(BranchArguments),
+    /// Find the message, the step and the files with which a command began to fail
+    Bisect(BisectArguments),
     Restore(RestoreArguments),
     /// List the histories of directories, and take one over
     Workspace(WorkspaceArguments),

@@ -132,7 +132,7 @@ fn tool(changes: &ChangesView<'_>, files: &[ChangeReport]) -> Result<(), Failure
     }
     let mut command = tool_command(sides.map(|side| folder.path().join(side)));
     let status = folder
-        .run(&mut command)
+        .run(Path::new(""), &mut command)
         .context(|| "cannot start the program")?;
     // `git diff` exits with 1 if something differs.
     match status.code() {

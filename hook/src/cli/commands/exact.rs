@@ -34,6 +34,8 @@ fn ids(command: &Command) -> Vec<&str> {
         Command::Log(arguments) => vec![arguments.session.as_ref()],
         Command::Show(arguments) => vec![Some(&arguments.id)],
         Command::Diff(arguments) => vec![arguments.from.as_ref(), arguments.to.as_ref()],
+        Command::Branch(arguments) => vec![Some(&arguments.id)],
+        Command::Bisect(arguments) => vec![arguments.from.as_ref()],
         Command::Forget(arguments) => vec![arguments.session.as_ref(), arguments.message.as_ref()],
         // With --list it is a search text.
         Command::Label(arguments) if !arguments.list => vec![arguments.id.as_ref()],

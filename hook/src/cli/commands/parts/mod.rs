@@ -430,7 +430,7 @@ fn edited(hunk: &ChangeUnit, old: &[&[u8]]) -> Result<Vec<u8>, Failure> {
         .or_else(|| surroundings::variable("EDITOR"))
         .unwrap_or_else(|| "vi".into());
     let ended = folder
-        .run(&mut programs::line(&editor, [&file]))
+        .run(Path::new(""), &mut programs::line(&editor, [&file]))
         .context(|| "cannot start the editor")?;
     if !ended.success() {
         let editor = text::safe_bytes(editor.as_encoded_bytes());

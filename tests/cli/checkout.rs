@@ -1,0 +1,251 @@
+//! `branch` and `bisect`: recorded states in directories of their own.
+
+use std::os::unix::fs::{PermissionsExt, symlink};
+
+use testing::binary::Sandbox;
+use testing::tree;
+
+/// Five messages; the fourth breaks `check` by one of the three files that it changes.
+fn world() -> Sandbox {
+    let world = Sandbox::new();
+    world.write(
+        "check",
+        "echo out; test ! -e broken -a ! -e blocked || exit 1\n",
+    );
+    for number in 1..=3 {
+        let name = format!("file{number}");
+        world.play(&format!("m{number}"), "go on", |world| {
+            world.write(&name, "1\n");
+        });
+    }
+    world.play("m4", "make it better", |world| {
+        world.write("another", "1\n");
+        world.write("broken", "1\n");
+        world.write("file1", "2\n");
+    });
+    world.play("m5", "and better", |world| world.write("file2", "2\n"));
+    world
+}
+
+/// Invariant `work/branch`: A state in a directory of its own is the state to the byte, with modes, links and empty directories.
+#[test]
+fn a_branch_is_the_state_to_the_byte() {
+    let world = Sandbox::new();
+    world.write("run", "#!/bin/sh\n");
+    world.write("deep/er/odd \u{1b}[31m name\n", [0, 159, 146, 150]);
+    let set = |path: &str, mode| {
+        let path = world.workspace().join(path);
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).expect("ours");
+    };
+    std::fs::create_dir(world.workspace().join("empty")).expect("writable");
+    symlink("deep/er", world.workspace().join("link")).expect("writable");
+    symlink("/nowhere", world.workspace().join("dangling")).expect("writable");
+    set("run", 0o750);
+    set("deep/er", 0o700);
+    set("empty", 0o711);
+    let before = world.tree();
+    world.play("m1", "spoil it", |world| {
+        world.write("run", "gone\n");
+        world.remove("link");
+        std::fs::remove_dir(world.workspace().join("empty")).expect("it is empty");
+    });
+    let after = world.tree();
+    let run = world.run(&["branch", "m1", "../other/way"], b"").exits(0);
+    assert_eq!(tree::read(&world.path("other/way")), before, "{run}");
+    assert_eq!(world.tree(), after, "the workspace is as it was");
+    for (place, why) in [
+        ("../other/way", "is not empty"),
+        ("inside", "is in the workspace"),
+        ("../workspace/a/b", "is in the workspace"),
+        ("../nowhere/../workspace/a", "cannot use"),
+    ] {
+        let run = world.run(&["branch", "m1", place], b"").exits(1);
+        assert!(run.stderr.contains(why), "{place}: {run}");
+    }
+    world
+        .run(&["branch", "nothing-like-it", "../b"], b"")
+        .exits(4);
+    assert!(!world.path("b").exists(), "a refused one leaves nothing");
+}
+
+#[test]
+fn a_branch_names_what_is_missing() {
+    let world = Sandbox::new();
+    world.configure("max_file_size = \"1 kB\"\n");
+    world.write("large", vec![0; 5000]);
+    world.play("m1", "go on", |world| world.write("a", "1\n"));
+    let report = world.json(&["branch", "m1", "../b"]);
+    assert_eq!(report["gaps"][0]["path"], "large", "{report}");
+    assert_eq!(report["files"], 0, "{report}");
+}
+
+/// A work tree is on a branch at the commit of that state, with what was not committed, and no hook of the repository runs.
+#[test]
+fn a_branch_may_be_a_work_tree() {
+    let world = Sandbox::new();
+    world.run_git(&["init", "-q"]);
+    world.write("a", "1\n");
+    world.write(".gitattributes", "* filter=own\n");
+    world.run_git(&["add", "-A"]);
+    world.run_git(&["commit", "-qm", "first"]);
+    let commit = world.run_git(&["rev-parse", "HEAD"]);
+    world.write("a", "2\n");
+    world.play("m1", "go on", |world| {
+        world.write("a", "3\n");
+        world.run_git(&["commit", "-qam", "second"]);
+    });
+    let (ran, hooks) = (world.path("ran"), world.workspace().join(".git/hooks"));
+    let script = format!("#!/bin/sh\ntouch '{}'\n", ran.display());
+    std::fs::create_dir_all(&hooks).expect("writable");
+    for hook in [
+        "post-checkout",
+        "reference-transaction",
+        "post-index-change",
+    ] {
+        std::fs::write(hooks.join(hook), &script).expect("writable");
+        let mode = std::fs::Permissions::from_mode(0o755);
+        std::fs::set_permissions(hooks.join(hook), mode).expect("ours");
+    }
+    let program = hooks.join("post-checkout");
+    let program = program.to_str().expect("a plain path");
+    for name in ["filter.own.smudge", "filter.own.clean", "core.fsmonitor"] {
+        world.run_git(&["config", name, program]);
+    }
+    let _ = std::fs::remove_file(&ran);
+    let report = world.json(&["branch", "m1", "../way", "--worktree"]);
+    assert_eq!(report["branch"], "way", "{report}");
+    assert_eq!(report["commit"], commit.as_str(), "{report}");
+    assert!(!ran.exists(), "nothing of the repository's ran");
+    let there = std::fs::read_to_string(world.path("way/a")).expect("it is there");
+    assert_eq!(there, "2\n", "as it was, committed or not");
+    assert_eq!(world.read("a"), b"3\n", "the workspace is as it was");
+    world.run_git(&["config", "--unset", "core.fsmonitor"]);
+    assert_eq!(
+        world.run_git(&["-C", "../way", "rev-parse", "HEAD"]),
+        commit
+    );
+    assert_eq!(
+        world.run_git(&["-C", "../way", "branch", "--show-current"]),
+        "way"
+    );
+    let again = world
+        .run(&["branch", "m1", "../b/way", "--worktree"], b"")
+        .exits(1);
+    assert!(again.stderr.contains("already exists"), "{again}");
+}
+
+#[test]
+fn no_work_tree_begins_without_a_commit() {
+    let world = world();
+    let run = world
+        .run(&["branch", "m1", "../way", "--worktree"], b"")
+        .exits(4);
+    assert!(run.stderr.contains("no commit"), "{run}");
+    assert!(!world.path("way").exists(), "nothing was made");
+}
+
+/// Invariant `work/bisect`: `bisect` names the message, the step and just the files with which a command began to fail, and the
+/// workspace stays as it is.
+#[test]
+fn bisect_names_message_step_and_files() {
+    let world = world();
+    let before = world.tree();
+    let report = world.json(&["bisect", "--", "sh", "check"]);
+    let shown = world.json(&["show", "m4"]);
+    assert_eq!(
+        report["steps"][0]["message"], shown["message"]["id"],
+        "{report}"
+    );
+    assert_eq!(
+        report["steps"][0]["step"], shown["steps"][0]["id"],
+        "{report}"
+    );
+    assert_eq!(
+        report["files"].as_array().map(Vec::len),
+        Some(1),
+        "{report}"
+    );
+    assert_eq!(report["files"][0]["path"], "broken", "{report}");
+    assert_eq!(report["changed"], 3, "{report}");
+    assert_eq!(world.tree(), before, "the workspace is as it was");
+    let run = world
+        .run(&["bisect", "--from", "m3", "--", "sh", "check"], b"")
+        .exits(0);
+    assert!(run.stdout.contains("make it better"), "{run}");
+    assert!(run.stdout.contains("without the 2 other changes"), "{run}");
+    assert!(run.stderr.contains("out\n"), "the command's output: {run}");
+    let quiet = world
+        .run(&["-q", "bisect", "--", "sh", "check"], b"")
+        .exits(0);
+    assert_eq!(quiet.stderr, "", "only the answer");
+}
+
+#[test]
+fn bisect_names_what_no_step_changed() {
+    let world = Sandbox::new();
+    world.play("m1", "go on", |world| world.write("a", "1\n"));
+    world.write("broken", "mine\n");
+    world.play("m2", "go on", |world| world.write("a", "2\n"));
+    let report = world.json(&["bisect", "--", "test", "!", "-e", "broken"]);
+    assert_eq!(report["steps"], serde_json::json!([]), "{report}");
+    assert_eq!(report["files"][0]["path"], "broken", "{report}");
+}
+
+/// What fails only with two files of one step is named with both; a file in the place of a directory is one change.
+#[test]
+fn bisect_names_files_that_fail_together() {
+    let world = Sandbox::new();
+    world.write("d/a", "1\n");
+    world.play("m1", "go on", |world| {
+        std::fs::remove_dir_all(world.workspace().join("d")).expect("it is there");
+        for path in ["b", "c", "d", "e"] {
+            world.write(path, "1\n");
+        }
+    });
+    world.play("m2", "go on", |world| world.write("f", "1\n"));
+    let report = world.json(&["bisect", "--", "sh", "-c", "! test -f d -a -e c"]);
+    let files = report["files"].as_array().expect("a list");
+    let paths: Vec<_> = files
+        .iter()
+        .filter_map(|file| file["path"].as_str())
+        .collect();
+    assert_eq!(paths, ["c", "d", "d/a"], "{report}");
+}
+
+#[test]
+fn states_that_cannot_be_tested_are_left_out() {
+    let world = world();
+    let script = "test -e file3 -a ! -e broken && exit 125; sh check";
+    let report = world.json(&["bisect", "--", "sh", "-c", script]);
+    assert_eq!(report["untested"], 1, "{report}");
+    assert_eq!(
+        report["steps"].as_array().map(Vec::len),
+        Some(2),
+        "{report}"
+    );
+    let run = world
+        .run(&["bisect", "--", "sh", "-c", script], b"")
+        .exits(0);
+    assert!(run.stdout.contains("1 state in between"), "{run}");
+}
+
+#[test]
+fn a_search_without_an_end_is_refused() {
+    let world = world();
+    for (arguments, why) in [
+        (&["bisect", "--", "true"][..], "does not fail in the newest"),
+        (&["bisect", "--", "false"], "does not succeed in the oldest"),
+        (&["bisect", "--", "no-such-program"], "cannot start"),
+        (
+            &["bisect", "--from", "nothing-like-it", "--", "true"],
+            "nothing-like-it",
+        ),
+    ] {
+        let run = world.run(arguments, b"").exits(4);
+        assert!(run.stderr.contains(why), "{run}");
+    }
+    let stopped = world
+        .run(&["bisect", "--", "sh", "-c", "kill -TERM $$"], b"")
+        .exits(1);
+    assert!(stopped.stderr.contains("was stopped"), "{stopped}");
+}
