@@ -14,10 +14,10 @@ use ckpt_schema::protocol::{
 };
 use ckpt_schema::report::{
     AdoptReport, AgentsReport, BisectReport, BlameReport, BranchReport, CatReport, ConfigChange,
-    ConfigReport, DiffReport, DoctorReport, DuReport, ErrorReport, EventReport, ForgetReport,
-    GcReport, InstallReport, LabelsReport, LogReport, Notification, OperationReport,
-    OperationsReport, PageReport, RecoverReport, SessionsReport, ShowReport, SnapshotReport,
-    SnapshotsReport, StatusReport, TimelineReport, VERSION, WorkspacesReport,
+    ConfigReport, DiffReport, DoctorReport, DuReport, ErrorReport, EventReport, FetchReport,
+    ForgetReport, GcReport, InstallReport, LabelsReport, LogReport, Notification, OperationReport,
+    OperationsReport, PageReport, PushReport, RecoverReport, SessionsReport, ShowReport,
+    SnapshotReport, SnapshotsReport, StatusReport, TimelineReport, VERSION, WorkspacesReport,
 };
 use ckpt_schema::{Event, EventKind};
 use schemars::generate::SchemaSettings;
@@ -50,6 +50,8 @@ fn generate() -> Value {
         ("report-du", reports.subschema_for::<DuReport>()),
         ("report-error", reports.subschema_for::<ErrorReport>()),
         ("report-event", reports.subschema_for::<EventReport>()),
+        ("report-fetch", reports.subschema_for::<FetchReport>()),
+        ("report-push", reports.subschema_for::<PushReport>()),
         ("report-forget", reports.subschema_for::<ForgetReport>()),
         ("report-gc", reports.subschema_for::<GcReport>()),
         ("report-install", reports.subschema_for::<InstallReport>()),

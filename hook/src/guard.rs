@@ -101,9 +101,10 @@ fn first_word(arguments: &[OsString]) -> Option<&OsStr> {
 }
 
 /// The options that have a value. What a user wrote, or an id, may look like an option itself.
-const WITH_VALUE: [&str; 9] = [
+const WITH_VALUE: [&str; 10] = [
     "--store",
     "--workspace",
+    "--machine",
     "--color",
     "--agent",
     "--event",

@@ -355,6 +355,53 @@ CREATE TABLE labels (
 CREATE INDEX labels_by_message ON labels (message_id);
 CREATE INDEX labels_by_snapshot ON labels (snapshot_id);
 
+-- The repositories that the history of a workspace is pushed to.
+--   name     what the workspace is called there
+--   pushing  the commit that was about to be pushed, as git stores it, and what became of it is not known
+--   tip      the commit that was pushed last
+CREATE TABLE remotes (
+  id           INTEGER PRIMARY KEY,
+  workspace_id INTEGER NOT NULL REFERENCES workspaces (id) ON DELETE CASCADE,
+  address      TEXT NOT NULL,
+  name         TEXT NOT NULL,
+  pushing      TEXT,
+  tip          TEXT,
+  UNIQUE (workspace_id, address)
+) STRICT;
+
+-- The rows that are in a remote, each with a hash of what it was.
+CREATE TABLE pushed (
+  remote_id INTEGER NOT NULL REFERENCES remotes (id) ON DELETE CASCADE,
+  kind      TEXT NOT NULL,
+  row       TEXT NOT NULL,
+  hash      INTEGER NOT NULL,
+  PRIMARY KEY (remote_id, kind, row)
+) STRICT, WITHOUT ROWID;
+
+-- The histories that have come from other machines: each is a workspace of its own.
+--   beside   the workspace for which it was fetched
+--   machine  the machine
+--   tip      the commit that was fetched last, as git stores it
+--   adopted  a directory here goes on with it, and what comes later is left out
+CREATE TABLE machines (
+  workspace_id INTEGER PRIMARY KEY REFERENCES workspaces (id) ON DELETE CASCADE,
+  beside       INTEGER NOT NULL REFERENCES workspaces (id) ON DELETE CASCADE,
+  address      TEXT NOT NULL,
+  machine      TEXT NOT NULL,
+  tip          TEXT NOT NULL,
+  adopted      INTEGER NOT NULL DEFAULT 0 CHECK (adopted IN (0, 1)),
+  UNIQUE (beside, address, machine)
+) STRICT;
+
+-- What the rows of another machine are here.
+CREATE TABLE fetched (
+  workspace_id INTEGER NOT NULL REFERENCES workspaces (id) ON DELETE CASCADE,
+  kind         TEXT NOT NULL,
+  theirs       TEXT NOT NULL,
+  ours         TEXT NOT NULL,
+  PRIMARY KEY (workspace_id, kind, theirs)
+) STRICT, WITHOUT ROWID;
+
 -- What happened, in one order, whichever process wrote it: what a client that was away goes on from. A row names what
 -- changed and where it stands; what it says is read from the table itself. It is written in the transaction of the change.
 -- The newest row is never removed, so that no number is given twice.

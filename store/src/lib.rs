@@ -8,6 +8,7 @@
 
 pub mod checkout;
 pub mod error;
+pub mod exchange;
 #[cfg(debug_assertions)]
 #[doc(hidden)]
 pub mod fault;

@@ -53,6 +53,8 @@ pub struct Store {
     pub(crate) is_missing: bool,
     pub(crate) watcher: Option<ProgressCallback>,
     pub(crate) is_unsettled: bool,
+    /// The machine whose history of a workspace is asked about, if it is not this one.
+    pub(crate) machine: Option<String>,
 }
 
 impl Store {
@@ -84,6 +86,7 @@ impl Store {
                 is_missing: true,
                 watcher: None,
                 is_unsettled: false,
+                machine: None,
             }),
         }
     }
@@ -99,6 +102,7 @@ impl Store {
             is_missing: false,
             watcher: None,
             is_unsettled: false,
+            machine: None,
         };
         store.tell_of_what_was_found()?;
         Ok(store)

@@ -14,6 +14,7 @@ mod damaged;
 mod database;
 mod doctor;
 mod documented;
+mod exchange;
 mod files;
 mod forget;
 mod generated;

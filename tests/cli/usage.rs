@@ -287,8 +287,8 @@ fn every_history_command_has_examples() {
     let world = Sandbox::new();
     for command in [
         "revert", "undo", "redo", "unrevert", "restore", "log", "show", "diff", "blame", "cat",
-        "recover", "branch", "bisect", "label", "run", "ui", "page", "serve", "mcp", "watch",
-        "schema",
+        "recover", "branch", "bisect", "push", "fetch", "label", "run", "ui", "page", "serve",
+        "mcp", "watch", "schema",
     ] {
         let help = world.run(&[command, "--help"], b"").exits(0);
         let (_, examples) = help.stdout.split_once("\nExample").expect(command);

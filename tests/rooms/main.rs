@@ -35,7 +35,7 @@ const HOUSES: &[House] = &[
         rooms: &[
             "error", "fault", "lines", "model", "settings", "fs", "hints", "objects", "git",
             "snapshot", "sessions", "store", "timeline", "upkeep", "ids", "revert", "checkout",
-            "record", "query",
+            "exchange", "record", "query",
         ],
     },
     House {

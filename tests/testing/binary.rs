@@ -144,6 +144,7 @@ impl Sandbox {
             .env("PATH", "/usr/bin:/bin")
             .env("TZ", "UTC")
             .env("CKPT_HOOK_TEST_ID_LENGTH", "8")
+            .env("CKPT_HOOK_TEST_HOST", "host.example.org")
             .env("CKPT_HOOK_TEST_MACHINE", self.path("machine"))
             .current_dir(self.workspace());
         if self.is_old.load(Ordering::SeqCst) {

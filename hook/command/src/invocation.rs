@@ -28,6 +28,9 @@ pub struct Common {
     /// A directory in the workspace to use [default: the current one]
     #[arg(long, global = true, value_name = "DIR")]
     pub workspace: Option<PathBuf>,
+    /// Look at what was fetched from this machine, and not at this one's own
+    #[arg(long, global = true, value_name = "NAME")]
+    pub machine: Option<String>,
     /// Print one JSON document, whatever else shapes the output
     #[arg(long, global = true)]
     pub json: bool,
@@ -104,6 +107,8 @@ pub struct Invocation {
     pub is_for_a_person: bool,
     /// The copy of a store that cannot be written to; it goes with the command.
     pub copy: OnceLock<PrivateFolder>,
+    /// Set once a state of another machine's is in this one's own history.
+    pub brought: OnceLock<()>,
 }
 
 impl Invocation {
@@ -126,6 +131,9 @@ impl Invocation {
         let mut store = Store::open_existing(self.for_store()?)?;
         self.serve_person(&mut store);
         self.tell_of_forgetting(&store)?;
+        if let (Some(machine), None) = (&self.common.machine, self.brought.get()) {
+            store.look_at_machine(machine);
+        }
         let shows_ids = !self.output.is_json() && !self.output.is_quiet();
         if shows_ids && let Ok(prefixes) = store.prefixes() {
             know_ids(prefixes, surroundings::least_of_an_id());

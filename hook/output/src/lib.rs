@@ -12,6 +12,7 @@ pub mod config;
 pub mod data;
 pub mod diff;
 pub mod doctor;
+pub mod exchange;
 pub mod failure;
 pub mod files;
 pub mod fold;

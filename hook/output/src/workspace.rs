@@ -80,7 +80,10 @@ pub fn list(report: &WorkspacesReport, view: &View) -> String {
             view.times.ago(workspace.used_at),
             state(workspace.state, paint),
             workspace.messages.to_string(),
-            safe(&workspace.path).into_owned(),
+            match &workspace.machine {
+                Some(machine) => format!("{}:{}", safe(machine), safe(&workspace.path)),
+                None => safe(&workspace.path).into_owned(),
+            },
         ]);
     }
     let number = report.workspaces.len() as u64;
@@ -161,6 +164,7 @@ mod tests {
                 sessions: 1,
                 messages: 2,
                 used_at: 0,
+                machine: None,
             }],
         };
         let text = list(&report, &view(Some(40)));

@@ -16,6 +16,7 @@ pub mod commands {
     pub mod empty;
     pub mod event;
     pub mod exact;
+    pub mod exchange;
     pub mod generate;
     pub mod history;
     pub mod inside;
@@ -53,9 +54,9 @@ use ckpt_process::surroundings::Environment;
 
 use arguments::{Arguments, Command, Forward};
 use commands::{
-    bisect, blame, branch, candidates, cat, demo, diff, doctor, empty, exact, generate, history,
-    inside, install, label, log, manual, no_document, operation, recover, run as run_command,
-    schema, snapshot, status, upkeep, watch, workspace,
+    bisect, blame, branch, candidates, cat, demo, diff, doctor, empty, exact, exchange, generate,
+    history, inside, install, label, log, manual, no_document, operation, recover,
+    run as run_command, schema, snapshot, status, upkeep, watch, workspace,
 };
 
 /// Runs a command of a person or a program.
@@ -115,8 +116,10 @@ fn run_to_code(words: &[OsString]) -> u8 {
         untold: OnceLock::new(),
         is_for_a_person,
         copy: OnceLock::new(),
+        brought: OnceLock::new(),
     };
-    let done = no_document::check(&invocation, &arguments.command)
+    let done = foreign(&invocation, &arguments.command)
+        .and_then(|()| no_document::check(&invocation, &arguments.command))
         .and_then(|()| exact::check(&invocation, &arguments.command))
         .and_then(|()| dispatch(&invocation, &arguments.command));
     let code = match done {
@@ -133,6 +136,17 @@ fn run_to_code(words: &[OsString]) -> u8 {
         invocation.tell_of_obstacle();
     }
     code
+}
+
+/// What another machine recorded is only looked at: it is taken back there, or once a directory here goes on with it.
+fn foreign(invocation: &Invocation, command: &Command) -> Result<(), Failure> {
+    match &invocation.common.machine {
+        Some(_) if !command.may_be_foreign() => Err(Failure::usage(
+            "that cannot be done to what another machine has recorded",
+            "`ckpt-hook workspace adopt` makes its history the one of this directory; `restore ID PATH` brings files of it here",
+        )),
+        _ => Ok(()),
+    }
 }
 
 /// Help and version are errors to clap, too; they go to stdout.
@@ -187,9 +201,13 @@ fn dispatch(invocation: &Invocation, command: &Command) -> Result<u8, Failure> {
         Command::Show(arguments) => history::show(invocation, arguments),
         Command::Sessions(arguments) => history::sessions(invocation, arguments),
         Command::Diff(arguments) => diff::run(invocation, arguments),
+        Command::Push(arguments) => exchange::push(invocation, arguments),
+        Command::Fetch(arguments) => exchange::fetch(invocation, arguments),
         Command::Snapshot(arguments) => snapshot::run(invocation, arguments),
         Command::Cat(arguments) => cat::run(invocation, arguments),
         Command::Recover(arguments) => recover::run(invocation, arguments),
+        Command::Branch(arguments) => branch::run(invocation, arguments),
+        Command::Bisect(arguments) => bisect::run(invocation, arguments),
         Command::Run(arguments) => run_command::run(invocation, arguments),
         Command::Blame(arguments) => blame::run(invocation, arguments),
         Command::Label(arguments) => label::run(invocation, arguments),

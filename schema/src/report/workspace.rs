@@ -27,6 +27,9 @@ pub struct WorkspaceReport {
     pub messages: u64,
     /// The time of its last use.
     pub used_at: i64,
+    /// The machine from which it was fetched; null if it was recorded here, or is adopted.
+    #[serde(default)]
+    pub machine: Option<String>,
 }
 
 /// Whether the directory of a history still exists.

@@ -289,6 +289,21 @@ pub(crate) fn value(configuration: &[u8], section: &str, key: &str) -> Option<Ve
     found
 }
 
+/// Returns the remotes of a repository, as its own configuration names them: names and addresses.
+pub(crate) fn remotes_of(location: &Location) -> Vec<(String, String)> {
+    let mut remotes = Vec::new();
+    let file = read_small(&location.common.join("config"), SMALL, OFlags::NOFOLLOW);
+    entries(&file.unwrap_or_default(), |entry| {
+        let is_address =
+            entry.section == b"remote" && [&b"url"[..], b"pushurl"].contains(&entry.key);
+        if let (true, Some(name), Some(address)) = (is_address, entry.subsection, entry.value) {
+            let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+            remotes.push((text(name), text(address)));
+        }
+    });
+    remotes
+}
+
 /// Passes on every entry, in order.
 fn entries(bytes: &[u8], mut take: impl FnMut(ConfigLine<'_>)) {
     // Git skips the mark that some Windows editors write, too.

@@ -16,6 +16,7 @@ mod git;
 mod history_of_file;
 mod journal;
 mod labels;
+mod machines;
 mod mend;
 mod migrate;
 mod new_file;
@@ -67,6 +68,10 @@ pub(crate) use history_of_file::{
 };
 pub(crate) use labels::{
     LabelRow, Labelled, delete_label, label, labels, put_label, workspaces_with_label,
+};
+pub(crate) use machines::{
+    MachineRow, RemoteRow, add_foreign_workspace, adopt_machine, begin_push, end_push,
+    forget_pushed, machines, pushed, put_machine, put_pushed, put_remote, remotes, store_number,
 };
 pub(crate) use mend::{complaint, lacks_table, mend_objects, wrong_objects};
 pub(crate) use migrate::{copies, copy_into};

@@ -348,7 +348,7 @@ fn set_unswept(connection: &Connection, id: i64, sql: &str) -> Result<()> {
 
 /// Removes a workspace with all of its rows.
 pub(crate) fn delete_workspace(connection: &Connection, id: i64) -> Result<()> {
-    const OF_IT: [&str; 17] = [
+    const OF_IT: [&str; 21] = [
         // The newest row is never removed, so that no number is used twice.
         "feed WHERE workspace_id = ?1 AND seq < (SELECT max(seq) FROM feed)",
         "gaps WHERE snapshot_id IN (SELECT id FROM snapshots WHERE workspace_id = ?1)",
@@ -367,6 +367,10 @@ pub(crate) fn delete_workspace(connection: &Connection, id: i64) -> Result<()> {
         "sessions WHERE workspace_id = ?1",
         "snapshots WHERE workspace_id = ?1",
         "git_states WHERE workspace_id = ?1",
+        "fetched WHERE workspace_id = ?1",
+        "machines WHERE ?1 IN (workspace_id, beside)",
+        "pushed WHERE remote_id IN (SELECT id FROM remotes WHERE workspace_id = ?1)",
+        "remotes WHERE workspace_id = ?1",
         "workspaces WHERE id = ?1",
     ];
     for rows in OF_IT {

@@ -304,6 +304,8 @@ pub(crate) struct ListedWorkspace {
     pub row: WorkspaceRow,
     pub sessions: i64,
     pub messages: i64,
+    /// The machine that its history came from, if that is another one.
+    pub machine: Option<String>,
 }
 
 /// Returns all workspaces that have a history, the most recently used first.
@@ -312,7 +314,8 @@ pub(crate) fn listed_workspaces(connection: &Connection) -> Result<Vec<ListedWor
             "SELECT {COLUMNS},
                     (SELECT count(*) FROM sessions WHERE workspace_id = workspaces.id) AS sessions,
                     (SELECT count(*) FROM messages JOIN sessions ON sessions.id = messages.session_id
-                      WHERE sessions.workspace_id = workspaces.id) AS messages
+                      WHERE sessions.workspace_id = workspaces.id) AS messages,
+                    (SELECT machine FROM machines WHERE workspace_id = workspaces.id AND adopted = 0) AS machine
                FROM workspaces WHERE last_snapshot_id IS NOT NULL ORDER BY used_at DESC, id DESC"
         );
     read::all_or(connection, "cannot list the workspaces", &sql, [], |row| {
@@ -320,6 +323,7 @@ pub(crate) fn listed_workspaces(connection: &Connection) -> Result<Vec<ListedWor
             row: WorkspaceRow::read(row)?,
             sessions: row.get("sessions")?,
             messages: row.get("messages")?,
+            machine: row.get("machine")?,
         })
     })
 }

@@ -301,6 +301,13 @@ impl Attributes {
             .map(|(path, _)| path)
     }
 
+    /// Returns them without what is noted of some paths.
+    pub(crate) fn without(&self, is_gone: impl Fn(&WorkspacePath) -> bool) -> Self {
+        let mut attributes = self.clone();
+        attributes.noted.retain(|path, _| !is_gone(path));
+        attributes
+    }
+
     /// Returns the bytes of the attributes' blob, or `None` if every mode is the default and every directory has
     /// captured entries.
     ///

@@ -218,6 +218,7 @@ fn exchange(
         // First free the path and the identity, then take them: each belongs to at most one history.
         sessions::set_aside(connection, &workspace.root, now)?;
         sessions::forget_identity(connection, id, &workspace.identity)?;
+        sessions::adopt_machine(connection, id)?;
         let born = workspace.identity.believed_birth();
         sessions::take_over(
             connection,
@@ -346,5 +347,6 @@ fn report_of(one: &ListedWorkspace) -> WorkspaceReport {
         sessions: one.sessions.cast_unsigned(),
         messages: one.messages.cast_unsigned(),
         used_at: row.used_at,
+        machine: one.machine.clone(),
     }
 }

@@ -88,6 +88,10 @@ impl Place {
             Some(row) => Some(row),
             None => within(store, &workspace)?,
         };
+        let row = match (row, &store.machine) {
+            (Some(row), Some(machine)) => Some(of_machine(store, row, machine)?),
+            (row, _) => row,
+        };
         Ok(row.map(|row| Self::new(&store.surroundings, row, workspace.cwd)))
     }
 
@@ -409,6 +413,40 @@ pub(super) fn workspace_of(store: &Store, cwd: &Path) -> Result<Workspace> {
         &surroundings.directory,
         &surroundings.settings,
     )
+}
+
+/// Returns the root of the workspace that holds a directory.
+pub(crate) fn root_of(store: &Store, cwd: &Path) -> Result<PathBuf> {
+    Ok(workspace_of(store, cwd)?.root)
+}
+
+/// Returns the history that a machine has of a workspace, as if its directory were the one that is here.
+fn of_machine(store: &Store, here: WorkspaceRow, machine: &str) -> Result<WorkspaceRow> {
+    let connection = store.database.connection();
+    let known = sessions::machines(connection, here.id)?;
+    let named: Vec<_> = known
+        .iter()
+        .filter(|row| row.machine.starts_with(machine))
+        .collect();
+    let [one] = named[..] else {
+        let what = match named.is_empty() {
+            true => format!("nothing was fetched here from a machine `{machine}`"),
+            false => format!("the names of several machines begin with `{machine}`"),
+        };
+        let names: Vec<&str> = known.iter().map(|row| row.machine.as_str()).collect();
+        return Err(Error::unknown(what).hint(match names.is_empty() {
+            true => "`ckpt-hook fetch REMOTE` gets what other machines have pushed".to_owned(),
+            false => format!("there are: {}", names.join(", ")),
+        }));
+    };
+    let theirs = sessions::workspace(connection, one.workspace_id)?;
+    Ok(WorkspaceRow {
+        id: theirs.id,
+        key: theirs.key,
+        last_snapshot_id: theirs.last_snapshot_id,
+        used_at: theirs.used_at,
+        ..here
+    })
 }
 
 /// Returns the nearest recorded directory between the current one and a workspace around it.

@@ -113,6 +113,8 @@ pub fn given(world: &Sandbox) {
             "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"coffee\"}\n",
         ),
     );
+    let mut init = testing::git::command(&world.home(), &world.home());
+    testing::git::text(init.args(["init", "-q", "--bare", "history.git"]));
     write("calls", "");
     write("answers", "y\nn\nd\n");
     std::fs::create_dir(world.home().join("pages")).expect("writable");

@@ -2,6 +2,7 @@
 
 mod checkout;
 mod config;
+mod exchange;
 mod files;
 mod history;
 mod inside;
@@ -30,6 +31,7 @@ use clap_complete::Shell;
 
 pub use checkout::{BisectArguments, BranchArguments};
 pub use config::{ConfigArguments, ConfigCommand};
+pub use exchange::{FetchArguments, PushArguments};
 pub use files::{BlameArguments, CatArguments, RecoverArguments};
 pub use history::{
     DiffArguments, DoctorArguments, Format, LogArguments, SessionsArguments, ShowArguments,
@@ -93,10 +95,12 @@ pub const COMMANDS: &[&str] = &[
     "blame",
     "cat",
     "recover",
-    "run",
-    "snapshot",
     "branch",
     "bisect",
+    "run",
+    "push",
+    "fetch",
+    "snapshot",
     "label",
     "restore",
     "workspace",
@@ -161,17 +165,21 @@ pub enum Command {
     Cat(CatArguments),
     /// Find files that are gone, and put them back
     Recover(RecoverArguments),
+    /// Lay a recorded state out in a new directory, to try another way there
+    Branch(BranchArguments),
+    /// Find the message, the step and the files with which a command began to fail
+    Bisect(BisectArguments),
     /// Run a command as a message with a step of its own
     Run(RunArguments),
+    /// Send the history of this workspace to a repository that you name
+    Push(PushArguments),
+    /// Get the histories that other machines have pushed of this workspace
+    Fetch(FetchArguments),
     /// Capture the workspace now, by hand, and print the snapshot's id
     Snapshot(SnapshotArguments),
     /// Put a bookmark on a message or a snapshot
     Label(LabelArguments),
     /// Put paths back to any captured state
-    /// Lay a recorded state out in a new directory, to try another way there
-    Branch(BranchArguments),
-    /// Find the message, the step and the files with which a command began to fail
-    Bisect(BisectArguments),
     Restore(RestoreArguments),
     /// List the histories of directories, and take one over
     Workspace(WorkspaceArguments),
@@ -245,6 +253,30 @@ pub enum Command {
 }
 
 impl Command {
+    /// Returns whether it may be about another machine's history: it looks at it, or forgets all of it.
+    pub fn may_be_foreign(&self) -> bool {
+        matches!(
+            self,
+            Self::Log(_)
+                | Self::Show(_)
+                | Self::Sessions(_)
+                | Self::Diff(_)
+                | Self::Blame(_)
+                | Self::Cat(_)
+                | Self::Recover(RecoverArguments { path: None, .. })
+                | Self::Restore(_)
+                | Self::Branch(_)
+                | Self::Bisect(_)
+                | Self::Forget(ForgetArguments {
+                    workspace: Some(None),
+                    path: None,
+                    session: None,
+                    message: None,
+                    ..
+                })
+        )
+    }
+
     /// Returns whether a program gives it, and reads what it says.
     pub fn is_for_a_program(&self) -> bool {
         matches!(

@@ -11,7 +11,7 @@ use std::process::{Command, ExitStatus, Stdio};
 use ckpt_store::checkout::{Probe, Tested};
 use ckpt_store::error::Context;
 use ckpt_store::{Error, Result as Outcome};
-use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+use rustix::process::Signal;
 
 use crate::cli::arguments::BisectArguments;
 use ckpt_command::invocation::Invocation;
@@ -34,7 +34,7 @@ pub fn run(invocation: &Invocation, arguments: &BisectArguments) -> Result<u8, F
     let output = &invocation.output;
     let mut test = |probe: &Probe<'_>| {
         let verdict = test(probe, &name, &arguments.command, output.is_quiet())?;
-        if !output.is_quiet() {
+        if !output.is_quiet() && !output.is_json() {
             output.tell(&checkout::tested(&probe.what, verdict));
         }
         Ok(verdict)
@@ -71,10 +71,11 @@ fn to_stderr() -> Outcome<Stdio> {
 
 /// A command that a person stops says nothing about a state.
 fn verdict(status: ExitStatus) -> Outcome<Tested> {
+    let stops = [Signal::HUP, Signal::INT, Signal::QUIT, Signal::TERM].map(Signal::as_raw);
     match (status.code(), status.signal()) {
         (Some(0), _) => Ok(Tested::Succeeds),
         (Some(UNKNOWN), _) => Ok(Tested::Unknown),
-        (None, Some(SIGHUP | SIGINT | SIGQUIT | SIGTERM)) => {
+        (None, Some(signal)) if stops.contains(&signal) => {
             Err(Error::failed(format!("the command was stopped: {status}")))
         }
         _ => Ok(Tested::Fails),

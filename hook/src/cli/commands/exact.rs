@@ -49,6 +49,8 @@ fn ids(command: &Command) -> Vec<&str> {
         | Command::Blame(_)
         | Command::Recover(_)
         | Command::Run(_)
+        | Command::Push(_)
+        | Command::Fetch(_)
         | Command::Snapshot(_)
         | Command::Workspace(_)
         | Command::Install(_)

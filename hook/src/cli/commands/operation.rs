@@ -146,8 +146,13 @@ pub fn redo(
 
 /// `restore`: puts paths back to a captured state.
 pub fn restore(invocation: &Invocation, arguments: &RestoreArguments) -> Result<u8, Failure> {
+    let mut id = arguments.id.clone().unwrap_or_default();
+    if invocation.common.machine.is_some() {
+        id = invocation.open()?.bring(&invocation.directory()?, &id)?;
+        let _ = invocation.brought.set(());
+    }
     let request = RestoreRequest {
-        id: arguments.id.clone().unwrap_or_default(),
+        id,
         paths: absolute(invocation, &arguments.paths)?,
         git: arguments.git,
         ..RestoreRequest::default()

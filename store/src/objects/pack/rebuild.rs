@@ -42,7 +42,7 @@ pub(crate) fn rebuild_indexes(directory: &Path, largest: u64) -> Result<Vec<Path
     let mut rebuilt = Vec::new();
     for pack in without_index(directory, largest)? {
         let (name, index) = pack?;
-        put(&directory.join(&name), &index)?;
+        put(&directory.join(&name).with_extension("idx"), &index)?;
         rebuilt.push(name);
     }
     if !rebuilt.is_empty() {
@@ -204,12 +204,12 @@ fn crc(file: &File, offset: u64, length: u64) -> Result<u32> {
     }
 }
 
-/// Puts a synced index beside its pack, and replaces an existing one.
-fn put(pack: &Path, index: &[u8]) -> Result<()> {
-    let what = || format!("cannot write the index of `{}`", pack.display());
-    let directory = pack.parent().unwrap_or(Path::new("."));
+/// Puts a synced file among the packs, and replaces an existing one.
+pub(crate) fn put(path: &Path, bytes: &[u8]) -> Result<()> {
+    let what = || format!("cannot write `{}`", path.display());
+    let directory = path.parent().unwrap_or(Path::new("."));
     let (temporary, mut file) = create_temporary(directory)?;
-    file.write_all(index).context(what)?;
+    file.write_all(bytes).context(what)?;
     seal(&file).context(what)?;
-    fs::rename(temporary.path(), pack.with_extension("idx")).context(what)
+    fs::rename(temporary.path(), path).context(what)
 }

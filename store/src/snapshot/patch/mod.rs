@@ -23,7 +23,7 @@ use crate::objects::reader::ObjectReader;
 use gaps::Gaps;
 pub(crate) use hidden::{Budget, rewritten};
 use visibility::Visibility;
-pub(crate) use visibility::own_ignore_files_changed;
+pub(crate) use visibility::{own_ignore_files_changed, read_rules, unforced};
 
 /// An open snapshot, and its gaps.
 pub(crate) struct OpenSide<'a> {

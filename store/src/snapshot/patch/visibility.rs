@@ -75,7 +75,20 @@ pub(super) fn matcher<'a>(
     Ok(rules.matcher(|directory| view.ignore_file(directory)))
 }
 
-fn read_rules(reader: &ObjectReader, rules: Option<ObjectId>) -> Result<Rules> {
+/// Returns a matcher that knows only what ignore files and their like say, and nothing of what is captured all the same.
+pub(crate) fn unforced<'a>(
+    reader: &ObjectReader,
+    view: &'a SnapshotView<'_>,
+    rules: Option<ObjectId>,
+) -> Result<Matcher<'a>> {
+    let rules = Rules {
+        include: Vec::new(),
+        ..read_rules(reader, rules)?
+    };
+    Ok(rules.matcher(|directory| view.ignore_file(directory)))
+}
+
+pub(crate) fn read_rules(reader: &ObjectReader, rules: Option<ObjectId>) -> Result<Rules> {
     match rules {
         Some(rules) => Rules::decode(&reader.blob(rules)?),
         None => Ok(Rules::default()),

@@ -1,0 +1,99 @@
+//! What goes to other machines and comes from them, as text.
+
+use std::fmt::Write;
+
+use bytesize::ByteSize;
+use ckpt_schema::report::{FetchReport, PathText, PushReport};
+use ckpt_store::model::number::count;
+
+use super::View;
+use super::table::Table;
+use super::text::{path, safe, short};
+
+/// How many paths are named.
+const NAMED: usize = 10;
+
+/// Returns what was sent, or would be.
+pub fn push(report: &PushReport, is_planned: bool, view: &View) -> String {
+    let remote = view.paint.strong(&safe(&report.remote));
+    if !is_planned && !report.pushed {
+        return format!("Everything is at {remote} already.\n");
+    }
+    let head = match is_planned {
+        true => "To be sent to",
+        false => "Sent to",
+    };
+    let mut text = format!(
+        "{head} {remote} as {}: {}, {}, {}, {}.\n",
+        view.paint
+            .strong(&format!("{}/{}", safe(&report.name), safe(&report.machine))),
+        count(report.messages, "message"),
+        count(report.snapshots, "snapshot"),
+        count(report.changes, "change"),
+        ByteSize(report.bytes)
+    );
+    if report.anew {
+        text.push_str(
+            "Everything is sent anew, without what was forgotten or pruned. The server may keep that until it removes what nothing refers to (`git gc --prune=now` there).\n",
+        );
+    }
+    named(
+        &mut text,
+        "Ignored files, which are not sent",
+        &report.ignored,
+    );
+    named(
+        &mut text,
+        "Files that look as if they held a secret",
+        &report.secrets,
+    );
+    if report.secret_prompts > 0 {
+        let messages = count(report.secret_prompts, "prompt or command");
+        // Writing to a string cannot fail, here and below.
+        let _ = writeln!(text, "As if it held a secret looks the text of {messages}.");
+    }
+    text
+}
+
+fn named(text: &mut String, head: &str, paths: &[PathText]) {
+    if paths.is_empty() {
+        return;
+    }
+    let _ = writeln!(text, "{head}: {}", paths.len());
+    for one in paths.iter().take(NAMED) {
+        let _ = writeln!(text, "  {}", path(one));
+    }
+    if paths.len() > NAMED {
+        let _ = writeln!(text, "  and {} more", paths.len() - NAMED);
+    }
+}
+
+/// Returns the machines whose histories are here.
+pub fn fetch(report: &FetchReport, view: &View) -> String {
+    let remote = view.paint.strong(&safe(&report.remote));
+    if report.machines.is_empty() {
+        return format!(
+            "No other machine has pushed `{}` to {remote}.\n",
+            safe(&report.name)
+        );
+    }
+    let mut table = Table::new(&[1, 2]);
+    for machine in &report.machines {
+        let came = match (machine.adopted, machine.pushes) {
+            (true, _) => "adopted here, what came later is left out".to_owned(),
+            (false, 0) => view.paint.faint("nothing new"),
+            (false, pushes) => count(pushes, "push"),
+        };
+        table.row(vec![
+            view.paint.strong(&safe(&machine.machine)),
+            count(machine.messages, "message"),
+            came,
+            view.paint.id(&short(&machine.id)),
+        ]);
+    }
+    let first = safe(&report.machines[0].machine);
+    format!(
+        "{}`ckpt-hook --machine {first} log` shows what is there.\n",
+        table.render(view)
+    )
+}

@@ -1,0 +1,53 @@
+//! The arguments of what goes to other machines and comes from them.
+
+use clap::Args;
+
+/// `push`.
+#[derive(Debug, Args)]
+#[command(after_help = PUSH_EXAMPLES)]
+pub struct PushArguments {
+    /// The repository, as git takes it: a directory, or an address [default: the one that was named first]
+    #[arg(value_name = "REMOTE")]
+    pub remote: Option<String>,
+    /// What the workspace is called there, the same on each machine [default: the directory's name]
+    #[arg(long, value_name = "NAME")]
+    pub name: Option<String>,
+    /// Show what would be sent, and send nothing
+    #[arg(short = 'n', long)]
+    pub dry_run: bool,
+    /// Do not ask before the first push
+    #[arg(short, long)]
+    pub yes: bool,
+}
+
+const PUSH_EXAMPLES: &str = "\
+Examples:
+  ckpt-hook push /media/stick/history.git            to a bare repository on a stick
+  ckpt-hook push me@example.org:history.git          over SSH, with your own git and keys
+  ckpt-hook push                                     what is new, to the same one
+  ckpt-hook push --dry-run                           what that is
+
+Your own git sends it, to a repository that you name once for a workspace; nothing is ever sent by \
+itself. Prompts and the contents of files go as they are. Ignored files are left out. The first push \
+lists what would go, and asks; without a terminal, pass --yes.";
+
+/// `fetch`.
+#[derive(Debug, Args)]
+#[command(after_help = FETCH_EXAMPLES)]
+pub struct FetchArguments {
+    /// The repository, as git takes it: a directory, or an address [default: the one that was named first]
+    #[arg(value_name = "REMOTE")]
+    pub remote: Option<String>,
+    /// What the workspace is called there [default: the directory's name]
+    #[arg(long, value_name = "NAME")]
+    pub name: Option<String>,
+}
+
+const FETCH_EXAMPLES: &str = "\
+Examples:
+  ckpt-hook fetch me@example.org:history.git    what other machines have pushed of this workspace
+  ckpt-hook --machine laptop log                the messages of one of them
+  ckpt-hook --machine laptop restore ID a.txt   a file as it was there, here
+  ckpt-hook workspace adopt ID                  go on here with what it did
+
+What came from a machine stays beside the workspace's own history. Its name may be cut short.";

@@ -1,0 +1,266 @@
+//! Bundles as commits, moved by the user's own git.
+//!
+//! ```text
+//! refs/ckpt-hook/<workspace>/<machine> ──► end ──► bundle ──► end ──► bundle
+//!                                          empty   rows, pack.*
+//! ```
+//!
+//! Each push adds a commit with its bundle, and one without files: what was pushed or fetched last is known by such an
+//! end alone, which is a line of text, and stands in for all that is behind it.
+//!
+//! Git works in an empty repository of our own, made for one call: no configuration but the user's is read.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use ckpt_output::text::safe;
+use ckpt_process::failure::Failure;
+use ckpt_process::surroundings::{now, variable};
+use ckpt_process::{PrivateFolder, programs};
+use ckpt_store::error::Context;
+use ckpt_store::exchange::Bundle;
+use ckpt_store::{Error, Result as Outcome};
+
+/// Where all histories are in a repository.
+const REFS: &str = "refs/ckpt-hook";
+/// Many servers refuse blobs of more than 100 MB.
+const LARGEST_PART: usize = 32 << 20;
+/// What the user may have set for git's connections.
+const VARIABLES: [&str; 5] = [
+    "GIT_SSH",
+    "GIT_SSH_COMMAND",
+    "GIT_SSH_VARIANT",
+    "GIT_ASKPASS",
+    "GIT_TERMINAL_PROMPT",
+];
+
+/// The user's git, and a repository elsewhere.
+pub struct Transport {
+    folder: PrivateFolder,
+    address: String,
+}
+
+impl Transport {
+    /// Makes an empty repository to work in.
+    pub fn to(address: &str) -> Result<Self, Failure> {
+        let what = || "cannot create a temporary directory";
+        let folder = PrivateFolder::new().context(what)?;
+        folder.make(Path::new("pack")).context(what)?;
+        let transport = Self {
+            folder,
+            address: address.to_owned(),
+        };
+        transport.run(
+            &[
+                "init",
+                "--quiet",
+                "--bare",
+                "--template=",
+                "--object-format=sha1",
+            ],
+            &[],
+        )?;
+        Ok(transport)
+    }
+
+    /// Returns an empty folder for a bundle's objects.
+    pub fn scratch(&self) -> PathBuf {
+        self.folder.path().join("pack")
+    }
+
+    fn git(&self) -> Command {
+        let mut git = programs::git();
+        for name in VARIABLES {
+            if let Some(value) = variable(name) {
+                git.env(name, value);
+            }
+        }
+        git.env("GIT_DIR", self.folder.path().join("git"));
+        git.env("GIT_ALLOW_PROTOCOL", "file:git:http:https:ssh");
+        git.env("LC_ALL", "C");
+        git.args(["-c", "core.hooksPath=/dev/null", "-c", "gc.auto=0"]);
+        git.args([
+            "-c",
+            "maintenance.auto=false",
+            "-c",
+            "fetch.fsckObjects=true",
+        ]);
+        git
+    }
+
+    /// Runs git with something to read, and returns what it prints.
+    fn run(&self, arguments: &[&str], input: &[u8]) -> Outcome<Vec<u8>> {
+        let what = || "cannot start git";
+        let mut child = self
+            .git()
+            .args(arguments)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .context(what)?;
+        // It ends with its input, and prints little before that. One that ends before it has read all of it says why.
+        if let Some(mut stdin) = child.stdin.take() {
+            let _ = stdin.write_all(input);
+        }
+        let done = child.wait_with_output().context(what)?;
+        if done.status.success() {
+            return Ok(done.stdout);
+        }
+        let said = String::from_utf8_lossy(&done.stderr);
+        let said: Vec<&str> = said.trim().lines().map(str::trim).collect();
+        Err(Error::failed(format!(
+            "git cannot {} `{}`: {}",
+            arguments.first().unwrap_or(&"reach"),
+            safe(&self.address),
+            safe(&said.join("; "))
+        )))
+    }
+
+    fn text(&self, arguments: &[&str], input: &[u8]) -> Outcome<String> {
+        let printed = self.run(arguments, input)?;
+        Ok(String::from_utf8_lossy(&printed).trim_end().to_owned())
+    }
+
+    /// Returns what is there of a workspace: machines, and the commit of each.
+    pub fn list(&self, workspace: &str) -> Outcome<Vec<(String, String)>> {
+        let refs = format!("{REFS}/{workspace}/*");
+        let listed = self.text(&["ls-remote", "--", &self.address, &refs], &[])?;
+        let prefix = format!("{REFS}/{workspace}/");
+        let line = |line: &str| {
+            let (commit, name) = line.split_once('\t')?;
+            let machine = name.strip_prefix(&prefix)?;
+            is_name(machine).then(|| (machine.to_owned(), commit.to_owned()))
+        };
+        Ok(listed.lines().filter_map(line).collect())
+    }
+
+    /// Stores an end, and makes it stand in for what is behind it. Returns its id.
+    pub fn know(&self, end: &str) -> Outcome<String> {
+        self.run(&["hash-object", "-w", "-t", "tree", "--stdin"], &[])?;
+        let write = ["hash-object", "-w", "-t", "commit", "--stdin"];
+        let commit = self.text(&write, end.as_bytes())?;
+        let path = self.folder.path().join("git/shallow");
+        let mut shallow = std::fs::read_to_string(&path).unwrap_or_default();
+        shallow.push_str(&format!("{commit}\n"));
+        std::fs::write(&path, shallow).context(|| "cannot write a temporary file")?;
+        Ok(commit)
+    }
+
+    /// Makes the commits of a bundle, after another end. Returns the new end: its id, and as git stores it.
+    pub fn commit(
+        &self,
+        rows: &[u8],
+        pack: Option<&Path>,
+        after: Option<&str>,
+    ) -> Outcome<(String, String)> {
+        let store = ["hash-object", "-w", "--stdin"];
+        let mut entries = format!("100644 blob {}\trows\n", self.text(&store, rows)?);
+        let mut parts = String::new();
+        if let Some(pack) = pack {
+            let pack = std::fs::read(pack).context(|| "cannot read the objects to push")?;
+            for (number, part) in pack.chunks(LARGEST_PART).enumerate() {
+                let blob = self.text(&store, part)?;
+                parts.push_str(&format!("100644 blob {blob}\tpack.{number:05}\n"));
+            }
+        }
+        entries.insert_str(0, &parts);
+        let tree = self.text(&["mktree"], entries.as_bytes())?;
+        let (bundle, _) = self.write_commit(&tree, after)?;
+        let empty = self.text(&["mktree"], &[])?;
+        self.write_commit(&empty, Some(&bundle))
+    }
+
+    fn write_commit(&self, tree: &str, parent: Option<&str>) -> Outcome<(String, String)> {
+        let parent = parent.map_or_else(String::new, |parent| format!("parent {parent}\n"));
+        let at = now().max(0) / 1000;
+        let who = format!("ckpt-hook <ckpt-hook@localhost> {at} +0000");
+        let text = format!("tree {tree}\n{parent}author {who}\ncommitter {who}\n\nckpt-hook\n");
+        let write = ["hash-object", "-w", "-t", "commit", "--stdin"];
+        Ok((self.text(&write, text.as_bytes())?, text))
+    }
+
+    /// Pushes an end. What is there is replaced only if it is `instead_of`.
+    pub fn push(
+        &self,
+        workspace: &str,
+        machine: &str,
+        end: &str,
+        instead_of: Option<&str>,
+    ) -> Outcome<()> {
+        let name = format!("{REFS}/{workspace}/{machine}");
+        let refspec = format!("{end}:{name}");
+        let lease = instead_of.map(|old| format!("--force-with-lease={name}:{old}"));
+        let mut arguments = vec!["push", "--quiet", "--no-verify"];
+        arguments.extend(lease.as_deref());
+        arguments.extend(["--", &self.address, &refspec]);
+        self.run(&arguments, &[]).map(drop)
+    }
+
+    /// Fetches what a machine has pushed after an end that is known. Returns the commits with bundles, in their order,
+    /// and the new end as git stores it.
+    pub fn fetch(
+        &self,
+        workspace: &str,
+        machine: &str,
+        known: Option<&str>,
+    ) -> Outcome<(Vec<String>, String)> {
+        let have = known.map(|end| self.know(end)).transpose()?;
+        if let Some(have) = &have {
+            self.run(&["update-ref", &format!("refs/have/{machine}"), have], &[])?;
+        }
+        let got = format!("refs/got/{machine}");
+        let refspec = format!("+{REFS}/{workspace}/{machine}:{got}");
+        let fetch = [
+            "fetch",
+            "--quiet",
+            "--no-tags",
+            "--no-write-fetch-head",
+            "--",
+        ];
+        self.run(&[&fetch[..], &[&self.address, &refspec]].concat(), &[])?;
+        let mut list = vec!["rev-list", "--reverse", "--first-parent", &got];
+        let without = have.map(|have| format!("^{have}"));
+        let is_behind = without.as_deref().is_some_and(|without| {
+            let have = without.trim_start_matches('^');
+            self.run(&["merge-base", "--is-ancestor", have, &got], &[])
+                .is_ok()
+        });
+        if is_behind {
+            list.extend(without.as_deref());
+        }
+        let commits = self.text(&list, &[])?;
+        let end = self.run(&["cat-file", "commit", &got], &[])?;
+        let end = String::from_utf8_lossy(&end).into_owned();
+        Ok((commits.lines().map(str::to_owned).collect(), end))
+    }
+
+    /// Reads the bundle of a commit; `None` of an end.
+    pub fn bundle(&self, commit: &str) -> Outcome<Option<Bundle>> {
+        let names = self.text(&["ls-tree", "--name-only", commit], &[])?;
+        if !names.lines().any(|name| name == "rows") {
+            return Ok(None);
+        }
+        let read = |name: &str| self.run(&["cat-file", "blob", &format!("{commit}:{name}")], &[]);
+        let mut pack = Vec::new();
+        for part in names.lines().filter(|name| name.starts_with("pack.")) {
+            pack.extend(read(part)?);
+        }
+        Ok(Some(Bundle {
+            rows: read("rows")?,
+            pack,
+        }))
+    }
+}
+
+/// Returns whether text can be a part of a ref's name, and of a path.
+pub fn is_name(text: &str) -> bool {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
+    let is_odd = text.starts_with(['.', '-']) || text.ends_with('.') || text.contains("..");
+    !text.is_empty()
+        && text.len() <= 100
+        && text.bytes().all(is_plain)
+        && !is_odd
+        && !text.ends_with(".lock")
+}

@@ -1,0 +1,217 @@
+//! `push` and `fetch`: the history of a workspace at a repository that the user names.
+
+mod git;
+
+use std::path::Path;
+
+use ckpt_output::exchange;
+use ckpt_process::failure::{DONE, Failure};
+use ckpt_process::surroundings::variable;
+use ckpt_schema::report::{FetchReport, VERSION};
+use ckpt_store::exchange::{Outgoing, Remote};
+use ckpt_store::{Error, Store};
+use git::{Transport, is_name};
+
+use super::ask;
+use crate::cli::arguments::{FetchArguments, PushArguments};
+use ckpt_command::invocation::Invocation;
+
+/// Sends what is new to a remote.
+pub fn push(invocation: &Invocation, arguments: &PushArguments) -> Result<u8, Failure> {
+    let directory = invocation.directory()?;
+    let mut store = invocation.open_to_record()?;
+    let given = (arguments.remote.as_deref(), arguments.name.as_deref());
+    let (remote, is_named) = remote(&store, &directory, given)?;
+    let machine = store.machine(&host())?;
+    let transport = Transport::to(&remote.address)?;
+    let there = transport.list(&remote.name)?;
+    let there = there.into_iter().find(|(name, _)| *name == machine);
+    let there = there.map(|(_, commit)| commit);
+    let known = known_end(&transport, &remote, there.as_deref())?;
+    let scratch = transport.scratch();
+    let mut outgoing = store.outgoing(&directory, &remote.address, known.is_none(), &scratch)?;
+    outgoing.report.name.clone_from(&remote.name);
+    outgoing.report.machine.clone_from(&machine);
+    if arguments.dry_run || outgoing.is_empty() {
+        return show(invocation, &outgoing, arguments.dry_run);
+    }
+    if !is_named {
+        let list = exchange::push(&outgoing.report, true, invocation.output.view());
+        if !arguments.yes && !ask::agrees(invocation, &format!("{list}Push it? [y/n]"))? {
+            return Ok(DONE);
+        }
+        store.name_remote(&directory, &remote.address, &remote.name)?;
+    }
+    let after = known.filter(|_| !outgoing.report.anew);
+    let pack = outgoing.pack.as_deref();
+    let (end, text) = transport.commit(&outgoing.rows, pack, after.as_deref())?;
+    store.begin_push(&directory, &remote.address, &text)?;
+    let instead_of = there.as_deref().filter(|_| after.is_none());
+    transport.push(&remote.name, &machine, &end, instead_of)?;
+    store.end_push(&directory, &outgoing, &text)?;
+    outgoing.report.pushed = true;
+    show(invocation, &outgoing, false)
+}
+
+fn show(invocation: &Invocation, outgoing: &Outgoing, is_dry_run: bool) -> Result<u8, Failure> {
+    let report = &outgoing.report;
+    let done = report.pushed.then_some("it was pushed");
+    let output = &invocation.output;
+    output.report_done(report, done, |view| {
+        exchange::push(report, is_dry_run, view)
+    })?;
+    Ok(DONE)
+}
+
+/// Returns the end that this store has pushed, if it is what is there.
+fn known_end(
+    transport: &Transport,
+    remote: &Remote,
+    there: Option<&str>,
+) -> Result<Option<String>, Failure> {
+    let Some(there) = there else {
+        return Ok(None);
+    };
+    for end in remote.tip.iter().chain(&remote.pushing) {
+        if transport.know(end)? == there {
+            return Ok(Some(there.to_owned()));
+        }
+    }
+    let what = format!(
+        "what `{}` has of this machine is not what this store has pushed",
+        remote.address
+    );
+    Err(Error::unavailable(what)
+        .hint("a copy of this store may have pushed it, or one from a backup: give another `--name`, or remove that ref there")
+        .into())
+}
+
+/// Gets what other machines have pushed.
+pub fn fetch(invocation: &Invocation, arguments: &FetchArguments) -> Result<u8, Failure> {
+    let directory = invocation.directory()?;
+    let mut store = invocation.open_to_record()?;
+    let given = (arguments.remote.as_deref(), arguments.name.as_deref());
+    let (remote, _) = remote(&store, &directory, given)?;
+    let own = store.machine(&host())?;
+    let transport = Transport::to(&remote.address)?;
+    let known = store.fetched(&directory, &remote.address)?;
+    let mut came: Vec<(String, u64)> = Vec::new();
+    for (machine, commit) in transport.list(&remote.name)? {
+        let end = known.iter().find(|(name, _)| *name == machine);
+        let end = end
+            .map(|(_, end)| end.as_str())
+            .filter(|end| !end.is_empty());
+        let is_known = end.is_some_and(|end| transport.know(end).is_ok_and(|id| id == commit));
+        if machine == own || is_known {
+            continue;
+        }
+        let (commits, end) = transport.fetch(&remote.name, &machine, end)?;
+        let mut pushes = 0;
+        let mut bundles = commits.iter().filter_map(|commit| {
+            let bundle = transport.bundle(commit).transpose()?;
+            pushes += 1;
+            Some(bundle)
+        });
+        let from = (remote.address.as_str(), machine.as_str());
+        store.take_in(&directory, from, &mut bundles, &end)?;
+        came.push((machine, pushes));
+    }
+    let pushes = |machine: &str| {
+        let found = came.iter().find(|(name, _)| name == machine);
+        found.map_or(0, |(_, pushes)| *pushes)
+    };
+    let report = FetchReport {
+        version: VERSION,
+        workspace: store.project(&directory)?.0.to_string_lossy().into_owned(),
+        machines: store.machines(&directory, &remote.address, &pushes)?,
+        remote: remote.address,
+        name: remote.name,
+    };
+    let done = Some("it was fetched");
+    let output = &invocation.output;
+    output.report_done(&report, done, |view| exchange::fetch(&report, view))?;
+    Ok(DONE)
+}
+
+/// Returns the remote that is meant, and whether the user has named it for this workspace before.
+fn remote(
+    store: &Store,
+    directory: &Path,
+    (address, name): (Option<&str>, Option<&str>),
+) -> Result<(Remote, bool), Failure> {
+    let known = store.remotes(directory)?;
+    let (root, own) = store.project(directory)?;
+    let Some(address) = address else {
+        let first = known.into_iter().next();
+        let first = first.ok_or_else(|| {
+            Failure::usage(
+                "no remote was named for this workspace",
+                "give a repository that you can write to, as git takes it: `ckpt-hook push REMOTE`",
+            )
+        })?;
+        return Ok((first, true));
+    };
+    if let Some((own, there)) = own.iter().find(|(own, _)| own == address) {
+        return Err(Error::failed(format!(
+            "`{own}` is a remote of the project, and who can read it could read your prompts"
+        ))
+        .hint(format!(
+            "if that is what you want, give its address: `{there}`"
+        ))
+        .into());
+    }
+    let address = absolute(address, directory)?;
+    let of_root = root
+        .file_name()
+        .map(|name| name.to_string_lossy().into_owned());
+    let name = name.map(str::to_owned);
+    let known = known.into_iter().find(|remote| remote.address == address);
+    if let Some(known) = known.filter(|known| name.as_ref().is_none_or(|name| *name == known.name))
+    {
+        return Ok((known, true));
+    }
+    let name = name.or(of_root).unwrap_or_default();
+    if !is_name(&name) {
+        return Err(Failure::usage(
+            "the name of the workspace has characters that git does not take in a ref",
+            "give another with `--name`: letters, digits, `-`, `_` and `.`",
+        ));
+    }
+    let new = Remote {
+        address,
+        name,
+        pushing: None,
+        tip: None,
+    };
+    Ok((new, false))
+}
+
+/// Returns an address as git takes it from anywhere: a path of the file system is made absolute.
+fn absolute(address: &str, directory: &Path) -> Result<String, Failure> {
+    if address.is_empty() || address.starts_with('-') || address.contains("::") {
+        return Err(Failure::usage(
+            "that is no address of a repository",
+            "give a directory, or an address such as `me@example.org:history.git`",
+        ));
+    }
+    let path = directory.join(address);
+    match path.canonicalize() {
+        Ok(path) => path.into_os_string().into_string().map_err(|_| {
+            Failure::usage(
+                "the path of the repository is not UTF-8",
+                "rename its directory",
+            )
+        }),
+        Err(_) => Ok(address.to_owned()),
+    }
+}
+
+fn host() -> String {
+    if cfg!(debug_assertions)
+        && let Some(host) = variable("CKPT_HOOK_TEST_HOST")
+    {
+        return host.to_string_lossy().into_owned();
+    }
+    let names = rustix::system::uname();
+    names.nodename().to_string_lossy().into_owned()
+}

@@ -1,0 +1,203 @@
+//! Rows of `remotes`, `pushed` and `machines`: where histories go, and which came from elsewhere.
+
+use std::collections::HashMap;
+
+use rusqlite::{Connection, Row, params};
+
+use super::read;
+use crate::error::{Context, Result};
+
+/// A repository that the history of a workspace is pushed to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct RemoteRow {
+    pub id: i64,
+    pub address: String,
+    pub name: String,
+    pub pushing: Option<String>,
+    pub tip: Option<String>,
+}
+
+/// A history that came from another machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct MachineRow {
+    pub workspace_id: i64,
+    pub address: String,
+    pub machine: String,
+    pub tip: String,
+    pub adopted: bool,
+}
+
+impl RemoteRow {
+    fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
+        Ok(Self {
+            id: row.get("id")?,
+            address: row.get("address")?,
+            name: row.get("name")?,
+            pushing: row.get("pushing")?,
+            tip: row.get("tip")?,
+        })
+    }
+}
+
+impl MachineRow {
+    fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
+        Ok(Self {
+            workspace_id: row.get("workspace_id")?,
+            address: row.get("address")?,
+            machine: row.get("machine")?,
+            tip: row.get("tip")?,
+            adopted: row.get("adopted")?,
+        })
+    }
+}
+
+/// Returns the remotes of a workspace, in the order in which they were named.
+pub(crate) fn remotes(connection: &Connection, workspace_id: i64) -> Result<Vec<RemoteRow>> {
+    let sql =
+        "SELECT id, address, name, pushing, tip FROM remotes WHERE workspace_id = ?1 ORDER BY id";
+    read::all(connection, sql, [workspace_id], RemoteRow::read)
+}
+
+/// Names a remote of a workspace.
+pub(crate) fn put_remote(
+    connection: &Connection,
+    workspace_id: i64,
+    address: &str,
+    name: &str,
+) -> Result<()> {
+    let sql = "INSERT INTO remotes (workspace_id, address, name) VALUES (?1, ?2, ?3)
+               ON CONFLICT (workspace_id, address) DO UPDATE SET name = excluded.name";
+    connection
+        .execute(sql, params![workspace_id, address, name])
+        .context(|| "cannot note a remote")
+        .map(drop)
+}
+
+/// Notes what is about to be pushed to a remote, or that nothing is known of what is there.
+pub(crate) fn begin_push(
+    connection: &Connection,
+    remote: i64,
+    pushing: Option<&str>,
+) -> Result<()> {
+    connection
+        .execute(
+            "UPDATE remotes SET pushing = ?2 WHERE id = ?1",
+            params![remote, pushing],
+        )
+        .context(|| "cannot note a push")
+        .map(drop)
+}
+
+/// Notes what was pushed.
+pub(crate) fn end_push(connection: &Connection, remote: i64, tip: Option<&str>) -> Result<()> {
+    connection
+        .execute(
+            "UPDATE remotes SET pushing = NULL, tip = ?2 WHERE id = ?1",
+            params![remote, tip],
+        )
+        .context(|| "cannot note a push")
+        .map(drop)
+}
+
+/// Returns the hashes of the rows that are in a remote, by table and key.
+pub(crate) fn pushed(
+    connection: &Connection,
+    remote: i64,
+) -> Result<HashMap<(String, String), i64>> {
+    let sql = "SELECT kind, row, hash FROM pushed WHERE remote_id = ?1";
+    let rows = read::all(connection, sql, [remote], |row| {
+        Ok(((row.get(0)?, row.get(1)?), row.get(2)?))
+    })?;
+    Ok(rows.into_iter().collect())
+}
+
+/// Forgets which rows are in a remote.
+pub(crate) fn forget_pushed(connection: &Connection, remote: i64) -> Result<()> {
+    connection
+        .execute("DELETE FROM pushed WHERE remote_id = ?1", [remote])
+        .context(|| "cannot note a push")
+        .map(drop)
+}
+
+/// Notes that a row is in a remote with this hash, or no longer there.
+pub(crate) fn put_pushed(
+    connection: &Connection,
+    remote: i64,
+    (kind, row): (&str, &str),
+    hash: Option<i64>,
+) -> Result<()> {
+    let done = match hash {
+        Some(hash) => connection
+            .prepare_cached("INSERT OR REPLACE INTO pushed (remote_id, kind, row, hash) VALUES (?1, ?2, ?3, ?4)")
+            .and_then(|mut statement| statement.execute(params![remote, kind, row, hash])),
+        None => connection
+            .prepare_cached("DELETE FROM pushed WHERE remote_id = ?1 AND kind = ?2 AND row = ?3")
+            .and_then(|mut statement| statement.execute(params![remote, kind, row])),
+    };
+    done.context(|| "cannot note a push").map(drop)
+}
+
+/// Returns the histories that were fetched for a workspace.
+pub(crate) fn machines(connection: &Connection, beside: i64) -> Result<Vec<MachineRow>> {
+    let sql = "SELECT * FROM machines WHERE beside = ?1 ORDER BY machine, address";
+    read::all(connection, sql, [beside], MachineRow::read)
+}
+
+/// Notes what was fetched from a machine.
+pub(crate) fn put_machine(connection: &Connection, beside: i64, row: &MachineRow) -> Result<()> {
+    let sql = "INSERT INTO machines (workspace_id, beside, address, machine, tip) VALUES (?1, ?2, ?3, ?4, ?5)
+               ON CONFLICT (workspace_id) DO UPDATE SET tip = excluded.tip";
+    connection
+        .execute(
+            sql,
+            params![row.workspace_id, beside, row.address, row.machine, row.tip],
+        )
+        .context(|| "cannot note a machine")
+        .map(drop)
+}
+
+/// Notes that a directory here goes on with a history, if that came from another machine. What was known of other
+/// machines beside the directory's own history stands beside this one from then on, and what was pushed is replaced.
+pub(crate) fn adopt_machine(connection: &Connection, workspace_id: i64) -> Result<()> {
+    let of_old = "(SELECT beside FROM machines WHERE workspace_id = ?1)";
+    for sql in [
+        format!(
+            "DELETE FROM pushed WHERE remote_id IN (SELECT id FROM remotes WHERE workspace_id = {of_old})"
+        ),
+        format!("UPDATE OR IGNORE remotes SET workspace_id = ?1 WHERE workspace_id = {of_old}"),
+        "UPDATE machines SET adopted = 1 WHERE workspace_id = ?1".to_owned(),
+        format!("UPDATE OR IGNORE machines SET beside = ?1 WHERE beside = {of_old}"),
+    ] {
+        let done = connection.execute(&sql, [workspace_id]);
+        done.context(|| "cannot note a machine")?;
+    }
+    Ok(())
+}
+
+/// Adds a workspace for a history from another machine, and returns its id. Its directory is never here.
+pub(crate) fn add_foreign_workspace(connection: &Connection, path: &str, now: i64) -> Result<i64> {
+    connection
+        .execute(
+            "INSERT INTO workspaces (key, path, device, inode, created_at, used_at, replaced_at)
+             VALUES (?1, ?2, 0, 0, ?3, ?3, ?3)",
+            params![super::new_id(), path, now],
+        )
+        .context(|| "cannot add a workspace")?;
+    Ok(connection.last_insert_rowid())
+}
+
+/// Returns the number of this store, which tells its machine from others; a new one the first time.
+pub(crate) fn store_number(connection: &Connection, new: i64) -> Result<i64> {
+    let what = || "cannot read the number of the store";
+    connection
+        .execute(
+            "INSERT OR IGNORE INTO meta (key, value) VALUES ('machine', ?1)",
+            [new],
+        )
+        .context(what)?;
+    connection
+        .query_row("SELECT value FROM meta WHERE key = 'machine'", [], |row| {
+            row.get(0)
+        })
+        .context(what)
+}
