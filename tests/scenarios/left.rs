@@ -23,11 +23,8 @@ fn a_repository_that_was_removed_is_told_of() {
         world.remove_tree(".git");
     });
     let report = world.revert("m1");
-    assert_eq!(
-        told(&report, "`.git` has been removed").len(),
-        1,
-        "{report:?}"
-    );
+    let removed = told(&report, "`.git` has been removed");
+    assert_eq!(removed.len(), 1, "{report:?}");
 }
 
 /// A repository that was removed and made again is told of.

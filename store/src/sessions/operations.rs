@@ -62,7 +62,6 @@ pub(crate) struct OperationRow {
     pub message_id: Option<String>,
     /// The message that a revert asked for; `None` in rows of older versions.
     pub asked_message_id: Option<String>,
-    /// The operation that it takes back.
     pub undoes: Option<String>,
     pub base_snapshot_id: Option<i64>,
     pub before_snapshot_id: Option<i64>,

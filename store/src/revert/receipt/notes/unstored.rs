@@ -126,15 +126,9 @@ pub(crate) fn stays(
             .iter()
             .any(|folder| is_at_or_below(&entry.path, folder))
     });
-    let before = match then {
-        Some(then) => snapshots.seen(then.seen)?,
-        None => Vec::new(),
-    };
-    let before: BTreeSet<&[u8]> = before.iter().map(|entry| &entry.path[..]).collect();
-    let mut came = came(&before, history, &now);
+    let mut came = came(snapshots, then, history, &now)?;
     came.extend(came_unseen(store, place, snapshots, revert, then, &now)?);
-    let others_now = now.iter().filter(|entry| before.contains(&entry.path[..]));
-    let made_again = repositories_made_again(store, place, revert, others_now)?;
+    let made_again = repositories_made_again(store, place, snapshots, (revert, then), &now)?;
     came.extend(made_again.iter().map(|entry| &entry.path[..]));
     let StandingPaths {
         ignored,
@@ -149,12 +143,8 @@ pub(crate) fn stays(
     others.extend(unremembered(place, snapshots, &seen.snapshot, &now)?);
     others.retain(|path| !planned.contains(path));
     notes.extend(of_ignored(texts(&ignored)));
-    let own_rules = ignore_files(snapshots, (then, &seen.snapshot), leaving)?;
-    notes.extend(of_ignore_files(own_rules));
-    let lost: BTreeSet<String> = made_again
-        .iter()
-        .map(|entry| repository_text(entry))
-        .collect();
+    notes.extend(of_own_rules(snapshots, (then, &seen.snapshot), leaving)?);
+    let lost: BTreeSet<String> = made_again.iter().copied().map(repository_text).collect();
     notes.extend(of_gone_repositories(lost.into_iter().collect()));
     notes.extend((!repositories.is_empty()).then(|| repositories_stay(texts(&repositories))));
     let connection = store.database.connection();
@@ -175,22 +165,26 @@ pub(crate) fn stays(
 fn repositories_made_again<'n>(
     store: &Store,
     place: &Place,
-    revert: WholeRevert<'_>,
-    there: impl Iterator<Item = &'n Gap>,
+    snapshots: &Snapshots,
+    (revert, then): (WholeRevert<'_>, Option<&Snapshot>),
+    now: &'n [Gap],
 ) -> Result<Vec<&'n Gap>> {
     let is_repository =
         |entry: &&Gap| matches!(entry.reason, GapReason::Metadata | GapReason::Repository);
-    let repositories: Vec<&Gap> = there.filter(is_repository).collect();
+    let repositories: Vec<&Gap> = now.iter().filter(is_repository).collect();
     if repositories.is_empty() {
         return Ok(repositories);
     }
+    let there = were_there(snapshots, then, repositories.iter().copied())?;
     let connection = store.database.connection();
     let work = sessions::work_since(connection, &revert.session.id, revert.since)?;
-    let is_new = |entry: &&Gap| {
+    let is_new = |entry: &Gap| {
         let made = metadata_made_at(place, entry).map(store.surroundings.file_times);
         made.is_some_and(|made| made > work.sent_at && is_within(&work, made))
     };
-    Ok(repositories.into_iter().filter(is_new).collect())
+    let all = repositories.into_iter().zip(there);
+    let another = all.filter(|(entry, was_there)| *was_there && is_new(entry));
+    Ok(another.map(|(entry, _)| entry).collect())
 }
 
 /// Returns the ignored paths in view that are beyond those of which the names are remembered.
@@ -317,12 +311,37 @@ fn is_not_known(presence: &Presence) -> bool {
 }
 
 /// Returns what came in a step and was not there in the state that a revert goes to.
-fn came<'n>(before: &BTreeSet<&[u8]>, history: &SeenHistory, now: &'n [Gap]) -> BTreeSet<&'n [u8]> {
+fn came<'n>(
+    snapshots: &Snapshots,
+    then: Option<&Snapshot>,
+    history: &SeenHistory,
+    now: &'n [Gap],
+) -> Result<BTreeSet<&'n [u8]>> {
     let since = history.came_by_path();
-    let paths = now.iter().map(|entry| &entry.path[..]);
-    paths
-        .filter(|path| since.contains_key(path) && !before.contains(path))
-        .collect()
+    let new = now
+        .iter()
+        .filter(|entry| since.contains_key(&entry.path[..]));
+    let new: Vec<&Gap> = new.collect();
+    let there = were_there(snapshots, then, new.iter().copied())?;
+    let all = new.into_iter().zip(there);
+    let came = all.filter(|(_, was_there)| !was_there);
+    Ok(came.map(|(entry, _)| &entry.path[..]).collect())
+}
+
+/// Returns of each entry whether the state that a revert goes to has one at its path.
+fn were_there<'n>(
+    snapshots: &Snapshots,
+    then: Option<&Snapshot>,
+    entries: impl Iterator<Item = &'n Gap> + Clone,
+) -> Result<Vec<bool>> {
+    let before = match then {
+        Some(then) if entries.clone().next().is_some() => snapshots.seen(then.seen)?,
+        _ => Vec::new(),
+    };
+    let before: BTreeSet<&[u8]> = before.iter().map(|entry| &entry.path[..]).collect();
+    Ok(entries
+        .map(|entry| before.contains(&entry.path[..]))
+        .collect())
 }
 
 /// Returns when the metadata of a repository was made, if it is a directory and the file system knows. Git makes
@@ -580,6 +599,15 @@ fn ignore_files(
     };
     files.retain(|path| !path.is_at_or_below(leaving));
     Ok(files)
+}
+
+/// Returns the note on those files.
+fn of_own_rules(
+    snapshots: &Snapshots,
+    states: (Option<&Snapshot>, &Snapshot),
+    leaving: &[WorkspacePath],
+) -> Result<Option<Note>> {
+    Ok(of_ignore_files(ignore_files(snapshots, states, leaving)?))
 }
 
 /// Returns the note on ignore files that ignore themselves. Only their lines are remembered.
