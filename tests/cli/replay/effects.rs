@@ -19,7 +19,10 @@ pub fn act(world: &Sandbox, input: &Value, is_interrupted: bool) {
         text(&["command"]),
         input["commands"].as_array(),
     ) {
-        (Some(path), Some(whole), ..) => std::fs::write(path, whole).expect("writable"),
+        (Some(path), Some(whole), ..) => {
+            std::fs::create_dir_all(path.parent().expect("it is below")).expect("writable");
+            std::fs::write(path, whole).expect("writable");
+        }
         (Some(path), None, ..) => edit(path, input["edits"].get(0).unwrap_or(input)),
         (None, _, Some(text), _) if text.starts_with("*** Begin Patch") => patch(text),
         (None, _, Some(line), _) => shell(world, line, is_interrupted),
