@@ -22,8 +22,9 @@ const FILES_LIMIT: usize = 50;
 /// How many folders with records are listed.
 const MOST_FOLDERS: usize = 400;
 
-/// How much of the beginning and of the end of a record is read.
-const PIECE: u64 = 64 << 10;
+/// How much of the beginning and of the end of a record is read: several lines of Claude Code 2.1.332, which writes some of
+/// 80 KB.
+const PIECE: u64 = 256 << 10;
 
 /// A conversation that an agent has on record.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -283,5 +284,26 @@ mod tests {
             "{\"a\": {\"cwd\" : \"/w/\\u0041\"}}\n{\"cwd\":7}\n{\"cwd\":\"/x\"}\n{\"cwd\":\"/cut";
         let found: Vec<String> = values(text, "cwd").collect();
         assert_eq!(found, ["/w/A", "/x"]);
+    }
+
+    /// What says whose a record is and when it ended is found behind long lines.
+    #[test]
+    fn record_is_read_behind_long_lines() {
+        let scratch = tempfile::tempdir().expect("a scratch folder");
+        let path = scratch
+            .path()
+            .join("3f1c2d4e-0000-4000-8000-000000000000.jsonl");
+        let long = format!("{{\"attachment\":\"{}\"}}\n", "x".repeat(80 << 10));
+        let said = |time: &str| {
+            format!(
+                "{{\"type\":\"user\",\"cwd\":\"/w\",\"timestamp\":\"2026-11-26T10:0{time}:00Z\"}}\n"
+            )
+        };
+        let text = [&*long, &said("0"), &long, &said("5"), &long].concat();
+        fs::write(&path, text).expect("writable");
+        let read = RECORDS[0]
+            .read(&path, 0, Path::new("/w"))
+            .expect("it is about it");
+        assert_eq!(read.last - read.first, 5 * 60 * 1000);
     }
 }
