@@ -181,20 +181,28 @@ fn the_list_shows_every_agent_in_one_table() {
         .exits(0);
     expect![[r#"
         agent        on this machine  user       project  proven on
-        claude-code  yes              installed  -        2.1.329
-        codex        no               -          -        0.169.0
+        claude-code  yes              installed  -        2.1.332
+        codex        no               -          -        0.171.0
         gemini-cli   no               -          blocked  0.61.0
         qwen-code    no               -          -        0.24.4
         copilot-cli  no               -          -        1.0.102
         opencode     no               -          -        1.18.33
         kilo         no               -          -        7.7.7
         cline        no               -          -        3.0.65
-        pi           no               -          -        0.73.1
-        cursor       -                by hand    by hand  its documentation only
+        pi           no               -          -        1.5.2
         windsurf     -                by hand    by hand  its documentation only
-        droid        -                by hand    by hand  its documentation only
+        grok         no               -          -        1.0.41
+        kimi-code    no               -          -        2.1.0
+        codebuddy    no               -          -        2.163.0
+        cursor       -                by hand    by hand  its documentation only
+        droid        -                by hand    by hand  0.225.2
         goose        -                by hand    by hand  its documentation only
         vscode       -                by hand    by hand  its documentation only
+        qoder        -                by hand    by hand  its documentation only
+        auggie       -                by hand    by hand  its documentation only
+        openhands    -                by hand    by hand  its documentation only
+        kiro         -                by hand    by hand  its documentation only
+        antigravity  -                by hand    by hand  its documentation only
         note: claude-code: the version of Claude Code is unknown, so that only what every version reports is recorded, without `PermissionRequest`, `PostToolUseFailure`, `PostToolBatch`, `SubagentStart`: everything that it does for a message is one step: put `claude` on the PATH, and run `ckpt-hook install claude-code` again
         note: gemini-cli: Gemini CLI does not trust this project, and skips its hooks: run `gemini` in the project and trust it, or install with `--user`
     "#]]
