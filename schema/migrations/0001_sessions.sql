@@ -94,6 +94,8 @@ CREATE INDEX gaps_by_snapshot ON gaps (snapshot_id);
 --   process            its number, start time and namespace
 --   process_seen       how many calls in a row came from it
 --   transcript         the path of the agent's own record
+--   left_id            the conversation that a revert left for a fork, with `left_transcript`: unrevert goes back to it, and
+--                      the next message forgets it
 --   interrupted_at     the user interrupted it, as the agent told
 CREATE TABLE sessions (
   seq               INTEGER PRIMARY KEY,
@@ -113,9 +115,12 @@ CREATE TABLE sessions (
   process           TEXT,
   process_seen      INTEGER NOT NULL DEFAULT 0,
   transcript        TEXT,
+  left_id           TEXT,
+  left_transcript   TEXT,
   interrupted_at    INTEGER,
   UNIQUE (workspace_id, agent, agent_id)
 ) STRICT;
+CREATE INDEX sessions_left ON sessions (left_id) WHERE left_id IS NOT NULL;
 CREATE INDEX sessions_by_agent_id ON sessions (agent_id);
 CREATE INDEX sessions_by_parent ON sessions (parent_id);
 
@@ -124,6 +129,8 @@ CREATE INDEX sessions_by_parent ON sessions (parent_id);
 --   snapshot_id  the workspace just before it
 --   pending      sent while a tool ran: bound at the next boundary
 --   unprotected  why there is no snapshot
+--   conversation the agent's id of the conversation in which it was sent, and `transcript` its record; NULL: those of
+--                its session
 --   totals       what its steps did, as text: steps, files, unclear files, additions, deletions, when the last step ended,
 --                whether anything of it is not undone, and whether contents have to tell how many files there are (2: they
 --                did). NULL if a row of its steps was written since they were added up
@@ -134,6 +141,8 @@ CREATE TABLE messages (
   agent_id    TEXT,
   turn_id     TEXT,
   prompt      TEXT,
+  conversation TEXT,
+  transcript  TEXT,
   state       TEXT NOT NULL DEFAULT 'live' CHECK (state IN ('live', 'hidden', 'discarded')),
   snapshot_id INTEGER REFERENCES snapshots (id),
   pending     INTEGER NOT NULL DEFAULT 0 CHECK (pending IN (0, 1)),
@@ -261,6 +270,7 @@ CREATE INDEX changes_gone ON changes (old_blob) WHERE kind = 'deleted';
 --   only_paths        a JSON array
 --   directories       those that go when they are empty; a JSON array
 --   permanent         a message came while it was in force
+--   conversation      what becomes of the agent's conversation: a JSON object, written before it is done. NULL: it stays
 --   notes             a JSON array
 --   remarks           the notes for programs: a JSON array of objects as reports have them
 CREATE TABLE operations (
@@ -288,6 +298,7 @@ CREATE TABLE operations (
   git                INTEGER NOT NULL DEFAULT 0 CHECK (git IN (0, 1)),
   permanent          INTEGER NOT NULL DEFAULT 0 CHECK (permanent IN (0, 1)),
   outcome            TEXT CHECK (outcome IN ('restored', 'partial', 'nothing')),
+  conversation       TEXT,
   notes              TEXT NOT NULL DEFAULT '[]',
   remarks            TEXT,
   started_at         INTEGER NOT NULL,

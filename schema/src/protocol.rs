@@ -2,6 +2,7 @@
 //!
 //! Parameters have names, and a method refuses those that it does not know. One that is null counts as missing.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use schemars::JsonSchema;
@@ -10,7 +11,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 use crate::Event;
-use crate::report::{ChangeReport, Content, OperationReport, PathText};
+use crate::report::{ChangeReport, Content, ConversationAbilities, OperationReport, PathText};
 
 /// The parameters of `operations` and `unsubscribe`.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
@@ -82,6 +83,8 @@ pub struct InitializeResult {
     pub methods: Vec<String>,
     /// The notifications.
     pub notifications: Vec<String>,
+    /// What can be done to the conversations of each agent, by its name.
+    pub conversation: BTreeMap<String, ConversationAbilities>,
     /// The newest position in the order of everything that happened; null if there is no store that can be read.
     pub seq: Option<i64>,
 }
@@ -267,6 +270,8 @@ pub struct OperationParameters {
     pub on_conflict: Option<String>,
     /// For a revert: what to do with changes that may be somebody else's: `keep` or `take`.
     pub unclear: Option<String>,
+    /// For a revert: what to do with the agent's conversation: `fork`, `cut` or `no`.
+    pub conversation: Option<String>,
     /// Whether HEAD, branches and the index move, too.
     pub git: bool,
     /// Whether to go ahead even if an agent is at work.

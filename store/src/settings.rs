@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::model::request::Unclear;
+use crate::model::request::{Conversation, Unclear};
 
 /// How much of a step is synced to the disk before the hook returns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -75,6 +75,8 @@ pub struct Settings {
     pub max_store_size: u64,
     /// What a revert does with an unclear change.
     pub unclear: Unclear,
+    /// What a revert does with the agent's conversation; `None`: a terminal asks, and else it stays.
+    pub conversation: Option<Conversation>,
     /// Whether a workspace that is refused by rule (`/`, the home directory) is allowed.
     pub allow: bool,
     /// Settings for single directories. The longest path that contains the workspace wins.
@@ -97,6 +99,7 @@ impl Default for Settings {
             keep: Duration::from_secs(30 * 24 * 3600),
             max_store_size: 5 << 30,
             unclear: Unclear::default(),
+            conversation: None,
             allow: false,
             workspaces: Vec::new(),
         }

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use crate::error::Result;
 use crate::fs::{layout, names, ownership, presence};
 use crate::model::agent_process::AgentProcess;
+use crate::model::conversation::Conversations;
 use crate::model::progress::{OperationProgress, ProgressCallback};
 use crate::model::{FileTime, Milliseconds};
 use crate::sessions::{self, Database};
@@ -32,6 +33,8 @@ pub struct Surroundings {
     /// Finds the agent's process that started this one, for the first tools of a session ([`crate::agent_process`]). It
     /// returns `None` where what calls the library is no hook.
     pub agent_process: fn() -> Option<AgentProcess>,
+    /// The conversations of the agents.
+    pub conversations: &'static dyn Conversations,
 }
 
 impl Surroundings {

@@ -152,6 +152,7 @@ fn at_once(agent: &Agent, world: &Machine, model: &Model, directory: &Path, prom
             is_first: true,
             by_package: false,
             prompt,
+            conversation: &[],
         };
         agent.say_in(world, directory, &message).exits(0)
     };

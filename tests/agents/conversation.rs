@@ -89,6 +89,7 @@ impl Conversation {
             is_first,
             by_package: self.by_package,
             prompt,
+            conversation: &[],
         };
         let answer = self.agent.say(&self.world, &message);
         assert_eq!(
@@ -98,6 +99,20 @@ impl Conversation {
             self.agent.name
         );
         answer
+    }
+
+    /// Goes on with a conversation by name, and returns what the model was asked with since.
+    pub fn go_on(&mut self, conversation: &[String], prompt: &str) -> String {
+        self.model.forget();
+        let message = Message {
+            url: &self.model.url(),
+            is_first: false,
+            by_package: self.by_package,
+            prompt,
+            conversation,
+        };
+        self.agent.say(&self.world, &message).exits(0);
+        self.model.bodies()
     }
 
     /// Returns whether the model was ever shown a text.

@@ -68,6 +68,7 @@ fn begin_and_stop(agent: &'static Agent, world: &Machine, stop: impl Fn(&Machine
         is_first: true,
         by_package: false,
         prompt: HANGING,
+        conversation: &[],
     };
     thread::scope(|scope| {
         let run = scope.spawn(|| agent.say(world, &message));

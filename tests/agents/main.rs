@@ -7,6 +7,7 @@
 mod beside;
 mod broken;
 mod conversation;
+mod forked;
 mod headless;
 mod model;
 mod models;
@@ -66,6 +67,11 @@ macro_rules! tests {
     (@work_trees $program:ident) => {
         crate::tests!(@rules $program:
             beside::two_in_two_work_trees_are_independent;
+        );
+    };
+    (@forked $program:ident) => {
+        crate::tests!(@rules $program:
+            forked::conversation_goes_back_with_the_files;
         );
     };
     (@anew $program:ident) => {
@@ -141,15 +147,15 @@ macro_rules! tests {
 use tests;
 
 tests! {
-    claude_code: CLAUDE_CODE, package, both, terminal, anew, next_day, beside, work_trees, background, rewind, models;
-    codex: CODEX, package, both, terminal, anew, next_day, beside, work_trees, background, undo;
-    gemini_cli: GEMINI_CLI, package, both, terminal, anew, next_day, beside, work_trees, background, rewind, named, left;
-    qwen_code: QWEN_CODE, package, both, terminal, anew, next_day, beside, work_trees, background, rewind;
+    claude_code: CLAUDE_CODE, forked, package, both, terminal, anew, next_day, beside, work_trees, background, rewind, models;
+    codex: CODEX, forked, package, both, terminal, anew, next_day, beside, work_trees, background, undo;
+    gemini_cli: GEMINI_CLI, forked, package, both, terminal, anew, next_day, beside, work_trees, background, rewind, named, left;
+    qwen_code: QWEN_CODE, forked, package, both, terminal, anew, next_day, beside, work_trees, background, rewind;
     copilot_cli: COPILOT_CLI, package, both, stories, untold, anew, next_day, beside, work_trees, background, undo;
-    opencode: OPENCODE, package, both, terminal, anew, next_day, beside, work_trees, background, undo, waits;
+    opencode: OPENCODE, forked, package, both, terminal, anew, next_day, beside, work_trees, background, undo, waits;
     kilo: KILO, package, both, terminal, anew, next_day, beside, work_trees, background, undo;
     cline: CLINE, terminal, at_once, anew, next_day, beside, work_trees, background, undo, recover;
-    pi: PI, terminal, anew, next_day, beside, work_trees, background, undo;
+    pi: PI, forked, terminal, anew, next_day, beside, work_trees, background, undo;
     grok: GROK, beside, work_trees;
     grok_beside_claude_code: GROK_BESIDE_CLAUDE_CODE, beside;
     kimi_code: KIMI_CODE, beside, work_trees;

@@ -68,11 +68,21 @@ impl Model {
         steps
     }
 
+    /// Returns what it was asked with.
+    pub fn bodies(&self) -> String {
+        fs::read_to_string(self.log.with_extension("jsonl.bodies"))
+            .expect("it keeps what it was asked")
+    }
+
+    /// Forgets what it was asked with so far.
+    pub fn forget(&self) {
+        fs::write(self.log.with_extension("jsonl.bodies"), "").expect("writable");
+    }
+
     /// Returns whether the model was ever shown a text. Where the test's agents are installed does not count: Gemini CLI
     /// tells the model the paths of the skills that it brings, and the folder of our tools has our name in it.
     pub fn was_shown(&self, text: &str) -> bool {
-        let bodies = fs::read_to_string(self.log.with_extension("jsonl.bodies"))
-            .expect("it keeps what it was asked");
+        let bodies = self.bodies();
         let installed = program::folder();
         let places = [
             installed.canonicalize().expect("the agents are there"),

@@ -36,6 +36,7 @@ pub fn start_waits_for_plugins_packages_only(agent: &'static Agent) {
             is_first,
             by_package: false,
             prompt,
+            conversation: &[],
         };
         agent.say(&world, &message).exits(0)
     };

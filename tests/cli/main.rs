@@ -10,6 +10,7 @@ mod comparison;
 mod completions;
 mod concurrency;
 mod config;
+mod conversation;
 mod damaged;
 mod database;
 mod doctor;

@@ -215,6 +215,7 @@ fn record_in(store: &std::path::Path, cwd: &std::path::Path) -> Result<(), Strin
         file_clock: ckpt_store::file_clock,
         file_times: ckpt_store::same_time,
         agent_process: || None,
+        conversations: &ckpt_store::model::conversation::NoConversations,
     };
     let mut store = ckpt_store::Store::open(surroundings).expect("a store of our own");
     let event = ckpt_schema::event::Event {

@@ -41,6 +41,7 @@ impl RowStore {
             file_clock: ckpt_store::file_clock,
             file_times: ckpt_store::same_time,
             agent_process: || None,
+            conversations: &ckpt_store::model::conversation::NoConversations,
         });
         let sql = Connection::open(scratch.path().join("store/sessions.db")).expect("the database");
         RowStore {

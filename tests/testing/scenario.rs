@@ -543,6 +543,7 @@ pub fn try_open(base: &Path, settings: Settings) -> Result<Store, Error> {
         file_clock: ckpt_store::file_clock,
         file_times,
         agent_process: || None,
+        conversations: &ckpt_store::model::conversation::NoConversations,
     };
     Store::open(surroundings)
 }

@@ -5,6 +5,7 @@
 //! targets of [`install`].
 
 mod alike;
+pub mod conversations;
 pub mod install;
 pub mod own_command;
 pub mod payload;

@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
+use ckpt_agents::conversations::AgentConversations;
 use ckpt_output::paint::When;
 use ckpt_output::text::{know_ids, with_ids};
 use ckpt_output::{Output, OutputOptions};
@@ -169,9 +170,11 @@ impl Invocation {
         copy.make(Path::new("store")).context(what)?;
         let directory = copy.path().join("store");
         store.copy(&self.directory()?, &directory)?;
-        let given = self
-            .surroundings
-            .for_store(directory, self.config.settings.clone());
+        let given = self.surroundings.for_store(
+            directory,
+            self.config.settings.clone(),
+            &AgentConversations,
+        );
         let _ = self.copy.set(copy);
         Ok(Store::open_existing(given)?)
     }
@@ -234,8 +237,10 @@ impl Invocation {
 
     fn for_store(&self) -> Result<ckpt_store::Surroundings, Failure> {
         let directory = self.store_directory()?;
-        Ok(self
-            .surroundings
-            .for_store(directory, self.config.settings.clone()))
+        Ok(self.surroundings.for_store(
+            directory,
+            self.config.settings.clone(),
+            &AgentConversations,
+        ))
     }
 }

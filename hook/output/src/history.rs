@@ -224,7 +224,9 @@ fn labels(message: &MessageReport, paint: Paint) -> String {
 /// Returns the state unless it is the usual one.
 pub fn state_unless_live(message: &MessageReport, paint: Paint) -> String {
     match message.state {
-        MessageState::Live if message.unprotected.is_none() && !message.undone_alone => {
+        MessageState::Live
+            if message.unprotected.is_none() && !message.undone_alone && !message.left =>
+        {
             match is_unfinished(message) {
                 true => paint.warning(UNFINISHED),
                 false => String::new(),
@@ -247,6 +249,7 @@ pub fn state(message: &MessageReport, paint: Paint) -> String {
     match message.state {
         _ if message.unprotected.is_some() => paint.bad("unprotected"),
         MessageState::Live if message.undone_alone => paint.warning("undone"),
+        MessageState::Live if message.left => paint.warning("left"),
         MessageState::Live => paint.good("live"),
         MessageState::Hidden => paint.warning("hidden"),
         MessageState::Discarded => paint.faint("discarded"),

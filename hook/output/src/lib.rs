@@ -9,6 +9,7 @@ pub mod blame;
 pub mod checkout;
 pub mod columns;
 pub mod config;
+mod conversation;
 pub mod data;
 pub mod diff;
 pub mod doctor;

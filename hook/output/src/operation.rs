@@ -11,6 +11,7 @@ use ckpt_store::model::number::count;
 use ckpt_store::revert::PriorState;
 
 use super::View;
+use super::conversation;
 use super::files::{moved, says_something};
 use super::fold;
 use super::history::operation_word;
@@ -252,6 +253,12 @@ fn closing(report: &OperationReport, around: &Around, paint: Paint) -> String {
         lines.push(hidden(report));
     }
     lines.extend(also_reverted(&report.also_reverted, paint));
+    lines.extend(
+        report
+            .conversation
+            .iter()
+            .flat_map(|it| conversation::lines(it, report.dry_run, paint)),
+    );
     lines.extend(way_back(report, around, paint));
     if report.busy {
         lines.push(format!(

@@ -53,6 +53,17 @@ pub fn render(report: &StatusReport, told: &[MessageReport], nothing: &str, view
             ),
         });
     }
+    if let Some(first) = report.left.first() {
+        text.push_str(&format!(
+            "{} {} no longer in the agent's conversation, and its work is still here: `ckpt-hook revert {}` takes it back.\n",
+            paint.warning("!"),
+            match report.left.len() {
+                1 => "A message is".to_owned(),
+                number => format!("{number} messages are"),
+            },
+            short(first)
+        ));
+    }
     for line in operation::also_reverted(&report.also_reverted, paint) {
         text.push_str(&line);
         text.push('\n');

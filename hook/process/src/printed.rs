@@ -1,7 +1,7 @@
 //! What another program prints, as far as it prints it in time.
 
 use std::io::{Read, Write};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
@@ -19,7 +19,7 @@ const LONGEST_ANSWER: usize = 1 << 20;
 /// in time is killed.
 pub fn printed(command: &mut Command) -> Option<String> {
     let mut child = start(command, Stdio::null())?;
-    Some(read(&mut child, MOST_READ, |_| false))
+    Some(read(&mut child, (MOST_READ, PROGRAM_TIMEOUT), |_| false))
 }
 
 /// Runs a server, and returns what it prints until `is_whole`. It ends with its input, or is killed.
@@ -28,11 +28,28 @@ pub fn answered(
     requests: &str,
     is_whole: impl Fn(&str) -> bool,
 ) -> Option<String> {
+    exchanged(command, PROGRAM_TIMEOUT, |text, stdin| {
+        if text.is_empty() {
+            // A pipe takes as much at once. Whether it was read is seen in the answer.
+            let _ = stdin.write_all(requests.as_bytes());
+        }
+        is_whole(text)
+    })
+}
+
+/// Runs a server, and returns what it prints until `talk` says that it is whole. That gets what was printed so far, at
+/// first nothing, and may write to the server. It ends with its input, or is killed.
+pub fn exchanged(
+    command: &mut Command,
+    patience: Duration,
+    mut talk: impl FnMut(&str, &mut ChildStdin) -> bool,
+) -> Option<String> {
     let mut child = start(command, Stdio::piped())?;
-    let mut stdin = child.stdin.take();
-    // A pipe takes as much at once. Whether it was read is seen in the answer.
-    let _ = stdin.as_mut()?.write_all(requests.as_bytes());
-    let text = read(&mut child, LONGEST_ANSWER, is_whole);
+    let mut stdin = child.stdin.take()?;
+    talk("", &mut stdin);
+    let text = read(&mut child, (LONGEST_ANSWER, patience), |text| {
+        talk(text, &mut stdin)
+    });
     drop(stdin);
     Some(text)
 }
@@ -46,9 +63,13 @@ fn start(command: &mut Command, stdin: Stdio) -> Option<Child> {
         .ok()
 }
 
-/// The output of a program until it ends, is whole, or until [`PROGRAM_TIMEOUT`] is over. A process that it leaves behind
+/// The output of a program until it ends, is whole, or until its time is over. A process that it leaves behind
 /// may hold its output open and is not waited for.
-fn read(child: &mut Child, most: usize, is_whole: impl Fn(&str) -> bool) -> String {
+fn read(
+    child: &mut Child,
+    (most, patience): (usize, Duration),
+    mut is_whole: impl FnMut(&str) -> bool,
+) -> String {
     let (sender, chunks) = channel();
     let mut stdout = child.stdout.take().expect("it was asked for");
     // Without a thread, nothing is read: the sender goes with the closure.
@@ -60,7 +81,7 @@ fn read(child: &mut Child, most: usize, is_whole: impl Fn(&str) -> bool) -> Stri
             }
         }
     });
-    let (end, mut bytes) = (Instant::now() + PROGRAM_TIMEOUT, Vec::new());
+    let (end, mut bytes) = (Instant::now() + patience, Vec::new());
     while bytes.len() < most && Instant::now() < end {
         let has_ended = matches!(child.try_wait(), Ok(Some(_)));
         match chunks.recv_timeout(GLANCE) {

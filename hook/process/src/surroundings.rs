@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use ckpt_store::error::{Context, Error, Result};
+use ckpt_store::model::conversation::Conversations;
 use ckpt_store::{FileTime, Milliseconds, Settings};
 
 /// The environment of the process.
@@ -112,7 +113,12 @@ impl Environment {
     }
 
     /// Returns the library's environment.
-    pub fn for_store(&self, directory: PathBuf, settings: Settings) -> ckpt_store::Surroundings {
+    pub fn for_store(
+        &self,
+        directory: PathBuf,
+        settings: Settings,
+        conversations: &'static dyn Conversations,
+    ) -> ckpt_store::Surroundings {
         ckpt_store::Surroundings {
             directory,
             settings,
@@ -122,6 +128,7 @@ impl Environment {
             file_clock,
             file_times: ckpt_store::same_time,
             agent_process: ckpt_store::agent_process,
+            conversations,
         }
     }
 }

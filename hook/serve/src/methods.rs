@@ -9,6 +9,7 @@ use std::sync::mpsc::SyncSender;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use ckpt_agents::conversations;
 use ckpt_command::changes::ChangesArguments;
 use ckpt_command::changes::ChangesView;
 use ckpt_command::invocation::Invocation;
@@ -233,6 +234,7 @@ fn initialize(
         },
         methods: METHODS.map(str::to_owned).to_vec(),
         notifications: NOTIFICATIONS.map(str::to_owned).to_vec(),
+        conversation: conversations::abilities(),
         // `status` says why it is unknown.
         seq: seq.ok(),
     })

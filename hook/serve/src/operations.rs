@@ -12,6 +12,7 @@ use ckpt_schema::protocol::{
     ApplyParameters, OperationName, OperationParameters, PartParameter, PlanResult,
 };
 use ckpt_schema::report::OperationReport;
+use ckpt_store::model::request::Conversation;
 use ckpt_store::{
     Chosen, DryRun, Force, OnConflict, RedoRequest, RestoreRequest, RevertRequest, Unclear,
 };
@@ -44,6 +45,11 @@ fn refuse_useless(asked: &OperationParameters, dry_run: DryRun) -> Result<(), Re
         ("git", asked.git && is_undo),
         ("contents", asked.contents && dry_run == DryRun::No),
         ("unclear", asked.unclear.is_some() && !is_revert),
+        (
+            "conversation",
+            asked.conversation.is_some()
+                && (!is_revert || asked.alone || asked.step.is_some() || !asked.only.is_empty()),
+        ),
     ];
     match wrong.iter().find(|(_, is_wrong)| *is_wrong) {
         Some((name, _)) => Err(RequestError::parameters(&format!(
@@ -79,6 +85,14 @@ fn unclear(asked: &OperationParameters) -> Result<Option<Unclear>, RequestError>
     let known = Unclear::from_name(name)
         .ok_or_else(|| RequestError::parameters("`unclear` must be `keep` or `take`"))?;
     Ok(Some(known))
+}
+
+fn conversation(asked: &OperationParameters) -> Result<Conversation, RequestError> {
+    let Some(name) = &asked.conversation else {
+        return Ok(Conversation::No);
+    };
+    Conversation::from_name(name)
+        .ok_or_else(|| RequestError::parameters("`conversation` must be `fork`, `cut` or `no`"))
 }
 
 /// Plans an operation, and returns the plan's token beside its report.
@@ -215,6 +229,7 @@ fn run(
 ) -> Result<OperationReport, RequestError> {
     refuse_useless(&asked, dry_run)?;
     let (on_conflict, unclear) = (on_conflict(&asked)?, unclear(&asked)?);
+    let conversation = conversation(&asked)?;
     let directory = context.directory(asked.workspace.as_deref())?;
     check_exact(context, &directory, &asked)?;
     let only = methods::paths(&directory, &asked.only);
@@ -232,6 +247,7 @@ fn run(
             only,
             on_conflict: on_conflict.unwrap_or_default(),
             unclear,
+            conversation,
             git: asked.git,
             ..RevertRequest::default()
         }),

@@ -38,6 +38,7 @@ pub fn message(letter: char, prompt: &str, not_revertable: Option<&str>) -> Time
         workspace: "/w".to_owned(),
         finished: Some(1_000),
         undone_alone: false,
+        left: false,
     })
 }
 

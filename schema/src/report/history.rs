@@ -3,7 +3,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{ChangeReport, FileReport, GapReport, GitReport, NoteReport, OperationEntry};
+use super::{
+    ChangeReport, ConversationPlace, FileReport, GapReport, GitReport, NoteReport, OperationEntry,
+};
 
 /// The state of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -57,6 +59,9 @@ pub struct MessageReport {
     /// Whether it is undone alone, while later ones stay.
     #[serde(default)]
     pub undone_alone: bool,
+    /// Whether the agent left it by a rewind of its own: it is no longer in the conversation, and its files are here.
+    #[serde(default)]
+    pub left: bool,
     /// How many steps it took.
     pub steps: u64,
     /// How many files they changed.
@@ -278,6 +283,9 @@ pub enum ShowReport {
         /// between.
         #[serde(default)]
         changes: Vec<ChangeReport>,
+        /// Where it is in the agent's conversation.
+        #[serde(default)]
+        conversation: Option<ConversationPlace>,
     },
     /// A step.
     Step {

@@ -7,6 +7,7 @@ mod blame;
 mod change;
 mod checkout;
 mod contents;
+mod conversation;
 mod exchange;
 mod failure;
 mod feed;
@@ -29,6 +30,10 @@ pub use blame::{BlameHunk, BlameReport, BlameStep, LineAuthor};
 pub use change::{ChangeKind, ChangeReport, DiffReport, Rename};
 pub use checkout::{BisectFile, BisectReport, BisectStep, BranchReport};
 pub use contents::{Content, EarlierVersion, Encoding, FileContents, Hunk};
+pub use conversation::{
+    ConversationAbilities, ConversationKind, ConversationPlace, ConversationReason,
+    ConversationReport,
+};
 pub use exchange::{FetchReport, FetchedMachine, PushReport};
 pub use failure::{CandidateReport, ErrorReport, FailureKind, FailureReport};
 pub use feed::{Notification, StepSummary};

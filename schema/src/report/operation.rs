@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{AuthorReport, FileContents, NoteReport, PathText, ReasonCode};
+use super::{AuthorReport, ConversationReport, FileContents, NoteReport, PathText, ReasonCode};
 
 /// The kinds of operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -266,6 +266,9 @@ pub struct OperationReport {
     /// and if that state could not be captured.
     #[serde(default)]
     pub receipt: Option<Receipt>,
+    /// What becomes of the agent's conversation; null for a restore, and where nothing was reverted.
+    #[serde(default)]
+    pub conversation: Option<ConversationReport>,
     /// The interrupted operations that were finished first.
     #[serde(default)]
     pub finished: Vec<FinishedReport>,
@@ -295,6 +298,9 @@ pub struct FinishedReport {
     pub git: Vec<GitReport>,
     /// What differs from the state that it went to, if its row says where that is.
     pub receipt: Option<Receipt>,
+    /// What became of the agent's conversation.
+    #[serde(default)]
+    pub conversation: Option<ConversationReport>,
 }
 
 /// The workspace after an operation, compared with the state that it went to: the snapshot of the message, the one before the

@@ -3,7 +3,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{FileReport, GapReport, PathText, RevertedSession, WorkspaceReport};
+use super::{
+    ConversationAbilities, FileReport, GapReport, PathText, RevertedSession, WorkspaceReport,
+};
 
 /// `status`: the revert banner and the state of the recording.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -23,10 +25,17 @@ pub struct StatusReport {
     /// The messages that are undone while later ones stay, in the order in which that was asked for.
     #[serde(default)]
     pub undone_alone: Vec<String>,
+    /// The messages that the agent left by a rewind of its own, oldest first: they are no longer in the conversation, and
+    /// their files are here.
+    #[serde(default)]
+    pub left: Vec<String>,
     /// What the reverts so far did to each file.
     pub files: Vec<FileReport>,
     /// Whether there is something to redo.
     pub redo: bool,
+    /// What can be done to the conversation of the session.
+    #[serde(default)]
+    pub conversation: Option<ConversationAbilities>,
     /// The other sessions of the workspace in which something is reverted, the one reverted last first.
     #[serde(default)]
     pub also_reverted: Vec<RevertedSession>,

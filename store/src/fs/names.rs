@@ -18,6 +18,7 @@
 //!   watch.lock             held while there is one
 //!   watch.marks/           on macOS, what a watcher writes to hear that it heard all
 //!   aside-N/               what stood in the place of a file, until a repair moved it
+//!   conversations/         the copies of conversations that an agent does not keep itself
 //!   snapshots/<key>/       a workspace
 //!     going                it is being removed
 //!     forgetting           what is being forgotten of it
@@ -57,6 +58,9 @@ pub(crate) const WATCH_MARKS: &str = "watch.marks";
 pub(crate) const ASIDE: &str = "aside-";
 /// The directory of the workspaces' folders.
 pub(crate) const SNAPSHOTS: &str = "snapshots";
+
+/// The copies of agents' conversations that an agent does not keep itself.
+pub(crate) const COPIES: &str = "conversations";
 
 /// The beginning of the names of the temporary files that this program makes elsewhere than in its store: in a
 /// workspace, and beside agents' settings.

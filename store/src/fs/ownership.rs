@@ -14,11 +14,12 @@ use std::sync::OnceLock;
 
 use crate::error::{Context, Error, Result};
 use crate::fs::layout::make_private;
-use crate::fs::names::{self, ASIDE, CACHE, DATABASE, TEMPORARY};
+use crate::fs::names::{self, ASIDE, CACHE, COPIES, DATABASE, TEMPORARY};
 
 /// The other files of a store's directory. If the database is missing, these alone do not make the directory somebody
 /// else's.
-const OURS: [&str; 12] = [
+const OURS: [&str; 13] = [
+    COPIES,
     names::FORGETTING,
     names::FORGETTING_NEW,
     names::UPKEEP,
@@ -43,7 +44,7 @@ const OF_A_WORKSPACE: [&str; 5] = [
 ];
 
 /// The entries of a store's directory that are directories.
-const DIRECTORIES: [&str; 2] = [names::SNAPSHOTS, names::WATCH_MARKS];
+const DIRECTORIES: [&str; 3] = [COPIES, names::SNAPSHOTS, names::WATCH_MARKS];
 
 /// Write permission for anybody but the owner.
 const WRITABLE_BY_OTHERS: u32 = 0o022;

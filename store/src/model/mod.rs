@@ -1,6 +1,7 @@
 //! The nouns: what a path, an entry, a change, an item of a plan and a request are. Nothing here does IO.
 
 pub mod agent_process;
+pub mod conversation;
 pub mod entry;
 pub mod gap;
 pub mod hex;

@@ -62,6 +62,36 @@ impl Unclear {
     }
 }
 
+/// What becomes of the agent's conversation.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Conversation {
+    /// It stays, and the next message tells the agent which files went back.
+    #[default]
+    No,
+    /// A new one ends just before the message. The old one stays, too.
+    Fork,
+    /// It is shortened itself.
+    Cut,
+}
+
+impl Conversation {
+    /// Returns the name on the command line and in tokens.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::No => "no",
+            Self::Fork => "fork",
+            Self::Cut => "cut",
+        }
+    }
+
+    /// Returns the choice with that name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        [Self::No, Self::Fork, Self::Cut]
+            .into_iter()
+            .find(|choice| choice.name() == name)
+    }
+}
+
 /// What to take back.
 #[derive(Clone, Debug, Default)]
 pub struct UndoRequest {
@@ -100,6 +130,8 @@ pub struct RevertRequest {
     pub force: Force,
     /// Whether HEAD, branches and the index of the user's repository move along.
     pub git: bool,
+    /// What becomes of the agent's conversation.
+    pub conversation: Conversation,
 }
 
 impl RevertRequest {

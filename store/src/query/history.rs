@@ -118,7 +118,24 @@ pub(crate) fn log(store: &Store, cwd: &Path, filter: &LogFilter) -> Result<LogRe
     };
     let ids = choose::by_content(connection, place.as_ref(), chosen, filter)?;
     chosen.ids = ids.as_deref();
-    log_of(store, messages(store, chosen)?)
+    let mut messages = messages(store, chosen)?;
+    mark_left(store, &mut messages)?;
+    log_of(store, messages)
+}
+
+/// Marks the messages that their agent left by a rewind of its own, of the newest conversation.
+fn mark_left(store: &Store, messages: &mut [MessageReport]) -> Result<()> {
+    let live = messages
+        .iter()
+        .find(|message| message.state == MessageState::Live);
+    let Some(session) = live.map(|message| message.session.clone()) else {
+        return Ok(());
+    };
+    let left = crate::revert::left(store, &session)?;
+    for message in messages {
+        message.left = left.contains(&message.id);
+    }
+    Ok(())
 }
 
 /// Returns the report on a list of messages; an empty one says what may be the reason.
@@ -250,7 +267,7 @@ fn read_messages(
     let (conditions, values) = chosen.conditions();
     let sql = format!(
         "SELECT messages.state, messages.seq, messages.id, messages.agent_id, messages.session_id, messages.prompt,
-                messages.created_at, messages.unprotected, sessions.agent, sessions.agent_id, workspaces.path,
+                messages.created_at, messages.unprotected, sessions.agent, ifnull(messages.conversation, sessions.agent_id), workspaces.path,
                 snapshots.pruned_at IS NOT NULL, workspaces.key, messages.totals
            FROM messages CROSS JOIN sessions ON sessions.id = messages.session_id
            CROSS JOIN workspaces ON workspaces.id = sessions.workspace_id
@@ -356,6 +373,7 @@ fn read_message(row: &Row<'_>) -> rusqlite::Result<ReadMessage> {
             workspace: row.get(10)?,
             finished: None,
             undone_alone: false,
+            left: false,
         },
     })
 }

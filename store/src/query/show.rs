@@ -88,8 +88,10 @@ fn show_message(
         steps => changes_in_all(&snapshots, own::of_message(rows, steps.len() as u64)),
     };
     (message.additions, message.deletions) = lines_in_all(&changes);
+    let conversation = crate::revert::conversation_place(store, id)?;
     Ok(ShowReport::Message {
         version: VERSION,
+        conversation,
         message,
         snapshot: snapshot.map(|snapshot| snapshot.tree.to_string()),
         steps,

@@ -58,6 +58,10 @@ pub(crate) fn status(store: &Store, cwd: &Path, session: Option<&str>) -> Result
     let own = session.as_ref().map(|session| session.id.clone());
     report.also_reverted =
         sessions::other_reverted_sessions(connection, place.row.id, own.as_deref())?;
+    let agents = store.surroundings.conversations;
+    report.conversation = session
+        .as_ref()
+        .map(|session| agents.abilities(&session.agent));
     match session {
         Some(session) => banner(connection, session, store.now(), &mut report)?,
         None => report.unknown_workspaces = store.unknown_workspaces()? as u64,
@@ -75,6 +79,7 @@ pub(crate) fn status(store: &Store, cwd: &Path, session: Option<&str>) -> Result
     report.unprotected = unprotected(connection, place.row.id)?;
     if let Some(session) = report.session.as_deref() {
         report.unclear = unclear(connection, session)?;
+        report.left = crate::revert::left(store, session)?;
     }
     report.gaps = place
         .row
@@ -141,8 +146,10 @@ fn empty(workspace: &Path) -> StatusReport {
         revert_point: None,
         messages_hidden: Vec::new(),
         undone_alone: Vec::new(),
+        left: Vec::new(),
         files: Vec::new(),
         redo: false,
+        conversation: None,
         also_reverted: Vec::new(),
         adoptable: Vec::new(),
         unrecorded: Vec::new(),

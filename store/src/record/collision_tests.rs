@@ -42,6 +42,7 @@ impl CollidingFiles {
             file_clock: crate::file_clock,
             file_times: crate::same_time,
             agent_process: || None,
+            conversations: &crate::model::conversation::NoConversations,
         });
         Self {
             _directory: directory,

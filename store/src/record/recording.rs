@@ -117,9 +117,13 @@ impl<'a> Recording<'a> {
 
     /// A message begins now; what was reverted before it stays reverted.
     fn begin_message(&mut self, seen: &Seen<'_>) -> Result<()> {
+        let agent_id = &self.event.session_id;
         // Asked before the revert becomes permanent: this message is the one that tells the agent about it.
         self.written.went_back =
-            crate::revert::went_back(self.connection, self.place.row.id, &self.root)?;
+            crate::revert::went_back(self.connection, self.place.row.id, &self.root, agent_id)?;
+        if self.root.revert_base_id.is_some() {
+            sessions::settle_conversation(self.connection, &self.root, agent_id)?;
+        }
         crate::revert::make_permanent(self.connection, &self.root)?;
         self.add_message(NewMessage {
             snapshot_id: seen.snapshot_id(),

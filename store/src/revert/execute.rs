@@ -3,6 +3,7 @@
 use ckpt_schema::report::{OperationReport, Receipt};
 
 use super::carry_out::apply::Root;
+use super::carry_out::conversation;
 use super::carry_out::databases;
 use super::carry_out::emptied_directories::directories_that_may_go;
 use super::carry_out::journal::{
@@ -29,6 +30,7 @@ use crate::model::git_item::GitItem;
 use crate::model::item::Item;
 use crate::model::path::WorkspacePath;
 use crate::model::request::DryRun;
+use crate::revert::request::conversation::JournalledConversation;
 use crate::sessions::{self, OpenStep};
 use crate::snapshot::Snapshots;
 use crate::store::Store;
@@ -88,7 +90,11 @@ fn has_work(operation: &Operation<'_>) -> bool {
     let moves_point = operation
         .movement
         .is_some_and(|movement| movement.part.is_none() && !movement.is_same_point());
-    operation.plan.has_work() || moves_point || moves_git
+    let moves_conversation = operation
+        .conversation
+        .iter()
+        .any(JournalledConversation::has_work);
+    operation.plan.has_work() || moves_point || moves_git || moves_conversation
 }
 
 /// What carrying out a plan needs.
@@ -236,6 +242,8 @@ impl Execution<'_> {
         let id = sessions::new_id();
         write_down(store, place, &id, operation, seen, closing, leaving)
             .map_err(|error| take_back_what_was_written(store, operation, error))?;
+        // Before the first file: if the agent does not do it, nothing has happened.
+        conversation::fork(store, &id, operation)?;
         let Finished {
             items,
             git,

@@ -7,6 +7,7 @@ pub mod goal;
 pub mod plan;
 pub mod request;
 
+mod conversation;
 mod execute;
 mod operate;
 mod receipt;
@@ -23,7 +24,8 @@ use crate::error::{Error, Result};
 use crate::model::entry::{Entry, ObjectId};
 use crate::model::note::{self, Note};
 use crate::model::request::{
-    Chosen, ChosenContent, DryRun, Force, RedoRequest, RestoreRequest, RevertRequest, UndoRequest,
+    Chosen, ChosenContent, Conversation, DryRun, Force, RedoRequest, RestoreRequest, RevertRequest,
+    UndoRequest,
 };
 use crate::sessions;
 use crate::store::Store;
@@ -39,6 +41,7 @@ use restore::{Wanted, put_back};
 use undo::UndoneOperation;
 
 pub(crate) use carry_out::journal::has_begun;
+pub(crate) use conversation::{conversation_place, left};
 pub(crate) use goal::states::PathStates;
 pub(crate) use recover::{finish_open_operations, interrupted};
 pub(crate) use request::chain::{make_permanent, went_back};
@@ -111,7 +114,7 @@ pub(crate) fn operate(
     Ok(with_token(executed, &place, in_full))
 }
 
-/// Refuses `--git` with a part: HEAD and the index do not belong to it.
+/// Refuses `--git` and `--conversation` with a part: HEAD, the index and the conversation do not belong to it.
 fn refuse_git_of_a_part(request: &PlanRequest) -> Result<()> {
     match request {
         PlanRequest::Revert(request) if request.git && request.is_part() => Err(Error::failed(
@@ -120,6 +123,13 @@ fn refuse_git_of_a_part(request: &PlanRequest) -> Result<()> {
         PlanRequest::Restore(request) if request.git && !request.paths.is_empty() => {
             Err(Error::failed(
                 "`--git` works only with a whole restore: HEAD and the index do not belong to a path",
+            ))
+        }
+        PlanRequest::Revert(request)
+            if request.conversation != Conversation::No && request.is_part() =>
+        {
+            Err(Error::failed(
+                "`--conversation` works only with a whole revert: after a path, a step or a single message, the conversation goes on",
             ))
         }
         _ => Ok(()),
@@ -252,6 +262,7 @@ fn operate_token(
 ) -> Result<Executed> {
     let options = Options {
         git: asked.options().git,
+        conversation: asked.options().conversation,
         ..options
     };
     let gone = match asked {
@@ -384,6 +395,7 @@ fn nothing_reverted(
         git: Vec::new(),
         also_reverted,
         receipt: None,
+        conversation: None,
         finished: recovered.finished,
         notes: note::texts(&warnings),
         remarks: note::reports(&warnings),

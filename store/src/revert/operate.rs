@@ -6,6 +6,7 @@ use rusqlite::Connection;
 
 use super::carry_out::git::{self, GitSide};
 use super::carry_out::refusal;
+use super::conversation;
 use super::execute::{Executed, execute};
 use super::goal::expectation::Expectation;
 use super::goal::material::{Material, gather};
@@ -87,6 +88,10 @@ pub(crate) fn operate<'m>(
     let mut operation = planned.map_err(also_busy)?;
     operation.warnings.splice(0..0, recovered.warnings);
     operation.finished = recovered.finished;
+    if let Some(movement) = operation.movement {
+        // After the read: an agent may be asked.
+        operation.conversation = conversation::planned(store, movement, options.conversation)?;
+    }
     let executed =
         execute(store, place, &snapshots, operation, &seen, &ending, options).map_err(also_busy)?;
     Ok(executed.while_busy(busy))
@@ -277,6 +282,7 @@ impl<'a, 'm> PlanContext<'a, 'm> {
             lines: material.lines,
             history: material.seen,
             git,
+            conversation: None,
             on_conflict,
             unclear: taking.policy,
             base,

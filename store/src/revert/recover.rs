@@ -5,6 +5,7 @@ use std::time::Duration;
 use ckpt_schema::report::{FileResult, FinishedReport, NoteCode, Outcome, ReasonCode, Receipt};
 
 use super::carry_out::apply::Root;
+use super::carry_out::conversation::{self, Interrupted};
 use super::carry_out::journal::{FinishAttempt, Finished, ReceiptOutcome, finish};
 use super::goal::expectation::Expectation;
 use super::receipt;
@@ -121,6 +122,13 @@ pub(crate) fn finish_open_operations(
         // The device is today's: its number changes with a restart, and the crash may have been one.
         let root = Root::open(&place.root, place.device()?, place.row.inode)?;
         let name = name(&row);
+        let conversation = match conversation::finish(store, &row)? {
+            Interrupted::GoesOn(report) => report,
+            Interrupted::TakenBack { is_unknown } => {
+                finished.push(taken_back(row, &name, is_unknown));
+                continue;
+            }
+        };
         // Before `finish` reads the rows: it sees those that cannot be brought back as failed.
         keep_what_goes(store, place, &snapshots, &row)?;
         let compare = |store: &Store, items: &[Item], after: Option<&Observation>| {
@@ -168,10 +176,34 @@ pub(crate) fn finish_open_operations(
             files: items.iter().map(file_report).collect(),
             git: git.iter().map(GitItem::report).collect(),
             receipt: compared.ok().flatten(),
+            conversation,
         };
         finished.push((note, report));
     }
     Ok(finished)
+}
+
+/// Tells of an operation that was taken back, because a crash came before its conversation was forked.
+fn taken_back(row: sessions::OperationRow, name: &str, is_unknown: bool) -> (Note, FinishedReport) {
+    let perhaps = match is_unknown {
+        true => "; the agent may have made a conversation for it, which nothing names",
+        false => "",
+    };
+    let text =
+        format!("{name} was interrupted before any file had changed, and is taken back{perhaps}");
+    let note = Note::about(NoteCode::Finished, text, vec![row.id.clone()]);
+    let report = FinishedReport {
+        operation: row.id,
+        kind: row.kind,
+        session: row.session_id,
+        message: None,
+        outcome: Outcome::Nothing,
+        files: Vec::new(),
+        git: Vec::new(),
+        receipt: None,
+        conversation: None,
+    };
+    (note, report)
 }
 
 fn texts(finished: &[(Note, FinishedReport)]) -> Vec<String> {

@@ -6,6 +6,7 @@ use std::collections::{BTreeSet, HashMap};
 use ckpt_schema::report::{FileResult, OperationKind};
 
 use super::carry_out::git::GitSide;
+use super::conversation;
 use super::goal::bases::{Sightings, pasts};
 use super::goal::expectation::Expectation;
 use super::goal::material::{Material, forgotten, only_states};
@@ -53,6 +54,7 @@ impl UndoneOperation<'_> {
         Ok(Operation {
             undoes: Some(self.row.id.clone()),
             git: git.map(|before| side.plan_exactly(before)).transpose()?,
+            conversation: conversation::of_undone(self.store, self.row),
             on_conflict: OnConflict::default(),
             reference: self.reference()?,
             expectation: before

@@ -6,6 +6,7 @@
 
 mod backup;
 mod changes;
+mod conversations;
 mod damaged;
 mod database;
 mod diagnostics;
@@ -58,6 +59,10 @@ pub(crate) use changes::{
     insert_changes, live_changes, mark_undone, outside_paths, owners_of, release_to_outside,
     reverted_changes, sharers,
 };
+pub(crate) use conversations::{
+    conversation_of, conversation_of_operation, conversations, go_on_in, messages_of_conversation,
+    note_conversation, roll_back, settle_conversation,
+};
 pub(crate) use git::{
     GitOperation, SeenGit, StepSpan, close_git_items, git_items, git_line, git_operations_since,
     insert_git_items, step_spans,
@@ -91,11 +96,12 @@ pub(crate) use retention::{
 pub(crate) use roots::{Named, named, paths_of_blobs, roots, workspaces};
 pub(crate) use rows::{
     COMMAND, MessageRow, NewMessage, SessionRow, SteplessMessage, bind_pending_messages,
-    discard_hidden_messages, find_message_by_agent_id, find_session, has_message_since,
-    insert_message, message, message_at_or_after, message_time, messages_from, messages_of_turn,
-    newest_begun_message, newest_message, newest_reverted_session, next_hidden_message,
-    other_reverted_sessions, root_of, session, session_at_home, session_of_process,
-    set_hidden_from, set_revert_point, stepless_messages, touch_session, upsert_session,
+    discard_hidden_messages, find_message_by_agent_id, find_session, find_session_named,
+    has_message_since, insert_message, message, message_at_or_after, message_time, messages_from,
+    messages_of_turn, newest_begun_message, newest_message, newest_reverted_session,
+    next_hidden_message, other_reverted_sessions, root_of, session, session_at_home,
+    session_of_process, set_hidden_from, set_revert_point, stepless_messages, touch_session,
+    upsert_session,
 };
 pub(crate) use runs::{begin_run, end_run, note_killed};
 pub(crate) use salvage::{Salvaged, add_former, remove_unfinished, salvage, unfinished, unread};

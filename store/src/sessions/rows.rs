@@ -125,8 +125,26 @@ pub(crate) fn session(connection: &Connection, id: &str) -> Result<Option<Sessio
     one_session(connection, "WHERE id = ?1", [id])
 }
 
-/// Returns the session of a workspace with an agent's id.
+/// Returns the session of a workspace with an agent's id, or the one that a revert led away from that conversation.
 pub(crate) fn find_session(
+    connection: &Connection,
+    agent: &str,
+    agent_id: &str,
+    workspace_id: i64,
+) -> Result<Option<SessionRow>> {
+    let named = find_session_named(connection, agent, agent_id, workspace_id)?;
+    if named.is_some() {
+        return Ok(named);
+    }
+    one_session(
+        connection,
+        "WHERE agent = ?1 AND left_id = ?2 AND workspace_id = ?3",
+        params![agent, agent_id, workspace_id],
+    )
+}
+
+/// Returns the session of a workspace that is in an agent's conversation.
+pub(crate) fn find_session_named(
     connection: &Connection,
     agent: &str,
     agent_id: &str,
@@ -165,7 +183,15 @@ pub(crate) fn session_at_home(
             }
         }
     }
-    Ok(rows.into_iter().next())
+    let row = rows.into_iter().next();
+    match row {
+        Some(row) => Ok(Some(row)),
+        None => one_session(
+            connection,
+            "WHERE agent = ?1 AND left_id = ?2",
+            params![agent, agent_id],
+        ),
+    }
 }
 
 /// Returns the session of a workspace that was heard of last from a process, leaving out those of sub-agents.
@@ -277,10 +303,14 @@ pub(crate) fn upsert_session(
     cwd: &str,
     now: Milliseconds,
 ) -> Result<SessionRow> {
+    let find = || find_session(connection, &event.agent, &event.session_id, workspace_id);
+    if let Some(known) = find()? {
+        return Ok(known);
+    }
     connection
         .prepare_cached(
             "INSERT INTO sessions (id, workspace_id, agent, agent_id, parent_id, cwd, started_at, last_event_at)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7) ON CONFLICT DO NOTHING",
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7)",
         )
         .and_then(|mut statement| {
             statement.execute(params![
@@ -294,8 +324,7 @@ pub(crate) fn upsert_session(
             ])
         })
         .context(|| "cannot add a session")?;
-    find_session(connection, &event.agent, &event.session_id, workspace_id)?
-        .ok_or_else(|| crate::error::Error::failed("a session that was just added is not there"))
+    find()?.ok_or_else(|| crate::error::Error::failed("a session that was just added is not there"))
 }
 
 /// The `last_event` of a session while the agent runs one of our commands that its user typed.
@@ -316,7 +345,7 @@ pub(crate) fn touch_session(
     connection
         .prepare_cached(
             "UPDATE sessions SET last_event_at = iif(?11 AND ?10 IN (?3, ifnull(last_event, '')), last_event_at, ?2), last_event = iif(?9 AND last_event IS ?10, ?10, ?3), ended_at = iif(?4, ?2, NULL),
-                    tool_events = max(tool_events, ?5), transcript = ifnull(?6, transcript),
+                    tool_events = max(tool_events, ?5), transcript = iif(agent_id IS ?13, ifnull(?6, transcript), transcript),
                     interrupted_at = iif(?7, ?2, interrupted_at),
                     process_seen = iif(?8 IS NULL, process_seen, iif(process IS ?8, min(process_seen + 1, 2), 1 + (?12 OR EXISTS
                         (SELECT 1 FROM sessions AS above WHERE above.id = sessions.parent_id AND above.process = ?8)))),
@@ -336,6 +365,7 @@ pub(crate) fn touch_session(
                 COMMAND,
                 event.is_command,
                 event.is_long_lived,
+                event.session_id,
             ])
         })
         .context(|| "cannot note an event")?;

@@ -11,9 +11,7 @@ pub const CLAUDE_CODE: Agent = Agent {
     install: &[],
     settle: |world, _| world.write_home(".claude/settings.json", SETTINGS),
     say: |command, message| {
-        command
-            .arg("-p")
-            .args((!message.is_first).then_some("--continue"));
+        command.arg("-p").args(message.goes_on(&["--continue"]));
         command.args(["--model", "claude-sonnet-4-6", "--", message.prompt]);
         command
             .envs(VARIABLES)

@@ -9,12 +9,9 @@ pub const CODEX: Agent = Agent {
     install: &["--trust"],
     settle,
     say: |command, message| {
-        command.arg("exec").args(
-            (!message.is_first)
-                .then_some(["resume", "--last"])
-                .into_iter()
-                .flatten(),
-        );
+        command
+            .arg("exec")
+            .args(message.goes_on(&["resume", "--last"]));
         // There is no other way to trust a package where nobody sits at a terminal.
         command.args(
             message

@@ -11,7 +11,7 @@ pub const COPILOT_CLI: Agent = Agent {
     install: &[],
     settle,
     say: |command, message| {
-        command.args((!message.is_first).then_some("--continue"));
+        command.args(message.goes_on(&["--continue"]));
         start(command, message.url);
         command.args(["-p", message.prompt]);
     },

@@ -8,12 +8,7 @@ pub const GEMINI_CLI: Agent = Agent {
     install: &[],
     settle: |world, _| world.write_home(".gemini/settings.json", SETTINGS),
     say: |command, message| {
-        command.args(
-            (!message.is_first)
-                .then_some(["--resume", "latest"])
-                .into_iter()
-                .flatten(),
-        );
+        command.args(message.goes_on(&["--resume", "latest"]));
         command.args([
             "-m",
             "gemini-2.5-flash",

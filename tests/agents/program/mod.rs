@@ -135,6 +135,19 @@ pub struct Message<'a> {
     pub by_package: bool,
     /// What the user writes.
     pub prompt: &'a str,
+    /// The arguments that go on with a conversation by name, instead of with the newest.
+    pub conversation: &'a [String],
+}
+
+impl Message<'_> {
+    /// Returns the arguments that go on: with a conversation by name, with the newest one, or with none.
+    pub fn goes_on<'m>(&'m self, newest: &'m [&'m str]) -> Vec<&'m str> {
+        match (self.conversation, self.is_first) {
+            ([], true) => Vec::new(),
+            ([], false) => newest.to_vec(),
+            (named, _) => named.iter().map(String::as_str).collect(),
+        }
+    }
 }
 
 /// Ten minutes are enough for any of them on any machine, however busy; then it is ended, and said to have failed.

@@ -84,9 +84,7 @@ fn file_of(name: &str) -> String {
 }
 
 fn say(command: &mut Command, message: &Message<'_>, prefix: &str) {
-    command
-        .arg("run")
-        .args((!message.is_first).then_some("--continue"));
+    command.arg("run").args(message.goes_on(&["--continue"]));
     match message.prompt.strip_prefix('/') {
         Some(name) => command.args(["--command", name]),
         // An argument with a space in it is sent with quotes around it.

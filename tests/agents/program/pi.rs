@@ -15,7 +15,7 @@ pub const PI: Agent = Agent {
     say: |command, message| {
         start(command);
         command
-            .args((!message.is_first).then_some("-c"))
+            .args(message.goes_on(&["-c"]))
             .args(["-p", message.prompt]);
     },
     tells_prompts: true,

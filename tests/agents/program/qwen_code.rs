@@ -10,7 +10,7 @@ pub const QWEN_CODE: Agent = Agent {
     install: &[],
     settle: |world, _| world.write_home(".qwen/settings.json", SETTINGS),
     say: |command, message| {
-        command.args((!message.is_first).then_some("--continue"));
+        command.args(message.goes_on(&["--continue"]));
         on_scripted_model(command, message.url);
         command.args(["-p", message.prompt]);
     },

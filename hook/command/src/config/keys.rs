@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use bytesize::ByteSize;
+use ckpt_store::model::request::Conversation;
 use ckpt_store::settings::{Durability, RecordPrompts};
 use ckpt_store::{Settings, Unclear};
 use toml::Value;
@@ -27,7 +28,7 @@ const SIZE: &str = "a size like `\"256 MiB\"`, or a number of bytes";
 const TIME: &str = "a time like `\"10 s\"` or `\"30 days\"`";
 
 /// Every setting, in the order of `docs/settings.md`.
-pub const KEYS: [SettingKey; 14] = [
+pub const KEYS: [SettingKey; 15] = [
     SettingKey {
         name: "enabled",
         meaning: "whether anything is recorded",
@@ -106,6 +107,13 @@ pub const KEYS: [SettingKey; 14] = [
         get: |settings| text(settings.unclear, &UNCLEAR),
     },
     SettingKey {
+        name: "conversation",
+        meaning: "what a revert does with the agent's conversation",
+        expected: "`\"ask\"`, `\"no\"` or `\"fork\"`",
+        set: |settings, value| set(&mut settings.conversation, word(value, &CONVERSATIONS)),
+        get: |settings| text(settings.conversation, &CONVERSATIONS),
+    },
+    SettingKey {
         name: "keep",
         meaning: "sessions that have been unused for longer may be removed",
         expected: TIME,
@@ -134,6 +142,11 @@ const PROMPTS: [(&str, RecordPrompts); 3] = [
     ("full", RecordPrompts::Full),
     ("title", RecordPrompts::Title),
     ("none", RecordPrompts::None),
+];
+const CONVERSATIONS: [(&str, Option<Conversation>); 3] = [
+    ("ask", None),
+    ("no", Some(Conversation::No)),
+    ("fork", Some(Conversation::Fork)),
 ];
 const UNCLEAR: [(&str, Unclear); 2] = [("keep", Unclear::Keep), ("take", Unclear::Take)];
 

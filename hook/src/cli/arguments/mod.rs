@@ -41,8 +41,8 @@ pub use inside::{InsideArguments, InsideCommand, InsideRevertArguments};
 pub use install::{InstallArguments, UninstallArguments};
 pub use label::LabelArguments;
 pub use operation::{
-    Forward, OnConflictArgument, Planning, RedoArguments, RestoreArguments, RevertArguments,
-    UnclearArgument, UndoArguments, UnrevertArguments,
+    ConversationArgument, Forward, OnConflictArgument, Planning, RedoArguments, RestoreArguments,
+    RevertArguments, UnclearArgument, UndoArguments, UnrevertArguments,
 };
 pub use record::{EventArguments, FlagArguments, RunArguments};
 pub use upkeep::{DuArguments, ForgetArguments, GcArguments, GroupingArgument};

@@ -49,6 +49,9 @@ pub struct RevertArguments {
     /// Also move HEAD, branches and the index back; without it they stay as they are
     #[arg(long, conflicts_with_all = ["only", "step", "plan"])]
     pub git: bool,
+    /// What to do with the agent's conversation: `fork` makes a new one that ends just before the message [default: from the settings]
+    #[arg(long, value_name = "HOW", value_enum, conflicts_with_all = ["only", "step", "alone", "patch", "plan"])]
+    pub conversation: Option<ConversationArgument>,
     /// Plan first, act later.
     #[command(flatten)]
     pub planning: Planning,
@@ -81,6 +84,17 @@ pub struct Planning {
     /// With --dry-run --json, also give what each file holds before and after, and the lines that differ
     #[arg(long, requires = "dry_run")]
     pub contents: bool,
+}
+
+/// What to do with the agent's conversation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ConversationArgument {
+    /// Make a new one that ends just before the message; the old one stays.
+    Fork,
+    /// Shorten it, where the agent can.
+    Cut,
+    /// Leave it, and tell the agent which files went back.
+    No,
 }
 
 /// What to do with a change that may or may not be the agent's.

@@ -8,6 +8,7 @@ use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use ckpt_agents::conversations::AgentConversations;
 use ckpt_agents::install::{self, SettingsPlace};
 use ckpt_agents::payload::{Parsed, PayloadContext};
 use ckpt_agents::{GENERIC, reminder};
@@ -402,9 +403,11 @@ impl Recorder<'_> {
 
     fn store(&mut self) -> Result<&mut Store> {
         if self.store.is_none() {
-            let given = self
-                .surroundings
-                .for_store(self.directory.to_owned(), self.config.settings.clone());
+            let given = self.surroundings.for_store(
+                self.directory.to_owned(),
+                self.config.settings.clone(),
+                &AgentConversations,
+            );
             self.store = Some(Store::open(given)?);
         }
         Ok(self.store.as_mut().expect("it was opened a line above"))

@@ -219,6 +219,7 @@ mod tests {
             time: 0,
             state,
             undone_alone: false,
+            left: false,
             steps: 1,
             files: 2,
             additions: 0,

@@ -7,12 +7,13 @@ use ckpt_command::operation::{OperationRequest, Terms, carry_out};
 use ckpt_command::outcome::{finish, watched};
 use ckpt_process::failure::{DONE, Failure};
 use ckpt_process::surroundings::is_read_by_no_person;
-use ckpt_store::model::request::{Force, OnConflict, Unclear};
+use ckpt_schema::report::ConversationKind;
+use ckpt_store::model::request::{Conversation, Force, OnConflict, Unclear};
 use ckpt_store::query::LogFilter;
 use ckpt_store::{RedoRequest, RestoreRequest, RevertRequest};
 use ckpt_ui::UiArguments;
 
-use super::{empty, parts, pick};
+use super::{ask, empty, parts, pick};
 use crate::cli::arguments::{
     self, Forward, Planning, RestoreArguments, RevertArguments, UndoArguments, UnrevertArguments,
 };
@@ -86,9 +87,13 @@ pub fn revert(invocation: &Invocation, arguments: &RevertArguments) -> Result<u8
         on_conflict: on_conflict(arguments.on_conflict),
         unclear: arguments.unclear.map(unclear),
         git: arguments.git,
+        conversation: arguments
+            .conversation
+            .map_or_else(Conversation::default, conversation),
         ..RevertRequest::default()
     };
     if message.is_some() || request.step.is_some() || asked.planning.plan.is_some() {
+        let request = with_conversation(invocation, arguments, request)?;
         return asked.run(invocation, OperationRequest::Revert(request));
     }
     let terms = asked.terms(invocation)?;
@@ -114,6 +119,59 @@ pub fn browse(invocation: &Invocation, arguments: &UiArguments) -> Result<u8, Fa
     }
 }
 
+/// Adds what becomes of the conversation where the command line does not say it: what the settings say, or what a user
+/// at a terminal answers, if the agent's conversation can be forked there.
+fn with_conversation(
+    invocation: &Invocation,
+    arguments: &RevertArguments,
+    request: RevertRequest,
+) -> Result<RevertRequest, Failure> {
+    let is_open = arguments.conversation.is_none()
+        && arguments.planning.plan.is_none()
+        && !arguments.patch
+        && !request.is_part();
+    if !is_open {
+        return Ok(request);
+    }
+    let directory = invocation.directory()?;
+    let settings = invocation.config.settings.for_directory(&directory);
+    if let Some(conversation) = settings.conversation {
+        return Ok(RevertRequest {
+            conversation,
+            ..request
+        });
+    }
+    if !invocation.output.can_ask() || is_read_by_no_person() || request.dry_run {
+        return Ok(request);
+    }
+    let mut store = invocation.open_to_operate(true)?;
+    let status = store.status(&directory, request.session.as_deref());
+    if !status.is_ok_and(|status| status.conversation.is_some_and(|can| can.fork)) {
+        return Ok(request);
+    }
+    let forked = RevertRequest {
+        conversation: Conversation::Fork,
+        ..request.clone()
+    };
+    let plan = RevertRequest {
+        dry_run: true,
+        ..forked.clone()
+    };
+    // What keeps the revert itself from being planned is told by the revert.
+    let plan = store.revert(&directory, &plan).ok();
+    let conversation = plan.and_then(|plan| plan.conversation);
+    if conversation.is_none_or(|it| it.kind != ConversationKind::Forked) {
+        return Ok(request);
+    }
+    let question =
+        "Go back in the conversation, too, in a new one that ends just before the message? [y/n]";
+    let answer = ask::key(question, &['y', 'n']).map_err(ask::unanswered)?;
+    Ok(match answer {
+        Some('y') => forked,
+        _ => request,
+    })
+}
+
 /// Returns whether the browser has a key for everything that is asked for.
 fn is_plain(arguments: &RevertArguments) -> bool {
     arguments.session.is_none()
@@ -125,6 +183,7 @@ fn is_plain(arguments: &RevertArguments) -> bool {
         && !arguments.planning.dry_run
         && !arguments.force
         && !arguments.git
+        && arguments.conversation.is_none()
 }
 
 /// `redo` and `unrevert`: goes forward.
@@ -171,6 +230,14 @@ pub fn undo(invocation: &Invocation, arguments: &UndoArguments) -> Result<u8, Fa
 fn absolute(invocation: &Invocation, paths: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
     let base = invocation.directory()?;
     Ok(paths.iter().map(|path| base.join(path)).collect())
+}
+
+fn conversation(word: arguments::ConversationArgument) -> Conversation {
+    match word {
+        arguments::ConversationArgument::Fork => Conversation::Fork,
+        arguments::ConversationArgument::Cut => Conversation::Cut,
+        arguments::ConversationArgument::No => Conversation::No,
+    }
 }
 
 fn unclear(word: arguments::UnclearArgument) -> Unclear {

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use ckpt_schema::report::{FileAction, FileResult, Outcome, ReasonCode, Receipt};
 
 use super::apply::{self, Root, Work};
+use super::conversation;
 use super::databases;
 use super::git;
 use super::outcome::outcome;
@@ -22,6 +23,7 @@ use crate::model::progress::OperationProgress;
 use crate::revert::goal::present::{known, observe};
 use crate::revert::plan::operation::Operation;
 use crate::revert::request::chain::has_ended;
+use crate::revert::request::conversation::JournalledConversation;
 use crate::revert::request::scope::Part;
 use crate::sessions::{self, NewOperation, OpenStep, OperationRow, StepEnd};
 use crate::snapshot::Snapshots;
@@ -54,6 +56,10 @@ pub(crate) fn write_down(
     let (notes, remarks) = note::to_json(&operation.warnings);
     let made = directories_to_make(place, operation, seen)?;
     let directories = OperationDirectories::new(leaving.to_vec(), made);
+    let conversation = operation
+        .conversation
+        .as_ref()
+        .and_then(JournalledConversation::to_json);
     // One transaction: the look, the ends of the steps and the plan are all in the rows, or none of them is.
     operation.base = store.database.write_first(|connection| {
         let before = seen.write(connection, place.row.id, None, now)?;
@@ -85,6 +91,9 @@ pub(crate) fn write_down(
             git: operation.git.is_some(),
         };
         sessions::insert_operation(connection, &new, &operation.plan.items, now)?;
+        if let Some(conversation) = &conversation {
+            sessions::note_conversation(connection, id, conversation)?;
+        }
         sessions::insert_git_items(connection, id, operation.git.as_deref().unwrap_or_default())?;
         Ok(base)
     })?;
@@ -396,7 +405,8 @@ fn close(
         };
         let notes = (notes.as_str(), remarks.as_deref());
         sessions::close_operation(connection, &row.id, outcome, after_id, notes, now)?;
-        move_point(connection, row, performed.has_failed())
+        move_point(connection, row, performed.has_failed())?;
+        conversation::move_session(connection, row, performed.has_failed())
     })
 }
 

@@ -9,6 +9,7 @@ use crate::model::request::{OnConflict, Unclear};
 use crate::revert::goal::expectation::Expectation;
 use crate::revert::goal::lines::Lines;
 use crate::revert::goal::seen_history::SeenHistory;
+use crate::revert::request::conversation::JournalledConversation;
 use crate::revert::request::movement::Movement;
 use crate::snapshot::Snapshot;
 
@@ -42,6 +43,8 @@ pub(crate) struct Operation<'a> {
     pub lines: Lines,
     /// The plan for git's own state, if it moves at all.
     pub git: Option<Vec<GitItem>>,
+    /// What becomes of the agent's conversation.
+    pub conversation: Option<JournalledConversation>,
     pub on_conflict: OnConflict,
     pub unclear: Unclear,
     /// The state before the first revert, if it is older than the operation itself.
@@ -72,6 +75,7 @@ impl Operation<'static> {
             plan,
             lines: Lines::new(),
             git: None,
+            conversation: None,
             on_conflict: OnConflict::Overwrite,
             unclear: Unclear::default(),
             base: None,
@@ -95,6 +99,7 @@ impl<'a> Operation<'a> {
             plan: Plan::default(),
             lines: Lines::new(),
             git: None,
+            conversation: None,
             on_conflict: movement.on_conflict.unwrap_or_default(),
             unclear: movement.unclear.unwrap_or_default(),
             base: movement.session.revert_base_id,

@@ -14,6 +14,7 @@ use crate::model::note;
 use crate::model::request::DryRun;
 use crate::revert::carry_out::outcome::outcome;
 use crate::revert::plan::operation::Operation;
+use crate::revert::request::conversation::JournalledConversation;
 use crate::revert::request::movement::Movement;
 use crate::sessions;
 use crate::sessions::read::{blob_text, mode_text};
@@ -58,6 +59,10 @@ pub(crate) fn report(
             .map(|movement| also_reverted(store, movement))
             .unwrap_or_default(),
         receipt,
+        conversation: operation
+            .conversation
+            .as_ref()
+            .map(JournalledConversation::report),
         finished: operation.finished.clone(),
         notes: note::texts(&operation.warnings),
         remarks: note::reports(&operation.warnings),

@@ -12,10 +12,11 @@ use serde_json::{Value, json};
 use crate::error::{Error, Result};
 use crate::model::entry::ObjectId;
 use crate::model::request::{
-    OnConflict, RedoRequest, RestoreRequest, RevertRequest, Unclear, UndoRequest,
+    Conversation, OnConflict, RedoRequest, RestoreRequest, RevertRequest, Unclear, UndoRequest,
 };
 use crate::objects::hash::blob_id;
 use crate::revert::plan::operation::Operation;
+use crate::revert::request::conversation::JournalledConversation;
 use crate::revert::request::options::PlanRequest;
 use crate::sessions;
 use crate::store::Store;
@@ -41,7 +42,7 @@ impl PlanToken {
             PlanRequest::Revert(request) => json!({
                 "revert": request.message, "alone": request.alone, "step": request.step, "session": request.session, "git": request.git,
                 "only": paths(&request.only), "on_conflict": request.on_conflict.name(),
-                "unclear": request.unclear.map(Unclear::name),
+                "unclear": request.unclear.map(Unclear::name), "conversation": request.conversation.name(),
             }),
             PlanRequest::Redo(request) => json!({
                 "redo": request.all, "session": request.session, "git": request.git,
@@ -117,6 +118,10 @@ fn asked(asked: &Value) -> Option<PlanRequest> {
                 Some(word) => Some(Unclear::from_name(word)?),
             },
             git,
+            conversation: match asked["conversation"].as_str() {
+                None => Conversation::No,
+                Some(word) => Conversation::from_name(word)?,
+            },
             ..RevertRequest::default()
         }));
     }
@@ -209,6 +214,10 @@ pub(crate) fn fingerprint(
                 operation.unclear
             ),
             git,
+            operation
+                .conversation
+                .as_ref()
+                .map(JournalledConversation::fingerprint),
         )
     );
     Ok(blob_id(text.as_bytes()))

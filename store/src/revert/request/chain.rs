@@ -33,6 +33,7 @@ use crate::error::Result;
 use crate::model::item::changes_file;
 use crate::model::path::WorkspacePath;
 use crate::model::request::OnConflict;
+use crate::revert::request::conversation::JournalledConversation;
 use crate::sessions::read::{OPERATION_FILES, all, operation_file, operation_files};
 use crate::sessions::{self, ChainOperation, MessageRow, SessionRow};
 
@@ -145,15 +146,20 @@ pub(crate) fn newest_of_chain(
     Ok(holding(moves).pop())
 }
 
-/// Returns what a session's pending reverts, and restores since its last message, did to files, by path.
+/// Returns what a session's pending reverts, and restores since its last message, did to files of which the conversation
+/// with that id knows, by path.
 pub(crate) fn went_back(
     connection: &Connection,
     workspace_id: i64,
     session: &SessionRow,
+    agent_id: &str,
 ) -> Result<Vec<FileReport>> {
     let mut files = match session.revert_base_id {
-        Some(base_id) => reverted_files(connection, &session.id, base_id)?,
-        None => Vec::new(),
+        // A conversation that was forked before them never knew them.
+        Some(base_id) if !is_fork_of(connection, session, base_id, agent_id)? => {
+            reverted_files(connection, &session.id, base_id)?
+        }
+        _ => Vec::new(),
     };
     files.extend(restored_files(connection, workspace_id, &session.id)?);
     let changed = files
@@ -162,6 +168,26 @@ pub(crate) fn went_back(
     let by_path: BTreeMap<PathText, FileReport> =
         changed.map(|file| (file.path.clone(), file)).collect();
     Ok(by_path.into_values().collect())
+}
+
+/// Returns whether a conversation of the agent is the one that the last revert of a chain forked: it holds nothing of
+/// what went back.
+fn is_fork_of(
+    connection: &Connection,
+    session: &SessionRow,
+    base: i64,
+    agent_id: &str,
+) -> Result<bool> {
+    let chain = chain(connection, &session.id, base)?;
+    let newest = newest_revert(&chain);
+    let Some(newest) = newest else {
+        return Ok(false);
+    };
+    let row = sessions::conversation_of_operation(connection, &newest.row.id)?;
+    let made = JournalledConversation::of_row(row.as_deref());
+    Ok(made
+        .and_then(|it| it.to)
+        .is_some_and(|to| to.session == agent_id))
 }
 
 /// Returns the files that were restored since the last message. An agent without a message believes nothing about them

@@ -5,6 +5,7 @@ pub(crate) mod authors;
 pub(crate) mod chain;
 #[cfg(test)]
 mod chain_tests;
+pub(crate) mod conversation;
 pub mod history;
 pub(crate) mod movement;
 pub(crate) mod options;

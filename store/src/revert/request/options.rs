@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use crate::model::entry::ObjectId;
 use crate::model::request::{
-    DryRun, Force, RedoRequest, RestoreRequest, RevertRequest, UndoRequest,
+    Conversation, DryRun, Force, RedoRequest, RestoreRequest, RevertRequest, UndoRequest,
 };
 
 /// The options of an operation.
@@ -18,6 +18,8 @@ pub(crate) struct Options {
     pub expected: Option<ObjectId>,
     /// Whether a dry run reports the contents of the files.
     pub contents: bool,
+    /// What becomes of the agent's conversation.
+    pub conversation: Conversation,
 }
 
 impl Options {
@@ -29,6 +31,7 @@ impl Options {
             git: false,
             expected: None,
             contents: false,
+            conversation: Conversation::No,
         }
     }
 }
@@ -54,9 +57,14 @@ impl PlanRequest {
             Self::Undo(it) => (it.dry_run, it.force, false, it.contents),
             Self::Recover(_) => (false, Force::No, false, false),
         };
+        let conversation = match self {
+            Self::Revert(it) => it.conversation,
+            _ => Conversation::No,
+        };
         Options {
             git,
             contents,
+            conversation,
             ..Options::new(DryRun::asked(dry_run), force)
         }
     }

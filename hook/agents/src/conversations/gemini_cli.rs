@@ -1,0 +1,134 @@
+//! Gemini CLI: `~/.gemini/tmp/PROJECT/chats/session-….jsonl`, a log in which `$set` and `$rewindTo` change what came
+//! before. It has no fork; `--session-file` begins with a record from anywhere, so a cut copy lies in our store.
+
+use ckpt_schema::report::ConversationReason;
+use ckpt_store::model::conversation::{
+    AgentConversation, ForkFailure, ForkPlan, FoundMessage, NoFork, SoughtMessage,
+};
+use serde_json::{Value, json};
+
+use super::record::{self, Record, text, words};
+
+/// The types of entries that are known, as of 0.61.0.
+const KNOWN: [&str; 5] = ["user", "gemini", "info", "error", "warning"];
+
+/// Finds a message by its order among the user's.
+pub fn find(message: &SoughtMessage) -> Result<FoundMessage, ConversationReason> {
+    let record = record::read(message.conversation.transcript.as_deref())?;
+    let at = position(&record, message)?;
+    let entry = &record.entries[at];
+    Ok(FoundMessage {
+        entry: text(entry, "id").map(str::to_owned),
+        parent: None,
+        prompt: words(&entry["content"]),
+        is_left: is_left(&record, at),
+    })
+}
+
+/// Returns which messages of one conversation its agent has left.
+pub fn left(messages: &[SoughtMessage]) -> Option<Vec<bool>> {
+    let record = record::glance(messages.first()?.conversation.transcript.as_deref())?;
+    let left =
+        |message: &SoughtMessage| position(&record, message).is_ok_and(|at| is_left(&record, at));
+    Some(messages.iter().map(left).collect())
+}
+
+fn position(record: &Record, message: &SoughtMessage) -> Result<usize, ConversationReason> {
+    let prompts: Vec<(usize, String)> = record
+        .entries
+        .iter()
+        .enumerate()
+        .filter_map(|(at, entry)| Some((at, prompt(entry)?)))
+        .collect();
+    let found = record::in_order(&prompts, message.prompt.as_deref(), message.before);
+    found.ok_or(ConversationReason::NotFound)
+}
+
+/// Returns what the user wrote in an entry. Results of tools are in the user's name, too.
+fn prompt(entry: &Value) -> Option<String> {
+    let mut parts = entry["content"].as_array().into_iter().flatten();
+    let is_result = parts.any(|part| part.get("functionResponse").is_some());
+    let written = (text(entry, "type") == Some("user") && !is_result)
+        .then(|| words(&entry["content"]))
+        .flatten()?;
+    (!written.starts_with("<session_context>")).then_some(written)
+}
+
+/// Returns whether its own rewind took an entry out: it went back to that entry, or to one before it.
+fn is_left(record: &Record, at: usize) -> bool {
+    let place = |id: &str| {
+        record
+            .entries
+            .iter()
+            .position(|entry| text(entry, "id") == Some(id))
+    };
+    let mut later = record.entries.iter().skip(at);
+    later.any(|entry| {
+        let first = text(entry, "$rewindTo").and_then(place);
+        first.is_some_and(|first| first <= at)
+    })
+}
+
+/// Plans a copy that ends just before a message.
+pub fn plan(message: &SoughtMessage) -> Result<ForkPlan, NoFork> {
+    let record =
+        record::read(message.conversation.transcript.as_deref()).map_err(NoFork::because)?;
+    let is_known = |entry: &Value| {
+        let is_change = entry.as_object().is_some_and(|entry| {
+            entry
+                .keys()
+                .all(|name| name == "$set" || name == "$rewindTo")
+        });
+        let is_head = entry.get("projectHash").is_some();
+        is_change || is_head || text(entry, "type").is_some_and(|kind| KNOWN.contains(&kind))
+    };
+    if !record.entries.iter().all(is_known) {
+        return Err(NoFork::because(ConversationReason::UnknownFormat));
+    }
+    let at = position(&record, message).map_err(NoFork::because)?;
+    let session = uuid::Uuid::new_v4().to_string();
+    let copy = message.copies.join(format!("{session}.jsonl"));
+    Ok(ForkPlan {
+        agent: message.agent.clone(),
+        from: message.conversation.clone(),
+        to: Some(AgentConversation {
+            session,
+            transcript: Some(copy),
+        }),
+        anchor: at.to_string(),
+        directory: message.directory.clone(),
+        interface: "`gemini --session-file` of a copy in our store".to_owned(),
+        note: None,
+        seen: record.length.to_string(),
+    })
+}
+
+/// Makes the copy.
+pub fn fork(plan: &ForkPlan) -> Result<AgentConversation, ForkFailure> {
+    let failed = |why: &str| ForkFailure::Failed(why.to_owned());
+    let (Some(to), Some(old), Ok(at)) = (&plan.to, &plan.from.transcript, plan.anchor.parse())
+    else {
+        return Err(failed("the plan names no record"));
+    };
+    let record = record::read(Some(old)).map_err(|_| failed("the record is gone"))?;
+    if record.length.to_string() != plan.seen {
+        return Err(failed("the conversation went on meanwhile"));
+    }
+    let old_id = plan.from.session.as_str();
+    let rename = |entry: &Value| {
+        let mut copy = entry.clone();
+        for place in ["/sessionId", "/$set/sessionId"] {
+            if let Some(id) = copy
+                .pointer_mut(place)
+                .filter(|id| id.as_str() == Some(old_id))
+            {
+                *id = json!(to.session);
+            }
+        }
+        copy
+    };
+    let copied: Vec<Value> = record.entries.iter().take(at).map(rename).collect();
+    let path = to.transcript.as_deref().unwrap_or(old);
+    record::write(path, &copied, old)?;
+    Ok(to.clone())
+}

@@ -1,0 +1,156 @@
+//! The agents' conversations: where a message is in them, and how a new one is made that ends just before it.
+//!
+//! One module for each way in which agents keep them. None of them calls a model, and none writes to a record that an
+//! agent has.
+
+mod claude_code;
+mod gemini_cli;
+mod opencode;
+mod program;
+mod qwen_code;
+mod record;
+mod tree;
+
+use std::collections::BTreeMap;
+
+use ckpt_schema::report::{ConversationAbilities, ConversationReason};
+use ckpt_store::model::conversation::{
+    AgentConversation, Conversations, ForkFailure, ForkPlan, FoundMessage, NoFork, SoughtMessage,
+};
+
+use tree::TreeFormat;
+
+/// The conversations of the agents that are known.
+#[derive(Debug)]
+pub struct AgentConversations;
+
+/// How an agent's conversations are forked.
+enum Adapter {
+    /// By a copy of its record.
+    Tree(&'static TreeFormat),
+    /// By its own program.
+    Codex,
+    /// By its own program.
+    Pi,
+    /// By its own server.
+    Opencode,
+    /// By a copy in our store.
+    Gemini,
+}
+
+fn adapter(agent: &str) -> Option<Adapter> {
+    match agent {
+        "claude-code" => Some(Adapter::Tree(&claude_code::FORMAT)),
+        "qwen-code" => Some(Adapter::Tree(&qwen_code::FORMAT)),
+        "codex" => Some(Adapter::Codex),
+        "pi" => Some(Adapter::Pi),
+        "opencode" | "kilo" => Some(Adapter::Opencode),
+        "gemini-cli" => Some(Adapter::Gemini),
+        _ => None,
+    }
+}
+
+/// What a person presses in an agent without an interface.
+fn by_hand(agent: &str) -> Option<&'static str> {
+    match agent {
+        "cline" => Some("in Cline, type `/undo` and choose the message to take the chat back"),
+        _ => None,
+    }
+}
+
+/// Returns what can be done to the conversations of each agent.
+pub fn abilities() -> BTreeMap<String, ConversationAbilities> {
+    let names = super::all().map(|agent| agent.name());
+    names
+        .map(|name| (name.to_owned(), AgentConversations.abilities(name)))
+        .collect()
+}
+
+impl Conversations for AgentConversations {
+    fn find(&self, message: &SoughtMessage) -> Result<FoundMessage, ConversationReason> {
+        match adapter(&message.agent).ok_or(ConversationReason::Unsupported)? {
+            Adapter::Tree(format) => format.find(message),
+            Adapter::Codex => program::codex::find(message),
+            Adapter::Pi => program::pi::find(message),
+            Adapter::Opencode => opencode::find(message),
+            Adapter::Gemini => gemini_cli::find(message),
+        }
+    }
+
+    fn left(&self, messages: &[SoughtMessage]) -> Vec<bool> {
+        let first = messages.first();
+        let left = first.and_then(|first| match adapter(&first.agent)? {
+            Adapter::Tree(format) => format.left(messages),
+            Adapter::Gemini => gemini_cli::left(messages),
+            Adapter::Pi => program::pi::left(messages),
+            // Nothing that is cheap to read tells.
+            Adapter::Codex | Adapter::Opencode => None,
+        });
+        left.unwrap_or_else(|| vec![false; messages.len()])
+    }
+
+    fn plan(&self, message: &SoughtMessage) -> Result<ForkPlan, NoFork> {
+        match adapter(&message.agent) {
+            Some(Adapter::Tree(format)) => format.plan(message),
+            Some(Adapter::Codex) => program::codex::plan(message),
+            Some(Adapter::Pi) => program::pi::plan(message),
+            Some(Adapter::Opencode) => opencode::plan(message),
+            Some(Adapter::Gemini) => gemini_cli::plan(message),
+            None => Err(NoFork {
+                note: by_hand(&message.agent).map(str::to_owned),
+                is_manual: by_hand(&message.agent).is_some(),
+                ..NoFork::because(ConversationReason::Unsupported)
+            }),
+        }
+    }
+
+    fn fork(&self, plan: &ForkPlan) -> Result<AgentConversation, ForkFailure> {
+        match adapter(&plan.agent) {
+            Some(Adapter::Tree(format)) => format.fork(plan),
+            Some(Adapter::Codex) => program::codex::fork(plan),
+            Some(Adapter::Pi) => program::pi::fork(plan),
+            Some(Adapter::Opencode) => opencode::fork(plan),
+            Some(Adapter::Gemini) => gemini_cli::fork(plan),
+            None => Err(ForkFailure::Failed("the agent has no interface".to_owned())),
+        }
+    }
+
+    fn clean(&self, plan: &ForkPlan) {
+        if let Some(path) = plan.to.as_ref().and_then(|to| to.transcript.as_deref()) {
+            record::clean(path);
+        }
+    }
+
+    fn command(&self, agent: &str, conversation: &AgentConversation) -> Vec<String> {
+        let session = conversation.session.as_str();
+        let words: &[&str] = match agent {
+            // Without a record it is a new one, which gets this id.
+            "claude-code" if conversation.transcript.is_none() => {
+                &["claude", "--session-id", session]
+            }
+            "claude-code" => &["claude", "--resume", session],
+            "qwen-code" if conversation.transcript.is_none() => &["qwen", "--session-id", session],
+            "qwen-code" => &["qwen", "--resume", session],
+            "codex" => &["codex", "resume", session],
+            "opencode" => &["opencode", "--session", session],
+            "kilo" => &["kilo", "--session", session],
+            "pi" => &["pi", "--session", conversation.path().unwrap_or(session)],
+            "gemini-cli" => match conversation.path().filter(|_| conversation.is_copy()) {
+                Some(copy) => &["gemini", "--session-file", copy],
+                None => &["gemini", "--resume", session],
+            },
+            _ => &[],
+        };
+        words.iter().map(|word| (*word).to_owned()).collect()
+    }
+
+    fn abilities(&self, agent: &str) -> ConversationAbilities {
+        let fork = adapter(agent).is_some();
+        ConversationAbilities {
+            fork,
+            cut: false,
+            inside: false,
+            reason: (!fork).then_some(ConversationReason::Unsupported),
+        }
+    }
+}

@@ -1,0 +1,277 @@
+//! Agents that fork a conversation themselves: their program is started, asked over a pipe or a connection of this
+//! machine, and ended. It records nothing meanwhile, and no model is called.
+
+use std::io::Write as _;
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::Duration;
+
+use ckpt_process::{exchanged, programs, surroundings};
+use ckpt_schema::report::ConversationReason;
+use ckpt_store::model::conversation::{
+    AgentConversation, ForkFailure, ForkPlan, FoundMessage, NoFork, SoughtMessage,
+};
+use serde_json::{Value, json};
+
+use super::record::{self, Record, text};
+
+/// How long a program may take to answer.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Returns a program of that name, which records nothing. `None` if it is not on the `PATH`.
+pub fn start(name: &str) -> Option<Command> {
+    let folders = surroundings::search_path()?;
+    let mut paths = std::env::split_paths(&folders).map(|folder| folder.join(name));
+    let program: PathBuf = paths.find(|path| path.is_file())?;
+    let mut command = programs::named(program);
+    command.env("CKPT_HOOK_DISABLE", "1");
+    Some(command)
+}
+
+/// Refuses to plan without the program.
+pub fn require(name: &str) -> Result<(), NoFork> {
+    let missing = || NoFork {
+        note: Some(format!("`{name}` is not on the PATH")),
+        ..NoFork::because(ConversationReason::NoProgram)
+    };
+    start(name).map(drop).ok_or_else(missing)
+}
+
+/// Sends requests, a line each and each after the answer to the one before, and returns the last answer. An answer has the
+/// id of its request; one without an id has no answer.
+fn ask(mut program: Command, requests: &[Value]) -> Result<Value, ForkFailure> {
+    let name = program.get_program().to_string_lossy().into_owned();
+    let (mut waiting, mut answers) = (requests.iter().peekable(), Vec::new());
+    let mut awaited: Option<Value> = None;
+    let talked = exchanged(&mut program, PATIENCE, |text, stdin| {
+        loop {
+            if let Some(id) = &awaited {
+                let mut lines = text
+                    .lines()
+                    .filter_map(|line| serde_json::from_str::<Value>(line).ok());
+                let Some(answer) = lines.find(|line| line["id"] == *id && is_answer(line)) else {
+                    return false;
+                };
+                let is_refused = answer.get("error").is_some() || answer["success"] == false;
+                answers.push(answer);
+                if is_refused {
+                    return true;
+                }
+            }
+            let Some(request) = waiting.next() else {
+                return true;
+            };
+            awaited = request.get("id").cloned();
+            // Whether it was read is seen in the answer.
+            let _ = writeln!(stdin, "{request}");
+        }
+    });
+    talked.ok_or_else(|| ForkFailure::Failed(format!("`{name}` cannot be started")))?;
+    let silent = |_| ForkFailure::Unknown(format!("`{name}` did not answer in time"));
+    let is_whole = waiting.peek().is_none();
+    match answers.pop().ok_or(()).map_err(silent)? {
+        answer if answer.get("error").is_some() || answer["success"] == false => {
+            Err(refused(&answer))
+        }
+        answer if is_whole && awaited.as_ref() == answer.get("id") => Ok(answer),
+        _ => Err(silent(())),
+    }
+}
+
+/// Returns whether a line answers a request, and is none of the server's own.
+fn is_answer(line: &Value) -> bool {
+    line.get("method").is_none()
+}
+
+fn refused(answer: &Value) -> ForkFailure {
+    let said = ["/error/message", "/error"].map(|place| answer.pointer(place));
+    let said = said.into_iter().flatten().find_map(Value::as_str);
+    ForkFailure::Failed(format!(
+        "the agent refused: {}",
+        said.unwrap_or("it gave no reason")
+    ))
+}
+
+/// Returns a plan that an agent's program carries out.
+fn planned(message: &SoughtMessage, anchor: String, interface: &str) -> ForkPlan {
+    let record = message.conversation.transcript.as_deref();
+    let length = record.and_then(|path| std::fs::metadata(path).ok());
+    ForkPlan {
+        agent: message.agent.clone(),
+        from: message.conversation.clone(),
+        to: None,
+        anchor,
+        directory: message.directory.clone(),
+        interface: interface.to_owned(),
+        note: None,
+        seen: length.map_or(0, |length| length.len()).to_string(),
+    }
+}
+
+/// Codex: `thread/fork` of `codex app-server`. A turn is what a message is in.
+pub mod codex {
+    use super::{
+        AgentConversation, ConversationReason, ForkFailure, ForkPlan, FoundMessage, NoFork,
+        SoughtMessage, Value, ask, json, planned, refused, require, start,
+    };
+
+    /// Finds a message by its turn.
+    pub fn find(message: &SoughtMessage) -> Result<FoundMessage, ConversationReason> {
+        let entry = message
+            .turn_id
+            .clone()
+            .ok_or(ConversationReason::NotFound)?;
+        Ok(FoundMessage {
+            entry: Some(entry),
+            parent: message.turn_before.clone(),
+            ..FoundMessage::default()
+        })
+    }
+
+    /// Plans a fork before the turn of a message. A message that was sent while the agent worked shares it.
+    pub fn plan(message: &SoughtMessage) -> Result<ForkPlan, NoFork> {
+        require("codex")?;
+        let turn = find(message)
+            .map_err(NoFork::because)?
+            .entry
+            .unwrap_or_default();
+        let mut plan = planned(message, turn, "`thread/fork` of `codex app-server`");
+        if message.turn_id.is_some() && message.turn_id == message.turn_before {
+            plan.note = Some(
+                "the message was sent while Codex worked: the conversation ends before that turn"
+                    .to_owned(),
+            );
+        }
+        Ok(plan)
+    }
+
+    /// Has Codex make it.
+    pub fn fork(plan: &ForkPlan) -> Result<AgentConversation, ForkFailure> {
+        let mut codex = start("codex")
+            .ok_or_else(|| ForkFailure::Failed("`codex` is not on the PATH".to_owned()))?;
+        codex.arg("app-server");
+        let client = json!({"name": "ckpt-hook", "title": "ckpt-hook", "version": env!("CARGO_PKG_VERSION")});
+        let requests = [
+            json!({"id": 0, "method": "initialize", "params":
+                {"clientInfo": client, "capabilities": {"experimentalApi": true}}}),
+            json!({"method": "initialized"}),
+            json!({"id": 1, "method": "thread/fork", "params":
+                {"threadId": plan.from.session, "beforeTurnId": plan.anchor, "excludeTurns": true}}),
+        ];
+        let answer = ask(codex, &requests)?;
+        let named = |place: &str| answer.pointer(place).and_then(Value::as_str);
+        let session = named("/result/thread/id").ok_or_else(|| refused(&answer))?;
+        Ok(AgentConversation {
+            session: session.to_owned(),
+            transcript: named("/result/thread/path").map(Into::into),
+        })
+    }
+}
+
+/// Pi: `fork` of its RPC mode. Its record, a tree, is found by the id of the session.
+pub mod pi {
+    use super::{
+        AgentConversation, ConversationReason, ForkFailure, ForkPlan, FoundMessage, NoFork,
+        PathBuf, Record, SoughtMessage, Value, ask, json, planned, record, refused, require, start,
+        surroundings, text,
+    };
+
+    /// Returns the record of a session.
+    fn record_of(session: &str) -> Option<PathBuf> {
+        let own = surroundings::variable("PI_CODING_AGENT_DIR").map(PathBuf::from);
+        let home = surroundings::Environment::read().home;
+        let folder = own
+            .or_else(|| Some(home?.join(".pi/agent")))?
+            .join("sessions");
+        let ending = format!("_{session}.jsonl");
+        let folders = std::fs::read_dir(folder).ok()?.flatten();
+        let files =
+            folders.flat_map(|folder| std::fs::read_dir(folder.path()).into_iter().flatten());
+        let mut paths = files.flatten().map(|file| file.path());
+        paths.find(|path| path.to_string_lossy().ends_with(&ending))
+    }
+
+    /// Finds a message by its order among the user's.
+    pub fn find(message: &SoughtMessage) -> Result<FoundMessage, ConversationReason> {
+        let path = record_of(&message.conversation.session);
+        found(&record::read(path.as_deref())?, message)
+    }
+
+    /// Returns which messages of one conversation its agent has left.
+    pub fn left(messages: &[SoughtMessage]) -> Option<Vec<bool>> {
+        let path = record_of(&messages.first()?.conversation.session);
+        let record = record::glance(path.as_deref())?;
+        let is_left = |message| found(&record, message).is_ok_and(|found| found.is_left);
+        Some(messages.iter().map(is_left).collect())
+    }
+
+    fn found(record: &Record, message: &SoughtMessage) -> Result<FoundMessage, ConversationReason> {
+        let prompts: Vec<(usize, String)> = record
+            .entries
+            .iter()
+            .enumerate()
+            .filter(|(_, entry)| entry["message"]["role"] == "user")
+            .filter_map(|(at, entry)| Some((at, record::words(&entry["message"]["content"])?)))
+            .collect();
+        let at = record::in_order(&prompts, message.prompt.as_deref(), message.before);
+        let entry = &record.entries[at.ok_or(ConversationReason::NotFound)?];
+        let line = line(&record.entries);
+        Ok(FoundMessage {
+            entry: text(entry, "id").map(str::to_owned),
+            parent: text(entry, "parentId").map(str::to_owned),
+            prompt: record::words(&entry["message"]["content"]),
+            is_left: text(entry, "id").is_some_and(|id| !line.contains(&id)),
+        })
+    }
+
+    /// Returns the ids of the entries that lead to the newest one.
+    fn line(entries: &[Value]) -> Vec<&str> {
+        let mut line: Vec<&str> = Vec::new();
+        let mut next = entries.last().and_then(|entry| text(entry, "id"));
+        while let Some(id) = next.filter(|id| !line.contains(id)) {
+            line.push(id);
+            let entry = entries.iter().find(|entry| text(entry, "id") == Some(id));
+            next = entry.and_then(|entry| text(entry, "parentId"));
+        }
+        line
+    }
+
+    /// Plans a fork before the entry of a message.
+    pub fn plan(message: &SoughtMessage) -> Result<ForkPlan, NoFork> {
+        require("pi")?;
+        let entry = find(message)
+            .map_err(NoFork::because)?
+            .entry
+            .unwrap_or_default();
+        let mut plan = planned(message, entry, "`fork` of `pi --mode rpc`");
+        plan.from.transcript = record_of(&message.conversation.session);
+        Ok(plan)
+    }
+
+    /// Has Pi make it.
+    pub fn fork(plan: &ForkPlan) -> Result<AgentConversation, ForkFailure> {
+        let failed = |why: &str| ForkFailure::Failed(why.to_owned());
+        let mut pi = start("pi").ok_or_else(|| failed("`pi` is not on the PATH"))?;
+        let record = plan
+            .from
+            .transcript
+            .as_ref()
+            .ok_or_else(|| failed("its record is gone"))?;
+        pi.args(["--offline", "--mode", "rpc", "--session"])
+            .arg(record);
+        pi.current_dir(&plan.directory);
+        let requests = [
+            json!({"id": "fork", "type": "fork", "entryId": plan.anchor}),
+            json!({"id": "state", "type": "get_state"}),
+        ];
+        let answer = ask(pi, &requests)?;
+        let named = |name: &str| answer["data"][name].as_str();
+        match (named("sessionId"), named("sessionFile")) {
+            (Some(session), path) if session != plan.from.session => Ok(AgentConversation {
+                session: session.to_owned(),
+                transcript: path.map(Into::into),
+            }),
+            _ => Err(refused(&answer)),
+        }
+    }
+}

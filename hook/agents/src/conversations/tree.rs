@@ -1,0 +1,256 @@
+//! Records that are a tree: each entry names the one before it. A fork is a copy of the entries that lead to a message,
+//! under a new id, beside the record.
+
+use std::collections::{HashMap, HashSet};
+use std::path::Path;
+
+use ckpt_schema::report::ConversationReason;
+use ckpt_store::model::conversation::{
+    AgentConversation, ForkFailure, ForkPlan, FoundMessage, NoFork, SoughtMessage,
+};
+use serde_json::{Value, json};
+
+use super::record::{self, Record, text};
+
+/// How an agent writes its tree.
+pub struct TreeFormat {
+    /// The agent.
+    pub agent: &'static str,
+    /// What people call it.
+    pub called: &'static str,
+    /// The member with the id of an entry.
+    pub id: &'static str,
+    /// The member with the id of the entry before it.
+    pub parent: &'static str,
+    /// Whether a version's entries are known.
+    pub knows: fn(&str) -> bool,
+    /// The types of entries that make up the conversation.
+    pub kept: &'static [&'static str],
+    /// The types of entries that do not, and that a copy does without.
+    pub dropped: &'static [&'static str],
+    /// Returns what the user wrote in an entry, if it is a prompt.
+    pub prompt: fn(&Value) -> Option<String>,
+    /// Whether an entry names a prompt of the user's.
+    pub is_named: fn(&Value, &str) -> bool,
+    /// Whether each entry of a copy gets an id of its own.
+    pub renames: bool,
+}
+
+/// The members that name other entries.
+const REFERENCES: [&str; 2] = ["logicalParentUuid", "sourceToolAssistantUUID"];
+
+impl TreeFormat {
+    /// Finds a message in its record.
+    pub fn find(&self, message: &SoughtMessage) -> Result<FoundMessage, ConversationReason> {
+        let record = self.read(message)?;
+        let at = self.position(&record, message)?;
+        let entry = &record.entries[at];
+        let owned = |name: &str| text(entry, name).map(str::to_owned);
+        Ok(FoundMessage {
+            entry: owned(self.id),
+            parent: owned(self.parent),
+            prompt: (self.prompt)(entry),
+            is_left: self
+                .in_conversation(&record)
+                .is_some_and(|line| !line.contains(&at)),
+        })
+    }
+
+    /// Returns which messages of one conversation its agent has left.
+    pub fn left(&self, messages: &[SoughtMessage]) -> Option<Vec<bool>> {
+        let record = record::glance(messages.first()?.conversation.transcript.as_deref())?;
+        let line = self.in_conversation(&record)?;
+        let is_left = |message: &SoughtMessage| {
+            let at = self.position(&record, message);
+            at.is_ok_and(|at| !line.contains(&at))
+        };
+        Some(messages.iter().map(is_left).collect())
+    }
+
+    fn read(&self, message: &SoughtMessage) -> Result<Record, ConversationReason> {
+        record::read(message.conversation.transcript.as_deref())
+    }
+
+    /// Returns where a message is in its record.
+    fn position(
+        &self,
+        record: &Record,
+        message: &SoughtMessage,
+    ) -> Result<usize, ConversationReason> {
+        let entries = &record.entries;
+        let of_name = message.agent_id.as_deref().and_then(|name| {
+            let is_it = |entry: &Value| (self.is_named)(entry, name);
+            entries.iter().position(is_it)
+        });
+        let in_order = || {
+            let prompts: Vec<(usize, String)> = entries
+                .iter()
+                .enumerate()
+                .filter_map(|(at, entry)| Some((at, (self.prompt)(entry)?)))
+                .collect();
+            record::in_order(&prompts, message.prompt.as_deref(), message.before)
+        };
+        of_name
+            .or_else(in_order)
+            .ok_or(ConversationReason::NotFound)
+    }
+
+    /// Returns the entries that are in the conversation: those that lead to the newest one.
+    fn in_conversation(&self, record: &Record) -> Option<HashSet<usize>> {
+        let mut entries = record.entries.iter().rev();
+        let newest = entries.find(|entry| self.is_of_tree(entry))?;
+        Some(self.line(record, newest))
+    }
+
+    fn is_of_tree(&self, entry: &Value) -> bool {
+        let is_kept = text(entry, "type").is_some_and(|kind| self.kept.contains(&kind));
+        is_kept && entry.get(self.id).is_some() && entry.get("isSidechain") != Some(&json!(true))
+    }
+
+    /// Returns the entries that lead to an entry, and itself, by their places in the record.
+    fn line(&self, record: &Record, last: &Value) -> HashSet<usize> {
+        let places: HashMap<&str, usize> = record
+            .entries
+            .iter()
+            .enumerate()
+            .filter_map(|(at, entry)| Some((text(entry, self.id)?, at)))
+            .collect();
+        let mut line = HashSet::new();
+        let mut next = text(last, self.id);
+        while let Some(at) = next.and_then(|id| places.get(id)).copied() {
+            // A circle is no tree.
+            if !line.insert(at) {
+                break;
+            }
+            let entry = &record.entries[at];
+            // A compaction begins anew, and names what it stands for.
+            next = text(entry, self.parent).or_else(|| text(entry, "logicalParentUuid"));
+        }
+        line
+    }
+
+    /// Plans a copy that ends just before a message.
+    pub fn plan(&self, message: &SoughtMessage) -> Result<ForkPlan, NoFork> {
+        let record = self.read(message).map_err(NoFork::because)?;
+        self.check(&record)?;
+        let at = self.position(&record, message).map_err(NoFork::because)?;
+        let entry = &record.entries[at];
+        let session = uuid::Uuid::new_v4().to_string();
+        let anchor = text(entry, self.parent).unwrap_or_default().to_owned();
+        let old = message
+            .conversation
+            .transcript
+            .as_deref()
+            .unwrap_or(Path::new(""));
+        // Nothing leads to a first message: a conversation without entries needs no record.
+        let is_first = anchor.is_empty();
+        let transcript = (!is_first).then(|| old.with_file_name(format!("{session}.jsonl")));
+        let line = self.line(&record, entry);
+        let is_compacted = line
+            .iter()
+            .any(|at| record.entries[*at]["subtype"] == "compact_boundary");
+        let note = is_compacted.then(|| {
+            format!(
+                "the conversation was compacted before this message: {} opens it at the compaction",
+                self.called
+            )
+        });
+        let directory = text(entry, "cwd").map(Into::into);
+        Ok(ForkPlan {
+            agent: self.agent.to_owned(),
+            from: message.conversation.clone(),
+            to: Some(AgentConversation {
+                session,
+                transcript,
+            }),
+            anchor: text(entry, self.id).unwrap_or_default().to_owned(),
+            directory: directory.unwrap_or_else(|| message.directory.clone()),
+            interface: match is_first {
+                true => "a new conversation, as nothing comes before the message".to_owned(),
+                false => format!("a copy of {}'s transcript under a new id", self.called),
+            },
+            note,
+            seen: record.length.to_string(),
+        })
+    }
+
+    /// Refuses a record with entries or of a version that are not known.
+    fn check(&self, record: &Record) -> Result<(), NoFork> {
+        let unknown = |what: String| NoFork {
+            reason: ConversationReason::UnknownFormat,
+            note: Some(what),
+            is_manual: false,
+        };
+        for entry in &record.entries {
+            let kind = text(entry, "type").unwrap_or_default();
+            if !self.kept.contains(&kind) && !self.dropped.contains(&kind) {
+                return Err(unknown(format!(
+                    "the transcript has an entry of the unknown type `{kind}`"
+                )));
+            }
+            if let Some(version) = text(entry, "version")
+                && !(self.knows)(version)
+            {
+                return Err(unknown(format!(
+                    "the transcript is of the unknown version `{version}`"
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes the copy that was planned.
+    pub fn fork(&self, plan: &ForkPlan) -> Result<AgentConversation, ForkFailure> {
+        let failed = |why: &str| ForkFailure::Failed(why.to_owned());
+        let (Some(to), Some(old)) = (&plan.to, &plan.from.transcript) else {
+            return Err(failed("the plan names no transcript"));
+        };
+        let Some(new) = &to.transcript else {
+            return Ok(to.clone());
+        };
+        let record = record::read(Some(old)).map_err(|_| failed("the transcript is gone"))?;
+        if record.length.to_string() != plan.seen {
+            return Err(failed("the conversation went on meanwhile"));
+        }
+        let place = |entry: &Value| text(entry, self.id) == Some(&plan.anchor);
+        let at = record.entries.iter().position(place);
+        let at = at.ok_or_else(|| failed("the message is no longer in the transcript"))?;
+        record::write(new, &self.copied(&record, at, &to.session), old)?;
+        Ok(to.clone())
+    }
+
+    /// Returns the entries of a conversation that ends just before an entry. Those that hang on the line to it stay, as
+    /// the results of tools that ran side by side do, but not those of another branch behind its end.
+    fn copied(&self, record: &Record, at: usize, session: &str) -> Vec<Value> {
+        let line = self.line(record, &record.entries[at]);
+        let end = line
+            .iter()
+            .copied()
+            .filter(|on| *on != at)
+            .max()
+            .unwrap_or(0);
+        let kept = record.entries[..=end]
+            .iter()
+            .filter(|entry| self.is_of_tree(entry));
+        let kept: Vec<&Value> = kept.collect();
+        let names: HashMap<&str, String> = kept
+            .iter()
+            .filter_map(|entry| Some((text(entry, self.id)?, uuid::Uuid::new_v4().to_string())))
+            .collect();
+        let copy = |entry: &&Value| {
+            let mut copy = (*entry).clone();
+            copy["sessionId"] = json!(session);
+            if self.renames {
+                for member in [self.id, self.parent].iter().chain(&REFERENCES) {
+                    if let Some(new) = text(entry, member).and_then(|old| names.get(old)) {
+                        copy[*member] = json!(new);
+                    }
+                }
+                copy["forkedFrom"] =
+                    json!({"sessionId": entry["sessionId"], "messageUuid": entry[self.id]});
+            }
+            copy
+        };
+        kept.iter().map(copy).collect()
+    }
+}

@@ -1,0 +1,212 @@
+//! What becomes of the agent's conversation in an operation: the plan of it, and the way back. `carry_out::conversation`
+//! does it.
+//!
+//! A fork leaves the old conversation as it is, so the way back asks nothing of the agent: the session goes on in the
+//! old one.
+
+use ckpt_schema::report::{
+    ConversationKind, ConversationPlace, ConversationReason, ConversationReport, OperationKind,
+};
+
+use super::request::conversation::JournalledConversation;
+use super::request::movement::Movement;
+use crate::error::Result;
+use crate::fs::names::COPIES;
+use crate::model::conversation::{AgentConversation, NoFork, SoughtMessage};
+use crate::model::request::Conversation;
+use crate::sessions::{self, MessageRow, OperationRow, SessionRow};
+use crate::store::Store;
+
+/// Plans what becomes of the conversation in a movement.
+pub(super) fn planned(
+    store: &Store,
+    movement: &Movement,
+    asked: Conversation,
+) -> Result<Option<JournalledConversation>> {
+    let none = |reason| JournalledConversation::none(NoFork::because(reason));
+    if movement.part.is_some() {
+        return Ok(Some(none(ConversationReason::Part)));
+    }
+    let connection = store.database.connection();
+    if let Some(operation) = &movement.undoes {
+        let row = sessions::operation(connection, operation)?;
+        return Ok(of_undone(store, &row).or(Some(none(ConversationReason::NotAsked))));
+    }
+    let known = sessions::conversations(connection, &movement.session.id)?;
+    let is_revert = movement.kind == OperationKind::Revert;
+    Ok(Some(match (&movement.to, known.left) {
+        (None, Some(left)) => back(
+            store,
+            known.directory,
+            &movement.session.agent,
+            known.present,
+            left,
+        ),
+        (Some(to), left) if asked != Conversation::No || left.is_some() && !is_revert => {
+            forked(store, movement, to, asked)?
+        }
+        _ => none(ConversationReason::NotAsked),
+    }))
+}
+
+/// The way back to the conversation before an operation that is taken back. `None` if it stayed in it.
+pub(super) fn of_undone(store: &Store, row: &OperationRow) -> Option<JournalledConversation> {
+    let connection = store.database.connection();
+    let undone = sessions::conversation_of_operation(connection, &row.id).ok()?;
+    let undone = JournalledConversation::of_row(undone.as_deref())?;
+    let session = row.session_id.as_deref()?;
+    let agent = sessions::session(connection, session).ok()??.agent;
+    let directory = sessions::conversations(connection, session).ok()?.directory;
+    Some(back(store, directory, &agent, undone.to?, undone.from?))
+}
+
+fn back(
+    store: &Store,
+    directory: String,
+    agent: &str,
+    from: AgentConversation,
+    to: AgentConversation,
+) -> JournalledConversation {
+    let report = ConversationReport {
+        kind: ConversationKind::Back,
+        reason: None,
+        session: Some(to.session.clone()),
+        argv: store.surroundings.conversations.command(agent, &to),
+        directory: Some(directory),
+        interface: None,
+        note: None,
+        prompt: None,
+    };
+    JournalledConversation {
+        report,
+        from: Some(from),
+        to: Some(to),
+        fork: None,
+    }
+}
+
+fn forked(
+    store: &Store,
+    movement: &Movement,
+    to: &MessageRow,
+    asked: Conversation,
+) -> Result<JournalledConversation> {
+    let agents = store.surroundings.conversations;
+    let agent = &movement.session.agent;
+    if asked == Conversation::Cut && !agents.abilities(agent).cut {
+        return Ok(JournalledConversation::none(NoFork {
+            reason: ConversationReason::Unsupported,
+            note: Some(
+                "the agent cannot shorten a conversation: `fork` makes a new one".to_owned(),
+            ),
+            is_manual: false,
+        }));
+    }
+    let sought = sought(store, &movement.session, to)?;
+    let plan = match agents.plan(&sought) {
+        Ok(plan) => plan,
+        Err(no) => return Ok(JournalledConversation::none(no)),
+    };
+    let prompt = agents.find(&sought).ok().and_then(|found| found.prompt);
+    let report = ConversationReport {
+        kind: ConversationKind::Forked,
+        reason: None,
+        session: plan
+            .to
+            .as_ref()
+            .filter(|to| !to.is_copy())
+            .map(|to| to.session.clone()),
+        argv: plan
+            .to
+            .as_ref()
+            .map(|to| agents.command(agent, to))
+            .unwrap_or_default(),
+        directory: Some(plan.directory.to_string_lossy().into_owned()),
+        interface: Some(plan.interface.clone()),
+        note: plan.note.clone(),
+        prompt: prompt.or_else(|| to.prompt.clone()),
+    };
+    let connection = store.database.connection();
+    Ok(JournalledConversation {
+        report,
+        from: Some(sessions::conversations(connection, &movement.session.id)?.present),
+        to: plan.to.clone(),
+        fork: Some(plan),
+    })
+}
+
+/// Returns a message as the agents' adapters look for it.
+fn sought(store: &Store, session: &SessionRow, message: &MessageRow) -> Result<SoughtMessage> {
+    let connection = store.database.connection();
+    let (conversation, before, turn_before) = sessions::conversation_of(connection, &message.id)?;
+    Ok(SoughtMessage {
+        agent: session.agent.clone(),
+        conversation,
+        directory: sessions::conversations(connection, &session.id)?
+            .directory
+            .into(),
+        copies: store.surroundings.directory.join(COPIES),
+        agent_id: message.agent_id.clone(),
+        turn_id: message.turn_id.clone(),
+        prompt: message.prompt.clone(),
+        before,
+        turn_before,
+    })
+}
+
+/// Returns where a message is in its agent's conversation. It reads the agent's own record.
+pub(crate) fn conversation_place(
+    store: &Store,
+    message: &str,
+) -> Result<Option<ConversationPlace>> {
+    let connection = store.database.connection();
+    let Some(message) = sessions::message(connection, message)? else {
+        return Ok(None);
+    };
+    let Some(session) = sessions::session(connection, &message.session_id)? else {
+        return Ok(None);
+    };
+    let sought = sought(store, &session, &message)?;
+    let found = store.surroundings.conversations.find(&sought);
+    let reason = found.as_ref().err().copied();
+    let found = found.unwrap_or_default();
+    let transcript = sought.conversation.transcript;
+    Ok(Some(ConversationPlace {
+        session: sought.conversation.session,
+        transcript: transcript.map(|path| path.to_string_lossy().into_owned()),
+        prompt_id: message.agent_id,
+        turn: message.turn_id,
+        entry: found.entry,
+        parent: found.parent,
+        left: found.is_left,
+        reason,
+    }))
+}
+
+/// How many messages of a session are looked for in its conversation, the newest.
+const MOST_SOUGHT: i64 = 200;
+
+/// Returns the live messages that a session's agent left by a rewind of its own, oldest first, of those that were sent in
+/// the conversation that the session is in. Nothing is said where the agent's record does not tell.
+pub(crate) fn left(store: &Store, session: &str) -> Result<Vec<String>> {
+    let agents = store.surroundings.conversations;
+    let connection = store.database.connection();
+    let Some(session) = sessions::session(connection, session)? else {
+        return Ok(Vec::new());
+    };
+    if !agents.abilities(&session.agent).fork {
+        return Ok(Vec::new());
+    }
+    let ids = sessions::messages_of_conversation(connection, &session.id, MOST_SOUGHT)?;
+    let mut sought = Vec::new();
+    for id in &ids {
+        if let Some(message) = sessions::message(connection, id)? {
+            sought.push(self::sought(store, &session, &message)?);
+        }
+    }
+    let left = agents.left(&sought);
+    let messages = ids.into_iter().zip(left);
+    Ok(messages
+        .filter_map(|(id, is_left)| is_left.then_some(id))
+        .collect())
+}

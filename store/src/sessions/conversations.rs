@@ -1,0 +1,203 @@
+//! Which conversation of its agent a session is in, and in which one each message was sent.
+//!
+//! A fork is the same session in another conversation: its history goes on with what was before the fork. The messages
+//! that were sent in the old conversation name it from then on.
+
+use std::path::{Path, PathBuf};
+
+use rusqlite::{Connection, OptionalExtension, params};
+
+use super::{SessionRow, feed, read};
+use crate::error::{Context, Result};
+use crate::model::Milliseconds;
+use crate::model::conversation::AgentConversation;
+
+/// The conversations of a session.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct SessionConversations {
+    /// The one that it is in.
+    pub present: AgentConversation,
+    /// The one that a revert left for a fork, until the next message.
+    pub left: Option<AgentConversation>,
+    /// The directory in which the agent was started.
+    pub directory: String,
+}
+
+/// Returns the conversations of a session.
+pub(crate) fn conversations(
+    connection: &Connection,
+    session: &str,
+) -> Result<SessionConversations> {
+    let sql =
+        "SELECT agent_id, transcript, left_id, left_transcript, ifnull(cwd, path) FROM sessions
+                 JOIN workspaces ON workspaces.id = workspace_id WHERE sessions.id = ?1";
+    let row = connection.query_row(sql, [session], |row| {
+        let left: Option<String> = row.get(2)?;
+        Ok(SessionConversations {
+            present: conversation(row.get(0)?, row.get(1)?),
+            left: match left {
+                Some(left) => Some(conversation(left, row.get(3)?)),
+                None => None,
+            },
+            directory: row.get(4)?,
+        })
+    });
+    row.context(|| "cannot read which conversation a session is in")
+}
+
+/// Returns the newest live messages that were sent in the conversation that a session is in, oldest first.
+pub(crate) fn messages_of_conversation(
+    connection: &Connection,
+    session: &str,
+    most: i64,
+) -> Result<Vec<String>> {
+    let sql = "SELECT id FROM (SELECT messages.id, messages.seq FROM messages JOIN sessions ON sessions.id = session_id
+                                WHERE session_id = ?1 AND ifnull(conversation, sessions.agent_id) = sessions.agent_id
+                                  AND state = 'live'
+                                ORDER BY messages.seq DESC LIMIT ?2) ORDER BY seq";
+    read::all(connection, sql, params![session, most], |row| row.get(0))
+}
+
+/// Returns the conversation in which a message was sent, how many messages were sent in it before, and the turn of the
+/// one before it.
+pub(crate) fn conversation_of(
+    connection: &Connection,
+    message: &str,
+) -> Result<(AgentConversation, u64, Option<String>)> {
+    // A fork holds what was live before it, wherever that was sent.
+    let sql = "
+        WITH earlier AS (
+            SELECT earlier.seq, earlier.turn_id FROM messages AS own
+              JOIN sessions ON sessions.id = own.session_id
+              JOIN messages AS earlier ON earlier.session_id = own.session_id AND earlier.seq < own.seq
+             WHERE own.id = ?1
+               AND (earlier.state = 'live'
+                    OR ifnull(earlier.conversation, sessions.agent_id) = ifnull(own.conversation, sessions.agent_id)))
+        SELECT ifnull(own.conversation, sessions.agent_id), iif(own.conversation IS NULL, sessions.transcript, own.transcript),
+               (SELECT count(*) FROM earlier), (SELECT turn_id FROM earlier ORDER BY seq DESC LIMIT 1)
+          FROM messages AS own JOIN sessions ON sessions.id = own.session_id WHERE own.id = ?1";
+    let row = connection.query_row(sql, [message], |row| {
+        let before: i64 = row.get(2)?;
+        Ok((
+            conversation(row.get(0)?, row.get(1)?),
+            before.cast_unsigned(),
+            row.get(3)?,
+        ))
+    });
+    row.context(|| "cannot read in which conversation a message was sent")
+}
+
+fn conversation(session: String, transcript: Option<String>) -> AgentConversation {
+    AgentConversation {
+        session,
+        transcript: transcript.map(PathBuf::from),
+    }
+}
+
+/// Has a session go on in another conversation. While something of it is reverted, the first one that it left stays
+/// known: unrevert goes back there, and a message in it is one of the session's. Returns whether it does: not if
+/// another session of ours holds messages of that conversation.
+pub(crate) fn go_on_in(
+    connection: &Connection,
+    session: &SessionRow,
+    to: &AgentConversation,
+    is_reverted: bool,
+) -> Result<bool> {
+    let other = super::find_session_named(
+        connection,
+        &session.agent,
+        &to.session,
+        session.workspace_id,
+    )?;
+    if let Some(other) = other.filter(|other| other.id != session.id)
+        && !forget_if_empty(connection, &other.id)?
+    {
+        return Ok(false);
+    }
+    let transcript = to.transcript.as_deref().map(Path::to_string_lossy);
+    let what = || "cannot note which conversation a session is in";
+    connection
+        .execute(
+            "UPDATE messages SET conversation = sessions.agent_id, transcript = sessions.transcript FROM sessions
+              WHERE sessions.id = ?1 AND session_id = ?1 AND conversation IS NULL AND sessions.agent_id <> ?2",
+            params![session.id, to.session],
+        )
+        .context(what)?;
+    connection
+        .execute(
+            "UPDATE sessions SET left_id = iif(?4, ifnull(left_id, agent_id), NULL),
+                    left_transcript = iif(?4, iif(left_id IS NULL, transcript, left_transcript), NULL),
+                    agent_id = ?2, transcript = ?3 WHERE id = ?1",
+            params![session.id, to.session, transcript, is_reverted],
+        )
+        .context(what)?;
+    Ok(true)
+}
+
+/// Removes a session in which nothing happened: the agent's program may tell of a fork before its maker does.
+fn forget_if_empty(connection: &Connection, session: &str) -> Result<bool> {
+    let sql = "DELETE FROM sessions WHERE id = ?1
+                  AND NOT EXISTS (SELECT 1 FROM messages WHERE session_id = ?1)
+                  AND NOT EXISTS (SELECT 1 FROM steps WHERE session_id = ?1)
+                  AND NOT EXISTS (SELECT 1 FROM sessions WHERE parent_id = ?1)";
+    let removed = connection.execute(sql, [session]);
+    Ok(removed.context(|| "cannot remove an empty session")? > 0)
+}
+
+/// Settles in which conversation a session goes on: the one of its new message.
+pub(crate) fn settle_conversation(
+    connection: &Connection,
+    session: &SessionRow,
+    agent_id: &str,
+) -> Result<()> {
+    let known = conversations(connection, &session.id)?;
+    let Some(left) = known.left else {
+        return Ok(());
+    };
+    let to = match left.session == agent_id {
+        true => left,
+        false => known.present,
+    };
+    go_on_in(connection, session, &to, false)?;
+    Ok(())
+}
+
+/// Notes what becomes of the conversation of an operation.
+pub(crate) fn note_conversation(
+    connection: &Connection,
+    operation: &str,
+    conversation: &str,
+) -> Result<()> {
+    connection
+        .execute(
+            "UPDATE operations SET conversation = ?2 WHERE id = ?1",
+            params![operation, conversation],
+        )
+        .context(|| "cannot note what became of a conversation")?;
+    Ok(())
+}
+
+/// Returns what becomes of the conversation of an operation.
+pub(crate) fn conversation_of_operation(
+    connection: &Connection,
+    operation: &str,
+) -> Result<Option<String>> {
+    let sql = "SELECT conversation FROM operations WHERE id = ?1";
+    let row = connection
+        .query_row(sql, [operation], |row| row.get(0))
+        .optional();
+    Ok(row
+        .context(|| "cannot read what became of a conversation")?
+        .flatten())
+}
+
+/// Takes an operation back of which nothing was done.
+pub(crate) fn roll_back(connection: &Connection, operation: &str, now: Milliseconds) -> Result<()> {
+    connection
+        .execute(
+            "UPDATE operations SET state = 'rolled_back', finished_at = ?2 WHERE id = ?1",
+            params![operation, now],
+        )
+        .context(|| "cannot take the operation back")?;
+    feed::operation(connection, operation)
+}

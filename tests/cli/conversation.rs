@@ -1,0 +1,631 @@
+//! The conversation goes back with the files: a chat of Claude Code whose transcript is written here, as that program does.
+//! `tests/agents` does the same with the real programs.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+
+use testing::binary::{Run, Sandbox};
+use testing::executable;
+
+/// The conversation that every chat begins as.
+const OLD: &str = "0a0a0a0a-0000-4000-8000-000000000001";
+
+/// A chat: its workspace and its transcript.
+struct Chat {
+    world: Sandbox,
+    folder: PathBuf,
+}
+
+impl Chat {
+    /// A chat without messages.
+    fn new() -> Self {
+        let world = Sandbox::new();
+        let folder = world.home().join(".claude/projects/-w");
+        fs::create_dir_all(&folder).expect("writable");
+        Self { world, folder }
+    }
+
+    /// A chat with three messages, each of which adds a file and writes its number into another.
+    fn of_three() -> Self {
+        let chat = Self::new();
+        for number in 1..=3 {
+            chat.say(OLD, number);
+        }
+        chat
+    }
+
+    fn transcript(&self, session: &str) -> PathBuf {
+        self.folder.join(format!("{session}.jsonl"))
+    }
+
+    /// Adds entries to a transcript, each after the newest of it.
+    fn add(&self, session: &str, entries: impl IntoIterator<Item = Value>) {
+        let path = self.transcript(session);
+        let mut text = fs::read_to_string(&path).unwrap_or_default();
+        for mut entry in entries {
+            let number = text.lines().count();
+            let newest = text.lines().rev().find_map(|line| {
+                let entry: Value = serde_json::from_str(line).expect("a line of JSON");
+                entry.get("uuid").cloned()
+            });
+            if entry.get("parentUuid").is_none() && entry["type"] != "mode" {
+                entry["parentUuid"] = newest.into();
+            }
+            if entry["type"] != "mode" && entry.get("uuid").is_none() {
+                entry["uuid"] = format!("{session}/{number}").into();
+            }
+            entry["sessionId"] = session.into();
+            text.push_str(&format!("{entry}\n"));
+        }
+        fs::write(&path, text).expect("writable");
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).expect("our own");
+    }
+
+    fn event(&self, session: &str, name: &str, more: Value) {
+        let mut payload = json!({
+            "session_id": session, "transcript_path": self.transcript(session),
+            "cwd": self.world.workspace(), "hook_event_name": name,
+        });
+        for (key, value) in more.as_object().expect("an object") {
+            payload[key] = value.clone();
+        }
+        let words = ["event", "--agent", "claude-code", "--strict"];
+        self.world
+            .run(&words, payload.to_string().as_bytes())
+            .exits(0);
+    }
+
+    /// Sends a message and has the agent answer it.
+    fn say(&self, session: &str, number: u32) {
+        let prompt = format!("message {number}");
+        let name = format!("prompt-{number}");
+        self.event(
+            session,
+            "UserPromptSubmit",
+            json!({"prompt": prompt, "prompt_id": name}),
+        );
+        let entry = |kind: &str, more: Value| {
+            let cwd = self.world.workspace();
+            let mut entry =
+                json!({"type": kind, "isSidechain": false, "version": "2.1.332", "cwd": cwd});
+            for (key, value) in more.as_object().expect("an object") {
+                entry[key] = value.clone();
+            }
+            entry
+        };
+        self.add(session, [
+            json!({"type": "mode", "mode": "normal"}),
+            entry("user", json!({"promptId": name, "message": {"role": "user", "content": prompt}})),
+            entry("assistant", json!({"message": {"content": [{"type": "text", "text": format!("answer {number}")}]}})),
+        ]);
+        let tool = json!({"tool_name": "Bash", "tool_use_id": format!("t{number}"), "tool_input": {"command": "make"}, "prompt_id": name});
+        self.event(session, "PreToolUse", tool.clone());
+        self.world.write(&format!("made-{number}"), "made\n");
+        self.world.write("newest", format!("{number}\n"));
+        self.event(session, "PostToolUse", tool);
+        self.event(
+            session,
+            "PostToolBatch",
+            json!({"prompt_id": name, "tool_calls": []}),
+        );
+        self.event(session, "Stop", json!({"prompt_id": name}));
+    }
+
+    /// Returns the entries of a transcript.
+    fn entries(&self, session: &str) -> Vec<Value> {
+        let text = fs::read_to_string(self.transcript(session)).expect("it is there");
+        text.lines()
+            .map(|line| serde_json::from_str(line).expect("a line of JSON"))
+            .collect()
+    }
+
+    /// Returns what a transcript says in the user's and the agent's words.
+    fn words(&self, session: &str) -> Vec<String> {
+        let of = |entry: &Value| {
+            let content = &entry["message"]["content"];
+            let text = content.as_str().or(content[0]["text"].as_str());
+            text.map(str::to_owned)
+        };
+        self.entries(session).iter().filter_map(of).collect()
+    }
+
+    /// Returns the id of the n-th message, oldest first, with its state.
+    fn messages(&self) -> Vec<(String, String)> {
+        let log = self.world.json(&["log"]);
+        let messages = log["messages"].as_array().expect("a list").iter().rev();
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        messages
+            .map(|message| (text(&message["prompt"]), text(&message["state"])))
+            .collect()
+    }
+
+    fn states(&self) -> Vec<String> {
+        self.messages()
+            .into_iter()
+            .map(|(_, state)| state)
+            .collect()
+    }
+
+    fn fork(&self, message: &str) -> Value {
+        self.world
+            .json(&["revert", message, "--conversation", "fork"])
+    }
+
+    fn is_made(&self, number: u32) -> bool {
+        self.world
+            .workspace()
+            .join(format!("made-{number}"))
+            .exists()
+    }
+
+    fn transcripts(&self) -> usize {
+        fs::read_dir(&self.folder).expect("it is there").count()
+    }
+}
+
+fn session(report: &Value) -> String {
+    let session = report["conversation"]["session"].as_str();
+    session
+        .unwrap_or_else(|| panic!("it names a conversation: {report:#}"))
+        .to_owned()
+}
+
+/// Files and conversation go back in one operation.
+///
+/// The old conversation is byte for byte as before, and what is new is as private.
+///
+/// Invariant `work/fork-leaves-the-old`: A fork ends just before the message, and the old conversation stays as it is.
+#[test]
+fn conversation_goes_back_with_the_files() {
+    let chat = Chat::of_three();
+    let before = fs::read(chat.transcript(OLD)).expect("it is there");
+    let report = chat.fork("last~1");
+    assert_eq!(report["outcome"], "restored", "{report:#}");
+    let conversation = &report["conversation"];
+    assert_eq!(conversation["kind"], "forked", "{report:#}");
+    assert_eq!(conversation["prompt"], "message 2");
+    let new = session(&report);
+    assert_eq!(conversation["argv"], json!(["claude", "--resume", new]));
+    assert_eq!(chat.words(&new), ["message 1", "answer 1"]);
+    assert!(chat.is_made(1) && !chat.is_made(2) && !chat.is_made(3));
+    assert_eq!(fs::read(chat.transcript(OLD)).expect("it is there"), before);
+    let mode = fs::metadata(chat.transcript(&new))
+        .expect("it is there")
+        .permissions()
+        .mode();
+    assert_eq!(mode & 0o777, 0o600, "as private as the old one");
+    let ids: Vec<Value> = chat
+        .entries(&new)
+        .iter()
+        .map(|entry| entry["uuid"].clone())
+        .collect();
+    assert!(
+        chat.entries(OLD)
+            .iter()
+            .all(|entry| !ids.contains(&entry["uuid"]) || entry["uuid"].is_null())
+    );
+    for entry in chat.entries(&new) {
+        assert_eq!(entry["sessionId"], json!(new));
+        assert_eq!(entry["forkedFrom"]["sessionId"], OLD);
+    }
+    assert_eq!(chat.transcripts(), 2, "nothing else was left");
+}
+
+/// The forked conversation goes on with the history before it.
+///
+/// Its first message settles the revert, as one of the old conversation would, and no note tells it of files that it never
+/// knew.
+///
+/// Invariant `truth/fork-is-one-history`: A fork is the same session in another conversation.
+#[test]
+fn fork_goes_on_with_the_history() {
+    let chat = Chat::of_three();
+    let new = session(&chat.fork("last~1"));
+    chat.say(&new, 4);
+    assert_eq!(chat.states(), ["live", "discarded", "discarded", "live"]);
+    let sessions = chat.world.json(&["sessions"]);
+    assert_eq!(
+        sessions["sessions"].as_array().map(Vec::len),
+        Some(1),
+        "{sessions:#}"
+    );
+    assert_eq!(sessions["sessions"][0]["agent_id"], json!(new));
+    let places: Vec<Value> = ["last", "last~1"]
+        .iter()
+        .map(|id| chat.world.json(&["show", id])["conversation"]["session"].clone())
+        .collect();
+    assert_eq!(places[0], json!(new));
+    assert_eq!(places[1], OLD, "{places:?}");
+    // Twice in a row, and to the first message of all.
+    let again = session(&chat.fork("last"));
+    assert_eq!(chat.words(&again), ["message 1", "answer 1"]);
+    assert!(!chat.is_made(4));
+    let first = chat.fork("last~1");
+    assert_eq!(
+        first["conversation"]["argv"][1], "--session-id",
+        "{first:#}"
+    );
+    assert!(!chat.is_made(1), "{first:#}");
+}
+
+/// The agent is not told what its fork never knew.
+#[test]
+fn fork_is_told_of_no_file() {
+    let told = |conversation: &str| {
+        let chat = Chat::of_three();
+        let report = chat
+            .world
+            .json(&["revert", "last", "--conversation", conversation]);
+        let session = report["conversation"]["session"]
+            .as_str()
+            .unwrap_or(OLD)
+            .to_owned();
+        let payload = json!({
+            "session_id": session, "transcript_path": chat.transcript(&session), "prompt_id": "p",
+            "cwd": chat.world.workspace(), "hook_event_name": "UserPromptSubmit", "prompt": "go on",
+        });
+        let run = chat.world.run(
+            &["event", "--agent", "claude-code"],
+            payload.to_string().as_bytes(),
+        );
+        run.exits(0).stdout
+    };
+    assert!(told("no").contains("made-3"), "{}", told("no"));
+    assert!(!told("fork").contains("made-3"), "{}", told("fork"));
+}
+
+/// Going forward leads back to the old conversation.
+///
+/// Invariant `work/conversation-way-back`: Whatever leads the files back leads the conversation back.
+#[test]
+fn way_back_names_the_old_conversation() {
+    for back in [&["undo"][..], &["unrevert"], &["redo", "--all"]] {
+        let chat = Chat::of_three();
+        let before = chat.world.tree();
+        let new = session(&chat.fork("last~1"));
+        let report = chat.world.json(back);
+        assert_eq!(
+            report["conversation"]["kind"], "back",
+            "{back:?}: {report:#}"
+        );
+        assert_eq!(
+            report["conversation"]["argv"],
+            json!(["claude", "--resume", OLD]),
+            "{back:?}"
+        );
+        assert_eq!(chat.world.tree(), before, "{back:?}");
+        // And forward once more, to the same fork.
+        let again = chat.world.json(&["undo"]);
+        assert_eq!(session(&again), new, "{back:?}: {again:#}");
+        assert!(!chat.is_made(2));
+        chat.say(OLD, 5);
+        assert_eq!(
+            chat.states(),
+            ["live", "discarded", "discarded", "live"],
+            "{back:?}"
+        );
+    }
+}
+
+/// The old conversation may go on instead of the fork.
+#[test]
+fn old_conversation_may_go_on() {
+    let chat = Chat::of_three();
+    let new = session(&chat.fork("last~1"));
+    chat.say(OLD, 4);
+    assert_eq!(chat.states(), ["live", "discarded", "discarded", "live"]);
+    chat.say(&new, 5);
+    let sessions = chat.world.json(&["sessions"]);
+    assert_eq!(
+        sessions["sessions"].as_array().map(Vec::len),
+        Some(2),
+        "{sessions:#}"
+    );
+}
+
+/// A plan is stale once the conversation has gone on.
+#[test]
+fn plan_is_stale_once_the_chat_goes_on() {
+    let chat = Chat::of_three();
+    let plan = chat
+        .world
+        .json(&["revert", "last~1", "--conversation", "fork", "--dry-run"]);
+    assert_eq!(plan["conversation"]["kind"], "forked", "{plan:#}");
+    assert_eq!(chat.transcripts(), 1, "a plan makes nothing");
+    let token = plan["plan"].as_str().expect("a token");
+    chat.add(
+        OLD,
+        [json!({"type": "assistant", "message": {"content": "more"}})],
+    );
+    chat.world.run(&["revert", "--plan", token], b"").exits(1);
+    assert!(chat.is_made(3));
+    let plan = chat
+        .world
+        .json(&["revert", "last~1", "--conversation", "fork", "--dry-run"]);
+    let report = chat
+        .world
+        .json(&["revert", "--plan", plan["plan"].as_str().expect("a token")]);
+    assert_eq!(report["conversation"]["kind"], "forked", "{report:#}");
+}
+
+/// A conversation that cannot be forked is named and the files go back.
+///
+/// Invariant `truth/conversation-stays`: Where the conversation cannot go back, the files do, and it is said why.
+#[test]
+fn files_go_back_where_the_chat_cannot() {
+    let spoil: [(&str, &dyn Fn(&Chat)); 5] = [
+        ("no_transcript", &|chat| {
+            fs::remove_file(chat.transcript(OLD)).expect("it is there")
+        }),
+        ("unknown_format", &|chat| {
+            chat.add(OLD, [json!({"type": "novelty"})])
+        }),
+        ("unknown_format", &|chat| {
+            chat.add(OLD, [json!({"type": "user", "version": "9.0.0"})])
+        }),
+        ("unknown_format", &|chat| {
+            fs::write(chat.transcript(OLD), "no JSON\n").expect("writable")
+        }),
+        ("not_found", &|chat| {
+            fs::write(chat.transcript(OLD), "{\"type\":\"mode\"}\n").expect("writable")
+        }),
+    ];
+    for (reason, spoil) in spoil {
+        let chat = Chat::of_three();
+        spoil(&chat);
+        let report = chat.fork("last~1");
+        assert_eq!(
+            report["conversation"]["kind"], "none",
+            "{reason}: {report:#}"
+        );
+        assert_eq!(report["conversation"]["reason"], reason, "{report:#}");
+        assert!(!chat.is_made(2) && chat.is_made(1), "{reason}");
+    }
+}
+
+/// A fork that fails leaves everything as it was.
+///
+/// Invariant `work/fork-before-files`: If the conversation cannot be forked, no file has changed.
+#[test]
+fn failed_fork_changes_nothing() {
+    let chat = Chat::of_three();
+    // A disk that fails at the new name: root may write anywhere, so the folder itself is in the way.
+    let elsewhere = chat.folder.with_extension("gone");
+    let plan = chat
+        .world
+        .json(&["revert", "last~1", "--conversation", "fork", "--dry-run"]);
+    assert!(plan["plan"].is_string());
+    fs::rename(&chat.folder, &elsewhere).expect("our own");
+    std::os::unix::fs::symlink("/proc/self", &chat.folder).expect("our own");
+    let run: Run = chat.world.run(
+        &["revert", "--plan", plan["plan"].as_str().expect("a token")],
+        b"",
+    );
+    assert_ne!(run.code, Some(0), "{run}");
+    assert!(chat.is_made(2) && chat.is_made(3), "{run}");
+    assert_eq!(chat.states(), ["live", "live", "live"]);
+}
+
+/// A part leaves the conversation as it is.
+#[test]
+fn part_leaves_the_conversation() {
+    let chat = Chat::of_three();
+    for part in [&["--alone"][..], &["--only", "made-3"]] {
+        let words = [&["revert", "last", "--conversation", "fork"], part].concat();
+        chat.world.run(&words, b"").exits(2);
+        let report = chat.world.json(&[&["revert", "last"], part].concat());
+        assert_eq!(report["conversation"]["reason"], "part", "{report:#}");
+        chat.world.json(&["undo"]);
+    }
+    let report = chat.world.json(&["revert", "last"]);
+    assert_eq!(report["conversation"]["reason"], "not_asked", "{report:#}");
+    assert_eq!(chat.transcripts(), 1);
+}
+
+/// Only what leads to the message is copied.
+///
+/// Another branch of the tree, which its own rewind left, is not; the results of tools that ran side by side are.
+#[test]
+fn only_what_leads_there_is_copied() {
+    let chat = Chat::of_three();
+    let id = |at: usize| chat.entries(OLD)[at]["uuid"].clone();
+    // Rewound to before message 2, which is entry 4: the next hangs on the answer to message 1.
+    let answer = id(2);
+    chat.add(
+        OLD,
+        [
+            json!({"type": "user", "parentUuid": answer, "promptId": "prompt-9",
+        "version": "2.1.332", "message": {"content": "message 9"}}),
+        ],
+    );
+    chat.event(
+        OLD,
+        "UserPromptSubmit",
+        json!({"prompt": "message 9", "prompt_id": "prompt-9"}),
+    );
+    chat.event(OLD, "Stop", json!({"prompt_id": "prompt-9"}));
+    let left = chat.world.json(&["show", "last~1"]);
+    assert_eq!(left["conversation"]["left"], true, "{left:#}");
+    let first = chat.world.json(&["show", "last~3"]);
+    assert_eq!(first["conversation"]["left"], false, "{first:#}");
+    let report = chat.fork("last");
+    assert_eq!(chat.words(&session(&report)), ["message 1", "answer 1"]);
+}
+
+/// The outcome ends with one line to copy.
+#[test]
+fn outcome_names_the_command_to_copy() {
+    let chat = Chat::of_three();
+    let run = chat
+        .world
+        .run(&["revert", "last~1", "--conversation", "fork"], b"")
+        .exits(0);
+    let command = run
+        .stdout
+        .lines()
+        .find(|line| line.contains("claude --resume"));
+    let command = command.unwrap_or_else(|| panic!("it says how to go on: {run}"));
+    assert!(command.trim().starts_with("cd "), "{run}");
+}
+
+/// The settings say what a revert does by default.
+#[test]
+fn settings_choose_the_conversation() {
+    let chat = Chat::of_three();
+    chat.world.configure("conversation = \"fork\"\n");
+    let report = chat.world.json(&["revert", "last"]);
+    assert_eq!(report["conversation"]["kind"], "forked", "{report:#}");
+    let status = chat.world.json(&["status"]);
+    assert_eq!(status["conversation"]["fork"], true, "{status:#}");
+}
+
+/// A chat with Codex, whose program is a script.
+struct Scripted {
+    world: Sandbox,
+}
+
+impl Scripted {
+    fn new(script: &str) -> Self {
+        let world = Sandbox::new();
+        let chat = Self { world };
+        for number in 1..=2 {
+            chat.say("old", number);
+        }
+        executable::write(&chat.folder().join("codex"), script);
+        chat
+    }
+
+    fn folder(&self) -> PathBuf {
+        let folder = self.world.path("programs");
+        fs::create_dir_all(&folder).expect("writable");
+        folder
+    }
+
+    fn say(&self, session: &str, number: u32) {
+        let event = |name: &str, more: Value| {
+            let mut payload = json!({
+                "session_id": session, "turn_id": format!("turn-{number}"), "hook_event_name": name,
+                "cwd": self.world.workspace(), "prompt": format!("message {number}"),
+            });
+            for (key, value) in more.as_object().expect("an object") {
+                payload[key] = value.clone();
+            }
+            let words = ["event", "--agent", "codex", "--strict"];
+            self.world
+                .run(&words, payload.to_string().as_bytes())
+                .exits(0);
+        };
+        event("UserPromptSubmit", json!({}));
+        let tool = json!({"tool_name": "Bash", "tool_use_id": format!("t{number}"), "tool_input": {"command": "make"}});
+        event("PreToolUse", tool.clone());
+        self.world.write(&format!("made-{number}"), "made\n");
+        event("PostToolUse", tool);
+        event("Stop", json!({}));
+    }
+
+    fn revert(&self) -> Run {
+        let path = format!("{}:/usr/bin:/bin", self.folder().display());
+        let words = ["--json", "revert", "last", "--conversation", "fork"];
+        testing::binary::finish(self.world.command(&words).env("PATH", path), b"")
+    }
+
+    fn is_made(&self, number: u32) -> bool {
+        self.world
+            .workspace()
+            .join(format!("made-{number}"))
+            .exists()
+    }
+}
+
+/// Reads the requests up to the fork, and answers it with a line.
+fn answering(line: &str) -> String {
+    format!(
+        "#!/bin/sh\nread one\necho '{{\"id\":0,\"result\":{{}}}}'\nread two\nread three\n{line}\nread more\n"
+    )
+}
+
+/// An agent's own program makes the fork.
+#[test]
+fn agents_program_makes_the_fork() {
+    let script = answering(r#"echo '{"id":1,"result":{"thread":{"id":"new"}}}'"#);
+    let chat = Scripted::new(&script);
+    let run = chat.revert().exits(0);
+    let report: Value = serde_json::from_str(&run.stdout).expect("a report");
+    assert_eq!(
+        report["conversation"]["argv"],
+        json!(["codex", "resume", "new"]),
+        "{report:#}"
+    );
+    assert!(chat.is_made(1) && !chat.is_made(2));
+    chat.say("new", 3);
+    let sessions = chat.world.json(&["sessions"]);
+    assert_eq!(
+        sessions["sessions"].as_array().map(Vec::len),
+        Some(1),
+        "{sessions:#}"
+    );
+}
+
+/// An agent that refuses or says nothing leaves all as it was.
+///
+/// A lost answer never reads as a clean failure.
+///
+/// Invariant `truth/lost-answer`: Where an agent's answer is lost, it is said that nobody knows whether it forked.
+#[test]
+fn agent_without_an_answer_changes_nothing() {
+    let cases = [
+        (
+            r#"echo '{"id":1,"error":{"message":"no such turn"}}'"#,
+            "no such turn",
+        ),
+        ("echo nonsense; exit 0", "it is not known whether"),
+        ("exit 1", "it is not known whether"),
+    ];
+    for (line, said) in cases {
+        let chat = Scripted::new(&answering(line));
+        let run = chat.revert();
+        assert_ne!(run.code, Some(0), "{line}: {run}");
+        assert!(run.stdout.contains(said), "{line}: {run}");
+        assert!(chat.is_made(1) && chat.is_made(2), "{line}: {run}");
+        let operations = chat.world.json(&["log", "--operations"]);
+        assert_eq!(
+            operations["operations"][0]["state"], "rolled_back",
+            "{operations:#}"
+        );
+        let log = chat.world.json(&["log"]);
+        assert_eq!(log["messages"][0]["state"], "live", "{log:#}");
+    }
+}
+
+/// A revert that is killed while the agent forks is taken back.
+///
+/// Invariant `work/killed-fork`: An operation that is killed before its conversation is forked is taken back by the next
+/// command.
+#[test]
+fn killed_fork_is_taken_back() {
+    let chat = Scripted::new(&answering("kill -9 $PPID"));
+    let run = chat.revert();
+    assert_eq!(run.code, None, "it was killed: {run}");
+    assert!(chat.is_made(2));
+    let run = chat.world.run(&["snapshot"], b"").exits(0);
+    let said = format!("{}{}", run.stdout, run.stderr);
+    assert!(said.contains("is taken back"), "{said}");
+    assert!(chat.is_made(2));
+    let log = chat.world.json(&["log"]);
+    assert_eq!(log["messages"][0]["state"], "live", "{log:#}");
+    chat.say("old", 3);
+}
+
+/// Without the agent's program the files go back alone.
+#[test]
+fn files_go_back_without_the_program() {
+    let chat = Scripted::new("");
+    fs::remove_file(chat.folder().join("codex")).expect("it is there");
+    let run = chat.revert().exits(0);
+    let report: Value = serde_json::from_str(&run.stdout).expect("a report");
+    assert_eq!(report["conversation"]["reason"], "no_program", "{report:#}");
+    assert!(!chat.is_made(2));
+}
