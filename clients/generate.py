@@ -81,6 +81,14 @@ WAITING = [
         'with this process."',
     ),
     ("ckpt_hook.aio_connection", "ckpt_hook.connection"),
+    (
+        "    async def plan(",
+        """    def cancel(self) -> None:
+        \"""Cancels what other threads have asked for and wait for. Each of them gets the error of a cancelled request.\"""
+        self._connection.cancel()
+
+    async def plan(""",
+    ),
     ("async def ", "def "),
     ("await ", ""),
     ("async with", "with"),

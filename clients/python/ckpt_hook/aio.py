@@ -74,9 +74,15 @@ class Message(MessageFields):
         on_conflict: OnConflict | None = None,
         unclear: Unclear | None = None,
         git: bool | None = None,
+        alone: bool | None = None,
+        exact: bool | None = None,
+        contents: bool | None = None,
         on_progress: OnProgress | None = None,
     ) -> Plan:
-        """Plans to go back to just before this message. Nothing is changed."""
+        """Plans to go back to just before this message, or with `alone` to undo it alone. Nothing is changed.
+
+        With `contents`, the report has what the files hold before and after.
+        """
         return await self._client.plan(
             "revert",
             message=self.id,
@@ -86,6 +92,9 @@ class Message(MessageFields):
             on_conflict=on_conflict,
             unclear=unclear,
             git=git,
+            alone=alone,
+            exact=exact,
+            contents=contents,
             on_progress=on_progress,
         )
 
@@ -96,11 +105,21 @@ class Message(MessageFields):
         on_conflict: OnConflict | None = None,
         unclear: Unclear | None = None,
         git: bool | None = None,
+        alone: bool | None = None,
+        exact: bool | None = None,
         force: bool = False,
         on_progress: OnProgress | None = None,
     ) -> OperationReport:
         """Goes back to just before this message: plans, and carries out the plan."""
-        plan = await self.preview(only=only, on_conflict=on_conflict, unclear=unclear, git=git, on_progress=on_progress)
+        plan = await self.preview(
+            only=only,
+            on_conflict=on_conflict,
+            unclear=unclear,
+            git=git,
+            alone=alone,
+            exact=exact,
+            on_progress=on_progress,
+        )
         return await plan.apply(force=force, on_progress=on_progress)
 
 

@@ -75,9 +75,15 @@ class Message(MessageFields):
         on_conflict: OnConflict | None = None,
         unclear: Unclear | None = None,
         git: bool | None = None,
+        alone: bool | None = None,
+        exact: bool | None = None,
+        contents: bool | None = None,
         on_progress: OnProgress | None = None,
     ) -> Plan:
-        """Plans to go back to just before this message. Nothing is changed."""
+        """Plans to go back to just before this message, or with `alone` to undo it alone. Nothing is changed.
+
+        With `contents`, the report has what the files hold before and after.
+        """
         return self._client.plan(
             "revert",
             message=self.id,
@@ -87,6 +93,9 @@ class Message(MessageFields):
             on_conflict=on_conflict,
             unclear=unclear,
             git=git,
+            alone=alone,
+            exact=exact,
+            contents=contents,
             on_progress=on_progress,
         )
 
@@ -97,11 +106,21 @@ class Message(MessageFields):
         on_conflict: OnConflict | None = None,
         unclear: Unclear | None = None,
         git: bool | None = None,
+        alone: bool | None = None,
+        exact: bool | None = None,
         force: bool = False,
         on_progress: OnProgress | None = None,
     ) -> OperationReport:
         """Goes back to just before this message: plans, and carries out the plan."""
-        plan = self.preview(only=only, on_conflict=on_conflict, unclear=unclear, git=git, on_progress=on_progress)
+        plan = self.preview(
+            only=only,
+            on_conflict=on_conflict,
+            unclear=unclear,
+            git=git,
+            alone=alone,
+            exact=exact,
+            on_progress=on_progress,
+        )
         return plan.apply(force=force, on_progress=on_progress)
 
 
@@ -150,6 +169,10 @@ class Client(Listeners):
             "messages", session=session, limit=limit, since=since, everywhere=everywhere, workspace=workspace
         )
         return [Message(self, document) for document in report["messages"]]
+
+    def cancel(self) -> None:
+        """Cancels what other threads have asked for and wait for. Each of them gets the error of a cancelled request."""
+        self._connection.cancel()
 
     def plan(self, operation: Operation, *, on_progress: OnProgress | None = None, **params: Any) -> Plan:
         """Plans an operation with the parameters of its method. Nothing is changed."""

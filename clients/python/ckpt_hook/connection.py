@@ -74,6 +74,11 @@ class Connection:
         finally:
             self._waiting.pop(id, None)
 
+    def cancel(self) -> None:
+        """Cancels the requests that other threads wait for. What has begun to change files is carried out all the same."""
+        for id in list(self._waiting):
+            self._write(encoded("cancel", {"id": id}))
+
     def close(self) -> None:
         """Ends the server once it has answered what it was asked."""
         assert self._server.stdin

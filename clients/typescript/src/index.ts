@@ -5,7 +5,7 @@ export type * from "./documents.js";
 export * from "./errors.js";
 export type { CallOptions, Events, Progress } from "./connection.js";
 export { Message } from "./message.js";
-export type { RevertOptions } from "./message.js";
+export type { PreviewOptions, RevertOptions } from "./message.js";
 export { Plan } from "./plan.js";
 export type { ApplyOptions } from "./plan.js";
 export type * from "./protocol.js";

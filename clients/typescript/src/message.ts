@@ -5,7 +5,10 @@ import type { MessageReport, OperationReport } from "./documents.js";
 import { type ApplyOptions, Plan } from "./plan.js";
 import type { RevertParameters } from "./protocol.js";
 
-export type RevertOptions = Pick<RevertParameters, "only" | "on_conflict" | "unclear" | "git">;
+export type RevertOptions = Pick<RevertParameters, "only" | "on_conflict" | "unclear" | "git" | "alone" | "exact">;
+
+/** Options of a plan: `contents` reports what the files hold before and after. */
+export type PreviewOptions = RevertOptions & { contents?: boolean };
 
 /** A message: all fields of its report, and what can be done with it. */
 export interface Message extends Readonly<MessageReport> {}
@@ -19,7 +22,7 @@ export class Message {
   }
 
   /** Plans to go back to just before this message. Nothing is changed. */
-  preview({ onProgress, signal, ...options }: RevertOptions & CallOptions = {}): Promise<Plan> {
+  preview({ onProgress, signal, ...options }: PreviewOptions & CallOptions = {}): Promise<Plan> {
     const asked = { ...options, workspace: this.workspace, message: this.id, session: this.session };
     return Plan.make(this.#connection, asked, {
       ...(onProgress && { onProgress }),

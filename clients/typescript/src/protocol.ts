@@ -65,6 +65,8 @@ export interface RestoreParameters extends Place, Exact {
   id: string;
   only?: PathParameter[];
   git?: boolean;
+  /** What to do with files that the user changed since: kept without it. */
+  on_conflict?: "keep" | "overwrite";
 }
 
 /** Goes on although an agent is at work. */
