@@ -163,7 +163,11 @@ SELECT id AS operation, kind, session_id AS session, message_id AS message,
        (SELECT path FROM workspaces WHERE id = operations.workspace_id) AS workspace,
        started_at AS at_ms, (finished_at - started_at) / 1000.0 AS seconds,
        (SELECT title FROM message_overview WHERE message = operations.message_id) AS title,
-       undoes
+       undoes,
+       (SELECT agent FROM sessions WHERE id = operations.session_id) AS agent,
+       (SELECT kind FROM operations AS undone WHERE undone.id = operations.undoes) AS undone_kind,
+       (SELECT title FROM operations AS undone JOIN message_overview ON message = undone.message_id
+         WHERE undone.id = operations.undoes) AS undone_title
   FROM operations;
 
 CREATE VIEW operation_file_overview AS
