@@ -188,22 +188,20 @@ impl SearchScope {
         })
     }
 
-    /// Returns the newest message, or the message `before` messages earlier in the same session.
+    /// Returns the newest message, or the one `before` rows below it in the log of the workspace, or of the session if
+    /// one is given.
     pub(super) fn last(
         &self,
         connection: &Connection,
         before: i64,
         id: &str,
     ) -> Result<MessageRow> {
-        // `CROSS JOIN` walks back from the newest message and stops at the first that fits. Beginning with the
+        // `CROSS JOIN` walks back from the newest message and stops at the one that is meant. Beginning with the
         // sessions, SQLite would read and sort every message of the workspace.
         let sql = "
-            SELECT id FROM messages
-             WHERE state <> 'discarded'
-               AND session_id = (SELECT m.session_id FROM messages AS m CROSS JOIN sessions AS s ON s.id = m.session_id
-                                  WHERE s.workspace_id = ?1 AND (?2 IS NULL OR s.id = ?2) AND m.state <> 'discarded'
-                                  ORDER BY m.seq DESC LIMIT 1)
-             ORDER BY seq DESC LIMIT 1 OFFSET ?3";
+            SELECT messages.id FROM messages CROSS JOIN sessions ON sessions.id = messages.session_id
+             WHERE sessions.workspace_id = ?1 AND (?2 IS NULL OR sessions.id = ?2)
+             ORDER BY messages.seq DESC LIMIT 1 OFFSET ?3";
         let found: Option<String> = connection
             .query_row(
                 sql,

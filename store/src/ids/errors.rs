@@ -133,14 +133,14 @@ pub(super) fn inexact(id: &str) -> Error {
         .hint("`--exact` accepts no prefix, no label and no `last`")
 }
 
-/// Returns the error for `last~N` if the session of the newest message has N messages or fewer.
+/// Returns the error for `last~N` if the log has N messages or fewer.
 pub(super) fn before_the_first(id: &str, before: i64) -> Error {
     Error::unknown(format!(
-        "there is no message {}: the session of the newest one does not have {} before it",
+        "there is no message {}: the log does not have {} below the newest one",
         quoted(id),
         count(before.unsigned_abs(), "message")
     ))
-    .hint("`ckpt-hook log` lists the messages of all sessions with their ids")
+    .hint("`ckpt-hook log` lists the messages with their ids")
 }
 
 /// Returns an id as errors show it: on one line, harmless to a terminal, and not longer than a line.

@@ -1,7 +1,7 @@
 //! Resolves ids: ours or the agent's, a prefix of ours, a label, or `last`. Ids are opaque text.
 //!
 //! ```text
-//! last, last~N    the newest message, and those before it
+//! last, last~N    the newest message, and the row of the log that is N rows below it
 //! a label         never looks like an id that is known; one that an agent took later makes it ambiguous
 //! an id of ours   whole
 //! an agent's id   whole, because agents count: `1` is not `12`
@@ -12,9 +12,8 @@
 //! most recently active one wins, and in it a message that is not discarded. An id that is still ambiguous is an error
 //! that lists the candidates.
 //!
-//! `last` is the newest message of the workspace (of the session, if one is given), and `last~N` the one N messages
-//! before it in the same session. Live and hidden messages count, so that `last` does not move with the revert point;
-//! discarded ones do not.
+//! `last` is the newest message of the workspace (of the session, if one is given), and `last~N` the one N rows below
+//! it in its log. All messages count, whatever their state and session, as they do for who reads that list.
 
 mod candidates;
 mod errors;
@@ -151,7 +150,7 @@ fn operation(connection: &Connection, id: &str) -> Result<Option<OperationSummar
         .context(|| "cannot look an operation up")
 }
 
-/// Parses `last` and `last~N`: how many messages before the newest.
+/// Parses `last` and `last~N`: how many rows below the newest.
 fn last(id: &str) -> Option<i64> {
     let rest = id.strip_prefix("last")?;
     if rest.is_empty() {

@@ -1,4 +1,4 @@
-//! Finds how much of an id distinguishes it from every other id in the store.
+//! Finds how much of an id is shown: as much as distinguishes every id of the store, so that all have one length.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -19,6 +19,9 @@ const COMPARED: usize = 16;
 /// store a second time.
 const MANY_STEPS: i64 = 2_000;
 
+/// How long ids are in a store that is too large to read them all; the few that begin alike are longer.
+const OF_MANY: usize = 8;
+
 /// So many ids are looked up one by one. For a list that shows more, all ids are read at once.
 const ONE_BY_ONE: usize = 200;
 
@@ -38,6 +41,8 @@ pub struct Prefixes {
     all: OnceLock<Vec<u64>>,
     /// In a large store, what is asked for one id.
     reader: Option<Mutex<PrefixReader>>,
+    /// How long an id is at least.
+    usual: usize,
 }
 
 /// Looks up ids one by one.
@@ -71,12 +76,20 @@ impl Prefixes {
             return Ok(Self {
                 all: OnceLock::new(),
                 reader: Some(Mutex::new(reader)),
+                usual: OF_MANY,
             });
         }
-        Ok(Self {
-            all: all(connection).context(what)?.into(),
+        Ok(Self::of(all(connection).context(what)?))
+    }
+
+    /// Returns those of ids that were read, sorted.
+    fn of(all: Vec<u64>) -> Self {
+        let apart = all.windows(2).map(|two| common(two[0], two[1]) + 1);
+        Self {
+            usual: apart.max().unwrap_or(0),
+            all: all.into(),
             reader: None,
-        })
+        }
     }
 
     /// Looks up ids that are about to be shown, over a connection that is open. To open another one takes as long as
@@ -93,20 +106,22 @@ impl Prefixes {
         }
     }
 
-    /// Returns how many characters of an id distinguish it from all others, and at least as many as a prefix needs.
-    /// `None` if it is not an id of the store.
+    /// Returns how many characters of an id are shown: they distinguish it from all others, and are as many as any other
+    /// id needs. `None` if it is not an id of the store.
     pub fn length(&self, id: &str) -> Option<usize> {
         let own = key(id.as_bytes())?;
         let neighbours = match (self.all.get(), &self.reader) {
             (None, Some(reader)) => threads::lock(reader).neighbours(id, own, &self.all)?,
             (all, _) => neighbours(all?, own)?,
         };
-        let common = neighbours
-            .iter()
-            .map(|other| (other ^ own).leading_zeros() as usize / 4)
-            .max();
-        Some(common.map_or(LEAST, |common| LEAST.max(common + 1)))
+        let apart = neighbours.iter().map(|other| common(*other, own) + 1);
+        Some(apart.chain([LEAST, self.usual]).max().unwrap_or(LEAST))
     }
+}
+
+/// Returns how many digits two ids have in common.
+fn common(one: u64, other: u64) -> usize {
+    (one ^ other).leading_zeros() as usize / 4
 }
 
 impl PrefixReader {
@@ -217,19 +232,16 @@ mod tests {
 
     use super::*;
 
-    /// An id is as long as it takes to tell it from its neighbours.
+    /// Every id is as long as it takes to tell all of them apart.
     #[test]
-    fn id_is_as_long_as_it_must_be() {
+    fn ids_are_as_long_as_they_must_be() {
         let id = |text: &str| format!("{text:0<32}");
         let ids = ["12345a", "12345b", "1299", "f"].map(id);
         let mut keys: Vec<u64> = ids.iter().filter_map(|id| key(id.as_bytes())).collect();
         keys.sort_unstable();
-        let prefixes = Prefixes {
-            all: keys.into(),
-            reader: None,
-        };
-        for (text, length) in [("12345a", 6), ("12345b", 6), ("1299", 4), ("f", 4)] {
-            assert_eq!(prefixes.length(&id(text)), Some(length), "of {text}");
+        let prefixes = Prefixes::of(keys);
+        for text in ["12345a", "12345b", "1299", "f"] {
+            assert_eq!(prefixes.length(&id(text)), Some(6), "of {text}");
         }
         assert_eq!(prefixes.length(&id("abcd")), None, "none of the store's");
         assert_eq!(prefixes.length("nothing"), None, "no id at all");
@@ -264,8 +276,8 @@ mod tests {
         let (looked_up, all) = (
             Prefixes::read(&connection).expect("the tables are there"),
             Prefixes {
-                all: all(&connection).expect("the tables are there").into(),
-                reader: None,
+                usual: OF_MANY,
+                ..Prefixes::of(all(&connection).expect("the tables are there"))
             },
         );
         let mut ids = connection
