@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use ckpt_schema::report::{ChangeKind, ChangeReport, DiffReport, PathText};
 
 use super::View;
+use super::files;
 use super::fold::{self, ListedFile};
 use super::paint::Paint;
 use super::patch;
@@ -140,7 +141,7 @@ fn listed(files: &[ChangeReport], view: &View) -> (String, bool) {
 fn listed_file(change: &ChangeReport, paint: Paint) -> ListedFile<'_> {
     let note = whose(change, paint);
     ListedFile {
-        group: (note.is_empty() && !is_gap(change)).then_some(0),
+        group: group(change).filter(|_| note.is_empty() && !is_gap(change)),
         additions: change.additions,
         deletions: change.deletions,
         word: kind(change, paint),
@@ -148,8 +149,28 @@ fn listed_file(change: &ChangeReport, paint: Paint) -> ListedFile<'_> {
             Some(rename) => format!("{} → {}", path(&rename.path), path(&change.path)),
             None => path(&change.path),
         },
-        note,
+        note: match change.kind {
+            ChangeKind::Mode => {
+                let modes = change.old_mode.as_deref().zip(change.new_mode.as_deref());
+                let modes = modes.map(|(old, new)| format!(" ({})", files::modes(old, new)));
+                modes.unwrap_or_default() + &note
+            }
+            _ => note,
+        },
+        moved_from: change.renamed_from.as_ref().map(|rename| &rename.path),
         ..ListedFile::of(&change.path)
+    }
+}
+
+/// Returns what a change may share a row with: changes of its kind. A removed file is always named.
+fn group(change: &ChangeReport) -> Option<usize> {
+    match (&change.renamed_from, change.kind) {
+        (Some(_), _) => Some(0),
+        (None, ChangeKind::Added) => Some(1),
+        (None, ChangeKind::Modified) => Some(2),
+        (None, ChangeKind::Mode) => Some(3),
+        (None, ChangeKind::Type) => Some(4),
+        (None, ChangeKind::Deleted) => None,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use ckpt_schema::report::{FileAction, FileReport, FileResult, GitPart, GitReport};
+use ckpt_schema::report::{FileAction, FileReport, FileResult, GitPart, GitReport, PathText};
 use ckpt_store::model::branch_name;
 
 use super::View;
@@ -18,20 +18,34 @@ pub fn files(files: &[FileReport], view: &View) -> String {
 
 /// The same, with a line for each part of git's state below.
 pub fn moved(files: &[FileReport], git: &[GitReport], view: &View) -> String {
+    let origins = origins(files);
+    let has_gone = |file: &FileReport| origins.values().any(|origin| **origin == file.path);
     let shown: Vec<&FileReport> = files
         .iter()
         .filter(|file| says_something(file) || view.verbose)
+        .filter(|file| !has_gone(file))
         .collect();
-    let groups = groups(&shown);
-    let lines = shown.iter().zip(groups).map(|(file, group)| ListedFile {
-        group,
-        additions: file.additions,
-        deletions: file.deletions,
-        word: word(file, view.paint),
-        name: path(&file.path),
-        note: reason(file.reason.as_deref(), view.paint),
-        is_kept: !is_done(file),
-        ..ListedFile::of(&file.path)
+    let groups = groups(&shown, &origins);
+    let lines = shown.iter().zip(groups).map(|(file, group)| {
+        let moved_from = origins.get(&file.path).copied();
+        ListedFile {
+            group,
+            // Nothing in it changes.
+            additions: file.additions.filter(|_| moved_from.is_none()),
+            deletions: file.deletions.filter(|_| moved_from.is_none()),
+            word: match (moved_from, file.result) {
+                (Some(_), FileResult::Planned) => view.paint.id("move"),
+                (Some(_), _) => view.paint.good("moved"),
+                (None, _) => word(file, view.paint),
+            },
+            name: match moved_from {
+                Some(from) => format!("{} → {}", path(from), path(&file.path)),
+                None => path(&file.path),
+            },
+            note: permissions(file) + &reason(file.reason.as_deref(), view.paint),
+            moved_from,
+            ..ListedFile::of(&file.path)
+        }
     });
     let lines: Vec<ListedFile<'_>> = lines.collect();
     let (mut table, is_folded) = fold::table(&lines, view);
@@ -47,29 +61,61 @@ pub fn moved(files: &[FileReport], git: &[GitReport], view: &View) -> String {
     if !is_folded {
         return table.render(view);
     }
-    let sum = |lines: fn(&FileReport) -> Option<u64>| -> u64 {
-        shown.iter().filter_map(|file| lines(file)).sum()
-    };
+    let sum = |count: fn(&ListedFile<'_>) -> Option<u64>| lines.iter().filter_map(count).sum();
     let total = sum_of(
-        shown.len() as u64,
-        sum(|file| file.additions),
-        sum(|file| file.deletions),
+        lines.len() as u64,
+        sum(|line| line.additions),
+        sum(|line| line.deletions),
         view.paint,
     );
     format!("{}{total} (-v lists all)\n", table.render(view))
 }
 
-/// Returns the files that may share a row: those that went back, and those that stay for the same reason. A few that
-/// stay are always named, and so is a file that failed, or went back in part.
-fn groups(files: &[&FileReport]) -> Vec<Option<usize>> {
+/// Returns where files were that an operation only moves: what goes there and comes here is the same.
+fn origins(files: &[FileReport]) -> BTreeMap<&PathText, &PathText> {
+    let is_plain = |file: &&FileReport| is_done(file) && file.reason.is_none();
+    let mut gone: BTreeMap<&str, Vec<&FileReport>> = BTreeMap::new();
+    for file in files.iter().filter(is_plain) {
+        if let (FileAction::Delete, Some(blob)) = (file.action, &file.old_blob) {
+            gone.entry(blob).or_default().push(file);
+        }
+    }
+    let mut origins = BTreeMap::new();
+    for file in files.iter().filter(is_plain) {
+        let (FileAction::Write, None, Some(blob)) =
+            (file.action, &file.old_mode, file.new_blob.as_deref())
+        else {
+            continue;
+        };
+        let Some(alike) = gone.get_mut(blob).filter(|alike| !alike.is_empty()) else {
+            continue;
+        };
+        // Of several with the same content, the one of the same name.
+        let name = |file: &FileReport| file.path.path.rsplit('/').next().map(str::to_owned);
+        let same = alike.iter().position(|gone| name(gone) == name(file));
+        let origin = alike.remove(same.unwrap_or(0));
+        if origin.result == file.result {
+            origins.insert(&file.path, &origin.path);
+        }
+    }
+    origins
+}
+
+/// Returns the files that may share a row: those to which the same happened, and those that stay for the same reason. A
+/// few that stay are always named, and so is a file that is removed, that failed, or that went back in part.
+fn groups(files: &[&FileReport], origins: &BTreeMap<&PathText, &PathText>) -> Vec<Option<usize>> {
     let mut kept: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
     for file in files.iter().filter(|file| stays(file)) {
-        let next = kept.len() + 1;
+        // Behind what is done to files.
+        let next = kept.len() + 3;
         let reason = file.reason.as_deref().unwrap_or_default();
         kept.entry(reason).or_insert((next, 0)).1 += 1;
     }
     let group = |file: &&FileReport| match file.reason.as_deref() {
-        None if is_done(file) => Some(0),
+        None if origins.contains_key(&file.path) => Some(2),
+        None if is_done(file) && file.action != FileAction::Delete => {
+            Some(usize::from(file.action == FileAction::Merge))
+        }
         Some(reason) if stays(file) => {
             let (group, number) = kept.get(reason)?;
             (*number > NAMED).then_some(*group)
@@ -141,6 +187,22 @@ pub fn changes_something(file: &FileReport) -> bool {
     !matches!(file.action, FileAction::None | FileAction::Keep)
 }
 
+/// Returns which permissions change, where nothing else does.
+fn permissions(file: &FileReport) -> String {
+    match (&file.old_mode, &file.new_mode) {
+        (Some(old), Some(new)) if old != new && file.old_blob == file.new_blob => {
+            format!(" ({})", modes(old, new))
+        }
+        _ => String::new(),
+    }
+}
+
+/// Returns a change of permissions in words.
+pub fn modes(old: &str, new: &str) -> String {
+    let permissions = |mode: &str| mode[mode.len().saturating_sub(3)..].to_owned();
+    format!("permissions {} → {}", permissions(old), permissions(new))
+}
+
 /// Returns the note behind a path.
 fn reason(reason: Option<&str>, paint: Paint) -> String {
     reason
@@ -198,7 +260,7 @@ mod tests {
             verbose,
         };
         expect![[r#"
-              30 kept      gen/ (shared)
+              30 kept      gen/ (0, 1, 2, …) (shared)
               kept         gen/few-0 (edited)
               kept         gen/few-1 (edited)
               kept         gen/few-2 (edited)
@@ -206,6 +268,62 @@ mod tests {
         "#]]
         .assert_eq(&files(&all, &view(false)));
         assert_eq!(files(&all, &view(true)).lines().count(), 33, "all of them");
+    }
+
+    /// What is moved is one row and one file.
+    #[test]
+    fn moved_file_is_one_row() {
+        let path = |path: &str| PathText {
+            path: path.to_owned(),
+            path_hex: None,
+        };
+        let mut all = Vec::new();
+        for number in 0..33 {
+            let blob = Some(format!("{number:040}"));
+            let mode = Some("100644".to_owned());
+            all.push(FileReport {
+                old_blob: blob.clone(),
+                old_mode: mode.clone(),
+                deletions: Some(1),
+                ..FileReport::new(
+                    path(&format!("scripts/{number}")),
+                    FileAction::Delete,
+                    FileResult::Planned,
+                )
+            });
+            all.push(FileReport {
+                new_blob: blob,
+                new_mode: mode,
+                additions: Some(1),
+                ..FileReport::new(
+                    path(&format!("tools/{number}")),
+                    FileAction::Write,
+                    FileResult::Planned,
+                )
+            });
+        }
+        for name in ["scripts/new", "top"] {
+            let file = FileReport::new(path(name), FileAction::Delete, FileResult::Planned);
+            all.push(FileReport {
+                deletions: Some(2),
+                ..file
+            });
+        }
+        all.push(FileReport {
+            old_mode: Some("100755".to_owned()),
+            new_mode: Some("100644".to_owned()),
+            ..FileReport::new(path("run"), FileAction::Write, FileResult::Planned)
+        });
+        let view = View {
+            paint: Paint::PLAIN,
+            width: None,
+            times: TimeContext {
+                now: 0,
+                offset: time::UtcOffset::UTC,
+            },
+            verbose: false,
+        };
+        expect![[]].assert_eq(&files(&all, &view));
     }
 
     /// Head is at a branch or a commit or nowhere.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use ckpt_schema::report::PathText;
-use ckpt_store::model::number::count;
+use ckpt_store::model::number::{count, grouped};
 
 use super::View;
 use super::data;
@@ -34,8 +34,8 @@ pub struct ListedFile<'a> {
     pub name: String,
     /// The note behind it, which the files of its group share.
     pub note: String,
-    /// Whether it stays as it is.
-    pub is_kept: bool,
+    /// Where it was, if it only moved.
+    pub moved_from: Option<&'a PathText>,
 }
 
 impl<'a> ListedFile<'a> {
@@ -49,7 +49,7 @@ impl<'a> ListedFile<'a> {
             word: String::new(),
             name: String::new(),
             note: String::new(),
-            is_kept: false,
+            moved_from: None,
         }
     }
 }
@@ -76,11 +76,12 @@ pub fn table(files: &[ListedFile<'_>], view: &View) -> (Table, bool) {
                 files: number,
                 additions,
                 deletions,
+                ..
             } => {
                 let first = &files[first];
-                let word = match first.is_kept {
-                    true => view.paint.warning(&format!("{number} kept")),
-                    false => count(number, "file"),
+                let word = match first.moved_from.is_some() || first.word.is_empty() {
+                    true => count(number, "file"),
+                    false => format!("{} {}", grouped(number), first.word),
                 };
                 (word, name, (Some(additions), Some(deletions)), first)
             }
@@ -99,6 +100,8 @@ enum FoldedRow {
     /// Several files of a directory.
     Directory {
         /// The directory, with a slash behind it, safe.
+        directory: String,
+        /// What its row says: the directory with the first of its files, or where they were.
         name: String,
         /// The index of the first of them in the list.
         first: usize,
@@ -161,7 +164,9 @@ pub fn names(paths: &[&PathText], most: usize) -> Vec<String> {
     let named: usize = rows.iter().take(most).map(FoldedRow::files).sum();
     let name = |row: &FoldedRow| match row {
         FoldedRow::One(place) => super::text::path(lines[*place].path),
-        FoldedRow::Directory { name, files, .. } => format!("{files} in {name}"),
+        FoldedRow::Directory {
+            directory, files, ..
+        } => format!("{} in {directory}", grouped(*files)),
     };
     let mut names: Vec<String> = rows.iter().take(most).map(name).collect();
     if named < paths.len() {
@@ -202,10 +207,8 @@ fn folded_at(lines: &[ListedFile<'_>], depth: usize) -> Vec<FoldedRow> {
             counts.sum()
         };
         parts.push(FoldedRow::Directory {
-            name: match data::is_read_by_model() {
-                true => data::shown(name),
-                false => safe_bytes(name.as_bytes()),
-            },
+            directory: shown(name),
+            name: named(lines, name, places),
             first: place,
             files: places.len() as u64,
             additions: sum(|line| line.additions),
@@ -214,6 +217,49 @@ fn folded_at(lines: &[ListedFile<'_>], depth: usize) -> Vec<FoldedRow> {
     }
     parts
 }
+
+/// Returns the name of a folded directory: where its files were, if they moved, and the first of them.
+fn named(lines: &[ListedFile<'_>], name: &str, places: &[usize]) -> String {
+    let moved: Option<Vec<&str>> = places
+        .iter()
+        .map(|place| lines[*place].moved_from.map(|from| from.path.as_str()))
+        .collect();
+    if let Some(moved) = moved.filter(|moved| !moved.is_empty()) {
+        return format!("{} → {}", shown(common(&moved)), shown(name));
+    }
+    let inside = |place: &usize| lines[*place].path.path.strip_prefix(name);
+    let mut names: Vec<String> = places
+        .iter()
+        .filter_map(inside)
+        .take(NAMED)
+        .map(shown)
+        .collect();
+    if places.len() > NAMED {
+        names.push("…".to_owned());
+    }
+    format!("{} ({})", shown(name), names.join(", "))
+}
+
+/// Returns a name for people, or for a model that reads what is printed.
+fn shown(name: &str) -> String {
+    match data::is_read_by_model() {
+        true => data::shown(name),
+        false => safe_bytes(name.as_bytes()),
+    }
+}
+
+/// Returns the directory, with a slash behind it, that holds all of some paths.
+fn common<'p>(paths: &[&'p str]) -> &'p str {
+    let first = paths[0];
+    let ends = first.match_indices('/').map(|(at, _)| at + 1).rev();
+    let holds_all = |end: &usize| paths.iter().all(|path| path.starts_with(&first[..*end]));
+    ends.into_iter()
+        .find(holds_all)
+        .map_or("./", |end| &first[..end])
+}
+
+/// How many files of a folded directory are named.
+const NAMED: usize = 3;
 
 /// Returns the group of a file, and the directory under which it is folded.
 fn directory(line: &ListedFile<'_>, depth: usize) -> Option<(usize, String)> {
@@ -269,7 +315,8 @@ mod tests {
         let others = ["a/kept", "top"].map(str::to_owned);
         let paths = paths(many.chain(others));
         let directory = FoldedRow::Directory {
-            name: "a/b/".to_owned(),
+            directory: "a/b/".to_owned(),
+            name: "a/b/ (00, 01, 02, …)".to_owned(),
             first: 0,
             files: 30,
             additions: 60,
@@ -287,15 +334,44 @@ mod tests {
         let names =
             (0..30).flat_map(|number| [format!("a/{number:02}"), format!("a/other-{number:02}")]);
         let paths = paths(names);
-        let directory = |first| FoldedRow::Directory {
-            name: "a/".to_owned(),
+        let directory = |first, names: &str| FoldedRow::Directory {
+            directory: "a/".to_owned(),
+            name: format!("a/ ({names}, …)"),
             first,
             files: 30,
             additions: 60,
             deletions: 0,
         };
         let parts = fold(&lines(&paths), false);
-        assert_eq!(parts, [directory(0), directory(1)], "each says what it is");
+        assert_eq!(
+            parts,
+            [
+                directory(0, "00, 01, 02"),
+                directory(1, "other-00, other-01, other-02")
+            ],
+            "each says what it is"
+        );
+    }
+
+    /// A folded directory names three of its files, or where all of them were.
+    #[test]
+    fn folded_directory_names_files_or_their_origin() {
+        let new = paths((0..30).map(|number| format!("scripts/{number:02}")));
+        let old = paths((0..30).map(|number| format!("tools/sub/{number:02}")));
+        let name = |rows: &[FoldedRow]| match rows {
+            [FoldedRow::Directory { name, .. }] => name.clone(),
+            rows => panic!("one row: {rows:?}"),
+        };
+        assert_eq!(name(&fold(&lines(&new), false)), "scripts/ (00, 01, 02, …)");
+        let moved: Vec<ListedFile<'_>> = new
+            .iter()
+            .zip(&old)
+            .map(|(new, old)| ListedFile {
+                moved_from: Some(old),
+                ..ListedFile::of(new)
+            })
+            .collect();
+        assert_eq!(name(&fold(&moved, false)), "tools/sub/ → scripts/");
     }
 
     /// Many paths in one line are counted by directory.

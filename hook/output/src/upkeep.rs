@@ -2,7 +2,7 @@
 
 use bytesize::ByteSize;
 use ckpt_schema::report::{DuReport, ForgetReport, GcReport, GcSession, GcWorkspace};
-use ckpt_store::model::number::count;
+use ckpt_store::model::number::{count, grouped};
 
 use super::View;
 use super::table::Table;
@@ -159,7 +159,7 @@ pub fn du(report: &DuReport, view: &View) -> String {
         };
         table.row(vec![
             ByteSize(row.bytes).to_string(),
-            row.snapshots.to_string(),
+            grouped(row.snapshots),
             name,
         ]);
     }

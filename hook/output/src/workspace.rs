@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use ckpt_schema::report::{
     AdoptReport, MessageReport, WorkspaceReport, WorkspaceState, WorkspacesReport,
 };
-use ckpt_store::model::number::count;
+use ckpt_store::model::number::{count, grouped};
 
 use super::View;
 use super::paint::Paint;
@@ -79,7 +79,7 @@ pub fn list(report: &WorkspacesReport, view: &View) -> String {
             paint.id(&short(&workspace.id)),
             view.times.ago(workspace.used_at),
             state(workspace.state, paint),
-            workspace.messages.to_string(),
+            grouped(workspace.messages),
             match &workspace.machine {
                 Some(machine) => format!("{}:{}", safe(machine), safe(&workspace.path)),
                 None => safe(&workspace.path).into_owned(),
