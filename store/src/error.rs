@@ -69,7 +69,7 @@ impl Error {
     }
 
     /// Returns an error about something that nobody can ask for here, whatever is recorded.
-    pub(crate) fn usage(what: impl Into<String>) -> Self {
+    pub fn usage(what: impl Into<String>) -> Self {
         Self {
             kind: ErrorKind::Usage,
             ..Self::failed(what)

@@ -277,6 +277,15 @@ impl Store {
         self.operate(cwd, PlanRequest::Redo(request.clone()))
     }
 
+    /// Returns the directory of the workspace that holds a directory.
+    ///
+    /// # Errors
+    ///
+    /// There is none.
+    pub fn root(&self, cwd: &Path) -> Result<PathBuf> {
+        Ok(timeline::Place::known(self, cwd)?.root)
+    }
+
     /// Puts paths back to any captured state.
     pub fn restore(
         &mut self,

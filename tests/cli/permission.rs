@@ -19,7 +19,7 @@ fn tell(world: &Sandbox, agent: &str, event: &str, extra: Value) -> Run {
 /// A message, a command that is announced, and an edit by hand before anything else is heard; then the next message.
 ///
 /// In `asked` the agent tells that it waits for permission.
-fn interrupted(agent: &str, asked: bool) -> Sandbox {
+pub fn interrupted(agent: &str, asked: bool) -> Sandbox {
     let world = Sandbox::new();
     world.write("menu", "soup\n");
     let tell = |event: &str, extra: Value| {

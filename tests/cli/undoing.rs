@@ -100,7 +100,7 @@ fn lists_say_what_an_undo_took_back() {
         .iter()
         .map(|(id, _)| id[..8].to_owned())
         .collect();
-    let run = world.run(&["log", "--operations"], b"").exits(0);
+    let run = world.run(&["log", "--operations", "-v"], b"").exits(0);
     for undone in &of[..2] {
         assert!(run.stdout.contains(&format!("undo of {undone}")), "{run}");
     }
@@ -165,7 +165,9 @@ fn an_edit_that_an_undo_brought_back_stays() {
     }
     let edited = "1\nby hand\n3\n";
     world.write("text", edited);
-    world.run(&["restore", "m2"], b"").exits(0);
+    world
+        .run(&["restore", "m2", "--on-conflict", "overwrite"], b"")
+        .exits(0);
     world.run(&["undo"], b"").exits(0);
     assert_eq!(world.read("text"), edited.as_bytes());
     world.run(&["revert", "m1"], b"").exits(3);

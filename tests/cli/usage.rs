@@ -148,7 +148,7 @@ fn the_document_of_a_refusal_names_the_argument() {
         ),
         (
             &["workspace"],
-            "arguments are missing: `ckpt-hook workspace [OPTIONS] <COMMAND>`",
+            "arguments are missing: `ckpt-hook workspace <COMMAND>`",
         ),
         (
             &["revert", "m1", "--on-conflict", "perhaps"],

@@ -75,3 +75,4 @@ mod unreadable;
 mod upkeep;
 mod user_edits;
 mod version_control;
+mod yours;

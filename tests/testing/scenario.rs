@@ -469,6 +469,7 @@ impl World {
         undone.map(explained).expect("it can be taken back")
     }
 
+    /// Restores, and agrees to what of the user's own goes with it.
     pub fn restore(&mut self, id: &str, paths: &[&str]) -> OperationReport {
         let cwd = self.cwd.clone();
         let paths = paths.iter().map(PathBuf::from).collect();
@@ -478,6 +479,7 @@ impl World {
                 &RestoreRequest {
                     id: id.to_owned(),
                     paths,
+                    overwrite_mine: true,
                     ..RestoreRequest::default()
                 },
             )

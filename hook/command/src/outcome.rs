@@ -1,6 +1,6 @@
 //! What an operation shows: its progress, and then its outcome.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use ckpt_output::data;
 use ckpt_output::operation::{self, Around};
@@ -143,10 +143,10 @@ pub fn carried_out(report: &OperationReport) -> Option<String> {
 /// Returns the message that an outcome names: the one that is undone alone, or whose undoing is taken back, else the
 /// revert point.
 fn titled<'a>(report: &'a OperationReport, undoes: Option<&'a OperationEntry>) -> Option<&'a str> {
-    let alone = report.alone.as_deref();
-    alone
-        .or(report.message.as_deref())
-        .or(undoes.and_then(|operation| operation.alone.as_deref()))
+    if let Some(undone) = undoes {
+        return undone.alone.as_deref().or(undone.message.as_deref());
+    }
+    report.alone.as_deref().or(report.message.as_deref())
 }
 
 /// What an outcome says besides its report. Without a directory, it has no title. The operation is done, so nothing fails
@@ -164,7 +164,17 @@ pub fn around(store: &mut Store, directory: Option<&Path>, done: &OperationResul
         prompt: id.and_then(|(id, directory)| store.prompt(directory, id).ok().flatten()),
         before: before.unwrap_or(plan.before),
         undoes: done.undoes.clone(),
+        below: directory
+            .and_then(|directory| below(store, directory))
+            .unwrap_or_default(),
     }
+}
+
+/// Returns a directory from its workspace's on.
+fn below(store: &Store, directory: &Path) -> Option<PathBuf> {
+    let directory = directory.canonicalize().ok()?;
+    let root = store.root(&directory).ok()?;
+    directory.strip_prefix(&root).ok().map(Path::to_owned)
 }
 
 /// What a plan says besides its report.
@@ -177,5 +187,6 @@ pub fn around_plan(prompt: Option<String>, extent: AskedExtent, moves_point: boo
         },
         undoes: None,
         moves_point,
+        below: PathBuf::new(),
     }
 }

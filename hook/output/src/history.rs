@@ -1,5 +1,7 @@
 //! Tables of messages, sessions, operations and snapshots. [`super::show`] shows a single one.
 
+use std::collections::HashMap;
+
 use ckpt_schema::report::{
     LogReport, MessageReport, MessageState, OperationEntry, OperationsReport, Outcome,
     SessionReport, SessionsReport, SnapshotsReport,
@@ -193,12 +195,12 @@ fn message_row(
         view.times.ago(message.time),
         safe(&message.agent).into_owned(),
         took.unwrap_or_default(),
-        message.files.to_string(),
+        grouped(message.files),
         additions,
         deletions,
     ];
     if told.unclear {
-        let unclear = (message.unclear > 0).then(|| message.unclear.to_string());
+        let unclear = (message.unclear > 0).then(|| grouped(message.unclear));
         row.push(paint.warning(&unclear.unwrap_or_default()));
     }
     if told.state {
@@ -289,14 +291,26 @@ pub fn operations(report: &OperationsReport, reach: LogReach, view: &View) -> St
         table = table.ending_with_path();
     }
     table.heads(heads(view.paint, &names));
-    for entry in &report.operations {
-        let mut row = operation_row(entry, view);
+    let folded = match view.verbose {
+        true => report.operations.iter().map(|entry| (entry, 0)).collect(),
+        false => with_undos(&report.operations),
+    };
+    let rows = folded.len() as u64;
+    for (entry, undos) in folded {
+        let mut row = operation_row(entry, undos, view);
         if everywhere {
             row.push(safe(&entry.workspace).into_owned());
         }
         table.row(row);
     }
-    format!("{}{}\n", table.render(view), count(number, "operation"))
+    let sum = match number - rows {
+        0 => count(number, "operation"),
+        undos => {
+            let (rows, undos) = (count(rows, "operation"), count(undos, "undo"));
+            format!("{rows}, and {undos} of them (-v lists all)")
+        }
+    };
+    format!("{}{sum}\n", table.render(view))
 }
 
 /// Returns one row per snapshot.
@@ -348,14 +362,49 @@ fn messages_after(ids: &[String], view: &View) -> String {
     }
 }
 
-fn operation_row(entry: &OperationEntry, view: &View) -> Vec<String> {
+/// Returns operations as lists show them, in their order: each once, with how often it was undone and done again, one
+/// after the other. The undos have no row of their own, unless what they took back is not among these.
+pub fn with_undos(operations: &[OperationEntry]) -> Vec<(&OperationEntry, usize)> {
+    let by_id: HashMap<&str, &OperationEntry> = operations
+        .iter()
+        .map(|entry| (entry.id.as_str(), entry))
+        .collect();
+    let mut undos: HashMap<&str, usize> = HashMap::new();
+    for entry in operations {
+        let mut first = entry;
+        while let Some(undone) = first.undoes.as_deref().and_then(|id| by_id.get(id)) {
+            first = undone;
+        }
+        if first.id != entry.id {
+            *undos.entry(&first.id).or_default() += 1;
+        }
+    }
+    let is_first = |entry: &&OperationEntry| {
+        let undone = entry.undoes.as_deref();
+        !undone.is_some_and(|id| by_id.contains_key(id))
+    };
+    let number = |entry: &OperationEntry| undos.get(entry.id.as_str()).copied().unwrap_or(0);
+    let rows = operations.iter().filter(is_first);
+    rows.map(|entry| (entry, number(entry))).collect()
+}
+
+/// Returns what is said of an operation that was undone, once or more.
+pub fn undone(undos: usize) -> &'static str {
+    match undos {
+        0 => "",
+        odd if odd % 2 == 1 => ", undone",
+        _ => ", undone and done again",
+    }
+}
+
+fn operation_row(entry: &OperationEntry, undos: usize, view: &View) -> Vec<String> {
     let paint = view.paint;
     vec![
         paint.id(&short(&entry.id)),
         view.times.ago(entry.time),
         match entry.alone {
-            Some(_) => format!("{} alone", kind(entry, paint)),
-            None => kind(entry, paint),
+            Some(_) => format!("{} alone{}", kind(entry, paint), undone(undos)),
+            None => kind(entry, paint) + undone(undos),
         },
         entry
             .alone
@@ -363,8 +412,8 @@ fn operation_row(entry: &OperationEntry, view: &View) -> Vec<String> {
             .or(entry.message.as_deref())
             .map_or_else(|| paint.faint("-"), |message| paint.id(&short(message))),
         outcome(entry, paint),
-        entry.files.to_string(),
-        entry.conflicts.to_string(),
+        grouped(entry.files),
+        grouped(entry.conflicts),
     ]
 }
 
@@ -443,9 +492,9 @@ fn session_row(session: &SessionReport, view: &View) -> Vec<String> {
         view.times.ago(session.last_event),
         safe(&session.agent).into_owned(),
         state,
-        session.messages.to_string(),
-        session.steps.to_string(),
-        session.files.to_string(),
+        grouped(session.messages),
+        grouped(session.steps),
+        grouped(session.files),
         safe(&session.workspace).into_owned(),
     ]
 }

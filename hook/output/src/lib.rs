@@ -21,6 +21,7 @@ pub mod graph;
 pub mod history;
 pub mod html;
 pub mod hunk;
+mod kept;
 pub mod label;
 pub mod lines;
 pub mod operation;

@@ -1,10 +1,9 @@
 //! What a revert, redo or restore did or would do, and how to undo it.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 
 use ckpt_schema::report::{
-    DifferenceReason, FileReport, FileResult, OperationEntry, OperationKind, OperationReport,
-    Outcome, PathText, ReasonCode, RevertedSession,
+    FileResult, OperationEntry, OperationKind, OperationReport, Outcome, RevertedSession,
 };
 
 use ckpt_store::model::number::count;
@@ -12,9 +11,9 @@ use ckpt_store::revert::PriorState;
 
 use super::View;
 use super::conversation;
-use super::files::{moved, says_something};
-use super::fold;
+use super::files::moved;
 use super::history::operation_word;
+use super::kept::{differing, reasons_to_keep};
 use super::paint::Paint;
 use super::text::{fit, safe, short, title};
 
@@ -29,6 +28,8 @@ pub struct Around {
     pub undoes: Option<OperationEntry>,
     /// Whether a plan without files would move the revert point.
     pub moves_point: bool,
+    /// The current directory, from the workspace's on.
+    pub below: PathBuf,
 }
 
 /// Returns the outcome as lines.
@@ -36,7 +37,7 @@ pub fn render(report: &OperationReport, around: &Around, view: &View) -> String 
     let mut text = format!("{}\n", headline(report, around, view.paint));
     text.push_str(&moved(&report.files, &report.git, view));
     text.push_str(&notes(report, view.paint));
-    text.push_str(&differing(report));
+    text.push_str(&differing(report, around, view.paint));
     text.push_str(&closing(report, around, view.paint));
     text
 }
@@ -63,6 +64,9 @@ fn headline(report: &OperationReport, around: &Around, paint: Paint) -> String {
     let done = what(report, around, paint);
     match report.outcome {
         Outcome::Restored => paint.good("✓ ") + &done,
+        Outcome::Partial if report.operation.is_none() && !report.dry_run => {
+            paint.warning("! ") + "Nothing was changed: everything that differs stays"
+        }
         Outcome::Partial => paint.warning("! ") + &done + &paint.warning(", but not everything"),
         // The revert point moved, so something was done.
         Outcome::Nothing if report.operation.is_some() => {
@@ -85,6 +89,15 @@ fn what(report: &OperationReport, around: &Around, paint: Paint) -> String {
         .as_deref()
         .map(|id| message(id, around.prompt.as_deref(), paint));
     let would = if report.dry_run { "Would go" } else { "Went" };
+    if let Some(operation) = &around.undoes {
+        let done = if report.dry_run {
+            "Would undo"
+        } else {
+            "Undid"
+        };
+        let name = operation_name(operation, around.prompt.as_deref(), paint);
+        return format!("{done} {name}");
+    }
     match (report.kind, message) {
         (OperationKind::Revert, Some(message)) if !around.before.is_part => {
             format!("{would} back to just before {message}")
@@ -98,16 +111,6 @@ fn what(report: &OperationReport, around: &Around, paint: Paint) -> String {
             let alone = report.alone.as_deref().unwrap_or_default();
             let alone = self::message(alone, around.prompt.as_deref(), paint);
             format!("{done} {alone} alone")
-        }
-        (OperationKind::Revert | OperationKind::Restore, _) if around.undoes.is_some() => {
-            let done = if report.dry_run {
-                "Would undo"
-            } else {
-                "Undid"
-            };
-            let operation = around.undoes.as_ref();
-            let name = |operation| operation_name(operation, around.prompt.as_deref(), paint);
-            format!("{done} {}", operation.map(name).unwrap_or_default())
         }
         (OperationKind::Revert, _) if report.dry_run => "Would undo this part".to_owned(),
         (OperationKind::Revert, _) => "Undid this part".to_owned(),
@@ -134,12 +137,17 @@ pub fn message(id: &str, prompt: Option<&str>, paint: Paint) -> String {
     }
 }
 
-/// The name of an operation in a sentence: one that undid a single message by that, others by their id.
+/// The name of an operation in a sentence: one that undid a single message by that, others by their id and the message
+/// that they went to.
 fn operation_name(operation: &OperationEntry, prompt: Option<&str>, paint: Paint) -> String {
     let kind = operation_word(operation);
-    match operation.alone.as_deref() {
-        Some(alone) => format!("the {kind} of {} alone", message(alone, prompt, paint)),
-        None => format!("the {kind} {}", paint.id(&short(&operation.id))),
+    let id = paint.id(&short(&operation.id));
+    match (operation.alone.as_deref(), title(prompt)) {
+        (Some(alone), _) => format!("the {kind} of {} alone", message(alone, prompt, paint)),
+        (None, title) if title.is_empty() || operation.message.is_none() => {
+            format!("the {kind} {id}")
+        }
+        (None, title) => format!("the {kind} {id} (“{}”)", fit(&title, TITLE)),
     }
 }
 
@@ -154,96 +162,15 @@ fn nothing(kind: OperationKind) -> &'static str {
     }
 }
 
-/// How many paths are named for each reason.
-const NAMED: usize = 3;
-
-/// Returns a line on the paths that still differ from that state, grouped by reason, except those with their own line.
-fn differing(report: &OperationReport) -> String {
-    let Some(receipt) = &report.receipt else {
-        return String::new();
-    };
-    let told: BTreeSet<&PathText> = report
-        .files
-        .iter()
-        .filter(|file| says_something(file))
-        .map(|file| &file.path)
-        .collect();
-    let mut by_reason: BTreeMap<(DifferenceReason, &str), Vec<&PathText>> = BTreeMap::new();
-    for difference in &receipt.differences {
-        if !told.contains(&difference.path) {
-            let paths = by_reason
-                .entry((difference.reason, difference.phrase()))
-                .or_default();
-            paths.push(&difference.path);
-        }
-    }
-    let number: usize = by_reason.values().map(Vec::len).sum();
-    if number == 0 {
-        return String::new();
-    }
-    let parts: Vec<String> = by_reason
-        .iter()
-        .map(|((_, phrase), paths)| format!("{phrase} ({})", fold::names(paths, NAMED).join(", ")))
-        .collect();
-    let verb = match number {
-        _ if report.dry_run => "would differ",
-        1 => "differs",
-        _ => "differ",
-    };
-    let files = count(number as u64, "other path");
-    format!("{files} {verb} from that state: {}.\n", parts.join("; "))
-}
-
-/// Returns whether a file stays, wholly or in part, because its changes may not be the agent's.
-fn is_kept(file: &FileReport) -> bool {
-    let is_in_part = file.unclear && file.reason.is_some();
-    file.result == FileResult::Conflict || is_in_part
-}
-
-/// Why files were kept, a line for each kind of reason.
-fn reasons_to_keep(report: &OperationReport, paint: Paint) -> Vec<String> {
-    let mut lines = Vec::new();
-    let kept = report.files.iter().filter(|file| is_kept(file));
-    let (unclear, rest): (Vec<&FileReport>, Vec<_>) = kept.partition(|file| file.unclear);
-    let (databases, edited): (Vec<&FileReport>, Vec<_>) = rest
-        .into_iter()
-        .partition(|file| file.reason_code == Some(ReasonCode::Database));
-    if !databases.is_empty() {
-        let files = count(databases.len() as u64, "file");
-        lines.push(format!(
-            "{files} kept because a database goes back as a whole, not while a program has it open, and not if it is version control's own."
-        ));
-    }
-    if !edited.is_empty() {
-        let files = count(edited.len() as u64, "file");
-        lines.push(format!(
-            "{files} kept because of edits that may not be this session's."
-        ));
-    }
-    if !unclear.is_empty() {
-        let files = count(unclear.len() as u64, "file");
-        lines.push(format!(
-            "{files} kept because nobody can tell whose changes these are; {} takes them as well.",
-            paint.strong("--unclear take")
-        ));
-    }
-    lines
-}
-
 /// What was left alone, and the way back.
 fn closing(report: &OperationReport, around: &Around, paint: Paint) -> String {
-    let mut lines = reasons_to_keep(report, paint);
+    let mut lines = reasons_to_keep(report, around, paint);
     if report.git.iter().any(|item| item.unclear) {
         lines.push(format!(
             "Git's own state is kept where nobody can tell who moved it; {} moves it as well.",
             paint.strong("--unclear take")
         ));
     }
-    lines.extend(left(
-        report,
-        FileResult::Gap,
-        "left alone because no snapshot holds what was there",
-    ));
     lines.extend(left(
         report,
         FileResult::Failed,
@@ -313,6 +240,12 @@ fn way_back(report: &OperationReport, around: &Around, paint: Paint) -> Option<S
     // Where no file had to change, the revert point moved all the same.
     report.operation.as_ref()?;
     let undo = paint.strong("ckpt-hook undo");
+    if around.undoes.is_some() {
+        return Some(format!(
+            "To do it again: {undo}; what else can be taken back: {}",
+            paint.strong("ckpt-hook log --operations")
+        ));
+    }
     let before = &around.before;
     let is_whole = report.kind == OperationKind::Revert && before.is_unreverted && !before.is_part;
     if is_whole && report.messages_hidden.len() > 1 {
@@ -328,7 +261,10 @@ fn way_back(report: &OperationReport, around: &Around, paint: Paint) -> Option<S
 mod tests {
     use super::*;
     use crate::time::TimeContext;
-    use ckpt_schema::report::{self, Difference, FileAction, GitPart, GitReport, Receipt};
+    use ckpt_schema::report::{
+        self, Difference, DifferenceReason, FileAction, FileReport, GitPart, GitReport, KeptKind,
+        KeptReport, PathText, Receipt, WayOut, WayParameters,
+    };
     use expect_test::expect;
 
     fn file(
@@ -364,6 +300,7 @@ mod tests {
             busy: false,
             messages_hidden: vec!["abcdefghij".to_owned()],
             files,
+            kept: Vec::new(),
             git: Vec::new(),
             also_reverted: Vec::new(),
             receipt: None,
@@ -387,6 +324,7 @@ mod tests {
             before,
             undoes: None,
             moves_point: false,
+            below: PathBuf::new(),
         };
         render(
             report,
@@ -456,20 +394,64 @@ mod tests {
         );
     }
 
-    /// A database that is kept is no edit of anybody.
+    /// What stays ends with the command that takes it along, or with that there is none.
     #[test]
-    fn kept_database_is_no_edit() {
-        let reason = "a program has the database open (app, process 7): `--force` takes it";
-        let kept = FileReport {
-            reason_code: Some(ReasonCode::Database),
-            ..file("x.db", FileAction::Keep, FileResult::Conflict, Some(reason))
+    fn kept_files_end_with_their_way_out() {
+        let path = |name: &str| PathText {
+            path: name.to_owned(),
+            path_hex: None,
         };
-        let shown = shown(&operation(vec![kept], Outcome::Partial));
-        assert!(!shown.contains("edits"), "{shown}");
-        assert!(
-            shown.contains("1 file kept because a database goes back as a whole"),
-            "{shown}"
-        );
+        let way = |only: &[&str]| WayOut {
+            first: None,
+            does: "puts the earlier version there".to_owned(),
+            parameters: WayParameters {
+                message: Some("abcdefghij".to_owned()),
+                only: only.iter().map(|name| path(name)).collect(),
+                on_conflict: Some("overwrite".to_owned()),
+                ..WayParameters::of(OperationKind::Revert)
+            },
+        };
+        let kept = |kind, why: &str, names: &[&str], way| KeptReport {
+            kind,
+            paths: names.iter().map(|name| path(name)).collect(),
+            why: why.to_owned(),
+            way,
+        };
+        let closed = WayOut {
+            first: Some("close that program".to_owned()),
+            does: "goes ahead".to_owned(),
+            ..way(&["x.db"])
+        };
+        let report = OperationReport {
+            kept: vec![
+                kept(
+                    KeptKind::Conflict,
+                    "changed since",
+                    &["a b"],
+                    Some(way(&["a b"])),
+                ),
+                kept(
+                    KeptKind::Conflict,
+                    "many",
+                    &["a", "b", "c", "d"],
+                    Some(way(&["a", "b", "c", "d"])),
+                ),
+                kept(KeptKind::Database, "open", &["x.db"], Some(closed)),
+                kept(KeptKind::NotCaptured, "no snapshot", &["c"], None),
+                kept(
+                    KeptKind::OtherMessage,
+                    "changed by codex for another message",
+                    &["d"],
+                    Some(way(&["d"])),
+                ),
+            ],
+            receipt: Some(Receipt {
+                tree: String::new(),
+                differences: Vec::new(),
+            }),
+            ..operation(Vec::new(), Outcome::Partial)
+        };
+        expect![[]].assert_eq(&shown(&report));
     }
 
     #[test]

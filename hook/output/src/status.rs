@@ -18,6 +18,26 @@ const LISTED: usize = 10;
 
 const PERMANENT: &str = "Your next message to the agent makes the revert permanent; `ckpt-hook log --operations` still leads back.\n";
 
+/// Returns what is reverted in a few words, for a shell's prompt; nothing if nothing is.
+pub fn in_short(report: &StatusReport) -> String {
+    let mut words = Vec::new();
+    if report.revert_point.is_some() {
+        words.push(format!("{} hidden", report.messages_hidden.len()));
+    } else if report.redo {
+        words.push("reverted in part".to_owned());
+    }
+    if !report.also_reverted.is_empty() {
+        words.push(format!(
+            "{} reverted",
+            count(report.also_reverted.len() as u64, "other session")
+        ));
+    }
+    if !report.interrupted.is_empty() {
+        words.push("interrupted".to_owned());
+    }
+    words.join(", ")
+}
+
 /// Returns the state of a workspace; `told` are the messages that it mentions, oldest first.
 /// `nothing` says why nothing is recorded, if that is so.
 pub fn render(report: &StatusReport, told: &[MessageReport], nothing: &str, view: &View) -> String {

@@ -38,10 +38,7 @@ fn refuse_useless(asked: &OperationParameters, dry_run: DryRun) -> Result<(), Re
         ),
         ("id", asked.id.is_some() && !is_restore),
         ("only", !asked.only.is_empty() && !is_revert && !is_restore),
-        (
-            "on_conflict",
-            asked.on_conflict.is_some() && (is_restore || is_undo),
-        ),
+        ("on_conflict", asked.on_conflict.is_some() && is_undo),
         ("git", asked.git && is_undo),
         ("contents", asked.contents && dry_run == DryRun::No),
         ("unclear", asked.unclear.is_some() && !is_revert),
@@ -261,6 +258,15 @@ fn run(
         OperationName::Restore => OperationRequest::Restore(RestoreRequest {
             id: asked.id.unwrap_or_default(),
             paths: only,
+            overwrite_mine: match on_conflict {
+                None | Some(OnConflict::Keep) => false,
+                Some(OnConflict::Overwrite) => true,
+                Some(OnConflict::Merge) => {
+                    return Err(RequestError::parameters(
+                        "`on_conflict` of a restore must be `keep` or `overwrite`",
+                    ));
+                }
+            },
             git: asked.git,
             ..RestoreRequest::default()
         }),

@@ -64,7 +64,8 @@ const PHRASES: [[&str; 4]; 7] = [
 ];
 
 /// Commands that only list or show something, and the method and the tool that answer the same.
-const COMMANDS: [(&str, &str, Option<&str>); 10] = [
+const COMMANDS: [(&str, &str, Option<&str>); 11] = [
+    ("ckpt-hook revert", "revert", Some("plan")),
     ("ckpt-hook log", "messages", Some("list")),
     ("ckpt-hook log --session", "messages", Some("list")),
     ("ckpt-hook log --session ID", "messages", Some("list")),
@@ -78,7 +79,10 @@ const COMMANDS: [(&str, &str, Option<&str>); 10] = [
 ];
 
 /// The fields of documents that hold sentences of ours.
-const SENTENCES: [&str; 7] = [
+const SENTENCES: [&str; 10] = [
+    "why",
+    "does",
+    "first",
     "reason",
     "notes",
     "hint",

@@ -24,10 +24,12 @@ pub mod commands {
     pub mod label;
     pub mod log;
     pub mod manual;
+    pub mod meant;
     pub mod no_document;
     pub mod operation;
     pub mod parts;
     pub mod pick;
+    pub mod query;
     pub mod recover;
     pub mod run;
     pub mod schema;
@@ -55,7 +57,7 @@ use ckpt_process::surroundings::Environment;
 use arguments::{Arguments, Command, Forward};
 use commands::{
     bisect, blame, branch, candidates, cat, demo, diff, doctor, empty, exact, exchange, generate,
-    history, inside, install, label, log, manual, no_document, operation, recover,
+    history, inside, install, label, log, manual, meant, no_document, operation, recover,
     run as run_command, schema, snapshot, status, upkeep, watch, workspace,
 };
 
@@ -125,6 +127,7 @@ fn run_to_code(words: &[OsString]) -> u8 {
     let code = match done {
         Ok(code) => code,
         Err(failure) => {
+            let failure = meant::explained(&invocation, &arguments.command, failure);
             let failure = empty::explained(&invocation, failure);
             invocation.output.failure(&failure);
             failure.code()
@@ -224,8 +227,6 @@ fn dispatch(invocation: &Invocation, command: &Command) -> Result<u8, Failure> {
         Command::Inside(arguments) => inside::run(invocation, arguments),
         Command::Serve(arguments) => ckpt_serve::run(invocation, arguments),
         Command::Mcp(arguments) => ckpt_serve::mcp::run(invocation, arguments),
-        Command::Branch(arguments) => branch::run(invocation, arguments),
-        Command::Bisect(arguments) => bisect::run(invocation, arguments),
         Command::Watch(arguments) => watch::run(invocation, arguments),
         Command::Schema { name } => schema::run(invocation, name.as_deref()),
         Command::Candidates { kind } => candidates::run(invocation, *kind),

@@ -61,7 +61,7 @@ pub struct GoneReport {
     pub message: Option<String>,
     /// The user's prompt in that message, as far as the settings allow it to be stored.
     pub prompt: Option<String>,
-    /// The operation that removed it.
+    /// The operation that removed it, or removed it again.
     pub operation: Option<String>,
     /// The file that it became, if it was renamed.
     #[serde(default)]

@@ -13,6 +13,7 @@ mod failure;
 mod feed;
 mod files;
 mod history;
+mod kept;
 mod label;
 mod note;
 mod operation;
@@ -42,6 +43,7 @@ pub use history::{
     LogReport, MessageReport, MessageState, SessionReport, SessionsReport, ShowReport,
     SnapshotEntry, SnapshotsReport, StepReport, TimelineEntry, TimelineReport,
 };
+pub use kept::{KeptKind, KeptReport, WayOut, WayParameters};
 pub use label::{LabelAction, LabelEntry, LabelledKind, LabelsReport};
 pub use note::{NoteCode, NoteReport};
 pub use operation::{

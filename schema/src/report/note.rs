@@ -93,6 +93,10 @@ pub enum NoteCode {
     Discarded,
     /// Nothing is reverted.
     NothingReverted,
+    /// Newer messages of other sessions stay.
+    OtherSessions,
+    /// Another session's agent is at work here, and may write while files go back.
+    AtWork,
     /// An operation that was finished later differs from the state that it went to.
     Differs,
 }

@@ -3,7 +3,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{AuthorReport, ConversationReport, FileContents, NoteReport, PathText, ReasonCode};
+use super::{
+    AuthorReport, ConversationReport, FileContents, KeptReport, NoteReport, PathText, ReasonCode,
+};
 
 /// The kinds of operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -256,6 +258,9 @@ pub struct OperationReport {
     pub messages_hidden: Vec<String>,
     /// Every path that it looked at, by name.
     pub files: Vec<FileReport>,
+    /// What it leaves as it is, by kind of reason, and the way out of each.
+    #[serde(default)]
+    pub kept: Vec<KeptReport>,
     /// What it does to HEAD, branches and the index, with `--git`.
     #[serde(default)]
     pub git: Vec<GitReport>,

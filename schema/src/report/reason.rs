@@ -41,6 +41,9 @@ pub enum ReasonCode {
     Database,
     /// It changed between the plan and the moment of writing.
     Moved,
+    /// The user changed it since the state that a restore goes to, or may have. It stays, unless the user named the
+    /// file or said that theirs go as well.
+    Yours,
     /// The system or the store refused.
     Failed,
     /// The operation was interrupted before it came to this file. The next command finishes it.
@@ -72,6 +75,7 @@ impl ReasonCode {
             Self::Blocked => "blocked",
             Self::Database => "database",
             Self::Moved => "moved",
+            Self::Yours => "yours",
             Self::Failed => "failed",
             Self::NotDone => "not_done",
             Self::NotSynced => "not_synced",

@@ -45,10 +45,10 @@ impl Item {
         self.is_planned() && self.target.is_none()
     }
 
-    /// Returns whether its reason only says what is lost by it: all of its content went back.
+    /// Returns whether its reason only says what is lost by it, or whose it was: all of its content went back.
     pub fn is_remarked(&self) -> bool {
         let code = self.reason.as_ref().and_then(|reason| reason.code);
-        code == Some(ReasonCode::NotKept)
+        matches!(code, Some(ReasonCode::NotKept | ReasonCode::Yours))
     }
 
     /// Returns whether its file was written or removed.

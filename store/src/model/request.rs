@@ -215,6 +215,8 @@ pub struct RestoreRequest {
     pub id: String,
     /// The paths to which it is limited, relative to `cwd`; all if empty.
     pub paths: Vec<PathBuf>,
+    /// Whether files that the user changed since go back as well. A file that is named always does.
+    pub overwrite_mine: bool,
     /// Whether to plan only.
     pub dry_run: bool,
     /// Whether a plan reports the contents of the files before and after.

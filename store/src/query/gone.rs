@@ -132,13 +132,31 @@ fn all(store: &Store, place: &Place) -> Result<Vec<GoneFile>> {
     Ok(all)
 }
 
-/// Returns the last removal of each path. Of two at one time, the first one counts.
+/// Returns the last removal of each path, with whose change removed it first. Of two at one time, the first one counts.
 fn latest(removals: impl Iterator<Item = GoneFile>) -> BTreeMap<WorkspacePath, GoneFile> {
     let mut found: BTreeMap<WorkspacePath, GoneFile> = BTreeMap::new();
+    let mut causes: BTreeMap<(WorkspacePath, State), GoneFile> = BTreeMap::new();
     for gone in removals {
+        if gone.change.is_some() {
+            let cause = (gone.path.clone(), gone.state);
+            causes.entry(cause).or_insert_with(|| gone.clone());
+        }
         let known = found.get(&gone.path);
         if known.is_none_or(|known| gone.went() > known.went()) {
             found.insert(gone.path.clone(), gone);
+        }
+    }
+    for gone in found
+        .values_mut()
+        .filter(|gone| gone.report.by == TakenBy::Operation)
+    {
+        // An operation that went forward only removed it again.
+        if let Some(cause) = causes.remove(&(gone.path.clone(), gone.state)) {
+            let operation = gone.report.operation.take();
+            let time = gone.report.time;
+            *gone = cause;
+            gone.report.operation = operation;
+            gone.report.time = time;
         }
     }
     found

@@ -392,6 +392,7 @@ fn nothing_reverted(
         busy: false,
         messages_hidden: Vec::new(),
         files: Vec::new(),
+        kept: Vec::new(),
         git: Vec::new(),
         also_reverted,
         receipt: None,

@@ -35,7 +35,6 @@ use crate::sessions::{self, ChainOperation, OpenStep, OperationRow, WorkTimes};
 use crate::snapshot::{Snapshot, Snapshots};
 use crate::store::Store;
 use crate::timeline::evidence;
-use crate::timeline::life::AT_WORK_HERE;
 use crate::timeline::{Looking, Observation, Place, snapshot_of};
 
 /// Carries out an operation. The caller holds the workspace's lock and has finished every earlier operation. `plan`
@@ -53,22 +52,15 @@ pub(crate) fn operate<'m>(
     // read the whole workspace first.
     let (open, before) = known(store, place)?;
     let is_in_the_way =
-        |step: &&OpenStep| moved.is_none_or(|session| step.root_session_id == session);
-    let in_the_way: Vec<&OpenStep> = open.iter().filter(is_in_the_way).collect();
-    let who = match moved {
-        Some(_) => "the agent is at work in this session",
-        None => AT_WORK_HERE,
-    };
-    let busy = refusal::while_busy(who, in_the_way.iter().copied(), store.now(), options)?;
+        |step: &&OpenStep| moved.is_some_and(|session| step.root_session_id == session);
+    let ending: Vec<&OpenStep> = open.iter().filter(is_in_the_way).collect();
+    let who = "the agent is at work in this session";
+    let busy = refusal::while_busy(who, ending.iter().copied(), store.now(), options)?;
     let snapshots = place.snapshots()?;
 
     // Observe: one look at the workspace, with which the session's own steps end.
     // They end as cut off, not as finished: nobody reported their ends, so what came long after the last sign of
     // life stays unclear instead of going back with the agent's work.
-    let ending = match moved {
-        Some(_) => in_the_way,
-        None => Vec::new(),
-    };
     let closing = ending
         .iter()
         .map(|step| (*step, evidence::StepStanding::Cut));
@@ -92,6 +84,8 @@ pub(crate) fn operate<'m>(
         // After the read: an agent may be asked.
         operation.conversation = conversation::planned(store, movement, options.conversation)?;
     }
+    let others = open.iter().filter(|step| !is_in_the_way(step));
+    let busy = refusal::beside_others(store, &seen, others, &mut operation, options)? || busy;
     let executed =
         execute(store, place, &snapshots, operation, &seen, &ending, options).map_err(also_busy)?;
     Ok(executed.while_busy(busy))
@@ -339,10 +333,11 @@ impl<'a, 'm> PlanContext<'a, 'm> {
         } = *self;
         let mut told = Vec::new();
         told.extend(notes::unprotected_message(movement));
+        let connection = store.database.connection();
+        told.extend(notes::passed_over(connection, movement)?);
         told.extend(notes::permissions_of_directories(
             store, snapshots, movement, seen,
         ));
-        let connection = store.database.connection();
         told.extend(version_control::moved_here(connection, place, movement)?);
         Ok(told)
     }

@@ -11,7 +11,9 @@ use super::goal::expectation::Expectation;
 use super::goal::material;
 use super::goal::seen_history::is_name;
 use super::goal::states::{PathStates, current_states};
+use super::goal::yours::{self, Yours};
 use super::operate::operate;
+use super::plan::Plan;
 use super::plan::operation::{GitFate, Operation};
 use super::plan::plan_exactly;
 use super::receipt::notes::unstored;
@@ -56,7 +58,7 @@ pub(crate) fn restore(
                 written_by: named.operation.as_deref(),
                 only,
             };
-            wanted.plan(options)
+            wanted.plan(options, request.overwrite_mine)
         },
     )
 }
@@ -97,9 +99,9 @@ pub(crate) fn put_back(
                 undoes: wanted.undoes.map(str::to_owned),
                 ..Operation::restore(plan_exactly(
                     snapshots,
-                    wanted.states,
-                    &current,
+                    (wanted.states, &current),
                     &forgotten,
+                    Yours::new(),
                 )?)
             })
         },
@@ -137,7 +139,7 @@ struct WantedState<'a> {
 
 impl WantedState<'_> {
     /// Plans the restore. Nothing is written.
-    fn plan(&self, options: Options) -> Result<Operation<'static>> {
+    fn plan(&self, options: Options, overwrite_mine: bool) -> Result<Operation<'static>> {
         let Self {
             store,
             place,
@@ -155,7 +157,14 @@ impl WantedState<'_> {
         };
         let mut warnings = self.warnings(&wanted, GitFate::of(git.as_deref()))?;
         let forgotten = material::forgotten(store, place)?;
-        let plan = plan_exactly(snapshots, &wanted, &current, &forgotten)?;
+        let connection = store.database.connection();
+        let states = (&wanted, &current);
+        let yours = yours::since(connection, (place.row.id, id), seen, states)?;
+        // Who names the very file knows what goes with it; a whole state, or a folder, does not say so.
+        let is_agreed = |path: &WorkspacePath| overwrite_mine || only.contains(path);
+        let (agreed, kept) = yours.into_iter().partition(|(path, _)| is_agreed(path));
+        let mut plan = plan_exactly(snapshots, states, &forgotten, kept)?;
+        mark(&mut plan, &agreed);
         let unseen = unseen(store, id, seen, only)?;
         let left_alone = super::receipt::notes::left_alone(&plan, unseen.iter());
         let reference = snapshot_of(&sessions::snapshot(store.database.connection(), id)?);
@@ -250,6 +259,15 @@ impl WantedState<'_> {
             0 => Ok(None),
             number if number == self.only.len() => Err(Error::unavailable(what)),
             _ => Ok(Some(Note::about(NoteCode::UnknownPath, what, unknown))),
+        }
+    }
+}
+
+/// Marks the user's files that a plan takes away because they agreed.
+fn mark(plan: &mut Plan, agreed: &Yours) {
+    for item in plan.items.iter_mut().filter(|item| item.takes_away()) {
+        if let Some(reason) = agreed.get(&item.path) {
+            item.reason = Some(reason.of_item());
         }
     }
 }

@@ -359,6 +359,17 @@ pub(crate) fn changes_of_others(
     )
 }
 
+/// Returns the paths that a session changed, and what it started.
+pub(crate) fn paths_of_session(
+    connection: &Connection,
+    root_session: &str,
+) -> Result<Vec<WorkspacePath>> {
+    let sql = "SELECT DISTINCT changes.path, changes.path_raw FROM changes
+                 JOIN steps ON steps.id = changes.step_id JOIN messages ON messages.id = steps.message_id
+                WHERE messages.session_id = ?1";
+    read::all(connection, sql, [root_session], super::path)
+}
+
 /// Returns the changes of other sessions that are the same as a shared one.
 pub(crate) fn sharers(connection: &Connection, row: &ChangeRow) -> Result<Vec<LiveChange>> {
     live(

@@ -56,8 +56,8 @@ pub(crate) use backup::back_up;
 pub(crate) use changes::{
     ChangeRow, ChangeSince, LiveChange, changes_between, changes_between_kept, changes_of_message,
     changes_of_others, changes_of_step, changes_since, delete_changes, doubt_outside,
-    insert_changes, live_changes, mark_undone, outside_paths, owners_of, release_to_outside,
-    reverted_changes, sharers,
+    insert_changes, live_changes, mark_undone, outside_paths, owners_of, paths_of_session,
+    release_to_outside, reverted_changes, sharers,
 };
 pub(crate) use conversations::{
     conversation_of, conversation_of_operation, conversations, go_on_in, messages_of_conversation,
@@ -83,7 +83,7 @@ pub(crate) use migrate::{copies, copy_into};
 pub(crate) use operations::{
     ChainOperation, HAS_MOVED, NewOperation, OperationRow, close_operation, has_open_operation,
     insert_operation, moved_since, moves_since, newest_operation, note_permanent, note_results,
-    open_operations, operation, operation_items, operation_outcome, restored_states,
+    open_operations, operation, operation_items, operation_outcome, put_since, restored_states,
     was_operation_at_work,
 };
 pub(crate) use rebuild::{newest_snapshot_time, put_noted, snapshots_to_note, workspace_keys};
@@ -95,13 +95,13 @@ pub(crate) use retention::{
 };
 pub(crate) use roots::{Named, named, paths_of_blobs, roots, workspaces};
 pub(crate) use rows::{
-    COMMAND, MessageRow, NewMessage, SessionRow, SteplessMessage, bind_pending_messages,
-    discard_hidden_messages, find_message_by_agent_id, find_session, find_session_named,
-    has_message_since, insert_message, message, message_at_or_after, message_time, messages_from,
-    messages_of_turn, newest_begun_message, newest_message, newest_reverted_session,
-    next_hidden_message, other_reverted_sessions, root_of, session, session_at_home,
-    session_of_process, set_hidden_from, set_revert_point, stepless_messages, touch_session,
-    upsert_session,
+    COMMAND, MessageRow, NewMessage, OthersMessage, SessionRow, SteplessMessage,
+    bind_pending_messages, discard_hidden_messages, find_message_by_agent_id, find_session,
+    find_session_named, has_message_since, insert_message, message, message_at_or_after,
+    message_time, messages_from, messages_of_turn, newer_of_others, newest_begun_message,
+    newest_message, newest_reverted_session, next_hidden_message, other_reverted_sessions, root_of,
+    session, session_at_home, session_of_process, set_hidden_from, set_revert_point,
+    stepless_messages, touch_session, upsert_session,
 };
 pub(crate) use runs::{begin_run, end_run, note_killed};
 pub(crate) use salvage::{Salvaged, add_former, remove_unfinished, salvage, unfinished, unread};

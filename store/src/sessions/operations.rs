@@ -527,6 +527,30 @@ pub(crate) fn moved_since(
     Ok(paths.into_iter().collect())
 }
 
+/// Returns what operations set paths to since a snapshot, each with the snapshot before the operation.
+pub(crate) fn put_since(
+    connection: &Connection,
+    workspace_id: i64,
+    snapshot_id: i64,
+) -> Result<BTreeMap<WorkspacePath, Vec<(i64, State)>>> {
+    let sql = format!(
+        "SELECT path, path_raw, before_snapshot_id, target_mode, target_blob
+           FROM operations JOIN operation_files ON operation_files.operation_id = operations.id
+          WHERE workspace_id = ?1 AND before_snapshot_id >= ?2 AND state = 'done' AND {HAS_MOVED}"
+    );
+    let what = "cannot read what operations wrote";
+    let parameters = params![workspace_id, snapshot_id];
+    let all = read::all_or(connection, what, &sql, parameters, |row| {
+        let state = super::state(row, "target_mode", "target_blob")?;
+        Ok((super::path(row)?, (row.get("before_snapshot_id")?, state)))
+    })?;
+    let mut put = BTreeMap::<_, Vec<_>>::new();
+    for (path, state) in all {
+        put.entry(path).or_default().push(state);
+    }
+    Ok(put)
+}
+
 /// Returns whether an operation of a workspace was at work at a moment.
 pub(crate) fn was_operation_at_work(
     connection: &Connection,

@@ -561,6 +561,35 @@ pub(crate) fn discard_hidden_messages(connection: &Connection, session: &str) ->
         .context(|| "cannot discard hidden messages")
 }
 
+/// A message of another session.
+#[derive(Clone, Debug)]
+pub(crate) struct OthersMessage {
+    pub id: String,
+    pub prompt: Option<String>,
+    pub agent: String,
+}
+
+/// Returns the messages after a place in the order that are other sessions' and in force, newest first.
+pub(crate) fn newer_of_others(
+    connection: &Connection,
+    workspace_id: i64,
+    session: &str,
+    seq: i64,
+) -> Result<Vec<OthersMessage>> {
+    let sql = "SELECT messages.id, messages.prompt, sessions.agent
+                 FROM messages JOIN sessions ON sessions.id = messages.session_id
+                WHERE messages.seq > ?3 AND sessions.workspace_id = ?1 AND sessions.id <> ?2
+                  AND messages.state = 'live' ORDER BY messages.seq DESC";
+    let parameters = params![workspace_id, session, seq];
+    read::all_or(connection, "cannot read messages", sql, parameters, |row| {
+        Ok(OthersMessage {
+            id: row.get("id")?,
+            prompt: row.get("prompt")?,
+            agent: row.get("agent")?,
+        })
+    })
+}
+
 /// Returns the ids of a session's messages from a `seq` on, oldest first, without discarded ones.
 pub(crate) fn messages_from(
     connection: &Connection,

@@ -46,7 +46,7 @@ words! {
     Unclear: Keep Take;
     FileAction: Write Delete Merge Keep None;
     FileResult: Planned Done Conflict Gap Failed;
-    ReasonCode: SameLines Binary TooLarge Permissions Type Symlink Edited Deleted Recreated Changed Shared Unclear NotCaptured Forgotten Blocked Database Moved Failed NotDone NotSynced NotKept;
+    ReasonCode: SameLines Binary TooLarge Permissions Type Symlink Edited Deleted Recreated Changed Shared Unclear NotCaptured Forgotten Blocked Database Moved Yours Failed NotDone NotSynced NotKept;
     GitPart: Branch Head Index;
     Attribution: Agent Shared Outside Unclear;
     StepState: Open Closed;

@@ -118,6 +118,15 @@ pub(crate) fn is_at_work(step: &OpenStep, now: Milliseconds) -> bool {
         }
 }
 
+/// Returns whether an agent may still write in an open step, also between two tools. One whose process nobody knows
+/// counts as gone when it was silent for long.
+pub(crate) fn may_write(step: &OpenStep, now: Milliseconds) -> bool {
+    let signs = signs(step, now);
+    let is_silent = now - signs.last > LONGEST_SILENCE;
+    let is_interrupted = signs.interrupted_at.is_some_and(|at| at >= step.started_at);
+    !(signs.is_dead || signs.is_idle || is_interrupted || is_silent && step.life.process.is_none())
+}
+
 /// What is said if an agent works on any step of the workspace.
 pub(crate) const AT_WORK_HERE: &str = "an agent is at work in this workspace";
 

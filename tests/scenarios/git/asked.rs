@@ -91,6 +91,7 @@ fn restore_puts_git_back_with_a_way_back() {
     let restore = |world: &mut World, id: &str| {
         let request = RestoreRequest {
             id: id.to_owned(),
+            overwrite_mine: true,
             git: true,
             ..RestoreRequest::default()
         };

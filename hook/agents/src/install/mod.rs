@@ -249,6 +249,11 @@ fn once([user, mut project]: [Installed; 2]) -> Vec<Installed> {
     vec![user, project]
 }
 
+/// Returns the names of the agents into whose settings we can put our hook.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    TARGETS.iter().map(|target| target.agent)
+}
+
 /// The agents into whose settings we can put our hook.
 const TARGETS: &[AgentTarget] = &[
     claude_code::install::TARGET,
@@ -282,7 +287,7 @@ fn unknown(agent: &str) -> Error {
         .hint(hint);
     }
     let known: Vec<_> = TARGETS.iter().map(|target| target.agent).collect();
-    Error::failed(format!(
+    Error::usage(format!(
         "`{name}` is not an agent that the hook can be installed into"
     ))
     .hint(format!("known are: {}", known.join(", ")))

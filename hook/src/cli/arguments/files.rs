@@ -20,6 +20,7 @@ pub struct BlameArguments {
 const BLAME_EXAMPLES: &str = "\
 Examples:
   ckpt-hook blame src/main.rs                which prompt wrote each line, or that you did
+  ckpt-hook blame src/main.rs:40             one line, as compilers name it
   ckpt-hook blame src/main.rs -L 40,+10      ten lines of it
   ckpt-hook blame src/main.rs --json         for an editor: runs of lines, and whose they are
 

@@ -12,6 +12,9 @@ pub struct StatusArguments {
     /// The session [default: the newest of this workspace]
     #[arg(long, value_name = "ID")]
     pub session: Option<String>,
+    /// Print a few words for a shell's prompt, and nothing if nothing is reverted
+    #[arg(long)]
+    pub short: bool,
 }
 
 /// `log`.
@@ -67,6 +70,9 @@ pub struct LogArguments {
     /// Show the names of the files below each entry
     #[arg(long, conflicts_with_all = ["patch", "stat", "graph", "snapshots", "everywhere"])]
     pub name_only: bool,
+    /// Print the query for the views of the session store that lists the same
+    #[arg(long, conflicts_with_all = ["graph", "snapshots", "patch", "stat", "name_only", "json", "json_lines"])]
+    pub sql: bool,
     /// How entries are printed
     #[arg(long, value_name = "FORMAT", value_enum, default_value_t)]
     pub format: Format,

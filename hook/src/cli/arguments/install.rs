@@ -3,11 +3,11 @@
 use clap::Args;
 
 /// `install`.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 #[command(after_help = INSTALL_EXAMPLES)]
 pub struct InstallArguments {
     /// The agents
-    #[arg(value_name = "AGENT", required_unless_present_any = ["all", "list"])]
+    #[arg(value_name = "AGENT")]
     pub agents: Vec<String>,
     /// Every agent on this machine
     #[arg(long, conflicts_with = "agents")]
@@ -34,7 +34,7 @@ pub struct InstallArguments {
 #[command(after_help = UNINSTALL_EXAMPLES)]
 pub struct UninstallArguments {
     /// The agents
-    #[arg(value_name = "AGENT", required_unless_present_any = ["all", "list", "purge"])]
+    #[arg(value_name = "AGENT")]
     pub agents: Vec<String>,
     /// Every agent on this machine
     #[arg(long, conflicts_with = "agents")]
@@ -67,7 +67,8 @@ Examples:
 
 const INSTALL_EXAMPLES: &str = "\
 Examples:
+  ckpt-hook install --all                        into the settings of every agent on this machine
+  ckpt-hook install --all --dry-run              what that would change
   ckpt-hook install --list                       the agents, and where the hook is installed
-  ckpt-hook install --all --dry-run              what would change for every agent on this machine
   ckpt-hook install claude-code codex            into the settings of these two
   ckpt-hook uninstall --all                      remove it from all of them";

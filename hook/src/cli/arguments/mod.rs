@@ -4,6 +4,7 @@ mod checkout;
 mod config;
 mod exchange;
 mod files;
+mod help;
 mod history;
 mod inside;
 mod install;
@@ -41,8 +42,8 @@ pub use inside::{InsideArguments, InsideCommand, InsideRevertArguments};
 pub use install::{InstallArguments, UninstallArguments};
 pub use label::LabelArguments;
 pub use operation::{
-    ConversationArgument, Forward, OnConflictArgument, Planning, RedoArguments, RestoreArguments,
-    RevertArguments, UnclearArgument, UndoArguments, UnrevertArguments,
+    ConversationArgument, Forward, MineArgument, OnConflictArgument, Planning, RedoArguments,
+    RestoreArguments, RevertArguments, UnclearArgument, UndoArguments, UnrevertArguments,
 };
 pub use record::{EventArguments, FlagArguments, RunArguments};
 pub use upkeep::{DuArguments, ForgetArguments, GcArguments, GroupingArgument};
@@ -64,13 +65,13 @@ pub struct Arguments {
 const EXAMPLES: &str = "\
 Examples:
   ckpt-hook demo                        see what it does, in a scratch folder
-  ckpt-hook install claude-code         put the hook into an agent's settings
+  ckpt-hook install --all               put the hook into the settings of your agents
   ckpt-hook log                         list the recorded messages
   ckpt-hook revert last                 go back to just before the newest message
   ckpt-hook undo                        take that revert back
 
 Ids: an agent's own message or session id, one of ours, or any unambiguous prefix of ours with at \
-least four characters. `last` is the newest message, `last~2` is two before it.
+least four characters. `last` is the newest message, `last~2` is two rows below it in `ckpt-hook log`.
 
 Exit codes: 0 done, 1 failed and nothing changed, 2 usage, 3 done in part, 4 unknown or unavailable, \
 5 busy. The commands for agents (`event`, `step-start`, `step-finish`, `message`) always exit with 0 \
@@ -130,6 +131,10 @@ pub const COMMANDS: &[&str] = &[
     "rollback",
     "history",
     "ls",
+    "snapshots",
+    "search",
+    "tui",
+    "web",
 ];
 
 /// The commands.
@@ -147,11 +152,13 @@ pub enum Command {
     /// Show what is reverted, and whether all is well
     Status(StatusArguments),
     /// List the recorded messages, newest first
-    #[command(aliases = ["history", "ls"])]
+    #[command(aliases = ["history", "ls", "snapshots", "search"])]
     Log(LogArguments),
     /// Browse the history on the whole screen, and take things back
+    #[command(alias = "tui")]
     Ui(UiArguments),
     /// Look at the history in a web browser, revert and undo there
+    #[command(alias = "web")]
     Page(PageArguments),
     /// Show a message, step, session, operation or snapshot
     Show(ShowArguments),
@@ -312,7 +319,8 @@ impl Arguments {
         if let Some(read) = plain::event(arguments) {
             return Ok(read);
         }
-        let matches = Self::command().try_get_matches_from(arguments)?;
+        let command = help::for_people(Self::command());
+        let matches = command.try_get_matches_from(help::spelled_out(arguments))?;
         Self::from_arg_matches(&matches)
     }
 }

@@ -64,7 +64,7 @@ const REVERT_EXAMPLES: &str = "\
 Examples:
   ckpt-hook revert                                choose a message in `ui`, and see its plan
   ckpt-hook revert last --dry-run                 the plan for the newest message
-  ckpt-hook revert last~2                         this message and the two after it
+  ckpt-hook revert last~2                         the third row of `ckpt-hook log`, and its session's later messages
   ckpt-hook revert 7c1e --alone                   this message, while later ones stay
   ckpt-hook revert 7c1e --only src/               only what is below src/
   ckpt-hook revert 7c1e -p                        only the hunks that you say yes to
@@ -229,6 +229,12 @@ pub struct RestoreArguments {
     /// Choose what to put back hunk by hunk, as `git checkout -p` asks
     #[arg(short, long, conflicts_with_all = ["git", "plan"])]
     pub patch: bool,
+    /// What to do with files that you changed since; those that you name go back all the same [default: ask on a terminal, else keep]
+    #[arg(long, value_name = "HOW", value_enum, conflicts_with = "plan")]
+    pub on_conflict: Option<MineArgument>,
+    /// The same as `--on-conflict overwrite`
+    #[arg(long, hide = true, conflicts_with_all = ["on_conflict", "plan"])]
+    pub overwrite_mine: bool,
     /// Also put HEAD, branches and the index back
     #[arg(long, conflicts_with_all = ["paths", "plan"])]
     pub git: bool,
@@ -240,7 +246,19 @@ pub struct RestoreArguments {
     pub force: bool,
 }
 
+/// What a restore does with a file that the user changed since.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum MineArgument {
+    /// Keep it, and name it.
+    Keep,
+    /// Put the earlier version there; yours stays in the operation's snapshot.
+    Overwrite,
+}
+
 const RESTORE_EXAMPLES: &str = "\
 Examples:
   ckpt-hook restore last src/main.rs     one file as it was just before the newest message
-  ckpt-hook restore 4b825dc6             everything as it is in that snapshot";
+  ckpt-hook restore 4b825dc6             all but what you changed since, as in that snapshot
+  ckpt-hook restore last --dry-run       what would go back, and which files are yours
+
+To take back what an agent did and keep what you did, use `ckpt-hook revert`. `ckpt-hook undo` takes a restore back.";

@@ -1,6 +1,7 @@
 //! `blame`: which prompt wrote each line of a file.
 
 use std::ops::RangeInclusive;
+use std::path::Path;
 
 use ckpt_command::invocation::Invocation;
 use ckpt_output::blame;
@@ -8,13 +9,22 @@ use ckpt_process::failure::{DONE, Failure};
 use ckpt_schema::report::{BlameHunk, BlameReport};
 use ckpt_store::Error;
 
+use super::meant;
 use crate::cli::arguments::BlameArguments;
 
 /// Shows the lines with who wrote them.
 pub fn run(invocation: &Invocation, arguments: &BlameArguments) -> Result<u8, Failure> {
-    let wanted = arguments.lines.as_deref().map(range).transpose()?;
+    let named = arguments.file.to_string_lossy();
+    let (file, line) = match at_a_line(&named) {
+        Some((file, line)) if arguments.lines.is_none() && !meant::is_file(invocation, &named) => {
+            (Path::new(file), Some(line..=line))
+        }
+        _ => (arguments.file.as_path(), None),
+    };
+    let asked = arguments.lines.as_deref().map(range).transpose()?;
+    let wanted = asked.or(line);
     let directory = invocation.directory()?;
-    let blamed = invocation.open()?.blame(&directory, &arguments.file)?;
+    let blamed = invocation.open()?.blame(&directory, file)?;
     let report = match wanted {
         Some(wanted) => within(blamed.report, &wanted)?,
         None => blamed.report,
@@ -23,6 +33,13 @@ pub fn run(invocation: &Invocation, arguments: &BlameArguments) -> Result<u8, Fa
         .output
         .report(&report, |view| blame::render(&report, &blamed.bytes, view))?;
     Ok(DONE)
+}
+
+/// Splits `FILE:LINE`, as compilers and editors write it.
+fn at_a_line(text: &str) -> Option<(&str, u64)> {
+    let (file, line) = text.rsplit_once(':')?;
+    let line = line.parse().ok().filter(|line| *line > 0)?;
+    (!file.is_empty()).then_some((file, line))
 }
 
 /// Reads a range of lines as `git blame -L` has it.
@@ -105,6 +122,16 @@ mod tests {
         assert_eq!(cut(7..=20), Some((7, 1)));
         assert_eq!(cut(1..=4), None, "before it");
         assert_eq!(cut(8..=9), None, "behind it");
+    }
+
+    /// A line may stand behind a file.
+    #[test]
+    fn line_may_stand_behind_a_file() {
+        assert_eq!(at_a_line("src/a.rs:12"), Some(("src/a.rs", 12)));
+        assert_eq!(at_a_line("a:b:3"), Some(("a:b", 3)));
+        for text in ["a", "a:", ":3", "a:0", "a:x"] {
+            assert_eq!(at_a_line(text), None, "{text}");
+        }
     }
 
     /// A range is first and last or first and how many.

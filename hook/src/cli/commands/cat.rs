@@ -13,6 +13,7 @@ use ckpt_schema::report::CandidateReport;
 use ckpt_store::query::CapturedFile;
 use ckpt_store::{Error, ErrorKind};
 
+use super::meant;
 use crate::cli::arguments::CatArguments;
 
 /// Prints the bytes; on a terminal, control characters are escaped.
@@ -65,10 +66,21 @@ fn find(invocation: &Invocation, file: &OsStr) -> Result<CapturedFile, Failure> 
         (Some((_, file)), _) if found.is_empty() => Ok(file),
         (Some(last), _) => Err(ambiguous(bytes, found.into_iter().chain([last])).into()),
         (None, Some(error)) => Err(error.into()),
-        (None, None) => Err(Failure::usage(
-            format!("`{}` is not an id and a path", safe_bytes(bytes)),
-            "give both with a colon in between, as in `last:src/main.rs`",
-        )),
+        (None, None) => {
+            let named = safe_bytes(bytes);
+            let is_file = meant::is_file(invocation, &file.to_string_lossy());
+            let example = if is_file {
+                named.as_str()
+            } else {
+                "src/main.rs"
+            };
+            let hint =
+                format!("give both with a colon in between, as in `ckpt-hook cat last:{example}`");
+            Err(Failure::usage(
+                format!("`{named}` is not an id and a path"),
+                hint,
+            ))
+        }
     }
 }
 

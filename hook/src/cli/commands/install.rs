@@ -17,7 +17,7 @@ use ckpt_schema::report::{
 use ckpt_store::error::Result;
 use ckpt_store::{DryRun, Error, Forget};
 
-use super::{ask, store_place};
+use super::{ask, meant, store_place};
 use crate::cli::arguments::{InstallArguments, UninstallArguments};
 
 /// What is done to settings.
@@ -149,6 +149,10 @@ fn run(
     if arguments.list {
         return list(invocation, &place);
     }
+    let arguments = &InstallArguments {
+        agents: agents_meant(verb, arguments)?,
+        ..arguments.clone()
+    };
     // All at once: an agent that does not answer keeps this waiting for seconds.
     install::learn_versions(&place, |agent| {
         arguments.all || arguments.agents.iter().any(|name| name == agent)
@@ -179,6 +183,31 @@ fn run(
         })?;
     }
     Ok(code)
+}
+
+/// Returns the agents that are named; the beginning of a name is enough.
+fn agents_meant(
+    verb: Verb,
+    arguments: &InstallArguments,
+) -> std::result::Result<Vec<String>, Failure> {
+    if arguments.agents.is_empty() && !arguments.all {
+        let name = match verb {
+            Verb::Install => "install",
+            Verb::Uninstall => "uninstall",
+        };
+        return Err(Failure::usage(
+            "no agent was named",
+            format!(
+                "`ckpt-hook {name} --all` takes every agent on this machine, `ckpt-hook {name} --list` shows them"
+            ),
+        ));
+    }
+    let full = |name: &String| {
+        meant::only_one(name, install::names())
+            .unwrap_or(name)
+            .to_owned()
+    };
+    Ok(arguments.agents.iter().map(full).collect())
 }
 
 /// Changes the settings of every agent, and those settings of projects that hold something of ours.

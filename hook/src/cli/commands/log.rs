@@ -15,7 +15,8 @@ use ckpt_store::query::{ChangeDetail, ListedKind, LogFilter};
 use ckpt_store::{Milliseconds, Store};
 use serde::Serialize;
 
-use super::empty;
+use super::query::{self, QueriedView};
+use super::{empty, meant};
 use crate::cli::arguments::{Format, LogArguments, StateArgument};
 
 /// Of how many entries the changes are read at once: few, so that the first page does not wait for all of them, and
@@ -30,13 +31,17 @@ pub fn run(invocation: &Invocation, arguments: &LogArguments) -> Result<u8, Fail
             "`ckpt-hook show ID --json` has the files of one",
         ));
     }
-    let list = List {
+    let mut list = List {
         invocation,
         arguments,
         filter: filter(invocation, arguments)?,
         directory: invocation.directory()?,
         store: invocation.open()?,
     };
+    list.know_agent()?;
+    if arguments.sql {
+        return list.query();
+    }
     if arguments.graph {
         list.graph()
     } else if arguments.snapshots {
@@ -96,6 +101,35 @@ impl List<'_> {
         paged(self.invocation, &report, |view| {
             history::snapshots(&report, view)
         })
+    }
+
+    /// Prints the query for the same list.
+    fn query(&self) -> Result<u8, Failure> {
+        let view = match self.arguments.operations {
+            true => QueriedView::Operations,
+            false => QueriedView::Messages,
+        };
+        let root = match self.arguments.everywhere {
+            true => None,
+            false => Some(self.store.root(&self.directory)?),
+        };
+        let text = query::of(view, root.as_deref(), &self.filter)?;
+        self.invocation.output.text(&text)?;
+        Ok(DONE)
+    }
+
+    /// Takes the beginning of a recorded agent's name for the name.
+    fn know_agent(&mut self) -> Result<(), Failure> {
+        let Some(word) = self.filter.agent.as_deref() else {
+            return Ok(());
+        };
+        let place = (!self.arguments.everywhere).then_some(self.directory.as_path());
+        let sessions = self.store.sessions(place)?.sessions;
+        let names: BTreeSet<&str> = sessions.iter().map(|it| it.agent.as_str()).collect();
+        if let Some(name) = meant::only_one(word, names) {
+            self.filter.agent = Some(name.to_owned());
+        }
+        Ok(())
     }
 
     fn reach(&self) -> LogReach {

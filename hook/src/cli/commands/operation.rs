@@ -5,9 +5,10 @@ use std::path::PathBuf;
 use ckpt_command::invocation::Invocation;
 use ckpt_command::operation::{OperationRequest, Terms, carry_out};
 use ckpt_command::outcome::{finish, watched};
+use ckpt_output::files;
 use ckpt_process::failure::{DONE, Failure};
 use ckpt_process::surroundings::is_read_by_no_person;
-use ckpt_schema::report::ConversationKind;
+use ckpt_schema::report::{ConversationKind, FileReport, ReasonCode};
 use ckpt_store::model::request::{Conversation, Force, OnConflict, Unclear};
 use ckpt_store::query::LogFilter;
 use ckpt_store::{RedoRequest, RestoreRequest, RevertRequest};
@@ -210,14 +211,77 @@ pub fn restore(invocation: &Invocation, arguments: &RestoreArguments) -> Result<
         id = invocation.open()?.bring(&invocation.directory()?, &id)?;
         let _ = invocation.brought.set(());
     }
+    let overwrite = arguments.overwrite_mine
+        || arguments.on_conflict == Some(arguments::MineArgument::Overwrite);
     let request = RestoreRequest {
         id,
         paths: absolute(invocation, &arguments.paths)?,
+        // Each hunk is asked about, so nothing goes without a word.
+        overwrite_mine: overwrite || arguments.patch,
         git: arguments.git,
         ..RestoreRequest::default()
     };
     let asked = OperationFlags::of(&arguments.planning, arguments.patch, arguments.force);
+    let is_open = arguments.on_conflict.is_none() && !request.overwrite_mine;
+    let can_ask = invocation.output.can_ask() && !is_read_by_no_person();
+    if is_open && can_ask && !arguments.planning.dry_run && arguments.planning.plan.is_none() {
+        return restore_asking(invocation, asked, request);
+    }
     asked.run(invocation, OperationRequest::Restore(request))
+}
+
+/// Shows which files of a restore are the user's, and asks whether they go back as well. What they agree to is what they
+/// saw.
+fn restore_asking(
+    invocation: &Invocation,
+    asked: OperationFlags<'_>,
+    request: RestoreRequest,
+) -> Result<u8, Failure> {
+    let plan = Terms {
+        dry_run: true,
+        ..asked.terms(invocation)?
+    };
+    let all = RestoreRequest {
+        overwrite_mine: true,
+        ..request.clone()
+    };
+    let mut store = invocation.open_to_operate(false)?;
+    let directory = invocation.directory()?;
+    let planned = watched(invocation, &mut store, |store| {
+        carry_out(store, &directory, OperationRequest::Restore(all), plan)
+    })?;
+    drop(store);
+    let is_yours = |file: &&FileReport| file.reason_code == Some(ReasonCode::Yours);
+    let yours: Vec<FileReport> = planned
+        .report
+        .files
+        .iter()
+        .filter(is_yours)
+        .cloned()
+        .collect();
+    let token = planned.report.plan;
+    if yours.is_empty() || planned.report.busy {
+        return asked.run(invocation, OperationRequest::Restore(request));
+    }
+    let output = &invocation.output;
+    output.text(&files::files(&yours, output.view()))?;
+    let question = match yours.len() {
+        1 => "You changed this file since. Put the earlier version there as well?".to_owned(),
+        many => {
+            format!("You changed these {many} files since. Put the earlier versions there as well?")
+        }
+    };
+    let keys = "y: yes, n: keep yours and restore the rest, q: change nothing";
+    let answer = ask::key(&format!("{question} ({keys})"), &['y', 'n']).map_err(ask::unanswered)?;
+    let operation = match (answer, token) {
+        (Some('y'), Some(token)) => OperationRequest::Apply(token),
+        (Some('n'), _) => OperationRequest::Restore(request),
+        _ => {
+            output.text("Nothing was changed.\n")?;
+            return Ok(DONE);
+        }
+    };
+    asked.run(invocation, operation)
 }
 
 /// `undo`: takes back the last operation.

@@ -15,6 +15,13 @@ pub fn run(invocation: &Invocation, arguments: &StatusArguments) -> Result<u8, F
     let mut store = invocation.open()?;
     let directory = invocation.directory()?;
     let mut report = store.status(&directory, arguments.session.as_deref())?;
+    if arguments.short && !invocation.output.is_json() {
+        let text = status::in_short(&report);
+        if !text.is_empty() {
+            invocation.output.text(&(text + "\n"))?;
+        }
+        return Ok(DONE);
+    }
     let workspace = std::path::PathBuf::from(&report.workspace);
     report.unrecorded = unrecorded::look(invocation, &mut store, &workspace);
     if data::is_read_by_model() {

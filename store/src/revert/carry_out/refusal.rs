@@ -3,24 +3,27 @@
 
 use std::collections::BTreeSet;
 
-use ckpt_schema::report::OperationKind;
+use ckpt_schema::report::{NoteCode, OperationKind};
 
 use super::apply::{self, Problem, Root};
 use crate::error::{Error, Result};
 use crate::model::Milliseconds;
 use crate::model::entry::ObjectId;
+use crate::model::git_item::GitItem;
 use crate::model::item::Item;
+use crate::model::note::Note;
 use crate::model::number::first_of;
 use crate::model::path::WorkspacePath;
 use crate::revert::goal::material::Material;
 use crate::revert::plan::Plan;
+use crate::revert::plan::operation::Operation;
 use crate::revert::request::history::Claim;
 use crate::revert::request::movement::Movement;
 use crate::revert::request::options::Options;
-use crate::sessions::OpenStep;
+use crate::sessions::{self, ChangeRow, OpenStep};
 use crate::snapshot::Snapshots;
 use crate::store::Store;
-use crate::timeline::life::busy;
+use crate::timeline::life::{busy, may_write};
 use crate::timeline::{CaptureOptions, Observation, Place};
 
 /// Refuses to go on while an agent works on one of the steps; `who` says where. A dry run goes on, and learns whether
@@ -39,6 +42,66 @@ pub(crate) fn while_busy<'a>(
         Some(_) if options.dry_run.is_dry() => Ok(true),
         Some(error) => Err(error.hint("wait until it is done, or use --force")),
     }
+}
+
+/// Refuses what would move git's state or a file that a session changed whose agent may be writing here. A dry run goes
+/// on, and learns that. What touches nothing of theirs goes ahead, and says who is at work.
+pub(crate) fn beside_others<'a>(
+    store: &Store,
+    seen: &Observation,
+    others: impl IntoIterator<Item = &'a OpenStep>,
+    operation: &mut Operation<'_>,
+    options: Options,
+) -> Result<bool> {
+    let (connection, now) = (store.database.connection(), store.now());
+    let others = others.into_iter().filter(|step| may_write(step, now));
+    let others: Vec<&OpenStep> = others.collect();
+    if others.is_empty() || options.force.goes_on() {
+        return Ok(false);
+    }
+    let mut theirs = BTreeSet::new();
+    let mut agents = BTreeSet::new();
+    for step in &others {
+        theirs.extend(sessions::paths_of_session(
+            connection,
+            &step.root_session_id,
+        )?);
+        let session = sessions::session(connection, &step.row.session_id)?;
+        agents.extend(session.map(|session| session.agent));
+    }
+    let is_theirs = |row: &&ChangeRow| {
+        let step = row.step_id.as_ref();
+        step.is_some_and(|id| others.iter().any(|other| other.row.id == *id))
+    };
+    let unwritten = seen.changes.iter().filter(is_theirs);
+    theirs.extend(unwritten.map(|row| row.change.path.clone()));
+    let agents: Vec<String> = agents.into_iter().collect();
+    let (agents, are) = match agents.len() {
+        0 | 1 => (agents.concat(), "is"),
+        _ => (agents.join(" and "), "are"),
+    };
+    let planned = operation.plan.items.iter().filter(|item| item.is_planned());
+    let touched = planned.filter(|item| theirs.contains(&item.path));
+    let mut touched: Vec<String> = touched
+        .map(|item| format!("`{}`", item.path.to_text()))
+        .collect();
+    let moves_git = operation.git.iter().flatten().any(GitItem::is_planned);
+    touched.extend(moves_git.then(|| "git's own state".to_owned()));
+    if touched.is_empty() {
+        if operation.plan.has_work() {
+            let text = format!("{agents} {are} at work here, and may write while files go back");
+            operation.warnings.push(Note::new(NoteCode::AtWork, text));
+        }
+        return Ok(false);
+    }
+    if options.dry_run.is_dry() {
+        return Ok(true);
+    }
+    let touched = first_of(touched.into_iter(), NAMED);
+    Err(Error::busy(format!(
+        "{agents} {are} at work here, and this touches {touched}"
+    ))
+    .hint("wait until it is done, or use --force"))
 }
 
 /// Adds to the error of a plan that it would be refused anyway because an agent is at work.

@@ -47,13 +47,13 @@ pub enum TargetReason {
 
 impl Target {
     /// Returns the target of a path that is to have exactly this state, no matter who changed it: what `restore` asks
-    /// for.
-    pub fn exactly(base: State, state: State) -> Self {
+    /// for. If there is a reason to keep it, it stays.
+    pub fn exactly(base: State, state: State, kept: Option<Reason>) -> Self {
         Self {
             base,
-            state,
+            state: if kept.is_some() { base } else { state },
             verdict: TargetReason::Undone,
-            kept: None,
+            kept,
         }
     }
 }

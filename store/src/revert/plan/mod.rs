@@ -32,6 +32,7 @@ use crate::revert::goal::merge::MergeBlobs;
 use crate::revert::goal::rule::{Ruling, ThreeWay, three_way};
 use crate::revert::goal::states::{PathStates, something_below};
 use crate::revert::goal::target::{Target, TargetReason, target};
+use crate::revert::goal::yours::Yours;
 use crate::revert::request::history::{History, Missing, Reason};
 use crate::snapshot::Snapshots;
 use crate::timeline::count_with;
@@ -404,12 +405,12 @@ fn name_forgotten(items: &mut [Item], forgotten: &[Vec<u8>]) {
     }
 }
 
-/// Plans to restore paths exactly, no matter who changed them since: `restore`.
+/// Plans to restore paths exactly, no matter who changed them since, except what is kept for a reason: `restore`.
 pub(crate) fn plan_exactly(
     snapshots: &Snapshots,
-    wanted: &PathStates,
-    current: &PathStates,
+    (wanted, current): (&PathStates, &PathStates),
     forgotten: &[Vec<u8>],
+    mut kept: Yours,
 ) -> Result<Plan> {
     let read = |blob: ObjectId, limit: u64| snapshots.read_blob_up_to(blob, limit);
     let mut contents = MergeBlobs::new(&read);
@@ -417,7 +418,10 @@ pub(crate) fn plan_exactly(
     let targets: BTreeMap<_, _> = wanted
         .iter()
         // What is there now counts as what was left, so that nothing conflicts, whoever changed it since.
-        .map(|(path, state)| (path.clone(), Target::exactly(state_now(path), *state)))
+        .map(|(path, state)| {
+            let target = Target::exactly(state_now(path), *state, kept.remove(path));
+            (path.clone(), target)
+        })
         .collect();
     let step = StateMove {
         goals: &PathStates::new(),

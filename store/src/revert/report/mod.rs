@@ -1,6 +1,7 @@
 //! The report on an operation.
 
 pub(crate) mod contents;
+mod kept;
 pub(crate) mod token;
 
 use ckpt_schema::report::{
@@ -54,6 +55,7 @@ pub(crate) fn report(
             .map(|movement| hidden(store, movement))
             .unwrap_or_default(),
         files: items.iter().map(file_report).collect(),
+        kept: kept::kept(operation, items, receipt.as_ref()),
         git: git.iter().map(GitItem::report).collect(),
         also_reverted: movement
             .map(|movement| also_reverted(store, movement))

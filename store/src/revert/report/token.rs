@@ -50,6 +50,7 @@ impl PlanToken {
             }),
             PlanRequest::Restore(request) => json!({
                 "restore": request.id, "git": request.git, "only": paths(&request.paths),
+                "overwrite_mine": request.overwrite_mine,
             }),
             PlanRequest::Undo(request) => json!({"undo": request.operation}),
             PlanRequest::Recover(named) => json!({"recover": paths(named)}),
@@ -129,6 +130,7 @@ fn asked(asked: &Value) -> Option<PlanRequest> {
         return Some(PlanRequest::Restore(RestoreRequest {
             id,
             paths: paths_of(&asked["only"])?,
+            overwrite_mine: asked["overwrite_mine"].as_bool()?,
             git,
             ..RestoreRequest::default()
         }));

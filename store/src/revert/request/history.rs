@@ -198,6 +198,8 @@ pub enum Reason {
     Missing(Missing),
     /// There is no place for it, because another path stays: a file where it needs a directory, or the reverse.
     Blocked(WorkspacePath),
+    /// The user changed it since the state that a restore goes to, or may have.
+    Yours(Author),
 }
 
 /// How two changes of one path conflict.
@@ -247,6 +249,7 @@ impl Reason {
         let by = match self {
             Self::Changed { authors, .. } => authors.iter().map(Author::report).collect(),
             Self::Shared(sources) => sources.iter().map(Source::report).collect(),
+            Self::Yours(author) => vec![author.report()],
             Self::Unclear(_) | Self::Missing(_) | Self::Blocked(_) => Vec::new(),
         };
         ItemReason {
@@ -262,6 +265,7 @@ impl Reason {
             Self::Unclear(_) => ReasonCode::Unclear,
             Self::Missing(_) => ReasonCode::NotCaptured,
             Self::Blocked(_) => ReasonCode::Blocked,
+            Self::Yours(_) => ReasonCode::Yours,
         }
     }
 }
@@ -343,6 +347,10 @@ impl fmt::Display for Reason {
             Self::Unclear(known) => write!(formatter, "{UNCLEAR}{known}"),
             Self::Missing(missing) => missing.fmt(formatter),
             Self::Blocked(path) => write!(formatter, "no place for it beside `{}`", path.to_text()),
+            Self::Yours(Author::User) => formatter.write_str("yours: changed since"),
+            Self::Yours(_) => {
+                formatter.write_str("perhaps yours: nobody can tell whether you changed it since")
+            }
         }
     }
 }

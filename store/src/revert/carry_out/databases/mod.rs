@@ -30,6 +30,19 @@ use crate::snapshot::{Snapshot, Snapshots};
 /// Why a repository of Fossil stays: its checkouts, which no snapshot holds, refer to what is in it.
 const FOSSIL: &str = "a Fossil repository: version control stays as it is";
 
+/// How the reason of a database begins that a program has open.
+const OPEN: &str = "a program has the database open: ";
+
+/// Returns whether a reason says that a program has the database open.
+pub(crate) fn is_open(reason: &str) -> bool {
+    reason.starts_with(OPEN)
+}
+
+/// Returns whether a reason says that a database is version control's own.
+pub(crate) fn is_version_control(reason: &str) -> bool {
+    reason == FOSSIL
+}
+
 /// The workspace whose databases a plan touches.
 pub(crate) struct Databases<'a> {
     pub root: &'a Path,
@@ -66,7 +79,7 @@ impl Databases<'_> {
                 // A Fossil checkout's database is version control's own, as `.git` is.
                 SetKind::File(FileKind::Fossil) => Some(FOSSIL.to_owned()),
                 _ => match self.holder(&set, &mut finder, &mut open)? {
-                    Some(program) => Some(format!("a program has the database open: {program}")),
+                    Some(program) => Some(format!("{OPEN}{program}")),
                     None => self.who_stays(&set, &group, &others),
                 },
             };

@@ -73,7 +73,12 @@ pub(crate) fn notes(
 
 /// The files that the revert creates again. One that was renamed and edited within the workspace is among them.
 struct RecreatedFiles<'a> {
-    files: Vec<(&'a WorkspacePath, Option<Vec<u8>>)>,
+    /// The names of all of them.
+    names: HashSet<&'a [u8]>,
+    /// The contents of the first ones.
+    files: Vec<Option<Vec<u8>>>,
+    /// Whether there are more than are compared.
+    is_cut: bool,
     /// What the files that go hold.
     going: HashMap<&'a WorkspacePath, ObjectId>,
 }
@@ -86,10 +91,14 @@ impl<'a> RecreatedFiles<'a> {
         let read = |blob| snapshots.comparable(blob, MAX_COMPARED);
         let going = planned().filter(|item| item.target.is_none());
         let blob = |entry: Option<Entry>| entry?.blob;
+        let made: Vec<_> = made.collect();
         Self {
+            names: made.iter().map(|(path, _)| path.name()).collect(),
+            is_cut: made.len() > COMPARED,
             files: made
+                .into_iter()
                 .take(COMPARED)
-                .map(|(path, blob)| (path, read(blob)))
+                .map(|(_, blob)| read(blob))
                 .collect(),
             going: going
                 .filter_map(|item| Some((&item.path, blob(item.expected)?)))
@@ -97,13 +106,10 @@ impl<'a> RecreatedFiles<'a> {
         }
     }
 
-    /// Returns whether a file that goes has the name of one that is made again, or half of its lines.
+    /// Returns whether a file that goes has the name of one that is made again, or half of its lines, or whether there are
+    /// too many to tell.
     fn may_have_been(&self, snapshots: &Snapshots, path: &WorkspacePath) -> bool {
-        if self
-            .files
-            .iter()
-            .any(|(made, _)| made.name() == path.name())
-        {
+        if self.is_cut || self.names.contains(path.name()) {
             return true;
         }
         let own = self
@@ -113,7 +119,7 @@ impl<'a> RecreatedFiles<'a> {
         let Some(own) = own.filter(|_| !self.files.is_empty()) else {
             return false;
         };
-        let made = self.files.iter().filter_map(|(_, made)| made.as_deref());
+        let made = self.files.iter().filter_map(Option::as_deref);
         let mut shared = made.filter_map(|made| {
             let (_, gone) = lines::count(made, &own)?;
             // Half of the lines is what git takes for a rename by default (`-M50%`).

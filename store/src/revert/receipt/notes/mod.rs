@@ -18,7 +18,7 @@ use crate::ids::short;
 use crate::model::gap::{Gap, GapReason};
 use crate::model::git_item::{GitStateRow, plain};
 use crate::model::note::Note;
-use crate::model::number::first_of;
+use crate::model::number::{count, first_of};
 use crate::model::path::WorkspacePath;
 use crate::revert::carry_out::git::{GitSide, GitWarnings};
 use crate::revert::goal::material::Material;
@@ -26,7 +26,7 @@ use crate::revert::plan::Plan;
 use crate::revert::plan::operation::GitFate;
 use crate::revert::request::movement::Movement;
 use crate::revert::request::scope::{Part, RevertScope};
-use crate::sessions;
+use crate::sessions::{self, OthersMessage};
 use crate::snapshot::Snapshots;
 use crate::store::Store;
 use crate::timeline::{Observation, Place, snapshot_of};
@@ -78,6 +78,50 @@ fn step_not_recorded(step: &str, why: &str) -> Note {
         short(step)
     );
     Note::about(NoteCode::StepNotRecorded, text, vec![step.to_owned()])
+}
+
+/// Returns a message of another session as a sentence names it.
+fn named(message: &OthersMessage) -> String {
+    let lines = message.prompt.iter().flat_map(|prompt| prompt.lines());
+    let mut lines = lines.map(str::trim).filter(|line| !line.is_empty());
+    match lines.next() {
+        Some(line) if line.chars().count() > TITLE => {
+            format!("“{}…”", line.chars().take(TITLE).collect::<String>())
+        }
+        Some(line) => format!("“{line}”"),
+        None => format!("message {}", short(&message.id)),
+    }
+}
+
+/// How many characters of a prompt a note shows.
+const TITLE: usize = 50;
+
+/// Says which newer messages a revert passes over, because they are other sessions'.
+pub(crate) fn passed_over(connection: &Connection, movement: &Movement) -> Result<Option<Note>> {
+    let (OperationKind::Revert, None, Some(to)) = (movement.kind, &movement.part, &movement.to)
+    else {
+        return Ok(None);
+    };
+    let session = &movement.session;
+    let newer = sessions::newer_of_others(connection, session.workspace_id, &session.id, to.seq)?;
+    let text = match &newer[..] {
+        [] => return Ok(None),
+        [one] => format!(
+            "{} stays: it is newer, but of another session ({})",
+            named(one),
+            one.agent
+        ),
+        many => {
+            let agents: BTreeSet<&str> = many.iter().map(|one| one.agent.as_str()).collect();
+            format!(
+                "{} of other sessions stay ({})",
+                count(many.len() as u64, "newer message"),
+                first_of(agents.into_iter().map(str::to_owned), NAMED)
+            )
+        }
+    };
+    let ids = newer.into_iter().map(|one| one.id).collect();
+    Ok(Some(Note::about(NoteCode::OtherSessions, text, ids)))
 }
 
 /// Warns if no snapshot was taken at the message: the state before it is known only from the snapshots around it.

@@ -1,0 +1,189 @@
+//! What an operation leaves as it is: whose it is, and the command that takes it along. `ckpt_store` decides; this says
+//! it on a command line.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::PathBuf;
+
+use ckpt_schema::report::{DifferenceReason, KeptKind, KeptReport, OperationReport, PathText};
+use ckpt_store::model::number::count;
+
+use super::files::says_something;
+use super::fold;
+use super::operation::Around;
+use super::paint::Paint;
+use super::text::{bytes, safe_bytes, short};
+
+/// How many paths are named for each reason.
+const NAMED: usize = 3;
+
+/// Returns the lines on the paths that still differ from that state, except those with their own line: what is the
+/// user's, what other messages changed, and the rest by reason.
+pub(super) fn differing(report: &OperationReport, around: &Around, paint: Paint) -> String {
+    let Some(receipt) = &report.receipt else {
+        return String::new();
+    };
+    let files = report.files.iter().filter(|file| says_something(file));
+    let of_files = files.map(|file| &file.path);
+    let of_others = others(report).flat_map(|kept| &kept.paths);
+    let told: BTreeSet<&PathText> = of_files.chain(of_others).collect();
+    let mut by_reason: BTreeMap<(DifferenceReason, &str), Vec<&PathText>> = BTreeMap::new();
+    for difference in &receipt.differences {
+        if !told.contains(&difference.path) {
+            let paths = by_reason
+                .entry((difference.reason, difference.phrase()))
+                .or_default();
+            paths.push(&difference.path);
+        }
+    }
+    let (yours, rest): (Vec<_>, Vec<_>) = by_reason
+        .into_iter()
+        .partition(|((reason, _), _)| *reason == DifferenceReason::Yours);
+    let named = |paths: &[&PathText]| fold::names(paths, NAMED).join(", ");
+    let mut text = String::new();
+    for (_, paths) in &yours {
+        text.push_str(&format!("{}: {}.\n", stays(report, "Yours"), named(paths)));
+    }
+    text.push_str(&of_other_messages(report, around, paint));
+    let number: usize = rest.iter().map(|(_, paths)| paths.len()).sum();
+    if number > 0 {
+        let part = |((_, phrase), paths): &((_, &str), Vec<&PathText>)| {
+            format!("{phrase} ({})", named(paths))
+        };
+        let parts: Vec<String> = rest.iter().map(part).collect();
+        let verb = match number {
+            _ if report.dry_run => "would differ",
+            1 => "differs",
+            _ => "differ",
+        };
+        let files = count(number as u64, "other path");
+        text.push_str(&format!(
+            "{files} {verb} from that state: {}.\n",
+            parts.join("; ")
+        ));
+    }
+    text
+}
+
+/// That something stays, or would.
+fn stays(report: &OperationReport, what: &str) -> String {
+    let verb = if report.dry_run {
+        "would stay"
+    } else {
+        "stays"
+    };
+    format!("{what} {verb}")
+}
+
+/// What stays because another message changed it.
+fn others(report: &OperationReport) -> impl Iterator<Item = &KeptReport> {
+    let kept = report.kept.iter();
+    kept.filter(|kept| kept.kind == KeptKind::OtherMessage)
+}
+
+/// Returns a line for each of a few other messages whose files stay, with what takes them back.
+fn of_other_messages(report: &OperationReport, around: &Around, paint: Paint) -> String {
+    let mut text = String::new();
+    for kept in others(report).take(NAMED) {
+        let paths: Vec<&PathText> = kept.paths.iter().collect();
+        let names = stays(report, &fold::names(&paths, NAMED).join(", "));
+        text.push_str(&format!(
+            "{names}, {}{}\n",
+            kept.why,
+            way_out(kept, around, paint)
+        ));
+    }
+    let more = others(report).count().saturating_sub(NAMED);
+    if more > 0 {
+        let more = count(more as u64, "other message");
+        let stay = stays(report, &format!("What {more} changed"));
+        text.push_str(&format!(
+            "{stay}: {} lists them.\n",
+            paint.strong("ckpt-hook log")
+        ));
+    }
+    text
+}
+
+/// How many files stay for each kind of reason, and the way out of it.
+pub(super) fn reasons_to_keep(
+    report: &OperationReport,
+    around: &Around,
+    paint: Paint,
+) -> Vec<String> {
+    let kept = report.kept.iter();
+    let kept = kept.filter(|kept| kept.kind != KeptKind::OtherMessage);
+    let line = |kept: &KeptReport| {
+        let files = count(kept.paths.len() as u64, "file");
+        format!("{files} kept: {}{}", kept.why, way_out(kept, around, paint))
+    };
+    kept.map(line).collect()
+}
+
+/// Returns how a sentence on kept files ends: with the command that takes them along, or that there is none.
+fn way_out(kept: &KeptReport, around: &Around, paint: Paint) -> String {
+    let Some(way) = &kept.way else {
+        return "; nothing takes that back.".to_owned();
+    };
+    let path = |path: &PathText| around.named(path);
+    let command = paint.strong(&way.parameters.command(short, path));
+    match &way.first {
+        None => format!("; {command} {}.", way.does),
+        Some(first) => format!("; {first}, then {command} {}.", way.does),
+    }
+}
+
+impl Around {
+    /// Returns a path as it is written on a command line in the current directory.
+    fn named(&self, path: &PathText) -> String {
+        let (path, here) = (PathBuf::from(OsString::from_vec(bytes(path))), &self.below);
+        let shared = path.components().zip(here.components());
+        let shared = shared.take_while(|(one, other)| one == other).count();
+        let mut relative: PathBuf = here.components().skip(shared).map(|_| "..").collect();
+        relative.extend(path.components().skip(shared));
+        word(relative.as_os_str().as_bytes())
+    }
+}
+
+/// Returns bytes as one word of a shell.
+fn word(bytes: &[u8]) -> String {
+    let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"/._-+,=@%:".contains(byte);
+    match bytes.utf8_chunks().all(|chunk| chunk.invalid().is_empty()) {
+        true if bytes.iter().all(is_plain) && !bytes.starts_with(b"-") => safe_bytes(bytes),
+        true if !safe_bytes(bytes).contains('\\') => {
+            let word = safe_bytes(bytes).replace('\'', "'\\''");
+            let here = if word.starts_with('-') { "./" } else { "" };
+            format!("'{here}{word}'")
+        }
+        // What is no text, or acts on a terminal, is spelled.
+        _ => {
+            let spelled: String = bytes.iter().map(|byte| format!("\\x{byte:02x}")).collect();
+            format!("$'{spelled}'")
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A file is named from the current directory on, as one word of a shell.
+    #[test]
+    fn file_is_named_as_one_word_from_here() {
+        let path = |path: &str| PathText {
+            path: path.to_owned(),
+            path_hex: None,
+        };
+        let around = |below: &str| Around {
+            below: PathBuf::from(below),
+            ..Around::default()
+        };
+        assert_eq!(around("").named(&path("src/a")), "src/a");
+        assert_eq!(around("src").named(&path("src/a")), "a");
+        assert_eq!(around("src/deep").named(&path("lib/a")), "../../lib/a");
+        assert_eq!(around("").named(&path("it's here")), r"'it'\''s here'");
+        assert_eq!(around("").named(&path("-rf")), "'./-rf'");
+        assert_eq!(around("").named(&path("a\u{1b}")), r"$'\x61\x1b'");
+    }
+}

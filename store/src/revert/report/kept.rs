@@ -1,0 +1,295 @@
+//! What an operation leaves as it is, by kind: the sentence, and the way out. Every surface shows these, each with its
+//! own button or command for the way. Pure.
+
+use std::collections::BTreeMap;
+
+use ckpt_schema::report::{
+    AuthorKind, Difference, DifferenceReason, FileAction, FileResult, KeptKind, KeptReport,
+    OperationKind, PathText, ReasonCode, Receipt, WayOut, WayParameters,
+};
+
+use crate::model::item::Item;
+use crate::model::request::{OnConflict, Unclear};
+use crate::revert::carry_out::databases;
+use crate::revert::plan::operation::Operation;
+use crate::revert::request::movement::Movement;
+use crate::revert::request::scope::Part;
+
+/// Returns what stays of some items, and what differs because another message changed it.
+pub(super) fn kept(
+    operation: &Operation<'_>,
+    items: &[Item],
+    receipt: Option<&Receipt>,
+) -> Vec<KeptReport> {
+    let mut groups: BTreeMap<(KeptKind, String), Vec<&Item>> = BTreeMap::new();
+    for item in items {
+        if let Some(kind) = kind(item) {
+            groups
+                .entry((kind, why(kind, item)))
+                .or_default()
+                .push(item);
+        }
+    }
+    let group = |((kind, why), items): ((KeptKind, String), Vec<&Item>)| KeptReport {
+        kind,
+        way: way(operation, kind, &items),
+        paths: items.iter().map(|item| item.path.to_report()).collect(),
+        why,
+    };
+    let mut all: Vec<KeptReport> = groups.into_iter().map(group).collect();
+    all.extend(receipt.map(others).unwrap_or_default());
+    all
+}
+
+/// Returns why a file stays, wholly or in part; `None` if it does not. What failed is tried again by itself.
+fn kind(item: &Item) -> Option<KeptKind> {
+    let stays = matches!(item.result, FileResult::Conflict | FileResult::Gap);
+    let is_in_part = item.action != FileAction::None && !item.is_remarked();
+    let reason = item.reason.as_ref().filter(|_| stays || is_in_part)?;
+    let is_agents = reason.by.iter().any(|by| by.kind == AuthorKind::Agent);
+    Some(match reason.code? {
+        ReasonCode::Yours => KeptKind::Yours,
+        ReasonCode::Shared => KeptKind::Shared,
+        ReasonCode::Unclear => KeptKind::Unclear,
+        ReasonCode::Database => KeptKind::Database,
+        ReasonCode::Blocked => KeptKind::Blocked,
+        ReasonCode::Moved => KeptKind::Moved,
+        ReasonCode::NotCaptured => KeptKind::NotCaptured,
+        ReasonCode::Forgotten => KeptKind::Forgotten,
+        ReasonCode::SameLines
+        | ReasonCode::Binary
+        | ReasonCode::TooLarge
+        | ReasonCode::Permissions
+        | ReasonCode::Type
+        | ReasonCode::Symlink
+        | ReasonCode::Edited
+        | ReasonCode::Deleted
+        | ReasonCode::Recreated
+        | ReasonCode::Changed
+            if is_agents =>
+        {
+            KeptKind::OtherAgent
+        }
+        ReasonCode::SameLines
+        | ReasonCode::Binary
+        | ReasonCode::TooLarge
+        | ReasonCode::Permissions
+        | ReasonCode::Type
+        | ReasonCode::Symlink
+        | ReasonCode::Edited
+        | ReasonCode::Deleted
+        | ReasonCode::Recreated
+        | ReasonCode::Changed => KeptKind::Conflict,
+        ReasonCode::Failed | ReasonCode::NotDone | ReasonCode::NotSynced | ReasonCode::NotKept => {
+            return None;
+        }
+    })
+}
+
+/// Returns the names of the agents that a reason names.
+fn agents(item: &Item) -> String {
+    let by = item.reason.iter().flat_map(|reason| &reason.by);
+    let mut agents: Vec<&str> = by.filter_map(|by| by.agent.as_deref()).collect();
+    agents.sort_unstable();
+    agents.dedup();
+    match agents.is_empty() {
+        true => "another agent".to_owned(),
+        false => agents.join(" and "),
+    }
+}
+
+fn why(kind: KeptKind, item: &Item) -> String {
+    match kind {
+        KeptKind::Yours => "yours, changed since that state".to_owned(),
+        KeptKind::Conflict => "changed since by you or another program".to_owned(),
+        KeptKind::OtherAgent => format!("changed since by {}", agents(item)),
+        KeptKind::Shared => format!(
+            "{} was at work as well, and may have made the change",
+            agents(item)
+        ),
+        KeptKind::Unclear => "nobody can tell whose changes these are".to_owned(),
+        KeptKind::Database => match item.reason.as_deref() {
+            Some(reason) if databases::is_open(reason) => "a program has the database open",
+            Some(reason) if databases::is_version_control(reason) => "version control's own",
+            _ => "a database goes back as a whole or not at all",
+        }
+        .to_owned(),
+        KeptKind::Blocked => "something else that stays is in the way".to_owned(),
+        KeptKind::Moved => "changed at that very moment".to_owned(),
+        KeptKind::NotCaptured => "no snapshot holds what was there".to_owned(),
+        KeptKind::Forgotten => "the content was removed from the store with `forget`".to_owned(),
+        KeptKind::OtherMessage => "changed for another message".to_owned(),
+    }
+}
+
+/// Returns the way out for files of one kind, if there is one.
+fn way(operation: &Operation<'_>, kind: KeptKind, items: &[&Item]) -> Option<WayOut> {
+    let again = again(operation)?;
+    let only: Vec<PathText> = items.iter().map(|item| item.path.to_report()).collect();
+    let these = WayParameters {
+        only: only.clone(),
+        git: false,
+        ..again.clone()
+    };
+    // Only a revert has options that choose; the way back of others is the state itself.
+    let chosen = |does: &str, option: fn(&mut WayParameters)| {
+        if these.operation == OperationKind::Revert {
+            let mut parameters = these.clone();
+            option(&mut parameters);
+            return Some(plain(does, parameters));
+        }
+        let id = operation.undoes.clone().or_else(|| state(operation))?;
+        let parameters = WayParameters {
+            id: Some(id),
+            only: only.clone(),
+            ..WayParameters::of(OperationKind::Restore)
+        };
+        Some(plain("puts it there all the same", parameters))
+    };
+    let first = |first: &str, does: &str| WayOut {
+        first: Some(first.to_owned()),
+        ..plain(does, these.clone())
+    };
+    match kind {
+        KeptKind::Yours => {
+            let parameters = WayParameters {
+                on_conflict: Some(OnConflict::Overwrite.name().to_owned()),
+                ..again
+            };
+            let does = "puts the earlier version there as well, and `ckpt-hook revert` takes back only what an agent did";
+            Some(plain(does, parameters))
+        }
+        KeptKind::Conflict => chosen("puts the earlier version there", |parameters| {
+            parameters.on_conflict = Some(OnConflict::Overwrite.name().to_owned());
+        }),
+        KeptKind::OtherAgent => chosen(
+            "puts the earlier version there, without theirs",
+            |parameters| {
+                parameters.on_conflict = Some(OnConflict::Overwrite.name().to_owned());
+            },
+        ),
+        KeptKind::Shared => chosen("takes that back all the same", |_| ()),
+        KeptKind::Unclear if again.operation == OperationKind::Revert => {
+            let parameters = WayParameters {
+                unclear: Some(Unclear::Take.name().to_owned()),
+                ..again
+            };
+            Some(plain("takes these as well", parameters))
+        }
+        KeptKind::Unclear => chosen("takes these as well", |_| ()),
+        KeptKind::Database => {
+            let reasons = || items.iter().filter_map(|item| item.reason.as_deref());
+            if reasons().any(databases::is_open) {
+                return Some(first("close that program", "goes ahead"));
+            }
+            let is_forced = reasons().any(|reason| reason.contains("--force"));
+            is_forced.then(|| {
+                let parameters = WayParameters {
+                    force: true,
+                    ..these.clone()
+                };
+                plain("takes the database and its log", parameters)
+            })
+        }
+        KeptKind::Blocked => Some(first("move that away", "puts it there")),
+        KeptKind::Moved => chosen("tries again", |_| ()),
+        KeptKind::NotCaptured | KeptKind::Forgotten | KeptKind::OtherMessage => None,
+    }
+}
+
+fn plain(does: &str, parameters: WayParameters) -> WayOut {
+    WayOut {
+        first: None,
+        does: does.to_owned(),
+        parameters,
+    }
+}
+
+/// Returns the parameters that ask for the same again, limited to nothing; `None` for files that were chosen one by one.
+/// What goes forward, or takes an operation back, cannot be asked for twice: it asks for the state.
+fn again(operation: &Operation<'_>) -> Option<WayParameters> {
+    let state_itself = || {
+        let id = operation.undoes.clone().or_else(|| state(operation))?;
+        Some(WayParameters {
+            id: Some(id),
+            ..WayParameters::of(OperationKind::Restore)
+        })
+    };
+    let Some(movement) = operation
+        .movement
+        .filter(|movement| movement.undoes.is_none())
+    else {
+        return state_itself();
+    };
+    match movement.kind {
+        OperationKind::Revert => of_revert(movement, operation.git.is_some()),
+        OperationKind::Redo | OperationKind::Unrevert | OperationKind::Restore => state_itself(),
+    }
+}
+
+fn of_revert(movement: &Movement, git: bool) -> Option<WayParameters> {
+    let revert = WayParameters {
+        git,
+        ..WayParameters::of(OperationKind::Revert)
+    };
+    Some(match &movement.part {
+        None => WayParameters {
+            message: Some(movement.to.as_ref()?.id.clone()),
+            ..revert
+        },
+        Some(Part::Paths { message, only }) => WayParameters {
+            message: Some(message.id.clone()),
+            only: only.iter().map(|path| path.to_report()).collect(),
+            ..revert
+        },
+        Some(Part::Message { message, only }) => WayParameters {
+            message: Some(message.id.clone()),
+            alone: true,
+            only: only.iter().map(|path| path.to_report()).collect(),
+            ..revert
+        },
+        Some(Part::Step { step, only }) => WayParameters {
+            step: Some(step.id.clone()),
+            only: only.iter().map(|path| path.to_report()).collect(),
+            ..revert
+        },
+    })
+}
+
+/// Returns the id of the state that an operation goes to.
+fn state(operation: &Operation<'_>) -> Option<String> {
+    operation.reference.map(|state| state.tree.to_string())
+}
+
+/// Returns what other messages changed, by message. What is the user's own needs no way out: nobody asked for it to go.
+fn others(receipt: &Receipt) -> Vec<KeptReport> {
+    let is_others = |difference: &&Difference| {
+        matches!(
+            difference.reason,
+            DifferenceReason::OtherSession | DifferenceReason::NotAsked
+        )
+    };
+    let mut messages: BTreeMap<(String, String), Vec<PathText>> = BTreeMap::new();
+    for difference in receipt.differences.iter().filter(is_others) {
+        let by = difference.by.iter().find(|by| by.message.is_some());
+        if let Some((by, message)) = by.and_then(|by| Some((by, by.message.clone()?))) {
+            let agent = by.agent.clone().unwrap_or_default();
+            let paths = messages.entry((message, agent)).or_default();
+            paths.push(difference.path.clone());
+        }
+    }
+    let report = |((message, agent), paths): ((String, String), Vec<PathText>)| KeptReport {
+        kind: KeptKind::OtherMessage,
+        why: format!("changed by {agent} for another message"),
+        way: Some(plain(
+            "takes it back",
+            WayParameters {
+                message: Some(message),
+                only: paths.clone(),
+                ..WayParameters::of(OperationKind::Revert)
+            },
+        )),
+        paths,
+    };
+    messages.into_iter().map(report).collect()
+}

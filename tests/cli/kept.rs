@@ -1,0 +1,306 @@
+//! Every kept file ends with its way out: the command that is printed, and the parameters that a program is given, do
+//! what the sentence says.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use testing::binary::{Run, Sandbox, binary};
+
+/// A kind of kept file.
+struct Case {
+    /// `kind` of the document.
+    kind: &'static str,
+    /// Makes the world.
+    world: fn() -> Sandbox,
+    /// What keeps the file.
+    command: &'static [&'static str],
+    /// A part of the sentence.
+    why: &'static str,
+    /// What has to be done first.
+    first: fn(&Sandbox),
+    /// The file in question, and what the way makes of it; `None` if it is gone.
+    then: (&'static str, Option<&'static str>),
+}
+
+fn nothing(_: &Sandbox) {}
+
+/// The agent changed a line, and then the user did.
+fn edited() -> Sandbox {
+    let world = Sandbox::new();
+    world.write("a b", "1\n");
+    world.play("m1", "change it", |world| world.write("a b", "2\n"));
+    world.write("a b", "mine\n");
+    world
+}
+
+/// One agent changed a line, and then another one did.
+fn edited_by_another() -> Sandbox {
+    let world = Sandbox::new();
+    world.write("both", "1\n");
+    world.play("m1", "change it", |world| world.write("both", "2\n"));
+    other_session(&world, "both", "theirs\n");
+    world
+}
+
+/// Another session changes a file.
+fn other_session(world: &Sandbox, path: &str, text: &str) {
+    let tell = |event: &str| {
+        let event = json!({"event": event, "session_id": "s2", "message_id": "n1"});
+        world.event(event).ends_silently();
+    };
+    tell("user_message");
+    tell("step_start");
+    world.write(path, text);
+    tell("step_finish");
+    tell("turn_end");
+}
+
+/// Two steps were open when a file was changed.
+fn shared() -> Sandbox {
+    let world = Sandbox::new();
+    world.write("both", "1\n");
+    let tell = |session: &str, event: &str| {
+        let message = format!("m{session}");
+        let event = json!({"event": event, "session_id": session, "message_id": message});
+        world.event(event).ends_silently();
+    };
+    for session in ["1", "2"] {
+        tell(session, "user_message");
+        tell(session, "step_start");
+    }
+    world.write("both", "2\n");
+    for session in ["1", "2"] {
+        tell(session, "step_finish");
+        tell(session, "turn_end");
+    }
+    world
+}
+
+/// The user changed a file at a prompt for permission.
+fn unclear() -> Sandbox {
+    crate::permission::interrupted("codex", true)
+}
+
+/// The user put a file where the agent had removed a folder.
+fn blocked() -> Sandbox {
+    let world = Sandbox::new();
+    world.write("place/below", "1\n");
+    world.play("m1", "tidy up", |world| {
+        std::fs::remove_dir_all(world.workspace().join("place")).expect("it is there");
+    });
+    world.write("place", "mine\n");
+    world
+}
+
+/// A file became too large for a snapshot.
+fn too_large() -> Sandbox {
+    let world = Sandbox::new();
+    world.configure("max_file_size = \"1 KiB\"\n");
+    world.write("big", "1\n");
+    world.play("m1", "change it", |world| {
+        world.write("big", "2".repeat(2000))
+    });
+    world
+}
+
+/// The user's hour, which a restore would take.
+fn an_hour() -> Sandbox {
+    let world = Sandbox::new();
+    world.write("notes", "1\n");
+    world.play("m1", "change it", |world| world.write("made", "2\n"));
+    world.write("notes", "an hour\n");
+    world
+}
+
+const CASES: [Case; 7] = [
+    Case {
+        kind: "conflict",
+        world: edited,
+        command: &["revert", "m1"],
+        why: "changed since by you or another program",
+        first: nothing,
+        then: ("a b", Some("1\n")),
+    },
+    Case {
+        kind: "other_agent",
+        world: edited_by_another,
+        command: &["revert", "m1"],
+        why: "changed since by generic",
+        first: nothing,
+        then: ("both", Some("1\n")),
+    },
+    Case {
+        kind: "shared",
+        world: shared,
+        command: &["revert", "m1"],
+        why: "generic was at work as well",
+        first: nothing,
+        then: ("both", Some("1\n")),
+    },
+    Case {
+        kind: "unclear",
+        world: unclear,
+        command: &["revert", "last~1"],
+        why: "nobody can tell whose changes these are",
+        first: nothing,
+        then: ("menu", Some("soup\n")),
+    },
+    Case {
+        kind: "blocked",
+        world: blocked,
+        command: &["revert", "m1"],
+        why: "something else that stays is in the way",
+        first: |world| {
+            let place = world.workspace().join("place");
+            std::fs::rename(place, world.workspace().join("mine")).expect("it is there");
+        },
+        then: ("place/below", Some("1\n")),
+    },
+    Case {
+        kind: "yours",
+        world: an_hour,
+        command: &["restore", "m1"],
+        why: "yours, changed since that state",
+        first: nothing,
+        then: ("notes", Some("1\n")),
+    },
+    Case {
+        kind: "other_message",
+        world: || {
+            let world = Sandbox::new();
+            world.play("m1", "make one", |world| world.write("made", "1\n"));
+            other_session(&world, "theirs", "2\n");
+            world
+        },
+        command: &["revert", "m1"],
+        why: "changed by generic for another message",
+        first: nothing,
+        then: ("theirs", None),
+    },
+];
+
+fn content(world: &Sandbox, path: &str) -> Option<String> {
+    std::fs::read_to_string(world.workspace().join(path)).ok()
+}
+
+/// Returns the command of the line with a text.
+fn printed(run: &Run, why: &str) -> String {
+    let line = run.stdout.lines().find(|line| line.contains(why));
+    let line = line.unwrap_or_else(|| panic!("`{why}` is said: {run}"));
+    let from = line.find("ckpt-hook ").unwrap_or_else(|| panic!("{line}"));
+    let rest = &line[from..];
+    let ends = [" puts ", " takes ", " goes ahead", " tries "];
+    let end = ends.iter().filter_map(|end| rest.find(end)).min();
+    rest[..end.unwrap_or_else(|| panic!("{line}"))].to_owned()
+}
+
+/// The command that is printed for a kept file does what its sentence says.
+///
+/// Invariant `truth/way-out`: Every kept file is named with a way out that does what it says, or with that there is none.
+#[test]
+fn printed_way_out_takes_the_file_along() {
+    for case in CASES {
+        for is_plan in [true, false] {
+            let world = (case.world)();
+            let command = match is_plan {
+                true => [case.command, &["--dry-run"]].concat(),
+                false => case.command.to_vec(),
+            };
+            let (path, then) = case.then;
+            let before = content(&world, path);
+            let run = world.run(&command, b"");
+            assert_eq!(
+                content(&world, path),
+                before,
+                "{}: it is kept: {run}",
+                case.kind
+            );
+            let way = printed(&run, case.why);
+            (case.first)(&world);
+            let done = in_shell(&world, &way);
+            assert_eq!(
+                content(&world, path).as_deref(),
+                then,
+                "{}: `{way}`: {done}\nof: {run}",
+                case.kind
+            );
+        }
+    }
+}
+
+/// The parameters that a front end is given for a kept file do what the sentence says.
+#[test]
+fn programs_way_out_takes_the_file_along() {
+    for case in CASES {
+        let world = (case.world)();
+        let report = world.json(&[case.command, &["--dry-run"]].concat());
+        let kept = report["kept"].as_array().expect("a list");
+        let kept = kept.iter().find(|kept| kept["kind"] == case.kind);
+        let kept = kept.unwrap_or_else(|| panic!("{}: {report:#}", case.kind));
+        assert_eq!(kept["paths"][0]["path"], case.then.0, "{kept:#}");
+        (case.first)(&world);
+        let mut parameters = kept["way"]["parameters"].clone();
+        parameters["workspace"] = json!(world.workspace());
+        let done = asked(&world, &parameters);
+        let (path, then) = case.then;
+        assert_eq!(
+            content(&world, path).as_deref(),
+            then,
+            "{}: {done:#}",
+            case.kind
+        );
+    }
+}
+
+/// Runs a command line as a person does who copied it.
+fn in_shell(world: &Sandbox, command: &str) -> Run {
+    let mut shell = world.command_by(Path::new("/bin/sh"), &["-c", command]);
+    let folder = Path::new(binary()).parent().expect("a folder");
+    Run::of(shell.env("PATH", format!("{}:/usr/bin:/bin", folder.display())))
+}
+
+/// Carries out an operation as a front end does, with the parameters as they were given.
+fn asked(world: &Sandbox, parameters: &Value) -> Value {
+    let method = parameters["operation"].as_str().expect("an operation");
+    let request = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": parameters});
+    let run = world.run(&["serve", "--stdio"], format!("{request}\n").as_bytes());
+    let line = run.stdout.lines().find(|line| line.contains("\"id\":1"));
+    let answer = line.unwrap_or_else(|| panic!("it answers: {run}"));
+    let answer: Value = serde_json::from_str(answer).expect("a document");
+    assert!(answer.get("error").is_none(), "{answer:#}");
+    answer["result"].clone()
+}
+
+/// Where nothing leads back that is said.
+#[test]
+fn file_without_a_way_out_says_so() {
+    let world = too_large();
+    let run = world.run(&["revert", "m1"], b"").exits(3);
+    let line = "1 file kept: no snapshot holds what was there; nothing takes that back.";
+    assert!(run.stdout.contains(line), "{run}");
+}
+
+/// The way out of a file in a subdirectory is written for where one stands.
+#[test]
+fn way_out_is_written_for_the_current_directory() {
+    let world = Sandbox::new();
+    world.run_git(&["init", "--quiet"]);
+    world.write("src/a", "1\n");
+    world.play("m1", "change it", |world| world.write("src/a", "2\n"));
+    world.write("src/a", "mine\n");
+    let mut command = world.command(&["revert", "m1"]);
+    let run = Run::of(command.current_dir(world.workspace().join("src")));
+    assert!(
+        run.stdout.contains(" --only a --on-conflict overwrite"),
+        "{run}"
+    );
+}
+
+/// What is left of the user's own is said to be theirs in a word.
+#[test]
+fn files_of_ones_own_are_said_to_stay() {
+    let world = an_hour();
+    let run = world.run(&["revert", "m1"], b"").exits(0);
+    assert!(run.stdout.contains("Yours stays: notes.\n"), "{run}");
+}

@@ -1,0 +1,173 @@
+//! The words that a person gives mean what they see: rows of the log, files, agents and operations.
+
+use serde_json::json;
+
+use testing::binary::{Run, Sandbox};
+
+use crate::screen::Screen;
+
+/// A message of one session, and a newer one of another.
+fn two_sessions() -> Sandbox {
+    let world = Sandbox::new();
+    world.play("m1", "a shop", |world| world.write("shop", "1\n"));
+    for event in ["user_message", "step_start"] {
+        world
+            .event(json!({"event": event, "session_id": "s2", "message_id": "n1", "prompt": "nicer README"}))
+            .ends_silently();
+    }
+    world.write("README.md", "nicer\n");
+    for event in ["step_finish", "turn_end"] {
+        world
+            .event(json!({"event": event, "session_id": "s2", "message_id": "n1"}))
+            .ends_silently();
+    }
+    world
+}
+
+/// `last~N` is a row of the log, and a revert names the newer message that stays.
+#[test]
+fn last_counts_the_rows_of_the_log() {
+    let world = two_sessions();
+    let log = world.json(&["log"]);
+    let rows = log["messages"].as_array().expect("a list");
+    for (row, name) in rows.iter().zip(["last", "last~1"]) {
+        assert_eq!(
+            world.json(&["show", name])["message"]["id"],
+            row["id"],
+            "{name}"
+        );
+    }
+    let run = world.run(&["revert", "last~1"], b"").exits(0);
+    assert!(run.stdout.contains("“a shop”"), "{run}");
+    let note = "“nicer README” stays: it is newer, but of another session (generic)";
+    assert!(run.stdout.contains(note), "{run}");
+    assert_eq!(world.read("README.md"), b"nicer\n");
+    world.run(&["show", "last~2"], b"").exits(4);
+}
+
+/// A file where an id is expected is answered with the command that was meant.
+#[test]
+fn file_for_an_id_names_the_command() {
+    let world = two_sessions();
+    for (command, meant) in [
+        (
+            &["restore", "README.md"][..],
+            "ckpt-hook restore last README.md",
+        ),
+        (
+            &["revert", "README.md"],
+            "ckpt-hook revert last --only README.md",
+        ),
+        (&["show", "README.md"], "ckpt-hook log README.md"),
+        (&["diff", "README.md"], "ckpt-hook diff -- README.md"),
+    ] {
+        let run = world.run(command, b"").exits(4);
+        assert!(run.stderr.contains("`README.md` is a file"), "{run}");
+        assert!(run.stderr.contains(meant), "{run}");
+    }
+    let run = world.run(&["cat", "README.md"], b"").exits(2);
+    assert!(run.stderr.contains("ckpt-hook cat last:README.md"), "{run}");
+    let run = world.run(&["restore", "nothing.md"], b"").exits(4);
+    assert!(!run.stderr.contains("is a file"), "{run}");
+}
+
+/// A line behind a file and the beginning of an agent's name are understood.
+#[test]
+fn line_and_beginning_of_an_agent_are_understood() {
+    let world = two_sessions();
+    let run = world.run(&["blame", "README.md:1"], b"").exits(0);
+    assert!(run.stdout.contains("nicer"), "{run}");
+    world.run(&["blame", "README.md:7"], b"").exits(1);
+    let whole = world.run(&["log", "--agent", "generic"], b"").exits(0);
+    let begun = world.run(&["log", "--agent", "gen"], b"").exits(0);
+    assert_eq!(whole.stdout, begun.stdout);
+    let run = world.run(&["install", "claude", "--dry-run"], b"").exits(0);
+    assert!(run.stdout.contains("claude"), "{run}");
+    let run = world.run(&["install", "clod"], b"").exits(2);
+    assert!(run.stderr.contains("known are: "), "{run}");
+    let run = world.run(&["install"], b"").exits(2);
+    assert!(run.stderr.contains("install --all"), "{run}");
+}
+
+/// An undo says what it undid, and is one row with it.
+#[test]
+fn undo_says_what_it_undid() {
+    let world = two_sessions();
+    world.run(&["revert", "last"], b"").exits(0);
+    let run = world.run(&["undo"], b"").exits(0);
+    let first = run.stdout.lines().next().unwrap_or_default();
+    assert!(first.starts_with("✓ Undid the revert "), "{run}");
+    assert!(first.ends_with("(“nicer README”)"), "{run}");
+    assert!(
+        run.stdout.contains("To do it again: ckpt-hook undo"),
+        "{run}"
+    );
+    let rows = |run: &Run| {
+        run.stdout
+            .lines()
+            .filter(|row| row.contains("just now"))
+            .count()
+    };
+    let list = world.run(&["log", "--operations"], b"").exits(0);
+    assert_eq!(rows(&list), 1, "{list}");
+    assert!(list.stdout.contains("revert, undone  "), "{list}");
+    world.run(&["undo"], b"").exits(0);
+    let list = world.run(&["log", "--operations"], b"").exits(0);
+    assert!(
+        list.stdout.contains("revert, undone and done again"),
+        "{list}"
+    );
+    let list = world.run(&["log", "--operations", "-v"], b"").exits(0);
+    assert_eq!(rows(&list), 3, "{list}");
+}
+
+/// Words of other programs are understood, and a prompt gets a few.
+#[test]
+fn other_programs_words_are_understood() {
+    let world = two_sessions();
+    let run = world.run(&["search", "README"], b"").exits(0);
+    assert!(
+        run.stdout.contains("nicer README") && !run.stdout.contains("a shop"),
+        "{run}"
+    );
+    let named = world.run(&["snapshots"], b"").exits(0);
+    assert_eq!(
+        named.stdout,
+        world.run(&["log", "--snapshots"], b"").exits(0).stdout
+    );
+    let run = world.run(&["status", "--short"], b"").exits(0);
+    assert_eq!(run.stdout, "", "nothing is reverted");
+    world.run(&["revert", "last"], b"").exits(0);
+    let run = world.run(&["status", "--short"], b"").exits(0);
+    assert_eq!(run.stdout, "1 hidden\n");
+}
+
+/// A restore on a terminal asks before it takes what is the user's.
+#[test]
+fn restore_asks_before_it_takes_yours() {
+    for (key, notes, made) in [
+        ("y", "1\n", false),
+        ("n", "mine\n", false),
+        ("q", "mine\n", true),
+    ] {
+        let world = Sandbox::new();
+        world.write("notes", "1\n");
+        world.play("m1", "make it", |world| world.write("made", "1\n"));
+        world.write("notes", "mine\n");
+        let line = "ckpt-hook restore m1; echo after $?";
+        let Some(mut screen) = Screen::open(&world, 100, line) else {
+            return;
+        };
+        screen.wait_for("You changed this file since.");
+        assert!(
+            screen.contents().contains("notes (yours: changed since)"),
+            "{}",
+            screen.contents()
+        );
+        screen.press(key);
+        screen.wait_for("after ");
+        screen.end();
+        assert_eq!(world.read("notes"), notes.as_bytes(), "{key}");
+        assert_eq!(world.workspace().join("made").exists(), made, "{key}");
+    }
+}
