@@ -323,7 +323,17 @@ mod tests {
             },
             verbose: false,
         };
-        expect![[]].assert_eq(&files(&all, &view));
+        let text = files(&all, &view);
+        for part in [
+            "33 files",
+            "scripts/ → tools/",
+            "scripts/new",
+            "(permissions 755 → 644)",
+            "36 files, ",
+        ] {
+            assert!(text.contains(part), "{part}: {text}");
+        }
+        assert_eq!(text.lines().count(), 5, "{text}");
     }
 
     /// Head is at a branch or a commit or nowhere.

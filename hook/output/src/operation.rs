@@ -360,7 +360,6 @@ mod tests {
               removed   +10  -2  gone\u{1b}
               kept      +10  -2  yours (changed after the agent)
             note: commits were made
-            1 file kept because of edits that may not be this session's.
             1 message is hidden until you redo, or send a new one.
             To undo this: ckpt-hook undo
         "#]]
@@ -387,7 +386,7 @@ mod tests {
             why,
         ));
         let shown = shown(&operation(files, Outcome::Partial));
-        let rows = "  150 files  +1,500  -300  src/\n  kept          +10    -2  src/yours (changed after the agent)\n";
+        let rows = "  150 restored  +1,500  -300  src/ (000, 001, 002, …)\n  kept             +10    -2  src/yours (changed after the agent)\n";
         assert!(
             shown.contains(rows) && shown.contains("151 files, +1,510 -302 (-v lists all)\n"),
             "two rows and their sum: {shown}"
@@ -451,7 +450,16 @@ mod tests {
             }),
             ..operation(Vec::new(), Outcome::Partial)
         };
-        expect![[]].assert_eq(&shown(&report));
+        let shown = shown(&report);
+        for line in [
+            "d stays, changed by codex for another message; ckpt-hook revert abcdefgh --only d --on-conflict overwrite puts",
+            "1 file kept: changed since; ckpt-hook revert abcdefgh --only 'a b' --on-conflict overwrite puts the earlier",
+            "4 files kept: many; ckpt-hook revert abcdefgh --only FILE --on-conflict overwrite puts",
+            "1 file kept: open; close that program, then ckpt-hook revert abcdefgh --only x.db",
+            "1 file kept: no snapshot; nothing takes that back.\n",
+        ] {
+            assert!(shown.contains(line), "{line}: {shown}");
+        }
     }
 
     #[test]
@@ -520,8 +528,8 @@ mod tests {
         expect![[r#"
             ! Went back to just before “tidy up” (abcdefgh), but not everything
               kept  +10  -2  kept (why)
-            6 other paths differ from that state: changed since, outside any step (a, b, c, and 2 more); ignored now or then (x.log).
-            1 file kept because of edits that may not be this session's.
+            Yours stays: a, b, c, and 2 more.
+            1 other path differs from that state: ignored now or then (x.log).
             1 message is hidden until you redo, or send a new one.
             To undo this: ckpt-hook undo
         "#]]
