@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::model::request::{Conversation, Unclear};
+use crate::model::request::{ConversationChoice, Unclear};
 
 /// How much of a step is synced to the disk before the hook returns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -76,7 +76,7 @@ pub struct Settings {
     /// What a revert does with an unclear change.
     pub unclear: Unclear,
     /// What a revert does with the agent's conversation; `None`: a terminal asks, and else it stays.
-    pub conversation: Option<Conversation>,
+    pub conversation: Option<ConversationChoice>,
     /// Whether a workspace that is refused by rule (`/`, the home directory) is allowed.
     pub allow: bool,
     /// Settings for single directories. The longest path that contains the workspace wins.

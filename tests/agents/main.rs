@@ -152,10 +152,10 @@ tests! {
     gemini_cli: GEMINI_CLI, forked, package, both, terminal, anew, next_day, beside, work_trees, background, rewind, named, left;
     qwen_code: QWEN_CODE, forked, package, both, terminal, anew, next_day, beside, work_trees, background, rewind;
     copilot_cli: COPILOT_CLI, package, both, stories, untold, anew, next_day, beside, work_trees, background, undo;
-    opencode: OPENCODE, forked, package, both, terminal, anew, next_day, beside, work_trees, background, undo, waits;
+    opencode: OPENCODE, package, both, terminal, anew, next_day, beside, work_trees, background, undo, waits;
     kilo: KILO, package, both, terminal, anew, next_day, beside, work_trees, background, undo;
     cline: CLINE, terminal, at_once, anew, next_day, beside, work_trees, background, undo, recover;
-    pi: PI, forked, terminal, anew, next_day, beside, work_trees, background, undo;
+    pi: PI, terminal, anew, next_day, beside, work_trees, background, undo;
     grok: GROK, beside, work_trees;
     grok_beside_claude_code: GROK_BESIDE_CLAUDE_CODE, beside;
     kimi_code: KIMI_CODE, beside, work_trees;

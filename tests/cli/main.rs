@@ -18,6 +18,7 @@ mod documented;
 mod exchange;
 mod files;
 mod forget;
+mod forked_by_program;
 mod generated;
 mod giving_way;
 mod history_page;

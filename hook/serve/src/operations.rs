@@ -12,7 +12,7 @@ use ckpt_schema::protocol::{
     ApplyParameters, OperationName, OperationParameters, PartParameter, PlanResult,
 };
 use ckpt_schema::report::OperationReport;
-use ckpt_store::model::request::Conversation;
+use ckpt_store::model::request::ConversationChoice;
 use ckpt_store::{
     Chosen, DryRun, Force, OnConflict, RedoRequest, RestoreRequest, RevertRequest, Unclear,
 };
@@ -84,11 +84,11 @@ fn unclear(asked: &OperationParameters) -> Result<Option<Unclear>, RequestError>
     Ok(Some(known))
 }
 
-fn conversation(asked: &OperationParameters) -> Result<Conversation, RequestError> {
+fn conversation(asked: &OperationParameters) -> Result<ConversationChoice, RequestError> {
     let Some(name) = &asked.conversation else {
-        return Ok(Conversation::No);
+        return Ok(ConversationChoice::No);
     };
-    Conversation::from_name(name)
+    ConversationChoice::from_name(name)
         .ok_or_else(|| RequestError::parameters("`conversation` must be `fork`, `cut` or `no`"))
 }
 

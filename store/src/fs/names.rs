@@ -60,7 +60,7 @@ pub(crate) const ASIDE: &str = "aside-";
 pub(crate) const SNAPSHOTS: &str = "snapshots";
 
 /// The copies of agents' conversations that an agent does not keep itself.
-pub(crate) const COPIES: &str = "conversations";
+pub(crate) const COPIES: &str = crate::model::conversation::COPIES;
 
 /// The beginning of the names of the temporary files that this program makes elsewhere than in its store: in a
 /// workspace, and beside agents' settings.

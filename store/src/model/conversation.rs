@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use ckpt_schema::report::{ConversationAbilities, ConversationReason};
 use serde::{Deserialize, Serialize};
 
-use crate::fs::names::COPIES;
+/// The folder in the store for the copies of conversations that an agent does not keep itself.
+pub(crate) const COPIES: &str = "conversations";
 
 /// A conversation by the agent's id, with its record.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

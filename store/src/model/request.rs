@@ -64,7 +64,7 @@ impl Unclear {
 
 /// What becomes of the agent's conversation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Conversation {
+pub enum ConversationChoice {
     /// It stays, and the next message tells the agent which files went back.
     #[default]
     No,
@@ -74,7 +74,7 @@ pub enum Conversation {
     Cut,
 }
 
-impl Conversation {
+impl ConversationChoice {
     /// Returns the name on the command line and in tokens.
     pub fn name(self) -> &'static str {
         match self {
@@ -131,7 +131,7 @@ pub struct RevertRequest {
     /// Whether HEAD, branches and the index of the user's repository move along.
     pub git: bool,
     /// What becomes of the agent's conversation.
-    pub conversation: Conversation,
+    pub conversation: ConversationChoice,
 }
 
 impl RevertRequest {

@@ -13,7 +13,7 @@ use super::request::movement::Movement;
 use crate::error::Result;
 use crate::fs::names::COPIES;
 use crate::model::conversation::{AgentConversation, NoFork, SoughtMessage};
-use crate::model::request::Conversation;
+use crate::model::request::ConversationChoice;
 use crate::sessions::{self, MessageRow, OperationRow, SessionRow};
 use crate::store::Store;
 
@@ -21,7 +21,7 @@ use crate::store::Store;
 pub(super) fn planned(
     store: &Store,
     movement: &Movement,
-    asked: Conversation,
+    asked: ConversationChoice,
 ) -> Result<Option<JournalledConversation>> {
     let none = |reason| JournalledConversation::none(NoFork::because(reason));
     if movement.part.is_some() {
@@ -42,7 +42,7 @@ pub(super) fn planned(
             known.present,
             left,
         ),
-        (Some(to), left) if asked != Conversation::No || left.is_some() && !is_revert => {
+        (Some(to), left) if asked != ConversationChoice::No || left.is_some() && !is_revert => {
             forked(store, movement, to, asked)?
         }
         _ => none(ConversationReason::NotAsked),
@@ -89,11 +89,11 @@ fn forked(
     store: &Store,
     movement: &Movement,
     to: &MessageRow,
-    asked: Conversation,
+    asked: ConversationChoice,
 ) -> Result<JournalledConversation> {
     let agents = store.surroundings.conversations;
     let agent = &movement.session.agent;
-    if asked == Conversation::Cut && !agents.abilities(agent).cut {
+    if asked == ConversationChoice::Cut && !agents.abilities(agent).cut {
         return Ok(JournalledConversation::none(NoFork {
             reason: ConversationReason::Unsupported,
             note: Some(

@@ -24,8 +24,8 @@ use crate::error::{Error, Result};
 use crate::model::entry::{Entry, ObjectId};
 use crate::model::note::{self, Note};
 use crate::model::request::{
-    Chosen, ChosenContent, Conversation, DryRun, Force, RedoRequest, RestoreRequest, RevertRequest,
-    UndoRequest,
+    Chosen, ChosenContent, ConversationChoice, DryRun, Force, RedoRequest, RestoreRequest,
+    RevertRequest, UndoRequest,
 };
 use crate::sessions;
 use crate::store::Store;
@@ -126,7 +126,7 @@ fn refuse_git_of_a_part(request: &PlanRequest) -> Result<()> {
             ))
         }
         PlanRequest::Revert(request)
-            if request.conversation != Conversation::No && request.is_part() =>
+            if request.conversation != ConversationChoice::No && request.is_part() =>
         {
             Err(Error::failed(
                 "`--conversation` works only with a whole revert: after a path, a step or a single message, the conversation goes on",

@@ -7,7 +7,7 @@ use ckpt_store::model::conversation::{
 };
 use serde_json::{Value, json};
 
-use super::record::{self, Record, text, words};
+use super::record::{self, AgentRecord, text, words};
 
 /// The types of entries that are known, as of 0.61.0.
 const KNOWN: [&str; 5] = ["user", "gemini", "info", "error", "warning"];
@@ -33,7 +33,7 @@ pub fn left(messages: &[SoughtMessage]) -> Option<Vec<bool>> {
     Some(messages.iter().map(left).collect())
 }
 
-fn position(record: &Record, message: &SoughtMessage) -> Result<usize, ConversationReason> {
+fn position(record: &AgentRecord, message: &SoughtMessage) -> Result<usize, ConversationReason> {
     let prompts: Vec<(usize, String)> = record
         .entries
         .iter()
@@ -55,7 +55,7 @@ fn prompt(entry: &Value) -> Option<String> {
 }
 
 /// Returns whether its own rewind took an entry out: it went back to that entry, or to one before it.
-fn is_left(record: &Record, at: usize) -> bool {
+fn is_left(record: &AgentRecord, at: usize) -> bool {
     let place = |id: &str| {
         record
             .entries

@@ -13,7 +13,7 @@ use ckpt_store::model::conversation::{
 };
 use serde_json::{Value, json};
 
-use super::record::{self, Record, text};
+use super::record::{self, AgentRecord, text};
 
 /// How long a program may take to answer.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -171,8 +171,8 @@ pub mod codex {
 /// Pi: `fork` of its RPC mode. Its record, a tree, is found by the id of the session.
 pub mod pi {
     use super::{
-        AgentConversation, ConversationReason, ForkFailure, ForkPlan, FoundMessage, NoFork,
-        PathBuf, Record, SoughtMessage, Value, ask, json, planned, record, refused, require, start,
+        AgentConversation, AgentRecord, ConversationReason, ForkFailure, ForkPlan, FoundMessage,
+        NoFork, PathBuf, SoughtMessage, Value, ask, json, planned, record, refused, require, start,
         surroundings, text,
     };
 
@@ -205,7 +205,10 @@ pub mod pi {
         Some(messages.iter().map(is_left).collect())
     }
 
-    fn found(record: &Record, message: &SoughtMessage) -> Result<FoundMessage, ConversationReason> {
+    fn found(
+        record: &AgentRecord,
+        message: &SoughtMessage,
+    ) -> Result<FoundMessage, ConversationReason> {
         let prompts: Vec<(usize, String)> = record
             .entries
             .iter()

@@ -14,7 +14,7 @@ use serde_json::Value;
 const LONGEST: u64 = 1 << 30;
 
 /// A record that was read.
-pub struct Record {
+pub struct AgentRecord {
     /// Its entries.
     pub entries: Vec<Value>,
     /// Its length in bytes.
@@ -22,7 +22,7 @@ pub struct Record {
 }
 
 /// Reads a record. A last line without its end is still being written, and does not count.
-pub fn read(path: Option<&Path>) -> Result<Record, ConversationReason> {
+pub fn read(path: Option<&Path>) -> Result<AgentRecord, ConversationReason> {
     let path = path.ok_or(ConversationReason::NoTranscript)?;
     let metadata = fs::metadata(path).map_err(|_| ConversationReason::NoTranscript)?;
     if !metadata.is_file() || metadata.len() > LONGEST {
@@ -40,7 +40,7 @@ pub fn read(path: Option<&Path>) -> Result<Record, ConversationReason> {
     if !entries.iter().all(Value::is_object) {
         return Err(ConversationReason::UnknownFormat);
     }
-    Ok(Record {
+    Ok(AgentRecord {
         entries,
         length: bytes.len(),
     })
@@ -50,7 +50,7 @@ pub fn read(path: Option<&Path>) -> Result<Record, ConversationReason> {
 const LONGEST_GLANCE: u64 = 64 << 20;
 
 /// Reads a record that is not too long for a list to wait for.
-pub fn glance(path: Option<&Path>) -> Option<Record> {
+pub fn glance(path: Option<&Path>) -> Option<AgentRecord> {
     let length = fs::metadata(path?).ok()?.len();
     (length <= LONGEST_GLANCE)
         .then(|| read(path).ok())

@@ -10,7 +10,7 @@ use ckpt_store::model::conversation::{
 };
 use serde_json::{Value, json};
 
-use super::record::{self, Record, text};
+use super::record::{self, AgentRecord, text};
 
 /// How an agent writes its tree.
 pub struct TreeFormat {
@@ -67,14 +67,14 @@ impl TreeFormat {
         Some(messages.iter().map(is_left).collect())
     }
 
-    fn read(&self, message: &SoughtMessage) -> Result<Record, ConversationReason> {
+    fn read(&self, message: &SoughtMessage) -> Result<AgentRecord, ConversationReason> {
         record::read(message.conversation.transcript.as_deref())
     }
 
     /// Returns where a message is in its record.
     fn position(
         &self,
-        record: &Record,
+        record: &AgentRecord,
         message: &SoughtMessage,
     ) -> Result<usize, ConversationReason> {
         let entries = &record.entries;
@@ -96,7 +96,7 @@ impl TreeFormat {
     }
 
     /// Returns the entries that are in the conversation: those that lead to the newest one.
-    fn in_conversation(&self, record: &Record) -> Option<HashSet<usize>> {
+    fn in_conversation(&self, record: &AgentRecord) -> Option<HashSet<usize>> {
         let mut entries = record.entries.iter().rev();
         let newest = entries.find(|entry| self.is_of_tree(entry))?;
         Some(self.line(record, newest))
@@ -108,7 +108,7 @@ impl TreeFormat {
     }
 
     /// Returns the entries that lead to an entry, and itself, by their places in the record.
-    fn line(&self, record: &Record, last: &Value) -> HashSet<usize> {
+    fn line(&self, record: &AgentRecord, last: &Value) -> HashSet<usize> {
         let places: HashMap<&str, usize> = record
             .entries
             .iter()
@@ -175,7 +175,7 @@ impl TreeFormat {
     }
 
     /// Refuses a record with entries or of a version that are not known.
-    fn check(&self, record: &Record) -> Result<(), NoFork> {
+    fn check(&self, record: &AgentRecord) -> Result<(), NoFork> {
         let unknown = |what: String| NoFork {
             reason: ConversationReason::UnknownFormat,
             note: Some(what),
@@ -221,7 +221,7 @@ impl TreeFormat {
 
     /// Returns the entries of a conversation that ends just before an entry. Those that hang on the line to it stay, as
     /// the results of tools that ran side by side do, but not those of another branch behind its end.
-    fn copied(&self, record: &Record, at: usize, session: &str) -> Vec<Value> {
+    fn copied(&self, record: &AgentRecord, at: usize, session: &str) -> Vec<Value> {
         let line = self.line(record, &record.entries[at]);
         let end = line
             .iter()

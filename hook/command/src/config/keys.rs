@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use bytesize::ByteSize;
-use ckpt_store::model::request::Conversation;
+use ckpt_store::model::request::ConversationChoice;
 use ckpt_store::settings::{Durability, RecordPrompts};
 use ckpt_store::{Settings, Unclear};
 use toml::Value;
@@ -143,10 +143,10 @@ const PROMPTS: [(&str, RecordPrompts); 3] = [
     ("title", RecordPrompts::Title),
     ("none", RecordPrompts::None),
 ];
-const CONVERSATIONS: [(&str, Option<Conversation>); 3] = [
+const CONVERSATIONS: [(&str, Option<ConversationChoice>); 3] = [
     ("ask", None),
-    ("no", Some(Conversation::No)),
-    ("fork", Some(Conversation::Fork)),
+    ("no", Some(ConversationChoice::No)),
+    ("fork", Some(ConversationChoice::Fork)),
 ];
 const UNCLEAR: [(&str, Unclear); 2] = [("keep", Unclear::Keep), ("take", Unclear::Take)];
 

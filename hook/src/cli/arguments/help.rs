@@ -4,7 +4,7 @@
 use clap::Command;
 
 /// The commands as `help` lists them.
-const GROUPS: [(&str, &[&str]); 5] = [
+const GROUPS: [(&str, &[&str]); 6] = [
     (
         "Take back",
         &["revert", "undo", "redo", "unrevert", "restore", "recover"],
@@ -15,6 +15,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
             "log", "show", "diff", "blame", "cat", "status", "sessions", "ui", "page",
         ],
     ),
+    ("Elsewhere", &["branch", "bisect", "push", "fetch"]),
     (
         "Set up",
         &[

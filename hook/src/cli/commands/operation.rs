@@ -9,7 +9,7 @@ use ckpt_output::files;
 use ckpt_process::failure::{DONE, Failure};
 use ckpt_process::surroundings::is_read_by_no_person;
 use ckpt_schema::report::{ConversationKind, FileReport, ReasonCode};
-use ckpt_store::model::request::{Conversation, Force, OnConflict, Unclear};
+use ckpt_store::model::request::{ConversationChoice, Force, OnConflict, Unclear};
 use ckpt_store::query::LogFilter;
 use ckpt_store::{RedoRequest, RestoreRequest, RevertRequest};
 use ckpt_ui::UiArguments;
@@ -90,7 +90,7 @@ pub fn revert(invocation: &Invocation, arguments: &RevertArguments) -> Result<u8
         git: arguments.git,
         conversation: arguments
             .conversation
-            .map_or_else(Conversation::default, conversation),
+            .map_or_else(ConversationChoice::default, conversation),
         ..RevertRequest::default()
     };
     if message.is_some() || request.step.is_some() || asked.planning.plan.is_some() {
@@ -151,7 +151,7 @@ fn with_conversation(
         return Ok(request);
     }
     let forked = RevertRequest {
-        conversation: Conversation::Fork,
+        conversation: ConversationChoice::Fork,
         ..request.clone()
     };
     let plan = RevertRequest {
@@ -296,11 +296,11 @@ fn absolute(invocation: &Invocation, paths: &[PathBuf]) -> Result<Vec<PathBuf>, 
     Ok(paths.iter().map(|path| base.join(path)).collect())
 }
 
-fn conversation(word: arguments::ConversationArgument) -> Conversation {
+fn conversation(word: arguments::ConversationArgument) -> ConversationChoice {
     match word {
-        arguments::ConversationArgument::Fork => Conversation::Fork,
-        arguments::ConversationArgument::Cut => Conversation::Cut,
-        arguments::ConversationArgument::No => Conversation::No,
+        arguments::ConversationArgument::Fork => ConversationChoice::Fork,
+        arguments::ConversationArgument::Cut => ConversationChoice::Cut,
+        arguments::ConversationArgument::No => ConversationChoice::No,
     }
 }
 

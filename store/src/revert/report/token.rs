@@ -12,7 +12,8 @@ use serde_json::{Value, json};
 use crate::error::{Error, Result};
 use crate::model::entry::ObjectId;
 use crate::model::request::{
-    Conversation, OnConflict, RedoRequest, RestoreRequest, RevertRequest, Unclear, UndoRequest,
+    ConversationChoice, OnConflict, RedoRequest, RestoreRequest, RevertRequest, Unclear,
+    UndoRequest,
 };
 use crate::objects::hash::blob_id;
 use crate::revert::plan::operation::Operation;
@@ -120,8 +121,8 @@ fn asked(asked: &Value) -> Option<PlanRequest> {
             },
             git,
             conversation: match asked["conversation"].as_str() {
-                None => Conversation::No,
-                Some(word) => Conversation::from_name(word)?,
+                None => ConversationChoice::No,
+                Some(word) => ConversationChoice::from_name(word)?,
             },
             ..RevertRequest::default()
         }));

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use crate::model::entry::ObjectId;
 use crate::model::request::{
-    Conversation, DryRun, Force, RedoRequest, RestoreRequest, RevertRequest, UndoRequest,
+    ConversationChoice, DryRun, Force, RedoRequest, RestoreRequest, RevertRequest, UndoRequest,
 };
 
 /// The options of an operation.
@@ -19,7 +19,7 @@ pub(crate) struct Options {
     /// Whether a dry run reports the contents of the files.
     pub contents: bool,
     /// What becomes of the agent's conversation.
-    pub conversation: Conversation,
+    pub conversation: ConversationChoice,
 }
 
 impl Options {
@@ -31,7 +31,7 @@ impl Options {
             git: false,
             expected: None,
             contents: false,
-            conversation: Conversation::No,
+            conversation: ConversationChoice::No,
         }
     }
 }
@@ -59,7 +59,7 @@ impl PlanRequest {
         };
         let conversation = match self {
             Self::Revert(it) => it.conversation,
-            _ => Conversation::No,
+            _ => ConversationChoice::No,
         };
         Options {
             git,
