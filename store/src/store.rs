@@ -252,6 +252,7 @@ mod tests {
             file_clock: || 0,
             file_times: crate::same_time,
             agent_process: || None,
+            conversations: &crate::model::conversation::NoConversations,
         })
         .expect("a fresh store");
         let former = store.surroundings.directory.join(DATABASE);

@@ -83,15 +83,7 @@ impl Conversation {
 
     /// Writes something that is no message, and returns the answer.
     pub fn command(&self, prompt: &str) -> Run {
-        let (url, is_first) = (&self.model.url(), self.seen.answers.is_empty());
-        let message = Message {
-            url,
-            is_first,
-            by_package: self.by_package,
-            prompt,
-            conversation: &[],
-        };
-        let answer = self.agent.say(&self.world, &message);
+        let answer = self.try_to_say(prompt);
         assert_eq!(
             answer.code,
             Some(0),
@@ -113,6 +105,19 @@ impl Conversation {
         };
         self.agent.say(&self.world, &message).exits(0);
         self.model.bodies()
+    }
+
+    /// Writes something, and returns what came of it.
+    pub fn try_to_say(&self, prompt: &str) -> Run {
+        let (url, is_first) = (&self.model.url(), self.seen.answers.is_empty());
+        let message = Message {
+            url,
+            is_first,
+            by_package: self.by_package,
+            prompt,
+            conversation: &[],
+        };
+        self.agent.say(&self.world, &message)
     }
 
     /// Returns whether the model was ever shown a text.

@@ -9,6 +9,7 @@ mod broken;
 mod conversation;
 mod forked;
 mod headless;
+mod manners;
 mod model;
 mod models;
 mod network;
@@ -124,6 +125,11 @@ macro_rules! tests {
             network::start_waits_for_plugins_packages_only;
         );
     };
+    (@bad $program:ident) => {
+        crate::tests!(@rules $program:
+            manners::bad_hook_does_what_the_table_says;
+        );
+    };
     (@named $program:ident) => {
         crate::tests!(@rules $program:
             story::screen_shows_the_hooks_name;
@@ -156,7 +162,7 @@ tests! {
     kilo: KILO, package, both, terminal, anew, next_day, beside, work_trees, background, undo;
     cline: CLINE, terminal, at_once, anew, next_day, beside, work_trees, background, undo, recover;
     pi: PI, terminal, anew, next_day, beside, work_trees, background, undo;
-    grok: GROK, beside, work_trees;
+    grok: GROK, bad, beside, work_trees;
     grok_beside_claude_code: GROK_BESIDE_CLAUDE_CODE, beside;
     kimi_code: KIMI_CODE, beside, work_trees;
     codebuddy: CODEBUDDY, beside, work_trees;

@@ -66,7 +66,13 @@ pub fn uninstall_leaves_the_settings_as_they_were(agent: &'static Agent) {
     let before = world.settings();
     agent.install(world);
     assert_ne!(world.settings(), before, "the hook is in");
-    world.hook(&["uninstall", agent.name]).exits(0);
+    let others = agent.install.iter().filter(|it| !it.starts_with('-'));
+    let all: Vec<&str> = ["uninstall", agent.name]
+        .iter()
+        .chain(others)
+        .copied()
+        .collect();
+    world.hook(&all).exits(0);
     assert_eq!(
         world.settings(),
         before,

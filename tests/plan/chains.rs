@@ -298,7 +298,7 @@ fn restore_puts_exactly_that_state() {
     current.insert(path("other"), a);
     let targets = wanted.map(|(at, state)| {
         let now = current.get(&path(at)).copied().flatten();
-        (path(at), Target::exactly(now, state))
+        (path(at), Target::exactly(now, state, None))
     });
     let plan = world.plan_to(&targets.into(), &States::new(), &current);
     let items: Vec<_> = plan

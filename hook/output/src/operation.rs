@@ -304,6 +304,7 @@ mod tests {
             git: Vec::new(),
             also_reverted: Vec::new(),
             receipt: None,
+            conversation: None,
             finished: Vec::new(),
             notes: Vec::new(),
             remarks: Vec::new(),

@@ -240,6 +240,7 @@ mod tests {
             tell_agent: false,
             record_prompts: RecordPrompts::None,
             unclear: Unclear::Take,
+            conversation: Some(ConversationChoice::Fork),
             keep: Duration::from_secs(90 * 60),
             max_store_size: 3 << 20,
             allow: true,
