@@ -355,7 +355,8 @@ fn plan_is_stale_once_the_chat_goes_on() {
 /// Invariant `truth/conversation-stays`: Where the conversation cannot go back, the files do, and it is said why.
 #[test]
 fn files_go_back_where_the_chat_cannot() {
-    let spoil: [(&str, &dyn Fn(&Chat)); 5] = [
+    type Spoil<'a> = &'a dyn Fn(&Chat);
+    let spoil: [(&str, Spoil<'_>); 5] = [
         ("no_transcript", &|chat| {
             fs::remove_file(chat.transcript(OLD)).expect("it is there")
         }),

@@ -219,13 +219,18 @@ fn nothing_taken_is_not_carried_out() {
 }
 
 /// Hunks of a plan are left and taken one by one.
+/// The choice of one run of lines.
+fn lines_of(lines: std::ops::Range<usize>) -> FileChoice {
+    FileChoice::Lines(std::iter::once(lines).collect())
+}
+
 #[test]
 fn hunks_of_a_plan_are_chosen_singly() {
     let mut model = lay(plan(PlanKind::Revert));
     press(&mut model, "j");
     model.update(UiKey::Enter);
     press(&mut model, " ");
-    let lines = Some(FileChoice::Lines(vec![5..12]));
+    let lines = Some(lines_of(5..12));
     let choice = |model: &Model| shown(model).choices.values().next().cloned();
     assert_eq!(choice(&model), lines, "the second is left to take");
     assert_eq!(shown(&model).line, 2, "then the next");
@@ -233,7 +238,7 @@ fn hunks_of_a_plan_are_chosen_singly() {
     assert_eq!(choice(&model), Some(FileChoice::Nothing));
     model.update(UiKey::Home);
     press(&mut model, " ");
-    assert_eq!(choice(&model), Some(FileChoice::Lines(vec![0..4])));
+    assert_eq!(choice(&model), Some(lines_of(0..4)));
     assert_eq!(shown(&model).taken(), 2, "a part of it is something");
 }
 
@@ -257,8 +262,9 @@ fn busy_plan_names_its_key() {
 
 /// What stays has a way out that is true of it, or says that there is none.
 ///
-/// Invariant `truth/way-out`: A file that stays names what takes it all the same, as a key of `ui` and a
-/// button of the page, or says that there is no way.
+/// Here the way out is a key.
+///
+/// Invariant `truth/way-out`.
 #[test]
 fn kept_file_has_a_way_out() {
     let cases = [
