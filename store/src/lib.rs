@@ -48,6 +48,7 @@ pub use model::request::{
     Unclear, UndoRequest,
 };
 pub use model::{FileTime, Milliseconds};
+pub use sessions::{LibraryVersions, versions};
 pub use settings::Settings;
 pub use store::{Store, Surroundings};
 pub use timeline::life::{AgentProcess, agent_process, parent_of};
@@ -61,24 +62,6 @@ use revert::{Options, PlanRequest};
 /// Returns the time of a file by the clock of rows.
 pub fn same_time(time: Milliseconds) -> Milliseconds {
     time
-}
-
-/// The versions of the C libraries in the binary.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LibraryVersions {
-    /// libgit2's.
-    pub libgit2: String,
-    /// SQLite's.
-    pub sqlite: String,
-}
-
-/// Returns the versions of the C libraries as they were linked.
-pub fn versions() -> LibraryVersions {
-    let (major, minor, revision) = git2::Version::get().libgit2_version();
-    LibraryVersions {
-        libgit2: format!("{major}.{minor}.{revision}"),
-        sqlite: rusqlite::version().to_owned(),
-    }
 }
 
 /// Returns the canonical path of the store's directory, and creates it if it does not exist, for callers that write

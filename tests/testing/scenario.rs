@@ -587,11 +587,8 @@ pub fn to_with(message: &str, on_conflict: OnConflict) -> RevertRequest {
 
 /// The files of an outcome with a result.
 pub fn with_result(report: &OperationReport, result: FileResult) -> Vec<&FileReport> {
-    report
-        .files
-        .iter()
-        .filter(|file| file.result == result)
-        .collect()
+    let files = report.files.iter();
+    files.filter(|file| file.result == result).collect()
 }
 
 /// The paths of an outcome with a result.

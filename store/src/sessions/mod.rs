@@ -17,12 +17,15 @@ mod git;
 mod history_of_file;
 mod journal;
 mod labels;
+mod library;
 mod machines;
 mod mend;
 mod migrate;
 mod new_file;
 mod older;
 mod operations;
+mod operations_since;
+mod other_sessions;
 pub(crate) mod read;
 mod rebuild;
 mod removals;
@@ -74,6 +77,7 @@ pub(crate) use history_of_file::{
 pub(crate) use labels::{
     LabelRow, Labelled, delete_label, label, labels, put_label, workspaces_with_label,
 };
+pub use library::{LibraryVersions, versions};
 pub(crate) use machines::{
     MachineRow, RemoteRow, add_foreign_workspace, adopt_machine, begin_push, end_push,
     forget_pushed, machines, pushed, put_machine, put_pushed, put_remote, remotes, store_number,
@@ -82,10 +86,11 @@ pub(crate) use mend::{complaint, lacks_table, mend_objects, wrong_objects};
 pub(crate) use migrate::{copies, copy_into};
 pub(crate) use operations::{
     ChainOperation, HAS_MOVED, NewOperation, OperationRow, close_operation, has_open_operation,
-    insert_operation, moved_since, moves_since, newest_operation, note_permanent, note_results,
-    open_operations, operation, operation_items, operation_outcome, put_since, restored_states,
-    was_operation_at_work,
+    insert_operation, moves_since, newest_operation, note_permanent, note_results, open_operations,
+    operation, operation_items, operation_outcome, restored_states,
 };
+pub(crate) use operations_since::{moved_since, put_since, was_operation_at_work};
+pub(crate) use other_sessions::{OthersMessage, newer_of_others, other_reverted_sessions};
 pub(crate) use rebuild::{newest_snapshot_time, put_noted, snapshots_to_note, workspace_keys};
 pub(crate) use removals::{brought_back_and_taken_away, taken_away_to};
 pub(crate) use retention::{
@@ -95,13 +100,12 @@ pub(crate) use retention::{
 };
 pub(crate) use roots::{Named, named, paths_of_blobs, roots, workspaces};
 pub(crate) use rows::{
-    COMMAND, MessageRow, NewMessage, OthersMessage, SessionRow, SteplessMessage,
-    bind_pending_messages, discard_hidden_messages, find_message_by_agent_id, find_session,
-    find_session_named, has_message_since, insert_message, message, message_at_or_after,
-    message_time, messages_from, messages_of_turn, newer_of_others, newest_begun_message,
-    newest_message, newest_reverted_session, next_hidden_message, other_reverted_sessions, root_of,
-    session, session_at_home, session_of_process, set_hidden_from, set_revert_point,
-    stepless_messages, touch_session, upsert_session,
+    COMMAND, MessageRow, NewMessage, SessionRow, SteplessMessage, bind_pending_messages,
+    discard_hidden_messages, find_message_by_agent_id, find_session, find_session_named,
+    has_message_since, insert_message, message, message_at_or_after, message_time, messages_from,
+    messages_of_turn, newest_begun_message, newest_message, newest_reverted_session,
+    next_hidden_message, root_of, session, session_at_home, session_of_process, set_hidden_from,
+    set_revert_point, stepless_messages, touch_session, upsert_session,
 };
 pub(crate) use runs::{begin_run, end_run, note_killed};
 pub(crate) use salvage::{Salvaged, add_former, remove_unfinished, salvage, unfinished, unread};

@@ -1,7 +1,7 @@
 //! Rows of `sessions` and `messages`.
 
 use ckpt_schema::event::Event;
-use ckpt_schema::report::{MessageState, RevertedSession};
+use ckpt_schema::report::MessageState;
 use rusqlite::{Connection, OptionalExtension, Params, Row, params};
 
 use super::tools::runs_tool;
@@ -218,28 +218,6 @@ pub(crate) fn newest_reverted_session(
          ORDER BY (SELECT max(seq) FROM operations WHERE operations.session_id = sessions.id) DESC, seq DESC LIMIT 1",
         [workspace_id],
     )
-}
-
-/// Returns the sessions of a workspace in which something is reverted, the one reverted last first, except one of them.
-pub(crate) fn other_reverted_sessions(
-    connection: &Connection,
-    workspace_id: i64,
-    without: Option<&str>,
-) -> Result<Vec<RevertedSession>> {
-    let sql = "
-        SELECT id, agent, revert_message_id,
-               (SELECT count(*) FROM messages WHERE session_id = sessions.id AND state = 'hidden') AS hidden
-          FROM sessions
-         WHERE workspace_id = ?1 AND revert_base_id IS NOT NULL AND (?2 IS NULL OR id <> ?2)
-         ORDER BY (SELECT max(seq) FROM operations WHERE operations.session_id = sessions.id) DESC, seq DESC";
-    read::all(connection, sql, params![workspace_id, without], |row| {
-        Ok(RevertedSession {
-            session: row.get("id")?,
-            agent: row.get("agent")?,
-            revert_point: row.get("revert_message_id")?,
-            messages_hidden: read::count(row, "hidden")?,
-        })
-    })
 }
 
 /// A message without a recorded step.
@@ -559,35 +537,6 @@ pub(crate) fn discard_hidden_messages(connection: &Connection, session: &str) ->
             [session],
         )
         .context(|| "cannot discard hidden messages")
-}
-
-/// A message of another session.
-#[derive(Clone, Debug)]
-pub(crate) struct OthersMessage {
-    pub id: String,
-    pub prompt: Option<String>,
-    pub agent: String,
-}
-
-/// Returns the messages after a place in the order that are other sessions' and in force, newest first.
-pub(crate) fn newer_of_others(
-    connection: &Connection,
-    workspace_id: i64,
-    session: &str,
-    seq: i64,
-) -> Result<Vec<OthersMessage>> {
-    let sql = "SELECT messages.id, messages.prompt, sessions.agent
-                 FROM messages JOIN sessions ON sessions.id = messages.session_id
-                WHERE messages.seq > ?3 AND sessions.workspace_id = ?1 AND sessions.id <> ?2
-                  AND messages.state = 'live' ORDER BY messages.seq DESC";
-    let parameters = params![workspace_id, session, seq];
-    read::all_or(connection, "cannot read messages", sql, parameters, |row| {
-        Ok(OthersMessage {
-            id: row.get("id")?,
-            prompt: row.get("prompt")?,
-            agent: row.get("agent")?,
-        })
-    })
 }
 
 /// Returns the ids of a session's messages from a `seq` on, oldest first, without discarded ones.

@@ -54,9 +54,9 @@ pub fn plan(message: &SoughtMessage) -> Result<ForkPlan, NoFork> {
 }
 
 /// A server that ends with this value.
-struct Server(Child);
+struct OpencodeServer(Child);
 
-impl Drop for Server {
+impl Drop for OpencodeServer {
     fn drop(&mut self) {
         // Both fail only if it has already ended.
         let _ = self.0.kill();
@@ -79,7 +79,7 @@ pub fn fork(plan: &ForkPlan) -> Result<AgentConversation, ForkFailure> {
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
         .spawn();
-    let mut server = Server(started.map_err(|error| failed(error.to_string()))?);
+    let mut server = OpencodeServer(started.map_err(|error| failed(error.to_string()))?);
     let address = address(&mut server.0).ok_or_else(|| {
         failed(format!(
             "`{} serve` did not say where it listens",

@@ -6,6 +6,7 @@ mod ignored_changes;
 mod repositories;
 pub(crate) mod surroundings;
 pub(crate) mod unstored;
+mod unstored_text;
 pub(crate) mod version_control;
 
 use std::collections::BTreeSet;

@@ -9,10 +9,13 @@ use std::path::{Path, PathBuf};
 
 use ckpt_schema::report::NoteCode;
 
+use super::first_quoted;
 use super::ignored_changes;
 use super::repositories::{is_submodule, repositories_stay};
+use super::unstored_text::{
+    NAMED, of_gone, of_gone_repositories, of_ignore_files, of_ignored, of_replaced, of_vanished,
+};
 use super::version_control;
-use super::{first_quoted, gap_name, named_gap, naming};
 use crate::error::Result;
 use crate::fs::times;
 use crate::model::Milliseconds;
@@ -20,7 +23,6 @@ use crate::model::entry::{Entry, EntryKind};
 use crate::model::gap::{Gap, GapReason};
 use crate::model::metadata;
 use crate::model::note::Note;
-use crate::model::number::first_of;
 use crate::model::path::{IGNORE_FILE, WorkspacePath, is_below, join, parent, split};
 use crate::revert::goal::seen_history::SeenHistory;
 use crate::revert::plan::Plan;
@@ -30,9 +32,6 @@ use crate::snapshot::{Presence, Snapshot, Snapshots};
 use crate::store::Store;
 use crate::timeline::evidence::TICK;
 use crate::timeline::{Observation, Place};
-
-/// How many paths a line names.
-const NAMED: usize = 4;
 
 /// How many names are read in a directory of which not all ignored ones are remembered.
 const MOST_UNREMEMBERED: usize = 10_000;
@@ -530,62 +529,6 @@ fn of_crowded(
     Ok((!about.is_empty()).then(|| Note::about(NoteCode::IgnoredChanged, text, about)))
 }
 
-fn of_gone(paths: &[WorkspacePath]) -> Option<Note> {
-    let about: Vec<String> = paths.iter().map(WorkspacePath::to_text).collect();
-    let what = match about.len() {
-        0 => return None,
-        1 => "an ignored path is gone and does not come back, because no snapshot holds it"
-            .to_owned(),
-        count => format!(
-            "{count} ignored paths are gone and do not come back, because no snapshot holds them"
-        ),
-    };
-    Some(naming(NoteCode::IgnoredRemoved, &what, about, NAMED))
-}
-
-/// Returns the note on ignored paths that are gone although something is there again.
-fn of_replaced(paths: &[WorkspacePath]) -> Option<Note> {
-    let about: Vec<String> = paths.iter().map(WorkspacePath::to_text).collect();
-    let what = match about.len() {
-        0 => return None,
-        1 => {
-            "an ignored path was removed and made again since; what it held before does not come back"
-                .to_owned()
-        }
-        count => format!(
-            "{count} ignored paths were removed and made again since; what they held before does not come back"
-        ),
-    };
-    Some(naming(NoteCode::IgnoredRemoved, &what, about, NAMED))
-}
-
-fn of_gone_repositories(about: Vec<String>) -> Option<Note> {
-    let text = format!(
-        "the metadata of repositories is gone and does not come back, because it is never captured: {}",
-        first_quoted(&about, NAMED)
-    );
-    (!about.is_empty()).then(|| Note::about(NoteCode::RepositoryRemoved, text, about))
-}
-
-fn of_vanished(entries: &[&Gap]) -> Option<Note> {
-    let names = entries.iter().map(|entry| named_gap(entry));
-    let text = format!(
-        "no snapshot holds these, so they do not come back: {}",
-        first_of(names, NAMED)
-    );
-    let about = entries.iter().map(|entry| gap_name(entry)).collect();
-    (!entries.is_empty()).then(|| Note::about(NoteCode::NotCaptured, text, about))
-}
-
-fn of_ignored(about: Vec<String>) -> Option<Note> {
-    let what = match about.len() {
-        0 => return None,
-        1 => "an ignored path that came since stays".to_owned(),
-        count => format!("{count} ignored paths that came since stay"),
-    };
-    Some(naming(NoteCode::IgnoredMade, &what, about, NAMED))
-}
-
 /// Returns the ignore files that ignore themselves and differ between two snapshots, except those in folders that are
 /// `leaving`.
 fn ignore_files(
@@ -608,17 +551,4 @@ fn of_own_rules(
     leaving: &[WorkspacePath],
 ) -> Result<Option<Note>> {
     Ok(of_ignore_files(ignore_files(snapshots, states, leaving)?))
-}
-
-/// Returns the note on ignore files that ignore themselves. Only their lines are remembered.
-fn of_ignore_files(files: Vec<WorkspacePath>) -> Option<Note> {
-    let about: Vec<String> = files.iter().map(WorkspacePath::to_text).collect();
-    let what = match about.len() {
-        0 => return None,
-        1 => "an ignore file that ignores itself differs from then, and stays as it is".to_owned(),
-        count => format!(
-            "{count} ignore files that ignore themselves differ from then, and stay as they are"
-        ),
-    };
-    Some(naming(NoteCode::IgnoredMade, &what, about, NAMED))
 }
