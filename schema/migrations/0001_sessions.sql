@@ -387,7 +387,7 @@ CREATE TABLE pushed (
   row       TEXT NOT NULL,
   hash      INTEGER NOT NULL,
   PRIMARY KEY (remote_id, kind, row)
-) STRICT, WITHOUT ROWID;
+) STRICT;
 
 -- The histories that have come from other machines: each is a workspace of its own.
 --   beside   the workspace for which it was fetched
@@ -411,7 +411,7 @@ CREATE TABLE fetched (
   theirs       TEXT NOT NULL,
   ours         TEXT NOT NULL,
   PRIMARY KEY (workspace_id, kind, theirs)
-) STRICT, WITHOUT ROWID;
+) STRICT;
 
 -- What happened, in one order, whichever process wrote it: what a client that was away goes on from. A row names what
 -- changed and where it stands; what it says is read from the table itself. It is written in the transaction of the change.

@@ -238,11 +238,11 @@ fn fork_goes_on_with_the_history() {
         .collect();
     assert_eq!(places[0], json!(new));
     assert_eq!(places[1], OLD, "{places:?}");
-    // Twice in a row, and to the first message of all.
+    // Twice in a row, and to the first message of all, below two that are discarded.
     let again = session(&chat.fork("last"));
     assert_eq!(chat.words(&again), ["message 1", "answer 1"]);
     assert!(!chat.is_made(4));
-    let first = chat.fork("last~1");
+    let first = chat.fork("last~3");
     assert_eq!(
         first["conversation"]["argv"][1], "--session-id",
         "{first:#}"

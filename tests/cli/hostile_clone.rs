@@ -36,6 +36,10 @@ const LINES: &[&str] = &[
     "label --list",
     "restore last long --dry-run",
     "workspace",
+    "branch last ../tree --worktree",
+    "bisect -- true",
+    "push ../history.git --name ours --yes",
+    "fetch ../history.git --name ours",
     "install --dry-run claude-code",
     "uninstall --dry-run claude-code",
     "config",
@@ -164,8 +168,8 @@ fn no_command_runs_a_program_of_a_clone() {
         world.write("inner/long", "1\n".repeat(100))
     });
     let help = world.run(&["help"], b"").exits(0).stdout;
-    let commands = help.split("Commands:\n").nth(1).expect("a list");
-    for command in commands.lines().take_while(|line| !line.is_empty()) {
+    let commands = help.split("Take back:\n").nth(1).expect("the first group");
+    for command in commands.lines().filter(|line| line.starts_with("  ")) {
         let name = command.split_whitespace().next().expect("a name");
         let is_tried = LINES
             .iter()

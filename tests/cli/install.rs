@@ -59,7 +59,7 @@ fn all_without_agents_says_what_to_do() {
     let run = world.run(&["install", "cursor"], b"").exits(1);
     assert!(
         run.stderr
-            .contains("hint: it is known from its documentation only: docs/agents/cursor.md"),
+            .contains("hint: docs/agents/cursor.md has the lines to add by hand"),
         "{run}"
     );
 }
@@ -86,7 +86,7 @@ fn uneditable_settings_stop_no_other_agent() {
     world.run(&["install", "claude-code"], b"").exits(1);
     let run = world
         .run(&["install", "gemini-cli", "nobody"], b"")
-        .exits(1);
+        .exits(2);
     assert!(
         run.stderr.contains("nobody") && run.stderr.contains("known are"),
         "before anything is touched: {run}"

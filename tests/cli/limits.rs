@@ -162,9 +162,10 @@ fn hook_kept_from_the_rows_logs_it() {
     testing::rows::with_write_lock(&database, || send("step_finish"));
     let log = std::fs::read_to_string(world.store().join("log")).expect("there is a line");
     assert!(log.contains("database is locked"), "it says why: {log}");
-    // The next event closes the step, and what it changed is known.
+    // The next event closes the step, and what it changed is known. What came and went in between is not.
     send("turn_end");
-    world.run(&["revert", "m2"], b"").exits(0);
+    let run = world.run(&["revert", "m2"], b"").exits(3);
+    assert!(run.stdout.contains("was not recorded"), "{run}");
     assert_eq!(world.read("a"), b"1\n");
     world.run(&["doctor", "--all"], b"").exits(0);
 }

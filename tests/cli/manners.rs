@@ -306,7 +306,7 @@ fn starved_process_ends_silently() {
         "-n 16",
         "-n 32",
         "-t 1",
-        "-v 50000",
+        "-v 80000",
         "-v 300000",
         "-s 64",
     ] {

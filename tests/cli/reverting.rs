@@ -90,7 +90,7 @@ fn what_git_keeps_is_named_with_its_reason() {
           restored    -1  menu
           kept            branch main (changed since by the user or another program)
           kept            git's index (changed since by the user or another program)
-        1 other path differs from that state: changed since, outside any step (notes).
+        Yours stays: notes.
         1 message is hidden until you redo, or send a new one.
         To undo this: ckpt-hook undo
     "#]]

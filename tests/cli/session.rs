@@ -269,7 +269,8 @@ fn revert_without_files_names_its_way_back() {
     );
     let undo = world.run(&["undo"], b"").exits(0);
     assert!(
-        undo.stdout.contains("nothing is reverted any more"),
+        undo.stdout.starts_with("✓ Undid the revert ")
+            && undo.stdout.contains("no file had to change"),
         "{undo}"
     );
 }

@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use ckpt_schema::report::{DifferenceReason, KeptKind, KeptReport, OperationReport, PathText};
 use ckpt_store::model::number::count;
 
+use super::data;
 use super::files::says_something;
 use super::fold;
 use super::operation::Around;
@@ -137,6 +138,11 @@ fn way_out(kept: &KeptReport, around: &Around, paint: Paint) -> String {
 impl Around {
     /// Returns a path as it is written on a command line in the current directory.
     fn named(&self, path: &PathText) -> String {
+        let name = bytes(path);
+        let is_plain = std::str::from_utf8(&name).is_ok_and(data::is_only_a_path);
+        if data::is_read_by_model() && !is_plain {
+            return data::path(path);
+        }
         let (path, here) = (PathBuf::from(OsString::from_vec(bytes(path))), &self.below);
         let shared = path.components().zip(here.components());
         let shared = shared.take_while(|(one, other)| one == other).count();

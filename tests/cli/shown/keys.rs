@@ -89,7 +89,13 @@ const SITTINGS: &[Sitting] = &[
         line: "ui",
         size: (80, 24),
         variables: "",
-        keys: &[("Gr", "G r"), ("y", "y"), ("u", "u"), ("q", "q")],
+        keys: &[
+            ("Gr", "G r"),
+            ("y", "y"),
+            ("u", "u"),
+            ("y", "y"),
+            ("q", "q"),
+        ],
     },
     Sitting {
         line: "revert m2 -p",

@@ -27,6 +27,9 @@ pub fn change(
 ) -> Result<Vec<SettingsChange>> {
     let mut memory = Memory::read(place.memory);
     let files = (target.files)(scope, place)?;
+    if files.is_empty() && work == EditKind::Remove {
+        return Ok(Vec::new());
+    }
     if files.is_empty() {
         let agent = target.versions.agent;
         return Err(

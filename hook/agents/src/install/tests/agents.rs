@@ -546,6 +546,10 @@ fn project_without_hooks_is_refused() {
         install("kimi-code", SettingsScope::Project, place, DryRun::No).expect_err("none is read")
     });
     assert!(refused.to_string().contains("Kimi Code"), "{refused}");
+    let removed = world.with_place(|place| {
+        uninstall("kimi-code", SettingsScope::Project, place, DryRun::No).expect("none is there")
+    });
+    assert!(removed.is_empty(), "{removed:?}");
     assert_eq!(files_below(&world.path("project")), Vec::<String>::new());
 }
 
