@@ -69,6 +69,25 @@ class AuthorReport(TypedDict):
     """
 
 
+class BisectStep(TypedDict):
+    """
+    A step that may be why a command fails.
+    """
+
+    message: str
+    """
+    The message that it belongs to.
+    """
+    prompt: str | None
+    """
+    The user's prompt in that message, as far as the settings allow it to be stored.
+    """
+    step: str
+    """
+    The step.
+    """
+
+
 class CandidateReport(TypedDict):
     """
     A possible meaning of an ambiguous id.
@@ -195,6 +214,57 @@ class ContentsParameters(TypedDict):
     """
 
 
+ConversationKind: TypeAlias = Literal['forked', 'cut', 'back', 'manual', 'none']
+"""
+What is done to a conversation.
+"""
+
+
+ConversationReason: TypeAlias = Literal['not_asked', 'part', 'unsupported', 'no_transcript', 'unknown_format', 'not_found', 'no_program']
+"""
+Why a conversation stays as it is.
+"""
+
+
+class ConversationReport(TypedDict):
+    """
+    What an operation does to the conversation of its session.
+    """
+
+    argv: list[str]
+    """
+    The command that goes on in it, to be run in `directory`; empty if there is none.
+    """
+    directory: str | None
+    """
+    The directory in which the command runs.
+    """
+    interface: str | None
+    """
+    The interface by which it is done, in words.
+    """
+    kind: ConversationKind
+    """
+    What is done to it.
+    """
+    note: str | None
+    """
+    What else the user should know.
+    """
+    prompt: str | None
+    """
+    What the user wrote in the message, for an input box; null if it is not known.
+    """
+    reason: ConversationReason | None
+    """
+    Why nothing is done; null if something is.
+    """
+    session: str | None
+    """
+    The agent's id of the conversation that goes on; null while the agent has not named it.
+    """
+
+
 class DiagnosticReport(TypedDict):
     """
     Something that went wrong in a hook.
@@ -282,6 +352,33 @@ FailureKind: TypeAlias = Literal['failed', 'usage', 'unknown', 'ambiguous', 'una
 """
 The kind of a failure. Kinds may be added: treat an unknown one as `failed`, and go by the exit code.
 """
+
+
+class FetchedMachine(TypedDict):
+    """
+    The history of a machine.
+    """
+
+    adopted: bool
+    """
+    Whether a directory here goes on with this history. What came later is then left out.
+    """
+    id: str
+    """
+    The id of its history here, for `workspace adopt`.
+    """
+    machine: str
+    """
+    The machine.
+    """
+    messages: int
+    """
+    How many messages it has.
+    """
+    pushes: int
+    """
+    How many pushes came now.
+    """
 
 
 FileAction: TypeAlias = Literal['write', 'delete', 'merge', 'keep', 'none']
@@ -489,6 +586,12 @@ class InitializeParameters(TypedDict):
     """
 
 
+KeptKind: TypeAlias = Literal['yours', 'conflict', 'other_agent', 'shared', 'unclear', 'database', 'blocked', 'moved', 'not_captured', 'forgotten', 'other_message']
+"""
+Why files stay.
+"""
+
+
 LabelAction: TypeAlias = Literal['added', 'unchanged', 'deleted', 'listed']
 """
 The actions of `label`.
@@ -550,7 +653,7 @@ class MessagesParameters(TypedDict):
     """
 
 
-NoteCode: TypeAlias = Literal['borrowed', 'finished', 'open', 'step_not_recorded', 'message_not_captured', 'no_step', 'not_compared', 'unread', 'not_captured', 'directory_permissions', 'unknown_path', 'version_control', 'commits', 'head', 'branch_moved', 'branch_made', 'branch_gone', 'tags', 'tags_gone', 'stashed', 'stash_dropped', 'pushed', 'repository_removed', 'repository_made', 'repositories_below', 'git_under_way', 'submodules', 'no_repository', 'other_directories', 'outside', 'moved_in', 'ignored_removed', 'ignored_made', 'ignored_changed', 'folders_stay', 'discarded', 'nothing_reverted', 'differs']
+NoteCode: TypeAlias = Literal['borrowed', 'finished', 'open', 'step_not_recorded', 'message_not_captured', 'no_step', 'not_compared', 'unread', 'not_captured', 'directory_permissions', 'unknown_path', 'version_control', 'commits', 'head', 'branch_moved', 'branch_made', 'branch_gone', 'tags', 'tags_gone', 'stashed', 'stash_dropped', 'pushed', 'repository_removed', 'repository_made', 'repositories_below', 'git_under_way', 'submodules', 'no_repository', 'other_directories', 'outside', 'moved_in', 'ignored_removed', 'ignored_made', 'ignored_changed', 'folders_stay', 'discarded', 'nothing_reverted', 'other_sessions', 'at_work', 'differs']
 """
 The kinds of note.
 """
@@ -751,7 +854,71 @@ line of `--json-lines`.
 """
 
 
-ReasonCode: TypeAlias = Literal['same_lines', 'binary', 'too_large', 'permissions', 'type', 'symlink', 'edited', 'deleted', 'recreated', 'changed', 'shared', 'unclear', 'not_captured', 'forgotten', 'blocked', 'database', 'moved', 'failed', 'not_done', 'not_synced', 'not_kept']
+class PushReport(TypedDict):
+    """
+    What a push sends, or would send.
+    """
+
+    anew: bool
+    """
+    Whether everything was sent anew, without what was forgotten or pruned. The server may keep the old objects until it
+    removes what nothing refers to.
+    """
+    bytes: int
+    """
+    How many bytes their objects have, before they are compressed.
+    """
+    changes: int
+    """
+    How many changes of files are sent.
+    """
+    ignored: list[PathText]
+    """
+    The ignored files that are not sent.
+    """
+    machine: str
+    """
+    What this machine is called there.
+    """
+    messages: int
+    """
+    How many messages are sent.
+    """
+    name: str
+    """
+    What the workspace is called there.
+    """
+    pushed: bool
+    """
+    Whether it was sent. False for a dry run, and if everything is there already.
+    """
+    remote: str
+    """
+    The repository that it goes to.
+    """
+    secret_prompts: int
+    """
+    How many messages are sent whose text looks as if it held a secret.
+    """
+    secrets: list[PathText]
+    """
+    The files that are sent and look as if they held a secret.
+    """
+    snapshots: int
+    """
+    How many snapshots are sent.
+    """
+    version: Literal[1]
+    """
+    The version of the document's format.
+    """
+    workspace: str
+    """
+    The workspace.
+    """
+
+
+ReasonCode: TypeAlias = Literal['same_lines', 'binary', 'too_large', 'permissions', 'type', 'symlink', 'edited', 'deleted', 'recreated', 'changed', 'shared', 'unclear', 'not_captured', 'forgotten', 'blocked', 'database', 'moved', 'yours', 'failed', 'not_done', 'not_synced', 'not_kept']
 """
 Why a file stays, completely or in part, or what went wrong with it: `reason` for programs.
 """
@@ -1274,6 +1441,53 @@ class UnrecordedReport(TypedDict):
     """
 
 
+class WayParameters(TypedDict):
+    """
+    The parameters of an operation. Those that it does not need are left out.
+    """
+
+    alone: NotRequired[bool]
+    """
+    For a revert: only that message.
+    """
+    force: NotRequired[bool]
+    """
+    Whether to go ahead where it would refuse.
+    """
+    git: NotRequired[bool]
+    """
+    Whether git's own state moves, too.
+    """
+    id: NotRequired[str | None]
+    """
+    For a restore: the state.
+    """
+    message: NotRequired[str | None]
+    """
+    For a revert: the message.
+    """
+    on_conflict: NotRequired[str | None]
+    """
+    What to do with files that have changed since.
+    """
+    only: NotRequired[list[PathText]]
+    """
+    The paths; all of them if empty.
+    """
+    operation: OperationKind
+    """
+    The operation.
+    """
+    step: NotRequired[str | None]
+    """
+    For a revert: only one step.
+    """
+    unclear: NotRequired[str | None]
+    """
+    What to do with changes that may be somebody else's.
+    """
+
+
 class WorkspaceParameters(TypedDict):
     """
     The parameters of `operations` and `unsubscribe`.
@@ -1358,6 +1572,72 @@ class AgentsReport(TypedDict):
     """
 
 
+class BisectFile(TypedDict):
+    """
+    A file that may be why a command fails.
+    """
+
+    kind: ChangeKind
+    """
+    How it changed.
+    """
+    path: str
+    """
+    The path in the workspace, with `/` as the separator; lossy if its bytes are not UTF-8.
+    """
+    path_hex: str | None
+    """
+    Its bytes, if they are not UTF-8.
+    """
+    step: str | None
+    """
+    The step that changed it; null if no step did.
+    """
+
+
+class BisectReport(TypedDict):
+    """
+    Where a command began to fail.
+    """
+
+    changed: int
+    """
+    How many files differ between the two states.
+    """
+    fails: str
+    """
+    The tree of the first state with which it fails.
+    """
+    files: list[BisectFile]
+    """
+    The files with which it fails: each is needed for that. All that differ, if that was not found out.
+    """
+    runs: int
+    """
+    How often the command ran.
+    """
+    steps: list[BisectStep]
+    """
+    The steps that made what it fails with, in their order; none if only changes from outside did.
+    """
+    succeeds: str
+    """
+    The tree of the last state with which the command succeeds.
+    """
+    untested: int
+    """
+    How many states in between could not be tested: the command exited with 125.
+    """
+    version: Literal[1]
+    """
+    The version of the document's format.
+    """
+    workspace: str
+    """
+    The workspace.
+    """
+
+
 class BlameParameters(TypedDict):
     """
     The parameters of `blame`.
@@ -1405,6 +1685,45 @@ class BlameStep(TypedDict):
     step: str
     """
     The step.
+    """
+
+
+class BranchReport(TypedDict):
+    """
+    A recorded state in a new directory.
+    """
+
+    branch: str | None
+    """
+    The new branch, where the directory is a git work tree.
+    """
+    commit: str | None
+    """
+    The commit at which the branch begins: the one that was checked out in that state.
+    """
+    directory: str
+    """
+    The new directory.
+    """
+    files: int
+    """
+    How many files and links are in it.
+    """
+    gaps: list[GapReport]
+    """
+    What that state had and no snapshot holds: it is missing.
+    """
+    snapshot: str
+    """
+    The tree of the snapshot that holds it.
+    """
+    version: Literal[1]
+    """
+    The version of the document's format.
+    """
+    workspace: str
+    """
+    The workspace whose state it is.
     """
 
 
@@ -1522,6 +1841,68 @@ class ContentsResult(TypedDict):
     version: Literal[1]
     """
     The version of the document's format.
+    """
+
+
+class ConversationAbilities(TypedDict):
+    """
+    What can be done to the conversation of a session.
+    """
+
+    cut: bool
+    """
+    Whether `--conversation cut` can shorten it.
+    """
+    fork: bool
+    """
+    Whether `--conversation fork` can make a new one.
+    """
+    inside: bool
+    """
+    Whether a command inside the agent does both halves.
+    """
+    reason: ConversationReason | None
+    """
+    Why a fork cannot be made; null if it can.
+    """
+
+
+class ConversationPlace(TypedDict):
+    """
+    Where a message is in its agent's conversation.
+    """
+
+    entry: str | None
+    """
+    The entry of the record that holds the message.
+    """
+    left: bool
+    """
+    Whether the agent has left it: it is no longer in the conversation.
+    """
+    parent: str | None
+    """
+    The entry before it.
+    """
+    prompt_id: str | None
+    """
+    The agent's id of the prompt.
+    """
+    reason: ConversationReason | None
+    """
+    Why the entry is not known; null if it is.
+    """
+    session: str
+    """
+    The agent's id of the conversation.
+    """
+    transcript: str | None
+    """
+    The agent's record of it, if an event named one.
+    """
+    turn: str | None
+    """
+    The agent's id of the turn.
     """
 
 
@@ -1776,6 +2157,33 @@ class Failure(TypedDict):
     """
 
 
+class FetchReport(TypedDict):
+    """
+    What came from other machines.
+    """
+
+    machines: list[FetchedMachine]
+    """
+    The machines that pushed it, other than this one.
+    """
+    name: str
+    """
+    What the workspace is called there.
+    """
+    remote: str
+    """
+    The repository that it came from.
+    """
+    version: Literal[1]
+    """
+    The version of the document's format.
+    """
+    workspace: str
+    """
+    The workspace.
+    """
+
+
 class FileContents(TypedDict):
     """
     The contents of a file before and after the operation.
@@ -1958,7 +2366,7 @@ class GoneReport(TypedDict):
     """
     operation: str | None
     """
-    The operation that removed it.
+    The operation that removed it, or removed it again.
     """
     path: str
     """
@@ -1987,6 +2395,10 @@ class InitializeResult(TypedDict):
     The result of `initialize`.
     """
 
+    conversation: dict[str, ConversationAbilities]
+    """
+    What can be done to the conversations of each agent, by its name.
+    """
     documents: int
     """
     The version of the documents.
@@ -2123,6 +2535,10 @@ class MessageReport(TypedDict):
     labels: list[str]
     """
     Its labels, the oldest first.
+    """
+    left: bool
+    """
+    Whether the agent left it by a rewind of its own: it is no longer in the conversation, and its files are here.
     """
     not_revertable: str | None
     """
@@ -2294,6 +2710,10 @@ class OperationParameters(TypedDict):
     contents: NotRequired[bool]
     """
     For a plan: whether the report includes the contents of the files before and after.
+    """
+    conversation: NotRequired[str | None]
+    """
+    For a revert: what to do with the agent's conversation: `fork`, `cut` or `no`.
     """
     exact: NotRequired[bool]
     """
@@ -2682,6 +3102,25 @@ class TimelineReport(TypedDict):
     """
 
 
+class WayOut(TypedDict):
+    """
+    A way to take kept files along.
+    """
+
+    does: str
+    """
+    What the operation does then, in words that continue its name.
+    """
+    first: str | None
+    """
+    What to do first, as a clause; null if nothing.
+    """
+    parameters: WayParameters
+    """
+    The operation, as parameters of `plan`.
+    """
+
+
 class WorkspaceReport(TypedDict):
     """
     The history of one directory.
@@ -2690,6 +3129,10 @@ class WorkspaceReport(TypedDict):
     id: str
     """
     Its id.
+    """
+    machine: str | None
+    """
+    The machine from which it was fetched; null if it was recorded here, or is adopted.
     """
     messages: int
     """
@@ -2943,6 +3386,10 @@ class FinishedReport(TypedDict):
     An interrupted operation that was finished later.
     """
 
+    conversation: ConversationReport | None
+    """
+    What became of the agent's conversation.
+    """
     files: list[FileReport]
     """
     Its files, by name.
@@ -3006,6 +3453,29 @@ class ForgetReport(TypedDict):
     workspaces: list[ForgetWorkspace]
     """
     The workspaces in which something is forgotten.
+    """
+
+
+class KeptReport(TypedDict):
+    """
+    Files that an operation leaves for one kind of reason, wholly or in part, and what to do about it.
+    """
+
+    kind: KeptKind
+    """
+    The kind of reason.
+    """
+    paths: list[PathText]
+    """
+    The files, by name.
+    """
+    way: WayOut | None
+    """
+    What takes them along; null if nothing does.
+    """
+    why: str
+    """
+    Why they stay, in words that follow a colon.
     """
 
 
@@ -3079,6 +3549,10 @@ class OperationReport(TypedDict):
     """
     Whether an agent is working, so that the real call would be refused without `--force`.
     """
+    conversation: ConversationReport | None
+    """
+    What becomes of the agent's conversation; null for a restore, and where nothing was reverted.
+    """
     dry_run: bool
     """
     Whether it was only planned.
@@ -3094,6 +3568,10 @@ class OperationReport(TypedDict):
     git: list[GitReport]
     """
     What it does to HEAD, branches and the index, with `--git`.
+    """
+    kept: list[KeptReport]
+    """
+    What it leaves as it is, by kind of reason, and the way out of each.
     """
     kind: OperationKind
     """
@@ -3189,6 +3667,10 @@ class MessageShowReport(TypedDict):
     """
     The total of what its steps did, by path. A path occurs again for each time that somebody else changed it in
     between.
+    """
+    conversation: ConversationPlace | None
+    """
+    Where it is in the agent's conversation.
     """
     message: MessageReport
     """
@@ -3292,6 +3774,10 @@ class StatusReport(TypedDict):
     """
     The other sessions of the workspace in which something is reverted, the one reverted last first.
     """
+    conversation: ConversationAbilities | None
+    """
+    What can be done to the conversation of the session.
+    """
     diagnostics: int
     """
     How many diagnostics the store holds.
@@ -3316,6 +3802,11 @@ class StatusReport(TypedDict):
     latest_diagnostics: list[DiagnosticReport]
     """
     The newest of them.
+    """
+    left: list[str]
+    """
+    The messages that the agent left by a rewind of its own, oldest first: they are no longer in the conversation, and
+    their files are here.
     """
     messages_hidden: list[str]
     """

@@ -86,6 +86,10 @@ export type Progress =
  */
 export type WorkspaceState = "here" | "replaced" | "gone";
 /**
+ * How a path differs between two states.
+ */
+export type ChangeKind = "added" | "modified" | "deleted" | "mode" | "type";
+/**
  * How bytes are encoded.
  */
 export type Encoding = "utf-8" | "base64";
@@ -98,10 +102,6 @@ export type LineAuthor =
  * Where the value of a setting comes from.
  */
 export type SettingSource = "default" | "file" | "workspace" | "environment" | "flag";
-/**
- * How a path differs between two states.
- */
-export type ChangeKind = "added" | "modified" | "deleted" | "mode" | "type";
 /**
  * The kind of a failure. Kinds may be added: treat an unknown one as `failed`, and go by the exit code.
  */
@@ -140,6 +140,7 @@ export type ReasonCode =
   | "blocked"
   | "database"
   | "moved"
+  | "yours"
   | "failed"
   | "not_done"
   | "not_synced"
@@ -156,6 +157,15 @@ export type LabelAction = "added" | "unchanged" | "deleted" | "listed";
  * The things that a label can name.
  */
 export type LabelledKind = "message" | "snapshot";
+/**
+ * What is done to a conversation.
+ */
+export type ConversationKind = "forked" | "cut" | "back" | "manual" | "none";
+/**
+ * Why a conversation stays as it is.
+ */
+export type ConversationReason =
+  "not_asked" | "part" | "unsupported" | "no_transcript" | "unknown_format" | "not_found" | "no_program";
 /**
  * A part of git's own state.
  */
@@ -175,6 +185,21 @@ export type DifferenceReason =
   | "not_captured"
   | "failed"
   | "unexplained";
+/**
+ * Why files stay.
+ */
+export type KeptKind =
+  | "yours"
+  | "conflict"
+  | "other_agent"
+  | "shared"
+  | "unclear"
+  | "database"
+  | "blocked"
+  | "moved"
+  | "not_captured"
+  | "forgotten"
+  | "other_message";
 /**
  * The kinds of note.
  */
@@ -216,6 +241,8 @@ export type NoteCode =
   | "folders_stay"
   | "discarded"
   | "nothing_reverted"
+  | "other_sessions"
+  | "at_work"
   | "differs";
 /**
  * Who removed a file.
@@ -266,7 +293,9 @@ export interface Documents {
   progress?: Progress;
   "report-adopt"?: AdoptReport;
   "report-agents"?: AgentsReport;
+  "report-bisect"?: BisectReport;
   "report-blame"?: BlameReport;
+  "report-branch"?: BranchReport;
   "report-cat"?: CatReport;
   "report-config"?: ConfigReport;
   "report-config-change"?: ConfigChange;
@@ -275,6 +304,7 @@ export interface Documents {
   "report-du"?: DuReport;
   "report-error"?: ErrorReport;
   "report-event"?: EventReport;
+  "report-fetch"?: FetchReport;
   "report-forget"?: ForgetReport;
   "report-gc"?: GcReport;
   "report-install"?: InstallReport;
@@ -283,6 +313,7 @@ export interface Documents {
   "report-operation"?: OperationReport;
   "report-operations"?: OperationsReport;
   "report-page"?: PageReport;
+  "report-push"?: PushReport;
   "report-recover"?: RecoverReport;
   "report-sessions"?: SessionsReport;
   "report-show"?: ShowReport;
@@ -470,6 +501,10 @@ export interface MessageReport {
    * Its labels, the oldest first.
    */
   labels: string[];
+  /**
+   * Whether the agent left it by a rewind of its own: it is no longer in the conversation, and its files are here.
+   */
+  left: boolean;
   /**
    * The reason, if it cannot.
    */
@@ -921,6 +956,10 @@ export interface OperationParameters {
    */
   contents?: boolean;
   /**
+   * For a revert: what to do with the agent's conversation: `fork`, `cut` or `no`.
+   */
+  conversation?: string | null;
+  /**
    * Whether `message`, `step`, `session` and `id` have to be full ids: no prefix, no label, no `last`.
    */
   exact?: boolean;
@@ -1145,6 +1184,10 @@ export interface WorkspaceReport {
    */
   id: string;
   /**
+   * The machine from which it was fetched; null if it was recorded here, or is adopted.
+   */
+  machine: string | null;
+  /**
    * How many messages they have.
    */
   messages: number;
@@ -1250,6 +1293,85 @@ export interface AgentSettings {
    * agent does not call it: the notes say why) or `broken`.
    */
   state: string;
+}
+/**
+ * Where a command began to fail.
+ */
+export interface BisectReport {
+  /**
+   * How many files differ between the two states.
+   */
+  changed: number;
+  /**
+   * The tree of the first state with which it fails.
+   */
+  fails: string;
+  /**
+   * The files with which it fails: each is needed for that. All that differ, if that was not found out.
+   */
+  files: BisectFile[];
+  /**
+   * How often the command ran.
+   */
+  runs: number;
+  /**
+   * The steps that made what it fails with, in their order; none if only changes from outside did.
+   */
+  steps: BisectStep[];
+  /**
+   * The tree of the last state with which the command succeeds.
+   */
+  succeeds: string;
+  /**
+   * How many states in between could not be tested: the command exited with 125.
+   */
+  untested: number;
+  /**
+   * The version of the document's format.
+   */
+  version: 1;
+  /**
+   * The workspace.
+   */
+  workspace: string;
+}
+/**
+ * A file that may be why a command fails.
+ */
+export interface BisectFile {
+  /**
+   * How it changed.
+   */
+  kind: ChangeKind;
+  /**
+   * The path in the workspace, with `/` as the separator; lossy if its bytes are not UTF-8.
+   */
+  path: string;
+  /**
+   * Its bytes, if they are not UTF-8.
+   */
+  path_hex: string | null;
+  /**
+   * The step that changed it; null if no step did.
+   */
+  step: string | null;
+}
+/**
+ * A step that may be why a command fails.
+ */
+export interface BisectStep {
+  /**
+   * The message that it belongs to.
+   */
+  message: string;
+  /**
+   * The user's prompt in that message, as far as the settings allow it to be stored.
+   */
+  prompt: string | null;
+  /**
+   * The step.
+   */
+  step: string;
 }
 /**
  * `blame`.
@@ -1362,6 +1484,43 @@ export interface BlameStep {
    * The step.
    */
   step: string;
+}
+/**
+ * A recorded state in a new directory.
+ */
+export interface BranchReport {
+  /**
+   * The new branch, where the directory is a git work tree.
+   */
+  branch: string | null;
+  /**
+   * The commit at which the branch begins: the one that was checked out in that state.
+   */
+  commit: string | null;
+  /**
+   * The new directory.
+   */
+  directory: string;
+  /**
+   * How many files and links are in it.
+   */
+  files: number;
+  /**
+   * What that state had and no snapshot holds: it is missing.
+   */
+  gaps: GapReport[];
+  /**
+   * The tree of the snapshot that holds it.
+   */
+  snapshot: string;
+  /**
+   * The version of the document's format.
+   */
+  version: 1;
+  /**
+   * The workspace whose state it is.
+   */
+  workspace: string;
 }
 /**
  * `cat`: a file in a captured state.
@@ -2000,6 +2159,56 @@ export interface Hunk {
   old_start: number;
 }
 /**
+ * What came from other machines.
+ */
+export interface FetchReport {
+  /**
+   * The machines that pushed it, other than this one.
+   */
+  machines: FetchedMachine[];
+  /**
+   * What the workspace is called there.
+   */
+  name: string;
+  /**
+   * The repository that it came from.
+   */
+  remote: string;
+  /**
+   * The version of the document's format.
+   */
+  version: 1;
+  /**
+   * The workspace.
+   */
+  workspace: string;
+}
+/**
+ * The history of a machine.
+ */
+export interface FetchedMachine {
+  /**
+   * Whether a directory here goes on with this history. What came later is then left out.
+   */
+  adopted: boolean;
+  /**
+   * The id of its history here, for `workspace adopt`.
+   */
+  id: string;
+  /**
+   * The machine.
+   */
+  machine: string;
+  /**
+   * How many messages it has.
+   */
+  messages: number;
+  /**
+   * How many pushes came now.
+   */
+  pushes: number;
+}
+/**
  * `forget`.
  */
 export interface ForgetReport {
@@ -2311,6 +2520,10 @@ export interface OperationReport {
    */
   busy: boolean;
   /**
+   * What becomes of the agent's conversation; null for a restore, and where nothing was reverted.
+   */
+  conversation: ConversationReport | null;
+  /**
    * Whether it was only planned.
    */
   dry_run: boolean;
@@ -2326,6 +2539,10 @@ export interface OperationReport {
    * What it does to HEAD, branches and the index, with `--git`.
    */
   git: GitReport[];
+  /**
+   * What it leaves as it is, by kind of reason, and the way out of each.
+   */
+  kept: KeptReport[];
   /**
    * The kind of operation.
    */
@@ -2398,9 +2615,50 @@ export interface RevertedSession {
   session: string;
 }
 /**
+ * What an operation does to the conversation of its session.
+ */
+export interface ConversationReport {
+  /**
+   * The command that goes on in it, to be run in `directory`; empty if there is none.
+   */
+  argv: string[];
+  /**
+   * The directory in which the command runs.
+   */
+  directory: string | null;
+  /**
+   * The interface by which it is done, in words.
+   */
+  interface: string | null;
+  /**
+   * What is done to it.
+   */
+  kind: ConversationKind;
+  /**
+   * What else the user should know.
+   */
+  note: string | null;
+  /**
+   * What the user wrote in the message, for an input box; null if it is not known.
+   */
+  prompt: string | null;
+  /**
+   * Why nothing is done; null if something is.
+   */
+  reason: ConversationReason | null;
+  /**
+   * The agent's id of the conversation that goes on; null while the agent has not named it.
+   */
+  session: string | null;
+}
+/**
  * An interrupted operation that was finished later.
  */
 export interface FinishedReport {
+  /**
+   * What became of the agent's conversation.
+   */
+  conversation: ConversationReport | null;
   /**
    * Its files, by name.
    */
@@ -2508,6 +2766,89 @@ export interface Difference {
   words: string;
 }
 /**
+ * Files that an operation leaves for one kind of reason, wholly or in part, and what to do about it.
+ */
+export interface KeptReport {
+  /**
+   * The kind of reason.
+   */
+  kind: KeptKind;
+  /**
+   * The files, by name.
+   */
+  paths: PathText[];
+  /**
+   * What takes them along; null if nothing does.
+   */
+  way: WayOut | null;
+  /**
+   * Why they stay, in words that follow a colon.
+   */
+  why: string;
+}
+/**
+ * A way to take kept files along.
+ */
+export interface WayOut {
+  /**
+   * What the operation does then, in words that continue its name.
+   */
+  does: string;
+  /**
+   * What to do first, as a clause; null if nothing.
+   */
+  first: string | null;
+  /**
+   * The operation, as parameters of `plan`.
+   */
+  parameters: WayParameters;
+}
+/**
+ * The parameters of an operation. Those that it does not need are left out.
+ */
+export interface WayParameters {
+  /**
+   * For a revert: only that message.
+   */
+  alone?: boolean;
+  /**
+   * Whether to go ahead where it would refuse.
+   */
+  force?: boolean;
+  /**
+   * Whether git's own state moves, too.
+   */
+  git?: boolean;
+  /**
+   * For a restore: the state.
+   */
+  id?: string | null;
+  /**
+   * For a revert: the message.
+   */
+  message?: string | null;
+  /**
+   * What to do with files that have changed since.
+   */
+  on_conflict?: string | null;
+  /**
+   * The paths; all of them if empty.
+   */
+  only?: PathText[];
+  /**
+   * The operation.
+   */
+  operation: OperationKind;
+  /**
+   * For a revert: only one step.
+   */
+  step?: string | null;
+  /**
+   * What to do with changes that may be somebody else's.
+   */
+  unclear?: string | null;
+}
+/**
  * A note of an operation: the sentence of `notes`, and the same for programs.
  */
 export interface NoteReport {
@@ -2566,6 +2907,68 @@ export interface PageReport {
   version: 1;
 }
 /**
+ * What a push sends, or would send.
+ */
+export interface PushReport {
+  /**
+   * Whether everything was sent anew, without what was forgotten or pruned. The server may keep the old objects until it
+   * removes what nothing refers to.
+   */
+  anew: boolean;
+  /**
+   * How many bytes their objects have, before they are compressed.
+   */
+  bytes: number;
+  /**
+   * How many changes of files are sent.
+   */
+  changes: number;
+  /**
+   * The ignored files that are not sent.
+   */
+  ignored: PathText[];
+  /**
+   * What this machine is called there.
+   */
+  machine: string;
+  /**
+   * How many messages are sent.
+   */
+  messages: number;
+  /**
+   * What the workspace is called there.
+   */
+  name: string;
+  /**
+   * Whether it was sent. False for a dry run, and if everything is there already.
+   */
+  pushed: boolean;
+  /**
+   * The repository that it goes to.
+   */
+  remote: string;
+  /**
+   * How many messages are sent whose text looks as if it held a secret.
+   */
+  secret_prompts: number;
+  /**
+   * The files that are sent and look as if they held a secret.
+   */
+  secrets: PathText[];
+  /**
+   * How many snapshots are sent.
+   */
+  snapshots: number;
+  /**
+   * The version of the document's format.
+   */
+  version: 1;
+  /**
+   * The workspace.
+   */
+  workspace: string;
+}
+/**
  * `recover`.
  */
 export interface RecoverReport {
@@ -2607,7 +3010,7 @@ export interface GoneReport {
    */
   mode: string;
   /**
-   * The operation that removed it.
+   * The operation that removed it, or removed it again.
    */
   operation: string | null;
   /**
@@ -2721,6 +3124,10 @@ export interface MessageShowReport {
    */
   changes: ChangeReport[];
   /**
+   * Where it is in the agent's conversation.
+   */
+  conversation: ConversationPlace | null;
+  /**
    * The message.
    */
   message: MessageReport;
@@ -2737,6 +3144,43 @@ export interface MessageShowReport {
    * The version of the document's format.
    */
   version: 1;
+}
+/**
+ * Where a message is in its agent's conversation.
+ */
+export interface ConversationPlace {
+  /**
+   * The entry of the record that holds the message.
+   */
+  entry: string | null;
+  /**
+   * Whether the agent has left it: it is no longer in the conversation.
+   */
+  left: boolean;
+  /**
+   * The entry before it.
+   */
+  parent: string | null;
+  /**
+   * The agent's id of the prompt.
+   */
+  prompt_id: string | null;
+  /**
+   * Why the entry is not known; null if it is.
+   */
+  reason: ConversationReason | null;
+  /**
+   * The agent's id of the conversation.
+   */
+  session: string;
+  /**
+   * The agent's record of it, if an event named one.
+   */
+  transcript: string | null;
+  /**
+   * The agent's id of the turn.
+   */
+  turn: string | null;
 }
 /**
  * A step.
@@ -3011,6 +3455,10 @@ export interface StatusReport {
    */
   also_reverted: RevertedSession[];
   /**
+   * What can be done to the conversation of the session.
+   */
+  conversation: ConversationAbilities | null;
+  /**
    * How many diagnostics the store holds.
    */
   diagnostics: number;
@@ -3035,6 +3483,11 @@ export interface StatusReport {
    * The newest of them.
    */
   latest_diagnostics: DiagnosticReport[];
+  /**
+   * The messages that the agent left by a rewind of its own, oldest first: they are no longer in the conversation, and
+   * their files are here.
+   */
+  left: string[];
   /**
    * The messages after the revert point, oldest first.
    */
@@ -3084,6 +3537,27 @@ export interface StatusReport {
    * The workspace's directory.
    */
   workspace: string;
+}
+/**
+ * What can be done to the conversation of a session.
+ */
+export interface ConversationAbilities {
+  /**
+   * Whether `--conversation cut` can shorten it.
+   */
+  cut: boolean;
+  /**
+   * Whether `--conversation fork` can make a new one.
+   */
+  fork: boolean;
+  /**
+   * Whether a command inside the agent does both halves.
+   */
+  inside: boolean;
+  /**
+   * Why a fork cannot be made; null if it can.
+   */
+  reason: ConversationReason | null;
 }
 /**
  * A file with an unclear change.
@@ -3226,6 +3700,12 @@ export interface ContentsResult {
  * The result of `initialize`.
  */
 export interface InitializeResult {
+  /**
+   * What can be done to the conversations of each agent, by its name.
+   */
+  conversation: {
+    [k: string]: ConversationAbilities;
+  };
   /**
    * The version of the documents.
    */

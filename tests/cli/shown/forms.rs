@@ -26,6 +26,7 @@ pub const LOOKING: &[&str] = &[
     "log --operations --stat",
     "log --graph",
     "log --graph -v",
+    "log --sql",
     "log --snapshots",
     "sessions",
     "sessions --everywhere",

@@ -232,7 +232,8 @@ fn without_cut_ids(text: &str) -> String {
     written
 }
 
-/// Replaces each size by one that is always the same: packs and databases are not as large each time.
+/// Replaces each size by one that is always the same: packs and databases are not as large each time, and some are about
+/// a mebibyte.
 pub fn without_sizes(text: &str) -> String {
     let mut pieces: Vec<&str> = text.split_inclusive(char::is_whitespace).collect();
     for at in 1..pieces.len() {
@@ -249,7 +250,7 @@ pub fn without_sizes(text: &str) -> String {
             };
         }
     }
-    pieces.concat()
+    pieces.concat().replace("KiB", "MiB")
 }
 
 /// Replaces what comes behind a beginning, as long as it is in it, by as many crosses.
