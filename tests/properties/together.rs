@@ -248,6 +248,8 @@ impl<'a> Model<'a> {
             session: Some(SESSIONS[at].to_owned()),
             message,
             on_conflict,
+            // The other one may be at work.
+            force: ckpt_store::Force::Yes,
             ..RevertRequest::default()
         };
         let words = match part {
@@ -314,6 +316,7 @@ impl<'a> Model<'a> {
         let request = RedoRequest {
             session: Some(SESSIONS[at].to_owned()),
             all,
+            force: ckpt_store::Force::Yes,
             ..RedoRequest::default()
         };
         let name = if all { "unrevert" } else { "redo" };

@@ -465,14 +465,13 @@ impl World {
             operation: operation.to_owned(),
             ..UndoRequest::default()
         };
-        let undone = self.store.undo(&cwd, &request);
-        undone.map(explained).expect("it can be taken back")
+        let undone = self.store.undo(&cwd, &request).map(explained);
+        undone.expect("it can be taken back")
     }
 
-    /// Restores, and agrees to what of the user's own goes with it.
+    /// Restores beside any step that is open, and agrees to what of the user's own goes with it.
     pub fn restore(&mut self, id: &str, paths: &[&str]) -> OperationReport {
-        let cwd = self.cwd.clone();
-        let paths = paths.iter().map(PathBuf::from).collect();
+        let (cwd, paths) = (self.cwd.clone(), paths.iter().map(PathBuf::from).collect());
         self.store
             .restore(
                 &cwd,
@@ -480,6 +479,7 @@ impl World {
                     id: id.to_owned(),
                     paths,
                     overwrite_mine: true,
+                    force: ckpt_store::Force::Yes,
                     ..RestoreRequest::default()
                 },
             )
