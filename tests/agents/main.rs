@@ -155,7 +155,7 @@ use tests;
 tests! {
     claude_code: CLAUDE_CODE, forked, package, both, terminal, anew, next_day, beside, work_trees, background, rewind, models;
     codex: CODEX, forked, package, both, terminal, anew, next_day, beside, work_trees, background, undo;
-    gemini_cli: GEMINI_CLI, forked, package, both, terminal, anew, next_day, beside, work_trees, background, rewind, named, left;
+    gemini_cli: GEMINI_CLI, package, both, terminal, anew, next_day, beside, work_trees, background, rewind, named, left;
     qwen_code: QWEN_CODE, forked, package, both, terminal, anew, next_day, beside, work_trees, background, rewind;
     copilot_cli: COPILOT_CLI, package, both, stories, untold, anew, next_day, beside, work_trees, background, undo;
     opencode: OPENCODE, package, both, terminal, anew, next_day, beside, work_trees, background, undo, waits;
