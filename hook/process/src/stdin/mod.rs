@@ -162,7 +162,7 @@ pub fn goes_on() -> bool {
     }
 }
 
-/// Reads and drops a payload that is not needed, for [`DRAIN_TIMEOUT`] or up to the end of stdin.
+/// Reads and drops a payload that is not needed, for `DRAIN_TIMEOUT` or up to the end of stdin.
 pub fn listen() {
     let end = Instant::now() + DRAIN_TIMEOUT;
     let stdin = io::stdin();
