@@ -109,7 +109,8 @@ impl Transport {
             return Ok(done.stdout);
         }
         let said = String::from_utf8_lossy(&done.stderr);
-        let said: Vec<&str> = said.trim().lines().map(str::trim).collect();
+        let lines = said.lines().map(str::trim);
+        let said: Vec<&str> = lines.filter(|line| !line.is_empty()).collect();
         Err(Error::failed(format!(
             "git cannot {} `{}`: {}",
             arguments.first().unwrap_or(&"reach"),

@@ -146,7 +146,7 @@ fn remote(
         let first = first.ok_or_else(|| {
             Failure::usage(
                 "no remote was named for this workspace",
-                "give a repository that you can write to, as git takes it: `ckpt-hook push REMOTE`",
+                "give a repository, as git takes it: `ckpt-hook push REMOTE` or `ckpt-hook fetch REMOTE`",
             )
         })?;
         return Ok((first, true));
