@@ -13,9 +13,11 @@ use crate::schema::check;
 use crate::workspace::replaced;
 
 /// What prints no document, even if that is asked for. A word that is no command is a hook's call on a pipe, which is silent.
-/// `run` says on stderr what a shell says of a program that is not there.
+/// `run` says on stderr what a shell says of a program that is not there. A query in SQL is no document.
 fn has_none(form: &str) -> bool {
-    form.starts_with("demo") || file_of(form) == "other" || form == "run -- no-such-program"
+    form.starts_with("demo")
+        || file_of(form) == "other"
+        || ["run -- no-such-program", "log --sql"].contains(&form)
 }
 
 /// Returns the reports that a command line may print where it does what it should.
