@@ -330,3 +330,22 @@ fn undo_is_compared_with_the_state_before() {
     assert_eq!(world.tree(), after);
     assert_eq!(again.outcome, Outcome::Restored, "{again:#?}");
 }
+
+/// A text that only a revert on the way brought holds nothing back: further back is the same as at once.
+///
+/// Invariant `truth/rename`.
+#[test]
+fn text_from_the_way_holds_nothing_back() {
+    let mut world = moved(&[&[("notes", "b")]]);
+    world.turn("m2", |world| world.write("b", "first\n"));
+    world.turn_in("s2", "n1", |world| world.write("notes", "other\n"));
+    world.turn("m3", |world| world.write("b", "then\n"));
+    let report = world.revert("m1");
+    let at_once = world.tree();
+    world.undo(&report.operation.expect("it was done"));
+    world.revert("m2");
+    assert_eq!(world.read("b"), MINE, "as it was at that message");
+    let report = world.revert("m1");
+    assert_eq!(world.tree(), at_once, "{report:#?}");
+    assert_eq!(world.read("b"), SECOND);
+}

@@ -80,6 +80,7 @@ impl Renames<'_> {
             let is_elsewhere = || text(item.expected).is_some_and(|text| brought.contains(&text));
             !self.holds(item.target, missing.text)
                 && (missing.is_asked || !is_elsewhere())
+                && !self.came_on_the_way(&item.path, missing.text)
                 && self.went_between(missing, &item.path)
         };
         // The same bytes first: they leave no doubt.
@@ -161,6 +162,15 @@ impl Renames<'_> {
             texts.extend(target.and_then(|target| text(target.state)));
         }
         texts
+    }
+
+    /// Returns whether only an earlier revert of the chain brought a text to a path. A move further back takes it away
+    /// again: at once, it would not have come.
+    fn came_on_the_way(&self, path: &WorkspacePath, text: Entry) -> bool {
+        let target = self.targets.get(path);
+        target.is_some_and(|target| {
+            target.state != target.base && !self.holds(target.base, text)
+        })
     }
 
     /// Returns whether agents took a text away from the one path and brought it to the other. That two files are alike may
