@@ -16,6 +16,11 @@ SELECT operations.id AS operation, session_id AS session, part_message_id AS mes
                     WHERE later.session_id = operations.session_id AND later.seq > operations.seq
                       AND later.kind IN ('redo', 'unrevert') AND later.message_id IS NULL);
 
+-- What steps changed; `sure` is what is known to be the agent's.
+CREATE VIEW step_changes AS
+SELECT message_id, session_id, changes.id AS id, path, additions, deletions, attribution <> 'unclear' AS sure, undone_by
+  FROM steps JOIN changes ON step_id = steps.id;
+
 -- `files`, `additions` and `deletions` are what is known to be the agent's; `unclear` counts the paths that only may be. A file
 -- that went and came with the same bytes counts once in `files`, and what was made and taken away again not at all. Where
 -- contents were asked, the kept total says how many files there are. An empty file that went is not where another empty one
@@ -29,19 +34,16 @@ SELECT messages.id AS message, messages.agent_id AS agent_message, session_id AS
            (SELECT ifnull(sum(files), 0)
               FROM (SELECT sum(sure AND last.new_mode IS NOT NULL)
                            + min(sum(sure AND last.new_mode IS NULL), max(sum(last.new_mode IS NULL) - sum(first.old_mode IS NULL), 0)) AS files
-                      FROM (SELECT min(changes.id) AS first_id, max(changes.id) AS last_id, min(attribution <> 'unclear') AS sure
-                              FROM steps JOIN changes ON step_id = steps.id WHERE message_id = messages.id GROUP BY path)
+                      FROM (SELECT min(id) AS first_id, max(id) AS last_id, min(sure) AS sure
+                              FROM step_changes WHERE message_id = messages.id GROUP BY path)
                       JOIN changes AS first ON first.id = first_id
                       JOIN changes AS last ON last.id = last_id
                      WHERE (first.old_mode, first.old_blob) IS NOT (last.new_mode, last.new_blob)
                      GROUP BY ifnull(nullif(iif(first.old_mode IS NULL, last.new_blob, iif(last.new_mode IS NULL, first.old_blob, NULL)),
                                             'e69de29bb2d1d6434b8b29ae775ad8c2e48c5391'), first.path)))) AS files,
-       (SELECT ifnull(sum(additions), 0) FROM steps JOIN changes ON step_id = steps.id
-         WHERE message_id = messages.id AND attribution <> 'unclear') AS additions,
-       (SELECT ifnull(sum(deletions), 0) FROM steps JOIN changes ON step_id = steps.id
-         WHERE message_id = messages.id AND attribution <> 'unclear') AS deletions,
-       (SELECT count(DISTINCT path) FROM steps JOIN changes ON step_id = steps.id
-         WHERE message_id = messages.id AND attribution = 'unclear') AS unclear,
+       (SELECT ifnull(sum(additions), 0) FROM step_changes WHERE message_id = messages.id AND sure) AS additions,
+       (SELECT ifnull(sum(deletions), 0) FROM step_changes WHERE message_id = messages.id AND sure) AS deletions,
+       (SELECT count(DISTINCT path) FROM step_changes WHERE message_id = messages.id AND NOT sure) AS unclear,
        messages.seq AS seq,
        (SELECT path FROM workspaces WHERE id = sessions.workspace_id) AS workspace,
        created_at AS at_ms,
@@ -55,8 +57,7 @@ SELECT messages.id AS message, messages.agent_id AS agent_message, session_id AS
          AND NOT EXISTS (SELECT 1 FROM pending_parts
                           WHERE session = messages.session_id AND message = messages.id AND alone AND is_of_all_paths)
          AND NOT (EXISTS (SELECT 1 FROM operations WHERE part_message_id = messages.id AND alone = 1 AND permanent = 1)
-                  AND NOT EXISTS (SELECT 1 FROM steps JOIN changes ON step_id = steps.id
-                                   WHERE message_id = messages.id AND undone_by IS NULL)) AS in_effect
+                  AND NOT EXISTS (SELECT 1 FROM step_changes WHERE message_id = messages.id AND undone_by IS NULL)) AS in_effect
   FROM messages
   JOIN sessions ON sessions.id = session_id;
 
@@ -68,10 +69,8 @@ SELECT id AS session, agent_id AS agent_session, agent, parent_id AS parent,
        revert_message_id AS revert_point,
        (SELECT count(*) FROM messages WHERE session_id = sessions.id) AS messages,
        (SELECT count(*) FROM steps WHERE session_id = sessions.id) AS steps,
-       (SELECT count(DISTINCT path) FROM steps JOIN changes ON step_id = steps.id
-         WHERE session_id = sessions.id AND attribution <> 'unclear') AS files,
-       (SELECT count(DISTINCT path) FROM steps JOIN changes ON step_id = steps.id
-         WHERE session_id = sessions.id AND attribution = 'unclear') AS unclear,
+       (SELECT count(DISTINCT path) FROM step_changes WHERE session_id = sessions.id AND sure) AS files,
+       (SELECT count(DISTINCT path) FROM step_changes WHERE session_id = sessions.id AND NOT sure) AS unclear,
        seq, started_at AS at_ms, (last_event_at - started_at) / 1000.0 AS seconds,
        (SELECT count(*) FROM steps JOIN tools ON step_id = steps.id WHERE session_id = sessions.id) AS tools,
        (SELECT title FROM message_overview WHERE session = sessions.id ORDER BY seq LIMIT 1) AS title
@@ -139,15 +138,13 @@ SELECT datetime(happened_at / 1000, 'unixepoch') AS time,
   LEFT JOIN steps ON steps.id = step_id;
 
 CREATE VIEW tool_overview AS
-SELECT tools.id AS seq, name, kind, paths, step_id AS step, message_id AS message, session_id AS session, agent,
-       (SELECT path FROM workspaces WHERE id = sessions.workspace_id) AS workspace,
-       datetime(tools.started_at / 1000, 'unixepoch') AS started,
-       tools.started_at AS at_ms,
-       ifnull(ran_for, tools.finished_at - tools.started_at) / 1000.0 AS seconds,
+SELECT tools.id AS seq, name, kind, paths, step_id AS step, message, session, agent, workspace,
+       datetime(started_at / 1000, 'unixepoch') AS started,
+       started_at AS at_ms,
+       ifnull(ran_for, finished_at - started_at) / 1000.0 AS seconds,
        waited_at IS NOT NULL AS waited, background, command
   FROM tools
-  JOIN steps ON steps.id = step_id
-  JOIN sessions ON sessions.id = session_id;
+  JOIN step_overview ON step = step_id;
 
 CREATE VIEW operation_overview AS
 SELECT id AS operation, kind, session_id AS session, message_id AS message,
@@ -171,13 +168,11 @@ SELECT id AS operation, kind, session_id AS session, message_id AS message,
   FROM operations;
 
 CREATE VIEW operation_file_overview AS
-SELECT operations.id AS operation, kind,
-       datetime(started_at / 1000, 'unixepoch') AS time,
-       (SELECT path FROM workspaces WHERE id = operations.workspace_id) AS workspace,
-       path, action, result, reason, additions, deletions, expected_blob AS old_blob, target_blob AS new_blob,
-       operations.seq AS seq, started_at AS at_ms
-  FROM operations
-  JOIN operation_files ON operation_id = operations.id;
+SELECT operation, kind, time, workspace, path, action, result, reason,
+       operation_files.additions AS additions, operation_files.deletions AS deletions,
+       expected_blob AS old_blob, target_blob AS new_blob, seq, at_ms
+  FROM operation_overview
+  JOIN operation_files ON operation_id = operation;
 
 CREATE VIEW snapshot_overview AS
 SELECT id AS seq, tree AS snapshot,
@@ -190,11 +185,9 @@ SELECT id AS seq, tree AS snapshot,
   FROM snapshots;
 
 CREATE VIEW gap_overview AS
-SELECT path, reason, size AS bytes, tree AS snapshot,
-       (SELECT path FROM workspaces WHERE id = snapshots.workspace_id) AS workspace,
-       datetime(taken_at / 1000, 'unixepoch') AS time, taken_at AS at_ms
+SELECT path, reason, size AS bytes, snapshot, workspace, taken AS time, at_ms
   FROM gaps
-  JOIN snapshots ON snapshots.id = snapshot_id;
+  JOIN snapshot_overview ON seq = snapshot_id;
 
 CREATE VIEW label_overview AS
 SELECT text AS label, iif(message_id IS NULL, 'snapshot', 'message') AS kind, message_id AS message, tree AS snapshot,
