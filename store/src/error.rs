@@ -201,7 +201,7 @@ impl Error {
         self.is_damage || inner.is_some_and(Self::is_damage)
     }
 
-    /// Returns what the user can do.
+    /// Returns the hint to the user.
     pub fn hint_text(&self) -> Option<&str> {
         use rusqlite::ErrorCode::{DatabaseCorrupt, NotADatabase};
         let code = self
@@ -211,12 +211,12 @@ impl Error {
         self.hint.as_deref().or(of_damage.then_some(REPAIR))
     }
 
-    /// Returns what was done before it failed.
+    /// Returns the work that was done before the failure.
     pub fn notes(&self) -> &[String] {
         &self.notes
     }
 
-    /// Returns what an ambiguous id may mean.
+    /// Returns the items that an ambiguous id may name.
     pub fn candidates(&self) -> &[CandidateReport] {
         &self.candidates
     }
@@ -265,7 +265,7 @@ impl Error {
         None
     }
 
-    /// Returns what failed and why, in one line: the text and each cause, separated by colons.
+    /// Returns the failure and its causes in one line: the text and each cause, separated by colons.
     pub fn with_causes(&self) -> String {
         let mut texts = vec![self.to_string()];
         texts.extend(self.causes());
@@ -273,7 +273,7 @@ impl Error {
     }
 }
 
-/// Returns what an error of SQLite means, with its number for a report.
+/// Explains an error of SQLite, with its number for a report.
 fn of_database(error: &rusqlite::Error) -> String {
     use rusqlite::ErrorCode as Code;
     let what = match error.sqlite_error_code() {
@@ -296,7 +296,7 @@ fn of_database(error: &rusqlite::Error) -> String {
     format!("{what} (SQLite's error {number})")
 }
 
-/// Returns what is wrong with a row, by an error of the library that reads it.
+/// Describes a damaged row, by an error of the library that reads it.
 fn of_row(error: &rusqlite::Error) -> String {
     match error {
         // Ours: it names the row.

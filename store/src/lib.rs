@@ -137,7 +137,7 @@ impl Store {
         report
     }
 
-    /// Returns what went wrong in hooks for a reason of the store's own, and nobody was told yet.
+    /// Returns the failures of hooks for a reason of the store's own that no person was told of yet.
     pub fn untold(&mut self) -> sessions::Untold {
         if self.is_missing {
             return sessions::Untold::default();
@@ -314,7 +314,7 @@ impl Store {
         Ok(place.is_some_and(|place| place.root == workspace))
     }
 
-    /// Returns what the plan of a dry run, by its token, would do to each file now, so that parts of it can be chosen.
+    /// Returns the effect on each file of a dry run's plan, by its token, so that parts of it can be chosen.
     pub fn proposal(&mut self, token: &str) -> Result<query::Proposal> {
         query::proposal(self, token)
     }
@@ -433,7 +433,7 @@ impl Store {
         Ok(session.map(|session| session.id))
     }
 
-    /// Returns what an id means.
+    /// Returns the item that an id names.
     pub fn show(&mut self, cwd: &Path, id: &str) -> Result<report::ShowReport> {
         query::show(self, cwd, id)
     }
@@ -449,17 +449,17 @@ impl Store {
         timeline::check_exact(self, cwd, which)
     }
 
-    /// Returns what the user wrote in a message, if that was recorded.
+    /// Returns the prompt of a message, if it was recorded.
     pub fn prompt(&mut self, cwd: &Path, message: &str) -> Result<Option<String>> {
         query::prompt(self, cwd, message)
     }
 
-    /// Returns what differs between two states: ids of messages, steps, snapshots, operations, or `current`.
+    /// Returns the difference between two states: ids of messages, steps, snapshots, operations, or `current`.
     pub fn diff(&mut self, cwd: &Path, request: &query::DiffRequest) -> Result<report::DiffReport> {
         query::diff(self, cwd, request)
     }
 
-    /// Returns what happened after a place in the feed, in the workspace that holds `cwd` or everywhere, and where to
+    /// Returns the events after a place in the feed, in the workspace that holds `cwd` or everywhere, and where to
     /// go on from. A place after the newest one belongs to another store: the answer is a reset.
     pub fn feed(&mut self, cwd: Option<&Path>, since: i64) -> Result<query::Feed> {
         query::feed(self, cwd, since)
@@ -482,7 +482,7 @@ impl Store {
     }
 
     /// Moves aside what stands in the place of a file, and builds a new session store from what can be read of a
-    /// damaged one, which is set aside. Returns what was done, which is empty if there was nothing to do.
+    /// damaged one, which is set aside. Returns a sentence for each act; none if there was nothing to do.
     pub fn repair(&mut self) -> Vec<report::Finding> {
         // First, because a directory in the place of a lock keeps the rest from being done.
         let mut findings = upkeep::owned::repair(&self.surroundings.directory);
@@ -562,7 +562,7 @@ impl Store {
         query::blame(self, cwd, path)
     }
 
-    /// Returns what each of some messages or operations of the workspace that holds `cwd` changed, in their order, as
+    /// Returns the changes of each of some messages or operations of the workspace that holds `cwd`, in their order, as
     /// `show` says it.
     pub fn changes_of(
         &mut self,

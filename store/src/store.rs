@@ -215,7 +215,7 @@ impl Store {
         self.diagnose(diagnostic)
     }
 
-    /// Returns what reports how far an operation has got, to whoever wants to know. Unlike the store, whose connection
+    /// Returns the reporter of an operation's progress. Unlike the store, whose connection
     /// is one thread's, all threads may call it.
     pub(crate) fn reporter(&self) -> impl Fn(OperationProgress) + Sync + use<'_> {
         let watcher = self.watcher.as_deref();

@@ -162,7 +162,7 @@ fn listed_file(change: &ChangeReport, paint: Paint) -> ListedFile<'_> {
     }
 }
 
-/// Returns what a change may share a row with: changes of its kind. A removed file is always named.
+/// Returns the kind of changes that a change may share a row with. A removed file is always named.
 fn group(change: &ChangeReport) -> Option<usize> {
     match (&change.renamed_from, change.kind) {
         (Some(_), _) => Some(0),

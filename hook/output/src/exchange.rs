@@ -13,7 +13,7 @@ use super::text::{path, safe, short};
 /// How many paths are named.
 const NAMED: usize = 10;
 
-/// Returns what was sent, or would be.
+/// Renders a push, or the dry run of one.
 pub fn push(report: &PushReport, is_planned: bool, view: &View) -> String {
     let remote = view.paint.strong(&safe(&report.remote));
     if !is_planned && !report.pushed {

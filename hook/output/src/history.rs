@@ -388,7 +388,7 @@ pub fn with_undos(operations: &[OperationEntry]) -> Vec<(&OperationEntry, usize)
     rows.map(|entry| (entry, number(entry))).collect()
 }
 
-/// Returns what is said of an operation that was undone, once or more.
+/// Returns the remark on an operation that was undone, once or more.
 pub fn undone(undos: usize) -> &'static str {
     match undos {
         0 => "",

@@ -18,7 +18,7 @@ const LISTED: usize = 10;
 
 const PERMANENT: &str = "Your next message to the agent makes the revert permanent; `ckpt-hook log --operations` still leads back.\n";
 
-/// Returns what is reverted in a few words, for a shell's prompt; nothing if nothing is.
+/// Returns in a few words what is reverted, for a shell's prompt; nothing if nothing is.
 pub fn in_short(report: &StatusReport) -> String {
     let mut words = Vec::new();
     if report.revert_point.is_some() {

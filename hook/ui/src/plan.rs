@@ -256,7 +256,7 @@ impl Browser {
         Ok(())
     }
 
-    /// Returns what the plan would do to a file.
+    /// Returns the effect of the plan on a file.
     fn change_of(&self, path: &PathText) -> Option<ckpt_schema::report::ChangeReport> {
         let planned = self.planned.as_ref()?;
         let mut proposed = planned.proposed.iter();

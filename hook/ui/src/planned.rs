@@ -132,7 +132,7 @@ impl PlanScreen {
         }
     }
 
-    /// Returns what becomes of the chosen file and why, and the key that changes it.
+    /// Returns the plan for the chosen file with its reason, and the key that changes it.
     pub fn about_file(&self) -> Option<String> {
         let file = self.chosen_file()?;
         let reason = file.reason.clone();

@@ -252,7 +252,7 @@ pub(super) fn bisect(
     })
 }
 
-/// Returns what made a change: the last step that did something to its path.
+/// Returns the author of a change: the last step that did something to its path.
 fn author<'m>(made: &'m [Made], change: &Change) -> Option<&'m BisectStep> {
     let of_path = made.iter().rev().filter(|made| made.path == change.path);
     of_path.filter_map(|made| made.by.as_ref()).next()

@@ -76,7 +76,7 @@ impl From<RemoteRow> for Remote {
 }
 
 impl Store {
-    /// Returns what this machine is called elsewhere: its name, and a number of this store, so that two of one name are
+    /// Returns the name of this machine elsewhere: the host's, and a number of this store, so that two of one name are
     /// two.
     pub fn machine(&mut self, host: &str) -> Result<String> {
         let plain = |letter: char| letter.is_ascii_alphanumeric() || letter == '-';
@@ -179,7 +179,7 @@ impl Store {
         incoming::take_in(self, cwd, (address, machine), bundles, tip)
     }
 
-    /// Returns what is known of the machines that pushed to a remote, each with the number of pushes that came now.
+    /// Returns the facts about the machines that pushed to a remote, each with the number of pushes that came now.
     pub fn machines(
         &self,
         cwd: &Path,

@@ -303,7 +303,7 @@ pub(super) struct Writing<'c> {
 }
 
 impl Writing<'_> {
-    /// Returns what a row of theirs is here.
+    /// Returns the id here of a row of theirs.
     pub fn ours(&self, table: &str, theirs: &str) -> Result<Option<String>> {
         let sql = "SELECT ours FROM fetched WHERE workspace_id = ?1 AND kind = ?2 AND theirs = ?3";
         self.connection

@@ -70,7 +70,7 @@ impl Stamp {
         }
     }
 
-    /// Returns what `stat` says of the mode.
+    /// Returns the mode in a `stat`.
     fn st_mode(&self) -> u32 {
         self.mode & ((1 << WITHHELD) - 1)
     }

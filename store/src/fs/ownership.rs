@@ -296,8 +296,8 @@ pub(crate) enum Fault {
     Open,
 }
 
-/// Returns what in a store, at any depth, is not as the store makes it, by kind and path. What a command needs, it
-/// checks itself; this is for `doctor`, which looks at everything.
+/// Returns the entries of a store, at any depth, that are not as the store makes them, by kind and path. What a command
+/// needs, it checks itself; this is for `doctor`, which looks at everything.
 pub(crate) fn faults(directory: &Path) -> Vec<(Fault, PathBuf)> {
     let mut found = Vec::new();
     let is_open = |metadata: Metadata| metadata.mode() & OPEN_TO_OTHERS != 0;

@@ -70,7 +70,7 @@ pub(crate) fn write<T>(shared: &RwLock<T>) -> RwLockWriteGuard<'_, T> {
     shared.write().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Returns what threads shared, once they are done. See [`lock`].
+/// Returns the value that threads shared, once they are done. See [`lock`].
 pub(crate) fn unlocked<T>(shared: Mutex<T>) -> T {
     shared.into_inner().unwrap_or_else(PoisonError::into_inner)
 }

@@ -42,7 +42,7 @@ mod system {
         let _ = fremovexattr(file, name);
     }
 
-    /// Returns what a call writes into a buffer that has room for it. `None` if it fails.
+    /// Returns the bytes that a call writes into a buffer with room for them. `None` if it fails.
     fn whole(read: impl Fn(&mut [u8]) -> Result<usize, Errno>) -> Option<Vec<u8>> {
         let mut bytes = vec![0; FEW];
         let length = match retry_on_intr(|| read(&mut bytes)) {

@@ -95,7 +95,7 @@ impl WatchedRoot {
         }
     }
 
-    /// Returns what may have changed since a token, as far as events were taken in.
+    /// Returns the possible changes since a token, as far as events were taken in.
     pub fn answer(&self, token: Option<&WatchToken>) -> Answer {
         let moment = token.filter(|token| token.watch == self.name);
         let places = moment.and_then(|token| self.changes.since(token.sequence));

@@ -259,7 +259,7 @@ impl SearchScope {
         }
     }
 
-    /// Returns what a label is on.
+    /// Returns the target of a label.
     fn labelled(&self, connection: &Connection, text: &str) -> Result<Option<Candidate>> {
         let Some(workspace_id) = self.workspace_id else {
             return Ok(None);

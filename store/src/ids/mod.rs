@@ -109,7 +109,7 @@ pub(crate) fn check_exact(connection: &Connection, workspace_id: i64, id: &str) 
     }
 }
 
-/// Returns what an id means; for a tree (four digits or more), the newest snapshot of it. An agent's id that belongs to
+/// Returns the item that an id names; for a tree (four digits or more), the newest snapshot of it. An agent's id that belongs to
 /// a message and a step means the message, and so on in the order of [`Any`]; our ids tell them apart.
 pub(crate) fn any(connection: &Connection, workspace_id: i64, id: &str) -> Result<Any> {
     if last(id).is_some() {

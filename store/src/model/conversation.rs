@@ -140,7 +140,7 @@ pub trait Conversations: Debug + Sync {
     /// Returns the command that goes on in a conversation; empty if there is none.
     fn command(&self, agent: &str, conversation: &AgentConversation) -> Vec<String>;
 
-    /// Returns what can be done to the conversations of an agent.
+    /// Returns the access to the conversations of an agent.
     fn abilities(&self, agent: &str) -> ConversationAbilities;
 }
 

@@ -100,7 +100,7 @@ impl Heads {
         }
     }
 
-    /// Returns what git writes into `HEAD`, without the end of the line, or `None` if HEAD could not be read.
+    /// Returns git's text of `HEAD`, without the end of the line, or `None` if HEAD could not be read.
     pub fn text(&self) -> Option<String> {
         match &self.branch {
             Some(branch) => Some(format!("ref: {branch}")),

@@ -25,7 +25,7 @@ impl Note {
         Self { code, text, about }
     }
 
-    /// Returns what kind of note it is.
+    /// Returns the kind of the note.
     pub fn code(&self) -> NoteCode {
         self.code
     }

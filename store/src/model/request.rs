@@ -152,7 +152,7 @@ pub enum DryRun {
 }
 
 impl DryRun {
-    /// Returns what `--dry-run` means, if it is given.
+    /// Returns the mode of a dry run, if one is asked for.
     pub fn asked(is_given: bool) -> Self {
         match is_given {
             true => Self::Yes,
@@ -178,7 +178,7 @@ pub enum Force {
 }
 
 impl Force {
-    /// Returns what `--force` means, if it is given.
+    /// Returns the meaning of `--force`, if it is given.
     pub fn asked(is_given: bool) -> Self {
         if is_given { Self::Yes } else { Self::No }
     }

@@ -60,7 +60,7 @@ pub(crate) fn list(objects: &Objects) -> Result<Vec<OldPack>> {
 }
 
 impl OldPack {
-    /// Returns what a pack takes. `None` if it is gone: a process joined it with others, and wrote the new pack first.
+    /// Returns the size of a pack. `None` if it is gone: a process joined it with others, and wrote the new pack first.
     fn find(directory: &Path, pack: &Arc<PackFile>) -> Result<Option<Self>> {
         let path = directory.join(pack.name());
         let metadata = match fs::metadata(&path) {

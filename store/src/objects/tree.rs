@@ -74,7 +74,7 @@ pub(crate) fn compare_names(
 }
 
 impl TreeMode {
-    /// Returns what git writes for a mode, or `None` for a directory without captured entries, of which git knows
+    /// Returns git's text for a mode, or `None` for a directory without captured entries, of which git knows
     /// nothing.
     pub(crate) fn of(mode: Mode) -> Option<Self> {
         match mode.kind() {

@@ -34,7 +34,7 @@ pub enum ChangeDetail {
     Whole,
 }
 
-/// Returns what each of some entries of the workspace that holds a directory changed, by path, in their order. The ids
+/// Returns the changes of some entries of the workspace that holds a directory, by path, in the entries' order. The ids
 /// are full ones of ours.
 pub(crate) fn changes_of(
     store: &Store,
@@ -71,7 +71,7 @@ fn read_each<T>(
         .read(|connection| ids.iter().map(|id| read(connection, id)).collect())
 }
 
-/// Returns what a message changed in total, as `show` does: the rows of its only step, or those of several joined.
+/// Returns the changes of a message in total, as `show` does: the rows of its only step, or those of several joined.
 fn rows_of_message(connection: &Connection, id: &str) -> Result<Vec<ChangeRow>> {
     let rows = sessions::changes_of_message(connection, id)?;
     let steps = sessions::count_steps(connection, id)?;

@@ -135,7 +135,7 @@ fn patched(
     snapshots.patch(root, from.side(), to.side())
 }
 
-/// Returns what differs between two captured states, by path, with renames.
+/// Returns the difference between two snapshots, by path, with renames.
 pub(super) fn between(
     snapshots: &Snapshots,
     root: &Path,
@@ -205,7 +205,7 @@ fn question(
     Ok((names, DiffQuery::Difference { from, to }))
 }
 
-/// Returns what a step changed. An open step is compared with the workspace as it is now.
+/// Returns the changes of a step. An open step is compared with the workspace as it is now.
 fn patch(connection: &Connection, step: &StepRow) -> Result<DiffQuery> {
     let from = step_snapshot(connection, step, DiffSide::Left)?;
     if step.finish_snapshot_id.is_none() && step.unprotected.is_none() {

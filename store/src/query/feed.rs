@@ -45,7 +45,7 @@ pub(crate) fn newest(store: &Store) -> Result<i64> {
         .context(|| "cannot read the session store")
 }
 
-/// Returns what happened after a place in the feed, in the workspace that holds a directory, or everywhere.
+/// Returns the events after a place in the feed, in the workspace that holds a directory, or everywhere.
 ///
 /// A place after the newest one belongs to another store: the answer is a reset.
 pub(crate) fn feed(store: &Store, cwd: Option<&Path>, since: i64) -> Result<Feed> {

@@ -161,7 +161,7 @@ pub(super) struct Loss {
     pub unknown_workspaces: u64,
 }
 
-/// Returns what may be the reason that a list is empty, if it is.
+/// Returns a possible reason for an empty list.
 pub(super) fn loss(store: &Store, is_empty: bool) -> Result<Loss> {
     if !is_empty {
         return Ok(Loss::default());

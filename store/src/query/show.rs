@@ -48,7 +48,7 @@ pub(crate) fn show(store: &Store, cwd: &Path, id: &str) -> Result<ShowReport> {
     }
 }
 
-/// Returns what the user wrote in a message, if that was recorded.
+/// Returns the prompt of a message, if it was recorded.
 pub(crate) fn prompt(store: &Store, cwd: &Path, id: &str) -> Result<Option<String>> {
     let place = Place::known(store, cwd)?;
     Ok(ids::message(store.database.connection(), place.row.id, None, id)?.prompt)
@@ -174,7 +174,7 @@ fn show_operation(connection: &Connection, place: &Place, id: &str) -> Result<Sh
     })
 }
 
-/// Returns what an operation did to files, by path: what it planned and carried out.
+/// Returns the changes that an operation planned and carried out, by path.
 pub(super) fn changes_of_operation(connection: &Connection, id: &str) -> Result<Vec<Change>> {
     let items = sessions::operation_items(connection, id)?;
     let mut changes: Vec<Change> = items

@@ -191,7 +191,7 @@ fn banner(
     Ok(())
 }
 
-/// Returns what could be read. A damaged row becomes a diagnostic, so that it does not hide everything else.
+/// Returns the readable rows. A damaged row becomes a diagnostic, so that it does not hide everything else.
 fn readable<T: Default>(read: Result<T>, now: Milliseconds, report: &mut StatusReport) -> T {
     read.unwrap_or_else(|error| {
         report.diagnostics += 1;

@@ -13,7 +13,7 @@ use crate::sessions::{self, Contents, KeptTotals, Totals, Unsummed};
 use crate::snapshot::Snapshots;
 use crate::store::Store;
 
-/// Returns what the steps of messages that were read did, in their order.
+/// Returns the totals of messages that were read, in their order.
 pub(super) fn complete(
     store: &Store,
     connection: &Connection,
@@ -33,7 +33,7 @@ pub(super) fn complete(
     Ok(all)
 }
 
-/// Returns what the steps of messages did that have no sums, as it is to be kept. Contents that are about to go, or
+/// Returns the totals, as they are to be kept, of messages that have none. Contents that are about to go, or
 /// that nobody can read now, are left to the reader.
 pub(crate) fn of_unsummed(store: &Store, messages: &[Unsummed]) -> Result<Vec<KeptTotals>> {
     store.database.read(|connection| {

@@ -57,7 +57,7 @@ struct RecordingTry {
 }
 
 impl RecordingTry {
-    /// Returns what was seen, or failed to be. Fails instead if that met damage, and the event is tried again.
+    /// Returns the look, or its failure. Fails itself if the look met damage, and the event is tried again.
     fn unless_tried_again<T>(&self, seen: Result<T>) -> Result<Result<T>> {
         match seen {
             Err(error) if self.has_another_try && sessions::is_damage(&error) => Err(error),

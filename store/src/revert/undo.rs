@@ -142,7 +142,7 @@ impl UndoneOperation<'_> {
         }
     }
 
-    /// Returns what changed paths since the operation, newest first, to say who did it.
+    /// Returns the changes of paths since the operation, newest first, to name their authors.
     fn changes_since(&self, paths: &BTreeSet<WorkspacePath>) -> Result<Vec<PastChange>> {
         let connection = self.store.database.connection();
         let workspace_id = self.place.row.id;

@@ -84,7 +84,7 @@ pub(crate) fn outside_paths(
     Ok(paths.into_iter().collect())
 }
 
-/// Returns what is known to have changed in a workspace between two snapshots, oldest first: by anybody, and by
+/// Returns the known changes of a workspace between two snapshots, oldest first: by anybody, and by
 /// operations.
 pub(crate) fn changes_between(
     connection: &Connection,
@@ -393,7 +393,7 @@ pub(crate) struct ChangeSince {
     pub is_of_session: bool,
 }
 
-/// Returns what anybody changed in a workspace since a snapshot, without what was undone for good; newest first.
+/// Returns all changes of a workspace since a snapshot, without what was undone for good; newest first.
 pub(crate) fn changes_since(
     connection: &Connection,
     workspace_id: i64,

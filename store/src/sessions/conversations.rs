@@ -177,7 +177,7 @@ pub(crate) fn note_conversation(
     Ok(())
 }
 
-/// Returns what becomes of the conversation of an operation.
+/// Returns the plan for the conversation of an operation.
 pub(crate) fn conversation_of_operation(
     connection: &Connection,
     operation: &str,

@@ -31,7 +31,7 @@ pub(crate) fn trees(connection: &Connection, workspace_id: i64) -> Result<Vec<Ob
     })
 }
 
-/// Returns what belongs to a session and its sub-agents.
+/// Returns the belongings of a session and its sub-agents.
 pub(crate) fn belongings_of_session(connection: &Connection, id: &str) -> Result<Belongings> {
     let sql = "WITH RECURSIVE own (id) AS (VALUES (?1) UNION SELECT sessions.id FROM sessions JOIN own ON parent_id = own.id)
                SELECT id FROM own";
@@ -52,7 +52,7 @@ pub(crate) fn belongings_of_session(connection: &Connection, id: &str) -> Result
     Ok(found)
 }
 
-/// Returns what belongs to a message.
+/// Returns the belongings of a message.
 pub(crate) fn belongings_of_message(connection: &Connection, id: &str) -> Result<Belongings> {
     let sql = "SELECT id FROM steps WHERE message_id = ?1";
     let steps = all(connection, sql, [id], |row| row.get(0))?;
@@ -63,7 +63,7 @@ pub(crate) fn belongings_of_message(connection: &Connection, id: &str) -> Result
     })
 }
 
-/// Returns what steps wrote and nobody had written at the same path before.
+/// Returns the blobs that steps were the first to write at a path.
 fn written(
     connection: &Connection,
     steps: &HashSet<String>,

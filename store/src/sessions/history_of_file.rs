@@ -190,7 +190,7 @@ pub(crate) struct TakenFile {
     pub time: Milliseconds,
 }
 
-/// Returns what operations deleted in a workspace, newest first.
+/// Returns the deletions of operations in a workspace, newest first.
 pub(crate) fn taken_by_operations(
     connection: &Connection,
     workspace_id: i64,
@@ -211,7 +211,7 @@ pub(crate) fn taken_by_operations(
     })
 }
 
-/// Returns what operations did to a path, oldest first.
+/// Returns the acts of operations on a path, oldest first.
 pub(crate) fn operations_on_path(
     connection: &Connection,
     workspace_id: i64,

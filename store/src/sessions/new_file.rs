@@ -13,7 +13,7 @@ use super::version::{steps_from, version};
 use crate::error::{Error, Result};
 use crate::fs::system;
 
-/// Returns what is so where a file is locked because it was emptied while a process has it open.
+/// Explains the lock on a file that was emptied while a process has it open.
 pub(super) fn emptied(path: &Path) -> Option<Error> {
     let is_empty = path.metadata().is_ok_and(|file| file.len() == 0);
     is_empty.then(|| {

@@ -372,7 +372,7 @@ pub(crate) fn operation_items(connection: &Connection, operation: &str) -> Resul
     )
 }
 
-/// Returns what `restore` brought to the paths of a workspace since a moment, where no later operation moved them. An undo
+/// Returns the states that `restore` brought to the paths of a workspace since a moment, where no later operation moved them. An undo
 /// is no restore: it may have brought an edit of the user's back. But the undo of that is the restore again. Nor is a
 /// state that was once work outside every step.
 pub(crate) fn restored_states(
@@ -497,7 +497,7 @@ fn is_put_back(item: &Item, restored: &BTreeMap<WorkspacePath, Vec<State>>) -> b
     item.has_moved() && newest.is_some_and(|state| *state == item.expected)
 }
 
-/// Returns what restores wrote to which paths after an operation of a session, oldest first.
+/// Returns the writes of restores after an operation of a session, oldest first.
 fn restored_since(
     connection: &Connection,
     session: &str,

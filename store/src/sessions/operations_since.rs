@@ -41,7 +41,7 @@ pub(crate) fn moved_since(
     Ok(paths.into_iter().collect())
 }
 
-/// Returns what operations set paths to since a snapshot, each with the snapshot before the operation.
+/// Returns the states that operations gave to paths since a snapshot, each with the snapshot before the operation.
 pub(crate) fn put_since(
     connection: &Connection,
     workspace_id: i64,

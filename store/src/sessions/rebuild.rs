@@ -15,7 +15,7 @@ use crate::fs::identity::Identity;
 use crate::model::Milliseconds;
 use crate::model::noted::{NotedSnapshot, NotedWorkspace};
 
-/// Returns what to note about a workspace's snapshots, oldest first. Pruned ones are left out.
+/// Returns the notes on a workspace's snapshots, oldest first. Pruned ones are left out.
 pub(crate) fn snapshots_to_note(
     connection: &Connection,
     workspace_id: i64,

@@ -334,7 +334,7 @@ impl Hasher for IdHasher {
 /// A table by id.
 type ByIdMap<K> = HashMap<K, usize, BuildHasherDefault<IdHasher>>;
 
-/// Returns what the steps of these messages did, in their order.
+/// Returns the totals of these messages, in their order.
 pub(crate) fn totals(connection: &Connection, messages: &[&str]) -> Result<Vec<Totals>> {
     sums(connection, messages).context(|| "cannot read the session store")
 }

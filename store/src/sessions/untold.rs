@@ -39,7 +39,7 @@ pub(crate) fn untold_rows(connection: &Connection) -> Result<Vec<UntoldRow>> {
     })
 }
 
-/// Returns what is to be told: `lost`, which is in no row yet, and the rows. What cannot be read is told by what reads
+/// Returns the failures to be told: `lost`, which is in no row yet, and the rows. What cannot be read is told by what reads
 /// them otherwise.
 pub(crate) fn untold(rows: Vec<UntoldRow>, lost: Vec<String>) -> Untold {
     let newest = rows.first().map(|(newest, ..)| *newest);

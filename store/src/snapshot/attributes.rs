@@ -228,7 +228,7 @@ impl Attributes {
         }
     }
 
-    /// Returns what the group may not do at a path that exists, although its permissions say so: an ACL takes it away.
+    /// Returns the group bits at a path that exists that an ACL takes away.
     pub(crate) fn withheld(&self, path: &WorkspacePath, bearer: Bearer) -> u32 {
         self.bits(path, bearer) >> 12
     }

@@ -191,7 +191,7 @@ pub(crate) enum PackCheck {
     Whole,
 }
 
-/// Returns what is wrong with the packs of a repository themselves: the name of each damaged one, and why.
+/// Returns the damaged packs of a repository: the name of each, and why.
 pub(super) fn packs(objects: &Objects, extent: PackCheck) -> Result<Vec<(String, &'static str)>> {
     let reader = objects.reader()?;
     reader.refresh()?;
@@ -205,7 +205,7 @@ pub(super) fn packs(objects: &Objects, extent: PackCheck) -> Result<Vec<(String,
     Ok(problems.into_iter().flatten().collect())
 }
 
-/// Returns what is wrong with a pack.
+/// Returns the damage of a pack.
 fn pack_problem(pack: &PackFile, extent: PackCheck) -> Option<&'static str> {
     if !pack.has_its_end() {
         Some("is cut off, or is not the one that its index belongs to")

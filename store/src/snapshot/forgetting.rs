@@ -189,7 +189,7 @@ fn whole_lines(text: &str) -> usize {
 }
 
 impl Rewritten {
-    /// Returns what snapshots with the new tree lack.
+    /// Returns the paths that snapshots with the new tree lack.
     pub(crate) fn gaps(&self) -> impl Iterator<Item = Gap> {
         self.gone.iter().map(|gone| Gap {
             path: gone.path.clone(),

@@ -196,7 +196,7 @@ impl Snapshots {
             .is_ok_and(|reader| reader.has_rebuilt())
     }
 
-    /// Returns what is wrong with the packs themselves, by name.
+    /// Returns the damage of the packs themselves, by name.
     pub(crate) fn check_packs(&self, extent: PackCheck) -> Result<Vec<(String, &'static str)>> {
         check::packs(&self.objects, extent)
     }
@@ -242,7 +242,7 @@ impl Snapshots {
         noted::read(&self.directory, &self.objects, key)
     }
 
-    /// Returns what newer packs say about snapshots that were taken later than this.
+    /// Returns the notes of newer packs on snapshots that were taken later than this.
     pub(crate) fn noted_since(&self, key: &str, since: Milliseconds) -> Result<Vec<NotedSnapshot>> {
         noted::since(&self.objects, key, since)
     }
@@ -354,7 +354,7 @@ impl Snapshots {
             .collect()
     }
 
-    /// Returns what an ACL takes from the group bits of paths in a snapshot, where that is anything.
+    /// Returns the group bits that ACLs take from paths in a snapshot, where there are any.
     pub(crate) fn withheld(
         &self,
         snapshot: &Snapshot,
@@ -390,7 +390,7 @@ impl Snapshots {
         difference::difference(&reader, old, new)
     }
 
-    /// Returns what somebody changed from one snapshot to the next: the difference, without what came into view or went
+    /// Returns the changes from one snapshot to the next: the difference, without what came into view or went
     /// out of it only because ignore rules changed, and with paths in a gap as entries whose bytes are not stored.
     pub fn patch(
         &self,
@@ -415,7 +415,7 @@ impl Snapshots {
         patch::patch_with_hidden(&self.objects, &reader, root, (old, new), budget)
     }
 
-    /// Returns what a snapshot held and a later one does not because ignore rules hide it, whether it still exists or
+    /// Returns the entries of a snapshot that ignore rules hide in a later one, whether it still exists or
     /// not.
     pub fn went_out_of_view(
         &self,

@@ -87,7 +87,7 @@ impl<'a> Presences<'a> {
         Ok(presences)
     }
 
-    /// Returns what the snapshot tells of a path.
+    /// Returns the presence of a path in the snapshot.
     pub fn at(&self, path: &WorkspacePath) -> Result<Presence> {
         let mut ways: Vec<WorkspacePath> = path.directories_above().collect();
         ways.reverse();
@@ -103,7 +103,7 @@ impl<'a> Presences<'a> {
         self.in_known(path)
     }
 
-    /// Returns what the snapshot tells of a path in a directory in view.
+    /// Returns the presence of a path in a directory in view.
     fn in_known(&self, path: &WorkspacePath) -> Result<Presence> {
         let (directory, name) = split(path.as_bytes());
         if self.view.state(path)?.is_some() || self.view.is_directory(path)? {

@@ -113,7 +113,7 @@ impl Snapshots {
     }
 
     /// Replaces the old packs by the new one. The caller holds the workspace's lock, and passes what rows name under
-    /// it. Returns what is left of them, for [`Snapshots::remove_beside`].
+    /// it. Returns the files that are left of them, for [`Snapshots::remove_beside`].
     pub(crate) fn end_repack(&self, repack: Repack, roots: &Roots) -> Result<Vec<PathBuf>> {
         let Repack {
             old,
@@ -169,7 +169,7 @@ impl Snapshots {
         Ok(new.map(|new| JoinedPacks { small, new }))
     }
 
-    /// See [`Snapshots::begin_join`]. Returns what is left of the old packs, for [`Snapshots::remove_beside`].
+    /// See [`Snapshots::begin_join`]. Returns the files that are left of the old packs, for [`Snapshots::remove_beside`].
     pub(crate) fn end_join(&self, joined: &JoinedPacks) -> Result<Vec<PathBuf>> {
         repack::remove(
             &self.objects,

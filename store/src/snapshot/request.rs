@@ -78,7 +78,7 @@ pub struct Taken {
 }
 
 impl Taken {
-    /// Returns what reports list of what the snapshot does not store.
+    /// Returns the entries without bytes that reports list.
     pub fn gaps(&self) -> Vec<Gap> {
         let reported = self.seen.iter().filter(|entry| entry.reason.is_reported());
         reported.cloned().collect()

@@ -118,7 +118,7 @@ impl<'a> SnapshotView<'a> {
         Ok(is_tree.then(|| self.attributes.permissions(path, Bearer::Directory)))
     }
 
-    /// Returns what an ACL takes from the group bits of a path.
+    /// Returns the group bits that an ACL takes from a path.
     pub(crate) fn withheld(&self, path: &WorkspacePath) -> Result<u32> {
         if self.attributes.withhold_nothing() {
             return Ok(0);

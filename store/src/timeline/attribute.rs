@@ -292,7 +292,7 @@ fn rows_of(
     }
 }
 
-/// Returns what a verdict says about the workspace that the first `own` steps belong to. A change by a step in another
+/// Returns the verdict as far as it is about the workspace that the first `own` steps belong to. A change by a step in another
 /// workspace is reported there; here it is nobody's.
 fn in_this_workspace(verdict: Verdict, own: usize) -> Verdict {
     let only_own = |mut steps: Vec<usize>| {

@@ -10,7 +10,7 @@ use super::life;
 use crate::model::Milliseconds;
 use crate::sessions::OpenStep;
 
-/// Returns what is known about a step that may have changed something other than files, such as git's state. An open
+/// Returns the activity of a step that may have changed something other than files, such as git's state. An open
 /// step (`finished_at` is `None`) counts as cut off `now`.
 pub(crate) fn step_afterwards(
     step: &OpenStep,
@@ -35,7 +35,7 @@ pub(crate) fn step_afterwards(
     known
 }
 
-/// Returns what is known about a step that ended at a moment.
+/// Returns the activity of a step that ended at a moment.
 pub(super) fn ended_step(step: &OpenStep, end: Milliseconds) -> Step {
     let mut step = step.clone();
     let (standing, signs) = if step.row.recovered {

@@ -32,7 +32,7 @@ pub(super) fn signs(step: &OpenStep, now: Milliseconds) -> Signs {
     signs_of(&step.life, step.last_event_at, now)
 }
 
-/// Returns what is heard of an agent whose last event came at a moment.
+/// Returns the signs of life of an agent whose last event came at a moment.
 fn signs_of(life: &Life, last_event_at: Milliseconds, now: Milliseconds) -> Signs {
     let transcript = life.transcript.as_deref();
     let record = transcript.map_or_else(Transcript::default, |path| {
@@ -66,7 +66,7 @@ pub(crate) fn is_dead(life: &Life, last_event_at: Milliseconds, now: Millisecond
     }
 }
 
-/// Returns what is heard of the agent of a tool in a workspace around this one, if the tool has not ended. An agent
+/// Returns the signs of life of the agent of a tool in a workspace around this one, if the tool has not ended. An agent
 /// whose process nobody knows counts as dead when it was silent for long.
 pub(super) fn signs_around(outer: &OuterTool, now: Milliseconds) -> Signs {
     if outer.tool.finished_at.is_some() {

@@ -19,7 +19,7 @@ pub(crate) struct NamedFile {
 }
 
 impl Place {
-    /// Returns what a path of a tool stands for. A relative one starts at the directory of the tool's event, which may
+    /// Resolves a path of a tool. A relative one starts at the directory of the tool's event, which may
     /// be in another workspace. The answer stays the same for as long as this value lives: a tool may replace a link at
     /// any time.
     pub fn named(&self, cwd: Option<&Path>, path: &Path) -> NamedFile {

@@ -350,7 +350,7 @@ fn capture(
     }
 }
 
-/// Returns what changed since the last snapshot. If an object was found only in a pack whose index is damaged, rebuilds
+/// Returns the changes since the last snapshot. If an object was found only in a pack whose index is damaged, rebuilds
 /// that index.
 fn patch_or_new_index(
     last: Option<&Last>,
@@ -366,7 +366,7 @@ fn patch_or_new_index(
     patch
 }
 
-/// Returns what changed since the last snapshot; or nothing, and why that snapshot is lost. What only it knew is gone,
+/// Returns the changes since the last snapshot; or none, and why that snapshot is lost. What only it knew is gone,
 /// but the next snapshot must not fail because of that. First its trees are made again from what rows know.
 fn patch_or_loss(
     store: &Store,

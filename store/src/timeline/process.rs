@@ -57,7 +57,7 @@ mod linux {
     use super::Process;
     use crate::model::Milliseconds;
 
-    /// Returns what `/proc` says of a process.
+    /// Reads a process from `/proc`.
     pub fn process(id: i32) -> Option<Process> {
         // One call reads all of it: a name has up to 15 bytes, and 50 numbers have up to 20 digits each.
         let mut text = [0; 2048];

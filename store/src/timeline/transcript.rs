@@ -62,7 +62,7 @@ impl Transcript {
     }
 }
 
-/// Returns what an entry is about. Only its structure counts: a model, a file or a command may write any text about
+/// Returns the subject of an entry. Only its structure counts: a model, a file or a command may write any text about
 /// interruptions.
 fn kind_of(entry: &Value) -> Option<TranscriptEntry> {
     let kind = entry["type"].as_str()?;
@@ -84,7 +84,7 @@ fn kind_of(entry: &Value) -> Option<TranscriptEntry> {
     }
 }
 
-/// Returns what an entry of Codex is about.
+/// Returns the subject of an entry of Codex.
 fn of_payload(payload: &Value) -> Option<TranscriptEntry> {
     match payload["type"].as_str()? {
         "turn_aborted" => Some(TranscriptEntry::Interruption),

@@ -32,7 +32,7 @@ impl Workers {
     }
 }
 
-/// Returns what is known about the open steps, and about those that left a command running in the background.
+/// Returns the activity of the open steps, and of those that left a command running in the background.
 pub(super) fn acting_steps<'s>(
     background: &'s [OpenStep],
     looking: Looking<'s>,
@@ -46,7 +46,7 @@ pub(super) fn acting_steps<'s>(
         .collect()
 }
 
-/// Returns what is known about a step that may have changed something.
+/// Returns the activity of a step that may have changed something.
 fn acting<'s>(
     step: &'s OpenStep,
     is_over: bool,

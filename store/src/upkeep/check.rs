@@ -360,7 +360,7 @@ fn heal(store: &Store, place: &Place, broken: Vec<Broken>) -> Result<Vec<Broken>
     Ok(lost)
 }
 
-/// Returns what the rows say otherwise than the snapshots, in one sentence per workspace.
+/// Returns the contradictions between rows and snapshots, in one sentence per workspace.
 fn contradicting(name: &str, paths: &BTreeSet<WorkspacePath>) -> Option<Finding> {
     if paths.is_empty() {
         return None;
@@ -405,7 +405,7 @@ fn lost_rows(store: &Store, place: &Place) -> Option<Finding> {
     })
 }
 
-/// Returns what is damaged for good, in one sentence per workspace.
+/// Returns the permanent damage, in one sentence per workspace.
 fn damage(name: &str, lost: &[Broken]) -> Option<Finding> {
     let first = lost.first()?;
     let names = lost.iter().map(|broken| match &broken.path {

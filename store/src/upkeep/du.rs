@@ -97,7 +97,7 @@ pub(crate) fn du(store: &mut Store, by: Grouping) -> Result<DuReport> {
 /// Snapshots, each with the bytes that it was the first to need.
 type SnapshotSizes = Vec<(Measured, u64)>;
 
-/// Returns what the snapshots of a workspace take, and what nothing needs, or `None` if it has no objects.
+/// Returns the size of a workspace's snapshots, and of what nothing needs, or `None` without objects.
 fn measured(store: &Store, place: &Place) -> Result<Option<(SnapshotSizes, u64)>> {
     if !place.has_objects()? {
         return Ok(None);

@@ -537,7 +537,7 @@ fn take_out(
     forgetting::take_out_noted(store, place, lock, forgetting)
 }
 
-/// Returns what a part of a workspace is, in objects and rows.
+/// Returns the objects and rows of a part of a workspace.
 fn forgetting(
     store: &Store,
     workspace: i64,

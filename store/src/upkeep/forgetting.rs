@@ -52,7 +52,7 @@ pub(super) fn begin(directory: &Path, wholes: &Wholes) -> Result<()> {
     layout::sync(directory)
 }
 
-/// Returns what the note says is to go.
+/// Returns the paths that the note names.
 pub(super) fn begun(directory: &Path) -> Result<Option<Wholes>> {
     if !is_begun(directory)? {
         return Ok(None);

@@ -30,7 +30,7 @@ pub(crate) fn check(directory: &Path) -> Vec<Finding> {
 }
 
 /// Moves the directories aside that stand in the place of a file, as one in the place of a lock keeps everybody from
-/// work. Nothing of them is removed. Returns what was done.
+/// work. Nothing of them is removed. Returns a sentence for each.
 pub(crate) fn repair(directory: &Path) -> Vec<Finding> {
     let faults = ownership::faults(directory).into_iter();
     let misplaced = faults.filter(|(fault, _)| *fault == Fault::Directory);

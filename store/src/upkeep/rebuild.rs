@@ -19,7 +19,7 @@ const SUBJECT: &str = "snapshots";
 /// The message of the diagnostic about a workspace that was taken up.
 const RECOVERED: &str = "the snapshots were recovered from their repository";
 
-/// Rebuilds the rows of the repositories that have none. Returns what was done.
+/// Rebuilds the rows of the repositories that have none. Returns a sentence for each.
 pub(crate) fn rebuild(store: &mut Store) -> Result<Vec<Finding>> {
     let mut findings = Vec::new();
     for orphan in orphans(store)? {

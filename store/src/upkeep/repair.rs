@@ -19,7 +19,7 @@ use crate::timeline::orphans::orphans;
 const SUBJECT: &str = "database";
 
 /// Repairs the session store if it is damaged, or if a damaged one was set aside and nothing was recorded since.
-/// Returns what was done.
+/// Returns a sentence for each act.
 pub(crate) fn repair(store: &mut Store) -> Vec<Finding> {
     match store.unstuck(try_repair) {
         Ok(findings) => findings,

@@ -62,7 +62,7 @@ pub const FORMAT: TreeFormat = TreeFormat {
     renames: true,
 };
 
-/// Returns what the user wrote in an entry. Results of tools, notes of the program and a sub-agent's task are in the
+/// Returns the user's text in an entry. Results of tools, notes of the program and a sub-agent's task are in the
 /// user's name, too.
 fn prompt(entry: &Value) -> Option<String> {
     let is_own = |name: &str| entry[name] != true;

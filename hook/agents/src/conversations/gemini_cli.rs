@@ -44,7 +44,7 @@ fn position(record: &AgentRecord, message: &SoughtMessage) -> Result<usize, Conv
     found.ok_or(ConversationReason::NotFound)
 }
 
-/// Returns what the user wrote in an entry. Results of tools are in the user's name, too.
+/// Returns the user's text in an entry. Results of tools are in the user's name, too.
 fn prompt(entry: &Value) -> Option<String> {
     let mut parts = entry["content"].as_array().into_iter().flatten();
     let is_result = parts.any(|part| part.get("functionResponse").is_some());

@@ -58,7 +58,7 @@ fn by_hand(agent: &str) -> Option<&'static str> {
     }
 }
 
-/// Returns what can be done to the conversations of each agent.
+/// Returns the access to the conversations of each agent.
 pub fn abilities() -> BTreeMap<String, ConversationAbilities> {
     let names = super::all().map(|agent| agent.name());
     names

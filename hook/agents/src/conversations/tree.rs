@@ -28,7 +28,7 @@ pub struct TreeFormat {
     pub kept: &'static [&'static str],
     /// The types of entries that do not, and that a copy does without.
     pub dropped: &'static [&'static str],
-    /// Returns what the user wrote in an entry, if it is a prompt.
+    /// Returns the user's text in an entry, if that is a prompt.
     pub prompt: fn(&Value) -> Option<String>,
     /// Whether an entry names a prompt of the user's.
     pub is_named: fn(&Value, &str) -> bool,

@@ -27,7 +27,7 @@ impl<'a> Comparer<'a> {
         }
     }
 
-    /// Returns what was wrong so far.
+    /// Returns the first failure so far.
     pub fn problem(&mut self) -> Option<Mismatch> {
         self.problem.take()
     }

@@ -39,7 +39,7 @@ pub(super) const ALL: [Look; 8] = [
 const SERVED: &str = "the store is on a network file system: it is only as reliable as the server's locks and syncs, and \
                       without a write-ahead log, hooks and readers wait for each other";
 
-/// Returns what to say of a store on a network file system.
+/// Returns the finding on a store on a network file system.
 pub(in crate::query) fn served_by_another(store: &Store) -> Option<&'static str> {
     let directory = &store.surroundings.directory;
     (!store.is_missing && system::is_on_server(directory)).then_some(SERVED)

@@ -63,7 +63,7 @@ fn check(store: &mut Store) -> Vec<Finding> {
     findings
 }
 
-/// Returns what is found, or the error as a finding.
+/// Returns the findings, or the error as a finding.
 fn look<F: IntoIterator<Item = Finding>>(
     store: &mut Store,
     subject: &str,

@@ -128,7 +128,7 @@ pub(crate) fn take_back_what_was_written(
     }
 }
 
-/// Returns what a part names: the message or the step, and the paths.
+/// Returns the scope of a part: the message or the step, and the paths.
 fn named_by(part: &Part) -> (Option<&str>, Option<&str>, &[WorkspacePath]) {
     match part {
         Part::Paths { message, only } | Part::Message { message, only } => {

@@ -29,7 +29,7 @@ pub(crate) struct PathPast {
     seen: i64,
 }
 
-/// Returns what a chain did to the paths that it moved. A path that the agent changed since is not among them: a revert
+/// Returns the effect of a chain on the paths that it moved. A path that the agent changed since is not among them: a revert
 /// moves it from the present.
 ///
 /// `own` are the sightings of all changes of the session, and `asked` those of the changes to undo. Redo passes none in

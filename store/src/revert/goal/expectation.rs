@@ -28,7 +28,7 @@ pub(crate) struct Expectation {
 }
 
 impl Expectation {
-    /// Returns what the result of a movement is compared with. Undoing one message or step alone leads to a state that
+    /// Returns the state that the result of a movement is compared with. Undoing one message or step alone leads to a state that
     /// never existed, and a message that was not captured has nothing to compare with.
     pub fn of_movement(
         movement: &Movement,
@@ -55,7 +55,7 @@ impl Expectation {
         })
     }
 
-    /// Returns what the result of a movement that takes an operation back is compared with: the state before that one.
+    /// Returns the same for a movement that takes an operation back: the state before that one.
     /// What else the message is not, was said when that was asked for.
     pub fn of_undo(movement: &Movement, scopes: Vec<RevertScope>, before: i64) -> Self {
         let session = &movement.session;
@@ -66,7 +66,7 @@ impl Expectation {
         }
     }
 
-    /// Returns what an operation that is finished later is compared with, according to its row. Rows of older versions
+    /// Returns the same for an operation that is finished later, according to its row. Rows of older versions
     /// do not say.
     pub fn of_row(store: &Store, row: &OperationRow) -> Result<Option<Self>> {
         let Some(goal) = row.goal_snapshot_id else {
@@ -94,7 +94,7 @@ impl Expectation {
         }))
     }
 
-    /// Returns what the result of a restore is compared with.
+    /// Returns the same for a restore.
     pub fn of_restore(snapshot: i64, only: &[WorkspacePath]) -> Self {
         Self {
             snapshot,

@@ -56,7 +56,7 @@ impl UnseenSearch<'_> {
         Ok(empty.into_iter().chain(found).collect())
     }
 
-    /// Returns what steps did to the paths of folders. An empty folder that is filled is the same folder, but not an
+    /// Returns the changes of steps to the paths of folders. An empty folder that is filled is the same folder, but not an
     /// entry any more, so rows of its path say less.
     pub(crate) fn folders_changed(
         &self,

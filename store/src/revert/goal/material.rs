@@ -146,7 +146,7 @@ fn elsewhere(
     Ok(changes.into_iter().zip(now).collect())
 }
 
-/// Returns what `restore` brought since the first message that any of the reverts is about. One message or step alone
+/// Returns the states that `restore` brought since the first message that any of the reverts is about. One message or step alone
 /// undoes its own changes, and what was brought may be older than these.
 fn restored(
     connection: &Connection,

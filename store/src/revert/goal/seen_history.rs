@@ -77,7 +77,7 @@ impl SeenHistory {
         }
     }
 
-    /// Returns what came and is not stored, by path, each with the number of the first step that began without it.
+    /// Returns the entries that came and are not stored, by path, each with the number of the first step that began without it.
     pub fn came_by_path(&self) -> BTreeMap<&[u8], usize> {
         let newest_first = self.came.iter().rev();
         newest_first
@@ -91,7 +91,7 @@ impl SeenHistory {
         went.map(|change| &change.entry.path[..]).collect()
     }
 
-    /// Returns what could not be read, by path.
+    /// Returns the unreadable entries, by path.
     pub fn unread(&self) -> Vec<Gap> {
         let unread = self.unread.iter();
         let by_path = unread.map(|change| (&change.entry.path, &change.entry));

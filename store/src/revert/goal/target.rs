@@ -58,7 +58,7 @@ impl Target {
     }
 }
 
-/// Returns what the revert point asks for at every path of `base` and of `history`.
+/// Returns the goal at every path of `base` and of `history`.
 ///
 /// `base` holds the states just before the first revert of the chain; a path that is not in it was absent. A path that
 /// existed but is not stored must be in it as such an entry, also below a directory that could not be read. It must

@@ -17,7 +17,7 @@ use crate::timeline::Observation;
 /// The user's files, with why they count as theirs.
 pub(crate) type Yours = BTreeMap<WorkspacePath, Reason>;
 
-/// Returns what the user changed since a snapshot, or may have, of what would be replaced or removed for a state.
+/// Returns the user's changes since a snapshot, certain or possible, that a state would replace or remove.
 pub(crate) fn since(
     connection: &Connection,
     (workspace, since): (i64, i64),

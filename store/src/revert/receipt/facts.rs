@@ -25,7 +25,7 @@ pub(super) struct PathFacts<'a> {
 }
 
 impl PathFacts<'_> {
-    /// Returns what the operation and the history say about a path.
+    /// Returns the facts about a path from the operation and the history.
     pub fn known(&self, path: &WorkspacePath) -> KnownPath<'_> {
         let past = self.since.get(path);
         KnownPath {

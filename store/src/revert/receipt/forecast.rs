@@ -46,7 +46,7 @@ pub(crate) fn receipt(
     )
 }
 
-/// Returns what is seen now, with what will be in view.
+/// Returns the present snapshot, with the paths that will come into view.
 fn foreseen(
     store: &Store,
     place: &Place,

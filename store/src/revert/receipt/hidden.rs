@@ -43,7 +43,7 @@ impl ReceiptComparison<'_> {
         Ok(differences)
     }
 
-    /// Returns what was at paths, as far as that is known.
+    /// Returns the former states of paths, as far as they are known.
     fn known_then(
         &self,
         paths: &[WorkspacePath],
@@ -63,7 +63,7 @@ impl ReceiptComparison<'_> {
         Ok(known.collect())
     }
 
-    /// Returns what is at paths, or will be, as far as that can be read.
+    /// Returns the present or planned states of paths, as far as they can be read.
     fn now(&self, paths: &[WorkspacePath]) -> Result<Vec<Option<State>>> {
         let on_disk = self.snapshots.capture_all(&self.place.root, paths)?;
         let states = paths.iter().zip(on_disk);

@@ -260,7 +260,7 @@ impl ReceiptComparison<'_> {
         Ok(differing)
     }
 
-    /// Returns what the planned items change. What ignore rules will hide then, no snapshot will hold.
+    /// Returns the changes of the planned items. What ignore rules will hide then, no snapshot will hold.
     fn planned(&self) -> Result<Vec<Change>> {
         let items = self.items.values().filter(|item| item.is_planned());
         let items: Vec<&Item> = items.copied().collect();
@@ -276,7 +276,7 @@ impl ReceiptComparison<'_> {
         Ok(changes.collect())
     }
 
-    /// Returns what differs and was in view until the operation put back the ignore rules that hide it.
+    /// Returns the differences that were in view until the operation put back the ignore rules that hide it.
     fn hidden_again(&self) -> Result<Vec<Change>> {
         let went = self
             .snapshots
@@ -323,7 +323,7 @@ impl ReceiptComparison<'_> {
         Ok(only_filled)
     }
 
-    /// Returns what happened to the paths since, newest first. What is only being observed is newer than all rows.
+    /// Returns the later changes of the paths, newest first. What is only being observed is newer than all rows.
     fn since(&self, paths: &[WorkspacePath]) -> Result<BTreeMap<WorkspacePath, PathHistory>> {
         let of_interest: BTreeSet<&WorkspacePath> = paths.iter().collect();
         let replaced: BTreeSet<i64> = self.after.replaced.iter().copied().collect();

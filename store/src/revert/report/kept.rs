@@ -15,7 +15,7 @@ use crate::revert::plan::operation::Operation;
 use crate::revert::request::movement::Movement;
 use crate::revert::request::scope::Part;
 
-/// Returns what stays of some items, and what differs because another message changed it.
+/// Returns the items that stay, and those that differ because another message changed them.
 pub(super) fn kept(
     operation: &Operation<'_>,
     items: &[Item],
@@ -261,7 +261,7 @@ fn state(operation: &Operation<'_>) -> Option<String> {
     operation.reference.map(|state| state.tree.to_string())
 }
 
-/// Returns what other messages changed, by message. What is the user's own needs no way out: nobody asked for it to go.
+/// Returns the changes of other messages, by message. The user's own need no way out: no request is about them.
 fn others(receipt: &Receipt) -> Vec<KeptReport> {
     let is_others = |difference: &&Difference| {
         matches!(

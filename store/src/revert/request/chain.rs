@@ -146,7 +146,7 @@ pub(crate) fn newest_of_chain(
     Ok(holding(moves).pop())
 }
 
-/// Returns what a session's pending reverts, and restores since its last message, did to files of which the conversation
+/// Returns the acts of a session's pending reverts, and of restores since its last message, on files of which the conversation
 /// with that id knows, by path.
 pub(crate) fn went_back(
     connection: &Connection,
@@ -232,7 +232,7 @@ struct Reverted {
     shown: Option<FileReport>,
 }
 
-/// Returns what the chain of reverts that began at a snapshot did to each file, by path.
+/// Returns the effect on each file, by path, of the chain of reverts that began at a snapshot.
 pub(crate) fn reverted_files(
     connection: &Connection,
     session_id: &str,
@@ -377,7 +377,7 @@ fn moved_by(chain: &[ChainOperation]) -> BTreeMap<&WorkspacePath, Option<i64>> {
     moved
 }
 
-/// Returns what the last revert decided about changes that cannot be undone. A redo follows it, so that it does not
+/// Returns the last revert's decisions about changes that cannot be undone. A redo follows it, so that it does not
 /// bring back what was overwritten.
 pub(crate) fn policy(chain: &[ChainOperation]) -> OnConflict {
     newest_revert(chain)

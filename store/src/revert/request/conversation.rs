@@ -33,7 +33,7 @@ impl JournalledConversation {
         }
     }
 
-    /// Returns what the operation's row says of it: nothing where the conversation stays. The prompt is where the
+    /// Returns the operation's column for it: nothing where the conversation stays. The prompt is where the
     /// settings keep it, and nowhere else.
     pub fn to_json(&self) -> Option<String> {
         let mut row = self.clone();
@@ -52,7 +52,7 @@ impl JournalledConversation {
         self.fork.is_some()
     }
 
-    /// Returns what of it a plan depends on. The id of a new conversation is another one each time.
+    /// Returns the part of it that a plan depends on. The id of a new conversation is another one each time.
     pub fn fingerprint(&self) -> String {
         let fork = self.fork.as_ref();
         let fork = fork.map(|fork| (&fork.from, &fork.anchor, &fork.seen));

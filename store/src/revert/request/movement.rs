@@ -54,7 +54,7 @@ pub(crate) struct WholeRevert<'a> {
 }
 
 impl Movement {
-    /// Returns what `revert` asks for.
+    /// Returns the movement that `revert` asks for.
     pub fn of_revert(store: &Store, place: &Place, request: &RevertRequest) -> Result<Self> {
         let connection = store.database.connection();
         let only = place.paths_asked_for(&request.only)?;
@@ -235,7 +235,7 @@ impl Movement {
         self.kind == OperationKind::Revert && self.part.is_none()
     }
 
-    /// Returns what a whole revert goes back to, or `None` for any other movement.
+    /// Returns the point that a whole revert goes back to, or `None` for any other movement.
     pub fn whole_revert(&self) -> Option<WholeRevert<'_>> {
         self.is_whole_revert().then_some(())?;
         Some(WholeRevert {

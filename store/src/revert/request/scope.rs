@@ -138,7 +138,7 @@ pub(crate) enum Coverage {
 }
 
 impl UndoScope<'_> {
-    /// Returns what becomes of a change of the session. The plan follows it, and so does the receipt, which says why
+    /// Decides on a change of the session. The plan follows it, and so does the receipt, which says why
     /// the other changes stay.
     pub fn of(&self, change: &LiveChange) -> Coverage {
         let path = &change.row.change.path;

@@ -55,7 +55,7 @@ fn is_unreadable(error: &rusqlite::Error) -> bool {
         )
 }
 
-/// Returns what a query found, or `None` if the damage keeps it from being read.
+/// Returns the result of a query, or `None` if the damage keeps it from being read.
 pub(super) fn if_readable<T>(found: rusqlite::Result<T>) -> Result<Option<T>> {
     match found {
         Err(error) if is_unreadable(&error) => Ok(None),

@@ -68,7 +68,7 @@ impl Salvaged {
         super::feed::diagnostic(connection, connection.last_insert_rowid())
     }
 
-    /// Returns what became of the rows.
+    /// Describes the outcome for the rows.
     fn outcome(&self) -> String {
         if self.rows + self.from_backup == 0 {
             return "what was recorded before does not show here; the snapshots are still there: \
@@ -371,7 +371,7 @@ fn mark_read(connection: &Connection, path: &Path, name: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Returns what stands for a file and its log in the state in which they are.
+/// Returns a key and a checksum for the present state of a file and its log.
 fn mark(path: &Path) -> Result<(String, i64)> {
     use std::os::unix::fs::MetadataExt;
 

@@ -338,7 +338,7 @@ pub(super) fn seal(whole: &[u8], changes: &[u8]) -> (Vec<u8>, Vec<u8>) {
     (file::seal(WHOLE, whole), file::seal(CHANGES, changes))
 }
 
-/// Returns what `seal` takes for a small cache, once as a whole and once as changes, as the fuzzer does.
+/// Returns the input of `seal` for a small cache, once as a whole and once as changes, as the fuzzer does.
 #[cfg(test)]
 pub(super) fn sample() -> Vec<u8> {
     tests::sample()

@@ -1,4 +1,4 @@
-//! Finds what somebody changed from one snapshot to the next.
+//! Finds the changes from one snapshot to the next.
 //!
 //! That is the difference, without what only looks like a change: a path that came into view or left it because ignore
 //! rules changed, a path that a snapshot could not read, a directory that merely is no longer empty. This module looks
@@ -45,7 +45,7 @@ impl<'a> OpenSide<'a> {
     }
 }
 
-/// Returns what somebody changed, by path.
+/// Returns the changes, by path.
 pub(crate) fn patch(
     reader: &ObjectReader,
     root: &Path,

@@ -100,7 +100,7 @@ pub(crate) fn attributes(overlay: &Overlay<'_>) -> Attributes {
     attributes
 }
 
-/// Returns what is seen and not stored, by path. Of directories that were not looked at, it is as before.
+/// Returns the seen entries, by path. Of directories that were not looked at, it is as before.
 pub(crate) fn seen(overlay: &Overlay<'_>) -> Vec<Gap> {
     let before = overlay.below().into_iter();
     let before = before.flat_map(|cache| &cache.header.seen);

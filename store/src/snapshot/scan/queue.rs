@@ -18,7 +18,7 @@ pub(crate) struct TaskQueue<T> {
 }
 
 impl<T: Send> TaskQueue<T> {
-    /// Does all tasks, and those that they add, on some threads. Returns what each thread gathered. The first failure
+    /// Does all tasks, and those that they add, on some threads. Returns the result of each thread. The first failure
     /// ends everything.
     pub fn run<G: Default + Send>(
         tasks: Vec<T>,

@@ -59,7 +59,7 @@ impl<'l> UserIndex<'l> {
         }
     }
 
-    /// Returns what is tracked.
+    /// Returns the tracked paths.
     pub fn tracked(&self) -> &Tracked {
         self.tracked
             .get_or_init(|| self.location.map(Tracked::read).unwrap_or_default())
@@ -78,7 +78,7 @@ impl<'l> UserIndex<'l> {
             .and_then(|tracked| tracked.bytes.clone())
     }
 
-    /// Returns what the next snapshot needs: its stamp, whether the stamp can be trusted, and its blob.
+    /// Returns the facts that the next snapshot needs: its stamp, whether the stamp can be trusted, and its blob.
     pub fn remembered(&self) -> Option<(Stamp, bool, ObjectId)> {
         self.stamp
             .zip(self.blob)

@@ -43,7 +43,7 @@ pub(super) struct Scanned<'c> {
 }
 
 impl SnapshotBuilder<'_> {
-    /// Returns what the first snapshot can take from the user's repository.
+    /// Returns the part of the user's repository that the first snapshot can use.
     fn seeds<'s>(&'s self, cache: Option<&Cache>, index: &'s UserIndex<'_>) -> Option<Seeds<'s>> {
         let (None, Some(location), Some(stamp)) = (cache, self.location.as_ref(), index.stamp())
         else {

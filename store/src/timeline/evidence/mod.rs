@@ -347,7 +347,7 @@ impl<'a> Evidence<'a> {
         strongest
     }
 
-    /// Returns what one tool has to do with a change in its reach.
+    /// Returns the evidence for one tool as the author of a change in its reach.
     fn of_tool(&self, step: &Step, tool: &Tool, span: Span, change: Changed<'_>) -> StepPart {
         let yes = StepPart::Yes {
             is_named: matches!(tool.reach, Reach::Files(_)),

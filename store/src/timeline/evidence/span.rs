@@ -43,7 +43,7 @@ pub(super) enum Late {
 }
 
 impl Late {
-    /// Returns what is known of the end of a tool of a step.
+    /// Returns the end of a step's tool, as far as it is known.
     pub fn new(step: &Step, ended_at: Option<Milliseconds>) -> Self {
         let signs = &step.signs;
         match (signs.interrupted_at, ended_at) {

@@ -55,7 +55,7 @@ pub(crate) struct Agreement {
 }
 
 impl Agreement {
-    /// Returns what a run and those before it agree on. `keep` is how long unused sessions stay.
+    /// Returns the reading on which a run and those before it agree. `keep` is how long unused sessions stay.
     pub fn of(before: Option<&Self>, reading: ClockReading, keep: Milliseconds) -> Self {
         let (agreed_for, is_confirmed) = match before {
             None => (0, true),

@@ -102,7 +102,7 @@ pub(crate) fn by_hand(store: &mut Store, dry_run: DryRun) -> Result<GcReport> {
     run_and_note(store, &lock, how, &agreement)
 }
 
-/// Returns what this run and the last one, which left the note, agree on about the time.
+/// Returns the reading of the clock on which this run and the last one, which left the note, agree.
 fn agreed(store: &Store, lock: &layout::Lock) -> Agreement {
     let keep = i64::try_from(store.surroundings.settings.keep.as_millis()).unwrap_or(i64::MAX);
     let before = lock.note().as_deref().and_then(last_agreement);

@@ -55,7 +55,7 @@ pub(crate) struct PolicySession<'a> {
     pub bytes: u64,
 }
 
-/// Returns what pins a session.
+/// Returns the reason to keep a session.
 pub(crate) fn pin(session: &SessionUse, lives: Option<bool>, ages: Ages) -> Option<Pin> {
     let unused_for = ages.unused_for(session.used_at);
     let is_open = match (session.is_unended, lives) {

@@ -331,7 +331,7 @@ mod tests {
 
     const HUGE: usize = 12 << 20;
 
-    /// Returns what is kept of a payload that comes in pieces of a length.
+    /// Returns the condensed payload, read in pieces of a length.
     fn condensed(payload: &[u8], piece: usize) -> (Vec<u8>, bool) {
         let mut condenser = Condenser::default();
         payload

@@ -124,7 +124,7 @@ impl Transport {
         Ok(String::from_utf8_lossy(&printed).trim_end().to_owned())
     }
 
-    /// Returns what is there of a workspace: machines, and the commit of each.
+    /// Returns the machines that pushed a workspace, and the commit of each.
     pub fn list(&self, workspace: &str) -> Outcome<Vec<(String, String)>> {
         let refs = format!("{REFS}/{workspace}/*");
         let listed = self.text(&["ls-remote", "--", &self.address, &refs], &[])?;

@@ -50,7 +50,7 @@ impl Former {
         })
     }
 
-    /// Returns what a `stat` tells.
+    /// Returns the attributes in a `stat`.
     #[expect(clippy::unnecessary_cast, reason = "the types differ between systems")]
     fn of(stat: &Stat) -> Self {
         Self {
@@ -61,8 +61,8 @@ impl Former {
         }
     }
 
-    /// Returns what is lost of a file that goes, as a list for people: another one that is put there later has none of
-    /// it.
+    /// Returns the attributes that go with a file, as a list for people: another one that is put there later has none of
+    /// them.
     pub(super) fn lost_with_it(&self, directory: BorrowedFd<'_>) -> Option<String> {
         let new = owner_of_a_new_file(directory).unwrap_or(self.owner);
         // What every new file in its directory gets comes back with it.
@@ -76,7 +76,7 @@ impl Former {
         (!lost.is_empty()).then(|| format!("not kept, should it come back: {}", lost.join(", ")))
     }
 
-    /// Returns what a file with this owner lacks of owner, group and special bits.
+    /// Returns the owner, group and special bits that a file with this owner lacks.
     fn lost_of_owner(&self, new: Owner) -> Vec<String> {
         let mut lost = Vec::new();
         if new.0 != self.owner.0 {
@@ -123,7 +123,7 @@ fn has_default_acl(directory: BorrowedFd<'_>) -> bool {
     readable.is_ok_and(|directory| xattr::value(directory.as_fd(), DEFAULT_ACL).is_some())
 }
 
-/// Returns what people call an attribute.
+/// Returns the usual name of an attribute.
 fn attribute(name: &[u8]) -> String {
     match name {
         ACL => "its ACL".to_owned(),
@@ -133,7 +133,7 @@ fn attribute(name: &[u8]) -> String {
 }
 
 /// Gives a new file what it can have of the one that it replaces, whose `lstat` is `old`, or of the one that is moved to
-/// its place. Returns what that had and the new one lacks, for people.
+/// its place. Returns the attributes that are lost, for people.
 pub(super) fn take_over(
     place: &Slot<'_>,
     old: Option<&Stat>,
@@ -155,7 +155,7 @@ pub(super) fn take_over(
     Ok((!lost.is_empty()).then(|| format!("not kept: {}", lost.join(", "))))
 }
 
-/// A file that replaces another keeps its owner, if we are root, and its group, if we may. Returns what it has then.
+/// A file that replaces another keeps its owner, if we are root, and its group, if we may. Returns the owner that it gets.
 fn keep_owner(directory: BorrowedFd<'_>, old: Option<Owner>, file: &File) -> SysResult<Owner> {
     let now = retry_on_intr(|| fstat(file))?;
     let now = (now.st_uid, now.st_gid);

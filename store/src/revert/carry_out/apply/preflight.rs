@@ -98,7 +98,7 @@ fn bytes_to_write(
     (bytes, unreadable)
 }
 
-/// Returns what room is lacking. Every new file takes whole blocks and an inode; file systems without an inode table
+/// Returns the lack of room. Every new file takes whole blocks and an inode; file systems without an inode table
 /// report zero inodes. Files to be removed count as room, so that a revert works on a disk that the agent filled.
 fn lacking_room(
     system: &StatVfs,

@@ -19,7 +19,7 @@ use super::sys::{self, SysResult};
 
 impl ItemWriter<'_> {
     /// Makes the target at our own temporary name, which must be free. `old` is what it will replace. If that fails
-    /// half-way, the temporary file is removed again. Returns what a file does not take over from the old one.
+    /// half-way, the temporary file is removed again. Returns the attributes that the file does not inherit.
     pub(super) fn make_temporary(
         &self,
         place: &Slot<'_>,

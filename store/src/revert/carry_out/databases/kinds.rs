@@ -53,7 +53,7 @@ impl FileKind {
         DUCKDB.iter().any(is).then_some(Self::DuckDb)
     }
 
-    /// Returns what the names of the files beside it end with: first the logs, whose loss is a loss of data.
+    /// Returns the endings of the files beside it: first the logs, whose loss is a loss of data.
     pub fn companions(self) -> &'static [&'static str] {
         match self {
             Self::Sqlite | Self::Fossil => &["-wal", "-journal", "-shm"],

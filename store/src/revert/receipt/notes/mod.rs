@@ -237,7 +237,7 @@ pub(crate) fn without_a_step(
     Ok(warnings)
 }
 
-/// Returns what changed during a message and belongs to no step.
+/// Returns the changes during a message that belong to no step.
 fn outside_of(
     connection: &Connection,
     place: &Place,

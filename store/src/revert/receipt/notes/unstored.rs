@@ -309,7 +309,7 @@ fn is_not_known(presence: &Presence) -> bool {
     matches!(presence, Presence::Seen | Presence::Unknown)
 }
 
-/// Returns what came in a step and was not there in the state that a revert goes to.
+/// Returns the entries that came in a step and are not in the state that a revert goes to.
 fn came<'n>(
     snapshots: &Snapshots,
     then: Option<&Snapshot>,
@@ -366,7 +366,7 @@ pub(crate) fn made_at(store: &Store, place: &Place, path: &[u8]) -> Option<Milli
     times::created_at(&on_disk(place, path)).map(store.surroundings.file_times)
 }
 
-/// Returns what is in a folder into which nobody looked in the state that a revert goes to, and was created while a step
+/// Returns the entries of a folder that the state of a revert does not list, created while a step
 /// was open.
 fn came_unseen<'n>(
     store: &Store,
