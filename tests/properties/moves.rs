@@ -11,6 +11,7 @@ use proptest::prelude::*;
 
 use crate::hold::hold;
 use crate::laws::{Sight, assert_nothing_lost};
+use crate::script::Script;
 use testing::scenario::{World, to, wait_ms};
 use testing::tree::Node;
 
@@ -304,13 +305,53 @@ impl Player {
     }
 }
 
+fn play(acts: &[Act], script: &Script) {
+    let mut player = Player::new();
+    for act in acts {
+        script.line(format_args!("{act:?}"));
+        player.act(act);
+    }
+}
+
 #[test]
 fn moves_of_three_sessions_have_a_way_back() {
-    hold(60, prop::collection::vec(act(), 1..16), |acts, script| {
-        let mut player = Player::new();
-        for act in acts {
-            script.line(format_args!("{act:?}"));
-            player.act(act);
-        }
-    });
+    let days = prop::collection::vec(act(), 1..16);
+    hold(60, days, |acts, script| play(acts, script));
+}
+
+/// A text that only a revert on the way brought is not held back.
+#[test]
+fn renamed_over_and_written_goes_further_back() {
+    let acts = [
+        Act::Turn(2, vec![Edit::Rename(2, 0)]),
+        Act::Turn(2, vec![Edit::Write(0)]),
+        Act::Turn(0, vec![Edit::Write(2)]),
+        Act::Turn(2, vec![Edit::Write(0)]),
+        Act::Further {
+            session: 2,
+            messages: (3, 1),
+        },
+    ];
+    play(&acts, &Script::default());
+}
+
+/// A revert that was asked for again at its own point is undone, and asked for once more.
+#[test]
+fn undone_second_try_is_tried_again() {
+    let further = |session| Act::Further {
+        session,
+        messages: (0, 0),
+    };
+    let acts = [
+        Act::Turn(0, vec![Edit::Write(3)]),
+        Act::Turn(1, vec![Edit::Write(3)]),
+        Act::Back {
+            session: 0,
+            message: 0,
+            alone: false,
+        },
+        further(1),
+        further(0),
+    ];
+    play(&acts, &Script::default());
 }

@@ -115,6 +115,18 @@ impl OperationRow {
             && self.base_snapshot_id == self.before_snapshot_id
     }
 
+    /// Returns whether it is about a part only.
+    pub fn is_part(&self) -> bool {
+        self.part_message_id.is_some() || self.step_id.is_some()
+    }
+
+    /// Returns whether its undo moves the revert point back. A revert that is asked for again at its own point leaves it
+    /// where it is.
+    pub fn moves_point(&self) -> bool {
+        let has_moved = !self.is_part() && self.from_message_id != self.message_id;
+        self.is_first_revert() || has_moved
+    }
+
     fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
         Ok(Self {
             id: row.get("id")?,
@@ -465,14 +477,14 @@ impl ChainOperation {
     /// Reads the files of an operation, and takes out those that are no longer in force.
     pub fn read_items(&mut self, connection: &Connection, session: &str) -> Result<()> {
         self.items = operation_items(connection, &self.row.id)?;
-        if self.row.part_message_id.is_some() || self.row.step_id.is_some() {
+        if self.row.is_part() || !self.row.moves_point() {
             self.take_back(&restored_since(connection, session, self.seq)?);
         }
         Ok(())
     }
 
-    /// Takes out the files of a part that a restore has put back to their state before it. Nothing else undoes such a
-    /// part. If a later restore did again what the part had done, as the undo of an undo does, they stay in force.
+    /// Takes out the files that a restore has put back to their state before the operation. Nothing else undoes one that
+    /// leaves the point where it is. If a later restore did again what the part had done, as the undo of an undo does, they stay in force.
     fn take_back(&mut self, restored: &BTreeMap<WorkspacePath, Vec<State>>) {
         self.taken_back = self
             .items

@@ -120,12 +120,10 @@ impl Movement {
         let Some(session) = &row.session_id else {
             return Ok(None);
         };
-        let is_part = row.part_message_id.is_some() || row.step_id.is_some();
-        let is_first = row.is_first_revert();
-        let has_moved = !is_part && row.from_message_id != row.message_id;
-        if !(is_first || has_moved) || sessions::has_message_since(connection, &row.id)? {
+        if !row.moves_point() || sessions::has_message_since(connection, &row.id)? {
             return Ok(None);
         }
+        let is_first = row.is_first_revert();
         let session = found(sessions::session(connection, session)?)?;
         let to = match row.from_message_id.as_deref().filter(|_| !is_first) {
             Some(id) => Some(found(sessions::message(connection, id)?)?),
