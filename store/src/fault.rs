@@ -1,12 +1,13 @@
 //! Moments at which a test has something else happen, in debug builds only: before each transaction and each lock, and
 //! after. What one process sees of another changes at these and nowhere else.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 
 /// What happens at a moment, which is given by its name.
 type MomentAction = Box<dyn FnMut(&'static str)>;
 
 thread_local! {
+    static MOST_FILES: Cell<Option<u64>> = const { Cell::new(None) };
     static HAPPENING: RefCell<Option<MomentAction>> = const { RefCell::new(None) };
 }
 
@@ -18,6 +19,15 @@ pub fn at_each_moment(happens: impl FnMut(&'static str) + 'static) {
 /// Has nothing happen any more.
 pub fn at_no_moment() {
     HAPPENING.set(None);
+}
+
+/// Has the looks of this thread read no more than so many files, as if their time were up, or all of them.
+pub fn read_no_more_than(files: Option<u64>) {
+    MOST_FILES.set(files);
+}
+
+pub(crate) fn most_files() -> Option<u64> {
+    MOST_FILES.get()
 }
 
 /// Has happen what a test asked for. Not within itself: what happens may use the store, too.

@@ -4,9 +4,10 @@ use std::time::Duration;
 
 use ckpt_schema::report::Outcome;
 use ckpt_schema::{Event, EventKind};
-use ckpt_store::{ErrorKind, RevertRequest, Settings};
+use ckpt_store::model::request::Unclear;
+use ckpt_store::{ErrorKind, RevertRequest, Settings, fault};
 
-use testing::scenario::{World, to};
+use testing::scenario::{World, set_clock_from_files, to};
 
 /// Settings under which every snapshot is too late.
 fn too_late() -> Settings {
@@ -252,4 +253,75 @@ fn damaged_row_leaves_its_step_unprotected() {
         None,
         "once the row is whole, all is as ever"
     );
+}
+
+const MANY: usize = 100;
+
+/// A step that wrote many files, and of which the looks read so few at a time.
+fn too_many(few: u64) -> World {
+    set_clock_from_files(0);
+    let mut world = World::new();
+    world.write("a", "0\n");
+    world.message("m1");
+    world.start();
+    for number in 0..MANY {
+        world.write(&format!("d/{number}"), "agent\n");
+    }
+    fault::read_no_more_than(Some(few));
+    world
+}
+
+fn left(world: &World) -> usize {
+    let is_there = |number: &usize| world.exists(&format!("d/{number}"));
+    (0..MANY).filter(is_there).count()
+}
+
+/// Invariant `truth/deadline`: What a deadline stops is recorded as far as it was looked at, and the rest is unclear.
+#[test]
+fn look_is_recorded_as_far_as_it_got() {
+    let mut world = too_many(40);
+    let event = world.event(EventKind::StepFinish, "s1");
+    let error = world.store.record(&event).expect_err("it is late");
+    assert_eq!(error.kind, ErrorKind::Late, "it goes on in the background");
+    fault::read_no_more_than(None);
+    // What goes on does not end before the turn does.
+    let event = world.event(EventKind::TurnEnd, "s1");
+    world.store.record(&event).expect("there is no look");
+    world.capture();
+    let report = world.revert("m1");
+    assert_eq!(report.outcome, Outcome::Partial, "{report:#?}");
+    let stay = left(&world);
+    assert!(
+        0 < stay && stay < MANY,
+        "what was read goes back: {stay} stay"
+    );
+    let is_told = |file: &&ckpt_schema::report::FileReport| {
+        let mut reason = file.reason.iter();
+        reason.any(|reason| reason.contains("stopped by its deadline"))
+    };
+    assert_eq!(
+        report.files.iter().filter(is_told).count(),
+        stay,
+        "{report:#?}"
+    );
+    let taking = RevertRequest {
+        unclear: Some(Unclear::Take),
+        ..to("m1")
+    };
+    let report = world.try_revert(&taking).expect("it can be asked for");
+    assert_eq!(left(&world), 0, "{report:#?}");
+}
+
+/// Invariant `truth/deadline`.
+#[test]
+fn next_look_goes_on_where_one_stopped() {
+    let mut world = too_many(40);
+    let looks = (0..MANY).find(|_| {
+        let event = world.event(EventKind::StepFinish, "s1");
+        let is_done = world.store.record(&event).is_ok();
+        let event = world.event(EventKind::StepStart, "s1");
+        is_done && world.store.record(&event).is_ok()
+    });
+    fault::read_no_more_than(None);
+    assert!(looks.is_some_and(|looks| looks < 5), "{looks:?}");
 }

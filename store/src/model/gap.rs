@@ -17,6 +17,8 @@ pub enum GapReason {
     Unreadable(String),
     /// It changed each time it was read.
     Changing,
+    /// The time of the look was up before it was read.
+    Late,
     /// Its name is `.git` on some file systems.
     ReservedName,
     /// A folder with the metadata of version control. Whatever else is in it is captured.
@@ -77,10 +79,11 @@ impl GapReason {
     }
 
     /// Every reason without a detail. A new one has to be added here, too.
-    pub(crate) const PLAIN: [Self; 16] = [
+    pub(crate) const PLAIN: [Self; 17] = [
         Self::TooLarge,
         Self::KeptTooLarge,
         Self::Changing,
+        Self::Late,
         Self::ReservedName,
         Self::Repository,
         Self::TooDeep,
@@ -128,6 +131,7 @@ impl fmt::Display for GapReason {
             }
             Self::Unreadable(cause) => write!(formatter, "{}{cause}", Self::UNREADABLE),
             Self::Changing => formatter.write_str("changed while it was being read"),
+            Self::Late => formatter.write_str("not read before the deadline"),
             Self::ReservedName => formatter.write_str("its name is `.git` on some file systems"),
             Self::Repository => formatter.write_str("the metadata of a repository"),
             Self::TooDeep => formatter.write_str("too many directories deep"),

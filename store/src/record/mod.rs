@@ -28,7 +28,7 @@ use ckpt_schema::EventKind;
 use ckpt_schema::event::Event;
 use ckpt_schema::report::{EventReport, FinishedReport, SnapshotReport, VERSION};
 
-use crate::error::{ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::fs::layout::Lock;
 use crate::model::Milliseconds;
 use crate::model::label::Label;
@@ -250,7 +250,7 @@ fn with_look(
     // A kind of error of its own: the hook then has a process in the background take the snapshot, without a deadline.
     // The next events would otherwise begin the same work again and not get further.
     let is_late = run.is_some() && seen.is_err() && Instant::now() >= deadline;
-    let late = |error: crate::error::Error| if is_late { error.late() } else { error };
+    let late = |error: Error| if is_late { error.late() } else { error };
     // After a look around a few files, a path elsewhere may still be older than the last look and new all the same.
     let looked_at = run.filter(|_| known.decision.look.paths().is_none());
     let written = write::with_look(store, known, &mut seen, run);
@@ -261,7 +261,7 @@ fn with_look(
         // rows were lost.
         (Some(lock), Ok(seen), Ok(Some(report))) => {
             // Only now: until they are written, the changes are judged by the look before this one.
-            if let Some((_, at)) = looked_at {
+            if let Some((_, at)) = looked_at.filter(|_| !seen.is_late) {
                 known.place.looked_at.set(Some(at));
             }
             let rows = LastRows {
@@ -279,8 +279,12 @@ fn with_look(
         finish_look(store, known, seen)?;
     }
     let report = written.map_err(late)?;
-    seen.map_err(late)?;
-    let unwritten = || crate::error::Error::failed("an event without a look has no rows");
+    if seen.map_err(late)?.is_late {
+        let error =
+            Error::failed("the snapshot was not done in time: what was not read is unclear");
+        return Err(error.hint("raise `hook_deadline` in the settings").late());
+    }
+    let unwritten = || Error::failed("an event without a look has no rows");
     Ok(ControlFlow::Break(report.ok_or_else(unwritten)?))
 }
 

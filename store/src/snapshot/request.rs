@@ -73,6 +73,8 @@ pub struct Taken {
     pub times: Times,
     /// Whether a watcher missed a change that this full look found. It is no longer believed.
     pub missed: bool,
+    /// Whether files were not read, because the time was up: they are among what was seen.
+    pub is_late: bool,
     /// Whether a watcher that is believed answered.
     pub is_hinted: bool,
 }

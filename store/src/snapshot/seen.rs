@@ -127,6 +127,7 @@ pub(crate) fn code(reason: &GapReason) -> u8 {
         GapReason::Ignored => 24,
         GapReason::Metadata => 25,
         GapReason::MoreIgnored => 26,
+        GapReason::Late => 27,
     }
 }
 
@@ -150,6 +151,7 @@ pub(crate) fn reason(code: u8) -> Option<GapReason> {
         24 => GapReason::Ignored,
         25 => GapReason::Metadata,
         26 => GapReason::MoreIgnored,
+        27 => GapReason::Late,
         _ => return None,
     })
 }

@@ -8,6 +8,7 @@ mod day_tests;
 pub(crate) mod evidence;
 mod file_clock;
 mod hindsight;
+mod late;
 pub(crate) mod life;
 mod links;
 mod losses;

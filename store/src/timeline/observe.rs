@@ -8,12 +8,12 @@ use rusqlite::Connection;
 
 use super::attribute::{Patch, attribute, consolidate};
 use super::evidence::{Dated, StepStanding, TICK};
-use super::life;
 use super::outer_tools::OuterAgent;
 use super::retrace::retrace;
 use super::returned::{self, Returned};
 use super::workers::{Workers, acting_steps};
 use super::workspace::{CaptureOptions, Place};
+use super::{late, life};
 use crate::error::{Error, ErrorKind, Result};
 use crate::fs::threads;
 use crate::lines;
@@ -83,6 +83,10 @@ pub(crate) struct Observation {
     pub times: Times,
     /// Whether a watcher said where to look.
     pub is_hinted: bool,
+    /// Whether files were not read, because the time was up.
+    pub is_late: bool,
+    /// The paths that the last look did not read for that reason.
+    pub late_before: HashSet<Vec<u8>>,
 }
 
 impl Observation {
@@ -128,6 +132,8 @@ impl Observation {
             patch,
             times: taken.times,
             is_hinted: taken.is_hinted,
+            is_late: taken.is_late,
+            late_before: late::paths(before.last.iter().flat_map(|last| &last.gaps)),
         })
     }
 
@@ -307,7 +313,7 @@ impl Observation {
                 is_stale: is_old && came.is_none() && !times.may_have_come(change),
             })
         };
-        let ended = match self.is_hinted {
+        let ended = match self.is_hinted || !self.late_before.is_empty() {
             true => hidden_steps(connection, place, changes.iter().filter_map(&time))?,
             false => Vec::new(),
         };
@@ -323,7 +329,9 @@ impl Observation {
             looked_at,
             now,
         };
-        Ok(attribute(patch, &acting, looking.session))
+        let mut rows = attribute(patch, &acting, looking.session);
+        late::doubt(&mut rows, &self.late_before, &ended);
+        Ok(rows)
     }
 }
 

@@ -42,6 +42,7 @@ use crate::error::{Context, Result};
 use crate::fs::disk::Stamp;
 use crate::fs::leftover;
 use crate::fs::names::{CACHE, CACHE_CHANGES};
+use crate::model::gap::GapReason;
 use bytes::{put_length, put_texts};
 pub(crate) use file::Extent;
 use file::{CHECKED, CacheFile, Front, PREFIX, RecordPlace};
@@ -151,6 +152,12 @@ impl Cache {
     /// cache can be used.
     pub fn is_torn(&self) -> bool {
         self.is_torn.load(Ordering::Relaxed)
+    }
+
+    /// Returns whether the look that wrote it was stopped before it had read everything.
+    pub fn is_late(&self) -> bool {
+        let mut seen = self.header.seen.iter();
+        seen.any(|gap| gap.reason == GapReason::Late)
     }
 
     /// Writes what changed since a cache was read (`overlay`), or the whole cache if that is much or there was none.

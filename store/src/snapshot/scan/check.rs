@@ -231,6 +231,7 @@ impl CacheCheck<'_> {
             Some(ItemKind::Gap(
                 GapReason::Unreadable(_)
                 | GapReason::Changing
+                | GapReason::Late
                 | GapReason::Mount
                 | GapReason::Forgotten
                 | GapReason::ForgottenDirectory,

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::io::{Read as _, Seek, SeekFrom};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Instant;
 
 use rustix::io::Errno;
@@ -81,6 +81,15 @@ pub(crate) struct Walk<'a> {
     pub is_remote: bool,
     /// The time at which to give up.
     pub deadline: Option<Instant>,
+    /// The time from which on no more files are read.
+    pub read_until: Option<Instant>,
+    /// The same as a number of files, for a test.
+    #[cfg(debug_assertions)]
+    pub most_files: Option<u64>,
+    /// Whether the last look was stopped, so that what it read is not read again before the rest.
+    pub goes_on: bool,
+    /// Whether a file was not read because the time was up.
+    pub is_late: AtomicBool,
     /// Called with the progress.
     pub progress: Option<&'a (dyn Fn(SnapshotProgress) + Sync)>,
     /// Files looked at.
@@ -122,6 +131,21 @@ pub(crate) struct UnreadFile {
     pub remembered: Option<(Stamp, ObjectId)>,
     /// The stamp that it had at the last look.
     pub before: Option<Stamp>,
+}
+
+impl UnreadFile {
+    /// Returns the item of the file if it is not read in time: what is remembered of one that seems the same.
+    fn late(&self, stamp: Stamp) -> ListedItem {
+        match self.remembered {
+            Some((remembered, id)) if remembered == stamp => ListedItem {
+                name: self.name.clone(),
+                stamp,
+                is_settled: false,
+                kind: ItemKind::Content(id),
+            },
+            _ => ListedItem::gap(&self.name, stamp, GapReason::Late),
+        }
+    }
 }
 
 /// Which of the remembered names are valid.
@@ -188,6 +212,20 @@ impl Walk<'_> {
             }
             _ => Ok(()),
         }
+    }
+
+    /// Returns whether the rest of the time is needed for what was read, and notes that.
+    fn is_time_up(&self) -> bool {
+        let is_up = self.read_until.is_some_and(|end| Instant::now() >= end);
+        #[cfg(debug_assertions)]
+        let is_up = is_up
+            || self
+                .most_files
+                .is_some_and(|most| self.files.load(Ordering::Relaxed) >= most);
+        if is_up {
+            self.is_late.store(true, Ordering::Relaxed);
+        }
+        is_up
     }
 
     fn directory(
@@ -258,6 +296,13 @@ impl Walk<'_> {
         };
         for file in files {
             self.check_deadline()?;
+            let stamp = || beneath::stat(directory.as_fd(), &file.name).unwrap_or_default();
+            let is_known = || file.remembered.is_some_and(|(known, _)| known == stamp());
+            if self.is_time_up() || self.goes_on && is_known() {
+                let item = file.late(stamp());
+                found.files.push((path.clone(), file.name, Some(item)));
+                continue;
+            }
             let looked = contained(|| self.file(directory.as_fd(), &file));
             let panicked = || Ok(FileRead::Item(Some(ListedItem::unseen(&file.name, bug()))));
             match looked.unwrap_or_else(panicked)? {
@@ -347,6 +392,12 @@ impl Walk<'_> {
     pub fn large(&self, path: &[u8], name: &[u8]) -> Result<Option<ListedItem>> {
         let old = (self.remembered)(path);
         let old = old.as_ref().and_then(|old| old.item(name));
+        if self.is_time_up() {
+            let stamp = beneath::open_directory(self.root.as_fd(), path)
+                .and_then(|directory| beneath::stat(directory.as_fd(), name));
+            let stamp = stamp.unwrap_or_default();
+            return Ok(Some(ListedItem::gap(name, stamp, GapReason::Late)));
+        }
         for _ in 0..read::TRIES {
             self.check_deadline()?;
             let opened = beneath::open_directory(self.root.as_fd(), path)

@@ -341,6 +341,7 @@ impl<'a> SnapshotBuilder<'a> {
             watched,
             undecided,
             times,
+            is_late,
         } = self.scan(cache, known, &index, tasks, &sink)?;
         let tree = assemble::trees(&mut overlay, &touched, &sink)?;
         let (attributes, seen) = (assemble::attributes(&overlay), assemble::seen(&overlay));
@@ -374,7 +375,8 @@ impl<'a> SnapshotBuilder<'a> {
         };
         self.remember(folder, cache, &header, &overlay, hint);
         let blob = index.blob;
-        Ok(Some(self.taken(snapshot, seen, blob, undecided, times)))
+        let taken = self.taken(snapshot, seen, blob, undecided, times);
+        Ok(Some(Taken { is_late, ..taken }))
     }
 
     /// Syncs what is new, with a note about the snapshot if it is another one than that of the cache.
@@ -455,6 +457,7 @@ impl<'a> SnapshotBuilder<'a> {
             unread: self.unread.clone(),
             times,
             missed: false,
+            is_late: false,
             is_hinted: false,
         }
     }

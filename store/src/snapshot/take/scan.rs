@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::sync::Mutex;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::time::Instant;
 
 use super::SnapshotBuilder;
 use super::index::UserIndex;
@@ -40,6 +41,8 @@ pub(super) struct Scanned<'c> {
     pub undecided: Vec<String>,
     /// The times of the last change of what was read.
     pub times: Times,
+    /// Whether files were not read because the time was up.
+    pub is_late: bool,
 }
 
 impl SnapshotBuilder<'_> {
@@ -105,6 +108,11 @@ impl SnapshotBuilder<'_> {
             now: self.now,
             is_remote: self.is_remote,
             deadline: self.request.deadline,
+            read_until: cache.and_then(|_| self.half_time()),
+            #[cfg(debug_assertions)]
+            most_files: crate::fault::most_files(),
+            goes_on: self.request.deadline.is_some() && cache.is_some_and(Cache::is_late),
+            is_late: AtomicBool::new(false),
             progress: self.request.progress,
             files: AtomicU64::new(0),
             bytes: AtomicU64::new(0),
@@ -114,6 +122,7 @@ impl SnapshotBuilder<'_> {
         let found = walk.run(tasks, threads::count())?;
         let times = self.times(cache, &found, &walk);
         let (overlay, touched) = self.put_together(cache, found, &walk, &used)?;
+        let is_late = walk.is_late.into_inner();
         let seen = walk.watched;
         let forced = forced.of_snapshot(cache, &overlay, &matcher);
         let watched = watched(&overlay, seen, unread.lines());
@@ -124,7 +133,15 @@ impl SnapshotBuilder<'_> {
             watched,
             undecided: undecided(&matcher),
             times,
+            is_late,
         })
+    }
+
+    /// Returns until when files are read, if there is a deadline: as much time is left for what is done with them.
+    fn half_time(&self) -> Option<Instant> {
+        let now = Instant::now();
+        let end = self.request.deadline?;
+        Some(now + end.saturating_duration_since(now) / 2)
     }
 
     /// Returns the times of the last change of what was read.

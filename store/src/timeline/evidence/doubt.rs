@@ -40,6 +40,8 @@ pub(crate) enum Doubt {
     Paused,
     /// A tool wrote the file, but it was as before when its step ended: what came later may be what the tool wrote.
     Returned,
+    /// The look at the end of the step had no time left to read it.
+    Late,
 }
 
 impl fmt::Display for Doubt {
@@ -71,7 +73,8 @@ impl Doubt {
             | Self::Hidden
             | Self::Timeless
             | Self::Paused
-            | Self::Returned => None,
+            | Self::Returned
+            | Self::Late => None,
         }
     }
 
@@ -105,6 +108,9 @@ impl Doubt {
             }
             Self::Returned => {
                 "changed after the agent's tool had written the file, and something had taken that back unseen"
+            }
+            Self::Late => {
+                "read only after the step had ended, because the look at its end was stopped by its deadline"
             }
             Self::Paused => {
                 "changed while the agent's tools ran or between them: the file's time is by another clock"
