@@ -340,6 +340,7 @@ CREATE INDEX operation_files_by_path ON operation_files (path);
 --   name      the full ref name, 'HEAD' or 'index'
 --   expected  what it is before: a commit, HEAD's text, the index's blob; NULL: not there
 --   target    what the plan makes of it
+--   unclear   the reason is that nobody knows whose change it is
 CREATE TABLE operation_git (
   operation_id TEXT NOT NULL REFERENCES operations (id) ON DELETE CASCADE,
   position     INTEGER NOT NULL,
@@ -349,6 +350,7 @@ CREATE TABLE operation_git (
   target       TEXT,
   result       TEXT NOT NULL CHECK (result IN ('planned', 'done', 'conflict', 'gap', 'failed')),
   reason       TEXT,
+  unclear      INTEGER NOT NULL DEFAULT 0 CHECK (unclear IN (0, 1)),
   PRIMARY KEY (operation_id, position)
 ) STRICT, WITHOUT ROWID;
 

@@ -125,7 +125,7 @@ pub(super) const TABLES: &[RowTable] = &[
     RowTable {
         name: "operation_git",
         key: Key::Columns("operation_id position"),
-        columns: "operation_id>>operations position part name expected target result reason",
+        columns: "operation_id>>operations position part name expected target result reason unclear",
         has_workspace: false,
         which: "operation_id IN (SELECT id FROM operations WHERE workspace_id = ?1 AND state <> 'open')",
         is_forgotten_with: false,

@@ -25,10 +25,5 @@ impl Attribution {
     }
 }
 
-/// How the reason begins for a file that stays because its change is unclear, also in an operation's rows.
+/// How the reason begins for what stays because its change is unclear.
 pub(crate) const UNCLEAR: &str = "unclear whose: ";
-
-/// Returns whether a reason is an unclear change.
-pub(crate) fn is_unclear(reason: Option<&str>) -> bool {
-    reason.is_some_and(|reason| reason.contains(UNCLEAR))
-}

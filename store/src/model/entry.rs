@@ -197,6 +197,17 @@ impl Entry {
 /// The state of a path: an entry, or absent.
 pub type State = Option<Entry>;
 
+/// Returns the octal mode of a state, for a report.
+pub(crate) fn mode_text(state: State) -> Option<String> {
+    state.map(|entry| entry.mode.to_string())
+}
+
+/// Returns the blob of a state, for a report.
+pub(crate) fn blob_text(state: State) -> Option<String> {
+    let blob = state.and_then(|entry| entry.blob);
+    blob.map(|blob| blob.to_string())
+}
+
 /// Returns whether something is at a path of which the bytes are not stored: a gap.
 pub fn is_unstored(state: State) -> bool {
     state.is_some_and(|entry| !entry.is_stored())

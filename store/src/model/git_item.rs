@@ -2,7 +2,6 @@
 
 use ckpt_schema::report::{FileResult, GitPart, GitReport};
 
-use super::attribution::is_unclear;
 use super::entry::ObjectId;
 
 /// HEAD, branch and index of the user's repository.
@@ -30,7 +29,25 @@ pub(crate) struct GitItem {
     /// `Planned` if there is something to do, or else why not.
     pub result: FileResult,
     /// The reason, unless it is obvious.
-    pub reason: Option<String>,
+    pub reason: Option<GitReason>,
+}
+
+/// Why a part stays.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct GitReason {
+    /// The sentence.
+    pub text: String,
+    /// Whether it may be the agent's or somebody else's change.
+    pub is_unclear: bool,
+}
+
+impl<T: Into<String>> From<T> for GitReason {
+    fn from(text: T) -> Self {
+        Self {
+            text: text.into(),
+            is_unclear: false,
+        }
+    }
 }
 
 impl GitItem {
@@ -52,7 +69,7 @@ impl GitItem {
     }
 
     /// Returns the part, left as it is for a reason.
-    pub fn left(self, result: FileResult, reason: impl Into<String>) -> Self {
+    pub fn left(self, result: FileResult, reason: impl Into<GitReason>) -> Self {
         Self {
             result,
             reason: Some(reason.into()),
@@ -73,8 +90,8 @@ impl GitItem {
             from: self.expected.clone(),
             to: self.target.clone(),
             result: self.result,
-            reason: self.reason.clone(),
-            unclear: is_unclear(self.reason.as_deref()),
+            reason: self.reason.as_ref().map(|reason| reason.text.clone()),
+            unclear: self.reason.as_ref().is_some_and(|reason| reason.is_unclear),
         }
     }
 }

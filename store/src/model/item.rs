@@ -3,9 +3,9 @@
 use std::fmt;
 use std::ops::Deref;
 
-use ckpt_schema::report::{AuthorReport, FileAction, FileResult, ReasonCode};
+use ckpt_schema::report::{AuthorReport, FileAction, FileReport, FileResult, ReasonCode};
 
-use super::entry::State;
+use super::entry::{State, blob_text, mode_text};
 use super::path::WorkspacePath;
 
 /// One path of a plan. A plan is a list of these, by path.
@@ -47,8 +47,33 @@ impl Item {
 
     /// Returns whether its reason only says what is lost by it, or whose it was: all of its content went back.
     pub fn is_remarked(&self) -> bool {
-        let code = self.reason.as_ref().and_then(|reason| reason.code);
-        matches!(code, Some(ReasonCode::NotKept | ReasonCode::Yours))
+        matches!(self.code(), Some(ReasonCode::NotKept | ReasonCode::Yours))
+    }
+
+    /// Returns the code of its reason.
+    pub fn code(&self) -> Option<ReasonCode> {
+        self.reason.as_ref().and_then(|reason| reason.code)
+    }
+
+    /// Returns its report.
+    pub(crate) fn report(&self) -> FileReport {
+        let reason = self.reason.as_ref();
+        FileReport {
+            path: self.path.to_report(),
+            action: self.action,
+            result: self.result,
+            reason: reason.map(|reason| reason.text.clone()),
+            reason_code: self.code(),
+            by: reason.map_or_else(Vec::new, |reason| reason.by.clone()),
+            old_mode: mode_text(self.expected),
+            new_mode: mode_text(self.target),
+            old_blob: blob_text(self.expected),
+            new_blob: blob_text(self.target),
+            contents: None,
+            unclear: self.code() == Some(ReasonCode::Unclear),
+            additions: self.lines.map(|(additions, _)| additions),
+            deletions: self.lines.map(|(_, deletions)| deletions),
+        }
     }
 
     /// Returns whether its file was written or removed.

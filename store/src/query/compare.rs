@@ -5,9 +5,8 @@
 use ckpt_schema::report::ChangeReport;
 
 use crate::lines;
-use crate::model::entry::{Change, Entry, EntryKind, State};
+use crate::model::entry::{Change, Entry, EntryKind, State, blob_text, mode_text};
 use crate::sessions::ChangeRow;
-use crate::sessions::read::{blob_text, mode_text};
 use crate::snapshot::Snapshots;
 
 /// Returns how a path differs between two states.

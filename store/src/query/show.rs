@@ -17,7 +17,8 @@ use crate::model::Milliseconds;
 use crate::model::attribution::Attribution;
 use crate::model::entry::Change;
 use crate::model::git_item::GitItem;
-use crate::sessions::read::{StepState, WordTable, all, gaps, operation_files, word};
+use crate::model::item::Item;
+use crate::sessions::read::{StepState, WordTable, all, gaps, word};
 use crate::sessions::{self, ChangeRow, SnapshotRow};
 use crate::snapshot::Snapshots;
 use crate::store::Store;
@@ -147,7 +148,7 @@ fn show_operation(connection: &Connection, place: &Place, id: &str) -> Result<Sh
     let operation: OperationEntry = history::read_operations(connection, HistoryRange::Only(id))?
         .pop()
         .ok_or_else(|| gone(id))?;
-    let files = operation_files(connection, id)?;
+    let files = sessions::operation_items(connection, id)?;
     let notes = "SELECT note.value AS note FROM operations, json_each(operations.notes) AS note
                   WHERE operations.id = ?1 ORDER BY note.key";
     let notes: Vec<String> = all(connection, notes, [id], |row| row.get("note"))?;
@@ -166,7 +167,7 @@ fn show_operation(connection: &Connection, place: &Place, id: &str) -> Result<Sh
     Ok(ShowReport::Operation {
         version: VERSION,
         operation,
-        files,
+        files: files.iter().map(Item::report).collect(),
         git,
         notes,
         remarks,

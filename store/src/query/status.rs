@@ -12,6 +12,7 @@ use crate::fs::layout;
 use crate::ids;
 use crate::ids::short;
 use crate::model::Milliseconds;
+use crate::model::item::Item;
 use crate::revert::interrupted;
 use crate::revert::request::chain::{reverted_files, undone_alone};
 use crate::sessions::read::{all, count, gaps, path};
@@ -183,7 +184,8 @@ fn banner(
         let alone = undone_alone(connection, &session.id, base_id);
         report.undone_alone = readable(alone, now, report);
         let files = reverted_files(connection, &session.id, base_id);
-        report.files = readable(files, now, report);
+        let files = readable(files, now, report);
+        report.files = files.iter().map(Item::report).collect();
     }
     report.redo = session.revert_base_id.is_some();
     (report.session, report.agent) = (Some(session.id), Some(session.agent));

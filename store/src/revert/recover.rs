@@ -10,7 +10,6 @@ use super::carry_out::journal::{FinishAttempt, Finished, ReceiptOutcome, finish}
 use super::goal::expectation::Expectation;
 use super::receipt;
 use super::receipt::notes;
-use super::report::file_report;
 use crate::error::{Error, Result};
 use crate::ids::short;
 use crate::model::entry::ObjectId;
@@ -173,7 +172,7 @@ pub(crate) fn finish_open_operations(
             session: row.session_id,
             message: row.message_id,
             outcome: outcome.ok().flatten().unwrap_or(Outcome::Partial),
-            files: items.iter().map(file_report).collect(),
+            files: items.iter().map(Item::report).collect(),
             git: git.iter().map(GitItem::report).collect(),
             receipt: compared.ok().flatten(),
             conversation,

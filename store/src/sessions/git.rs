@@ -7,8 +7,7 @@ use super::read;
 use super::words::{WordTable, word};
 use crate::error::{Context, Result};
 use crate::model::Milliseconds;
-use crate::model::git_item::GitItem;
-use crate::model::git_item::GitStateRow;
+use crate::model::git_item::{GitItem, GitReason, GitStateRow};
 
 /// A snapshot with the state of the user's repository at that time.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -126,8 +125,8 @@ pub(crate) fn insert_git_items(
     for (position, item) in (0_i64..).zip(items) {
         connection
             .execute(
-                "INSERT INTO operation_git (operation_id, position, part, name, expected, target, result, reason)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+                "INSERT INTO operation_git (operation_id, position, part, name, expected, target, result, reason, unclear)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
                 params![
                     operation,
                     position,
@@ -136,7 +135,8 @@ pub(crate) fn insert_git_items(
                     item.expected,
                     item.target,
                     item.result.name(),
-                    item.reason
+                    item.reason.as_ref().map(|reason| &reason.text),
+                    item.reason.as_ref().is_some_and(|reason| reason.is_unclear),
                 ],
             )
             .context(|| "cannot write the operation's rows")?;
@@ -153,8 +153,14 @@ pub(crate) fn close_git_items(
     for (position, item) in (0_i64..).zip(items) {
         connection
             .execute(
-                "UPDATE operation_git SET result = ?3, reason = ?4 WHERE operation_id = ?1 AND position = ?2",
-                params![operation, position, item.result.name(), item.reason],
+                "UPDATE operation_git SET result = ?3, reason = ?4, unclear = ?5 WHERE operation_id = ?1 AND position = ?2",
+                params![
+                    operation,
+                    position,
+                    item.result.name(),
+                    item.reason.as_ref().map(|reason| &reason.text),
+                    item.reason.as_ref().is_some_and(|reason| reason.is_unclear),
+                ],
             )
             .context(|| "cannot close the operation")?;
     }
@@ -163,7 +169,7 @@ pub(crate) fn close_git_items(
 
 /// Returns an operation's plan for git, in order, with the results that are known.
 pub(crate) fn git_items(connection: &Connection, operation: &str) -> Result<Vec<GitItem>> {
-    let sql = "SELECT operation_id, position, part, name, expected, target, result, reason FROM operation_git
+    let sql = "SELECT operation_id, position, part, name, expected, target, result, reason, unclear FROM operation_git
               WHERE operation_id = ?1 ORDER BY position";
     read::all_or(
         connection,
@@ -177,7 +183,13 @@ pub(crate) fn git_items(connection: &Connection, operation: &str) -> Result<Vec<
                 expected: row.get("expected")?,
                 target: row.get("target")?,
                 result: word(row, WordTable::OperationGit, "result")?,
-                reason: row.get("reason")?,
+                reason: match row.get("reason")? {
+                    Some(text) => Some(GitReason {
+                        text,
+                        is_unclear: row.get("unclear")?,
+                    }),
+                    None => None,
+                },
             })
         },
     )

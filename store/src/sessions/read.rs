@@ -1,14 +1,12 @@
 //! Reads rows: all of them at once, columns as domain types, and rows that several reports share.
 
-use ckpt_schema::report::{FileReport, GapReport, PathText};
+use ckpt_schema::report::{GapReport, PathText};
 use rusqlite::{Connection, Row, RowIndex};
 
 pub(crate) use super::words::{
     FeedKind, OperationState, StepState, WordTable, optional_word, unknown_words, word,
 };
 use crate::error::{Context, Result};
-use crate::model::attribution::is_unclear;
-use crate::model::entry::State;
 use crate::model::gap::Gap;
 use crate::model::hex::Hex;
 use crate::model::item::ItemReason;
@@ -127,54 +125,6 @@ pub(crate) fn gap_report(gap: &Gap) -> GapReport {
         path,
         reason: gap.reason.to_string(),
     }
-}
-
-/// Returns the files of an operation, in the order of its plan.
-pub(crate) fn operation_files(connection: &Connection, id: &str) -> Result<Vec<FileReport>> {
-    all(connection, OPERATION_FILES, [id], operation_file)
-}
-
-/// The files of an operation, in the order of its plan.
-pub(crate) const OPERATION_FILES: &str =
-    "SELECT * FROM operation_files WHERE operation_id = ?1 ORDER BY position";
-
-/// Reads a file of an operation.
-pub(crate) fn operation_file(row: &Row<'_>) -> rusqlite::Result<FileReport> {
-    let reason = item_reason(row)?;
-    let (old, new) = (
-        super::state(row, "expected_mode", "expected_blob")?,
-        super::state(row, "target_mode", "target_blob")?,
-    );
-    Ok(FileReport {
-        path: path(row)?,
-        action: word(row, WordTable::OperationFiles, "action")?,
-        result: word(row, WordTable::OperationFiles, "result")?,
-        unclear: is_unclear(reason.as_deref()),
-        reason_code: reason.as_ref().and_then(|reason| reason.code),
-        by: reason
-            .as_ref()
-            .map_or_else(Vec::new, |reason| reason.by.clone()),
-        reason: reason.map(|reason| reason.text),
-        old_mode: mode_text(old),
-        new_mode: mode_text(new),
-        old_blob: blob_text(old),
-        new_blob: blob_text(new),
-        contents: None,
-        additions: optional_count(row, "additions")?,
-        deletions: optional_count(row, "deletions")?,
-    })
-}
-
-/// Returns the octal mode of a state, for a report.
-pub(crate) fn mode_text(state: State) -> Option<String> {
-    state.map(|entry| entry.mode.to_string())
-}
-
-/// Returns the blob of a state, for a report.
-pub(crate) fn blob_text(state: State) -> Option<String> {
-    state
-        .and_then(|entry| entry.blob)
-        .map(|blob| blob.to_string())
 }
 
 /// Reads why a file of an operation stays: the columns `reason`, `reason_code` and, as [`by_json`] wrote it,

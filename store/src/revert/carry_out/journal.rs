@@ -202,7 +202,7 @@ impl Finished {
             item.reason = Some(ItemReason::new(ReasonCode::NotDone, reason));
         }
         for item in git.iter_mut().filter(|item| item.is_planned()) {
-            (item.result, item.reason) = (FileResult::Failed, Some(reason.to_owned()));
+            (item.result, item.reason) = (FileResult::Failed, Some(reason.into()));
         }
         Self {
             items,

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use ckpt_schema::report::{DifferenceReason, FileAction, FileResult, ReasonCode};
 
-use crate::model::attribution::{Attribution, is_unclear};
+use crate::model::attribution::Attribution;
 use crate::model::item::Item;
 use crate::model::path::WorkspacePath;
 
@@ -70,7 +70,7 @@ impl KnownPath<'_> {
             FileResult::Gap => Some(DifferenceReason::NotCaptured),
             // Somebody changed it between the plan and the moment of writing. No row knows that yet.
             FileResult::Conflict if is_moved(item) => Some(DifferenceReason::Yours),
-            _ if is_unclear(item.reason.as_deref()) => {
+            _ if item.code() == Some(ReasonCode::Unclear) => {
                 let is_yours = self.of_history() == Some(DifferenceReason::Yours);
                 Some(if is_yours {
                     DifferenceReason::Yours
@@ -118,7 +118,7 @@ fn is_vague(reason: DifferenceReason) -> bool {
 }
 
 fn is_moved(item: &Item) -> bool {
-    item.reason.as_ref().and_then(|reason| reason.code) == Some(ReasonCode::Moved)
+    item.code() == Some(ReasonCode::Moved)
 }
 
 impl LaterChange {
@@ -152,6 +152,7 @@ pub(super) fn implied(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::attribution::UNCLEAR;
     use crate::model::item::ItemReason;
 
     use proptest::prelude::*;
@@ -172,7 +173,10 @@ mod tests {
             goal: None,
             action,
             result,
-            reason: reason.map(|text| ItemReason::new(ReasonCode::Changed, text)),
+            reason: reason.map(|text| match text.starts_with(UNCLEAR) {
+                true => ItemReason::new(ReasonCode::Unclear, text),
+                false => ItemReason::new(ReasonCode::Changed, text),
+            }),
             lines: None,
         }
     }

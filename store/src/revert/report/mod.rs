@@ -4,11 +4,8 @@ pub(crate) mod contents;
 mod kept;
 pub(crate) mod token;
 
-use ckpt_schema::report::{
-    FileReport, OperationReport, Outcome, Receipt, RevertedSession, VERSION,
-};
+use ckpt_schema::report::{OperationReport, Outcome, Receipt, RevertedSession, VERSION};
 
-use crate::model::attribution::is_unclear;
 use crate::model::git_item::GitItem;
 use crate::model::item::Item;
 use crate::model::note;
@@ -18,7 +15,6 @@ use crate::revert::plan::operation::Operation;
 use crate::revert::request::conversation::JournalledConversation;
 use crate::revert::request::movement::Movement;
 use crate::sessions;
-use crate::sessions::read::{blob_text, mode_text};
 use crate::store::Store;
 
 /// Returns the report on an operation, with what became of its files and of git's state. It has an id if it was carried
@@ -54,7 +50,7 @@ pub(crate) fn report(
         messages_hidden: movement
             .map(|movement| hidden(store, movement))
             .unwrap_or_default(),
-        files: items.iter().map(file_report).collect(),
+        files: items.iter().map(Item::report).collect(),
         kept: kept::kept(operation, items, receipt.as_ref()),
         git: git.iter().map(GitItem::report).collect(),
         also_reverted: movement
@@ -90,27 +86,4 @@ pub(crate) fn hidden(store: &Store, movement: &Movement) -> Vec<String> {
     };
     sessions::messages_from(store.database.connection(), &movement.session.id, to.seq)
         .unwrap_or_default()
-}
-
-/// Returns an item's report.
-pub(crate) fn file_report(item: &Item) -> FileReport {
-    FileReport {
-        path: item.path.to_report(),
-        action: item.action,
-        result: item.result,
-        reason: item.reason.as_ref().map(|reason| reason.text.clone()),
-        reason_code: item.reason.as_ref().and_then(|reason| reason.code),
-        by: item
-            .reason
-            .as_ref()
-            .map_or_else(Vec::new, |reason| reason.by.clone()),
-        old_mode: mode_text(item.expected),
-        new_mode: mode_text(item.target),
-        old_blob: blob_text(item.expected),
-        new_blob: blob_text(item.target),
-        contents: None,
-        unclear: is_unclear(item.reason.as_deref()),
-        additions: item.lines.map(|(additions, _)| additions),
-        deletions: item.lines.map(|(_, deletions)| deletions),
-    }
 }

@@ -26,15 +26,16 @@
 use std::collections::BTreeMap;
 
 use ckpt_schema::report::{FileAction, FileReport, FileResult, OperationKind, PathText};
-use rusqlite::{Connection, Row, params};
+use rusqlite::{Connection, params};
 
 use super::scope::{RevertScope, ScopePaths, is_covered};
 use crate::error::Result;
-use crate::model::item::changes_file;
+use crate::model::entry::State;
+use crate::model::item::Item;
 use crate::model::path::WorkspacePath;
 use crate::model::request::OnConflict;
 use crate::revert::request::conversation::JournalledConversation;
-use crate::sessions::read::{OPERATION_FILES, all, operation_file, operation_files};
+use crate::sessions::read::all;
 use crate::sessions::{self, ChainOperation, MessageRow, SessionRow};
 
 /// Returns whether a move asks for nothing to be reverted after it: a redo or unrevert to behind the last message.
@@ -154,19 +155,18 @@ pub(crate) fn went_back(
     session: &SessionRow,
     agent_id: &str,
 ) -> Result<Vec<FileReport>> {
-    let mut files = match session.revert_base_id {
+    let mut items = match session.revert_base_id {
         // A conversation that was forked before them never knew them.
         Some(base_id) if !is_fork_of(connection, session, base_id, agent_id)? => {
             reverted_files(connection, &session.id, base_id)?
         }
         _ => Vec::new(),
     };
-    files.extend(restored_files(connection, workspace_id, &session.id)?);
-    let changed = files
-        .into_iter()
-        .filter(|file| file.result == FileResult::Done && changes_file(file.action));
-    let by_path: BTreeMap<PathText, FileReport> =
-        changed.map(|file| (file.path.clone(), file)).collect();
+    items.extend(restored_files(connection, workspace_id, &session.id)?);
+    let moved = items.iter().filter(|item| item.has_moved());
+    let by_path: BTreeMap<PathText, FileReport> = moved
+        .map(|item| (item.path.to_report(), item.report()))
+        .collect();
     Ok(by_path.into_values().collect())
 }
 
@@ -196,7 +196,7 @@ fn restored_files(
     connection: &Connection,
     workspace_id: i64,
     session_id: &str,
-) -> Result<Vec<FileReport>> {
+) -> Result<Vec<Item>> {
     let sql = "
         SELECT id FROM operations
          WHERE workspace_id = ?1 AND kind = 'restore' AND state = 'done'
@@ -208,28 +208,17 @@ fn restored_files(
     let mut files = Vec::new();
     // Each message asks for this, and seldom is there one.
     for id in restores {
-        files.extend(operation_files(connection, &id)?);
+        files.extend(sessions::operation_items(connection, &id)?);
     }
     Ok(files)
-}
-
-/// A mode and a blob, as they are stored.
-type Stored = (Option<String>, Option<String>);
-
-/// A path of one operation of the chain, oldest first.
-struct ChainFile {
-    path: WorkspacePath,
-    report: FileReport,
-    expected: Stored,
-    goal: Stored,
 }
 
 /// What the chain so far did to a path.
 struct Reverted {
     /// The state before the chain first touched it.
-    base: Stored,
-    /// The newest row that did something, or could not do it.
-    shown: Option<FileReport>,
+    base: State,
+    /// The newest item that did something, or could not do it.
+    shown: Option<Item>,
 }
 
 /// Returns the effect on each file, by path, of the chain of reverts that began at a snapshot.
@@ -237,53 +226,34 @@ pub(crate) fn reverted_files(
     connection: &Connection,
     session_id: &str,
     base_id: i64,
-) -> Result<Vec<FileReport>> {
-    let mut rows = Vec::new();
+) -> Result<Vec<Item>> {
+    let mut paths: BTreeMap<PathText, Reverted> = BTreeMap::new();
     for operation in chain(connection, session_id, base_id)? {
         if operation.is_taken_back() {
             continue;
         }
-        let of_operation = all(
-            connection,
-            OPERATION_FILES,
-            [&operation.row.id],
-            read_chain_file,
-        )?;
-        let is_in_force = |row: &ChainFile| !operation.taken_back.contains(&row.path);
-        rows.extend(of_operation.into_iter().filter(is_in_force));
-    }
-    let mut paths: BTreeMap<PathText, Reverted> = BTreeMap::new();
-    for row in rows {
-        let base = row.expected.clone();
-        paths
-            .entry(row.report.path.clone())
-            .or_insert(Reverted { base, shown: None })
-            .take(row);
+        for item in operation.items {
+            let base = item.expected;
+            paths
+                .entry(item.path.to_report())
+                .or_insert(Reverted { base, shown: None })
+                .take(item);
+        }
     }
     Ok(paths.into_values().filter_map(|path| path.shown).collect())
 }
 
 impl Reverted {
-    /// Takes the next row. The newest one wins; a path that is back at its state before the chain is no longer
+    /// Takes the next item. The newest one wins; a path that is back at its state before the chain is no longer
     /// reverted.
-    fn take(&mut self, row: ChainFile) {
-        let is_settled =
-            row.report.action == FileAction::None || row.report.result == FileResult::Done;
-        if is_settled && row.goal == self.base {
+    fn take(&mut self, item: Item) {
+        let is_settled = item.action == FileAction::None || item.result == FileResult::Done;
+        if is_settled && item.goal == self.base {
             self.shown = None;
-        } else if row.report.action != FileAction::None {
-            self.shown = Some(row.report);
+        } else if item.action != FileAction::None {
+            self.shown = Some(item);
         }
     }
-}
-
-fn read_chain_file(row: &Row<'_>) -> rusqlite::Result<ChainFile> {
-    Ok(ChainFile {
-        path: sessions::path(row)?,
-        report: operation_file(row)?,
-        expected: (row.get("expected_mode")?, row.get("expected_blob")?),
-        goal: (row.get("goal_mode")?, row.get("goal_blob")?),
-    })
 }
 
 /// Returns the messages that the chain which began at a snapshot undoes alone, in the order in which that was asked

@@ -18,7 +18,7 @@ use super::refs::BranchTrace;
 use crate::model::Milliseconds;
 use crate::model::attribution::UNCLEAR;
 use crate::model::entry::ObjectId;
-use crate::model::git_item::{GitItem, GitStateRow, Heads, plain};
+use crate::model::git_item::{GitItem, GitReason, GitStateRow, Heads, plain};
 use crate::revert::request::history::Author;
 
 /// One change of git's state in the history.
@@ -51,12 +51,15 @@ impl GitClaim {
     }
 
     /// Returns why the change stays, or `None` if it is undone.
-    pub fn why_it_stays(&self) -> Option<String> {
+    pub fn why_it_stays(&self) -> Option<GitReason> {
         match self {
             Self::Undo => None,
-            Self::Keep(by) => Some(changed_since(by)),
-            Self::Shared(with) => Some(format!("changed while {with} was at work, too")),
-            Self::Unclear(why) => Some(format!("{UNCLEAR}{why}")),
+            Self::Keep(by) => Some(changed_since(by).into()),
+            Self::Shared(with) => Some(format!("changed while {with} was at work, too").into()),
+            Self::Unclear(why) => Some(GitReason {
+                text: format!("{UNCLEAR}{why}"),
+                is_unclear: true,
+            }),
         }
     }
 }
@@ -126,7 +129,7 @@ impl GitMove<'_> {
 }
 
 /// A target state, or the reason for having none.
-type Goal<T> = Result<T, String>;
+type Goal<T> = Result<T, GitReason>;
 
 /// Plans to undo what the agent did.
 pub(crate) fn plan(movement: GitMove<'_>) -> Vec<GitItem> {
@@ -312,7 +315,7 @@ fn branch_item(movement: GitMove<'_>, branch: &str, goal: &Heads) -> Option<GitI
     let seen = fold_branch(branch, base.clone(), movement.changes);
     let seen = seen.and_then(|seen| match seen == goal.commit {
         true => Ok(()),
-        false => Err(NOT_SEEN.to_owned()),
+        false => Err(NOT_SEEN.into()),
     });
     Some(movement.unless_moved(item, seen))
 }
@@ -347,7 +350,7 @@ fn others(movement: GitMove<'_>, goal: &Heads) -> Vec<GitItem> {
             Some(BranchTrace::From(from)) => {
                 match fold_branch(name, base.clone(), movement.changes) {
                     Ok(seen) if from.contains(&seen) => (seen, Ok(())),
-                    Ok(_) => (from.last().cloned().flatten(), Err(NOT_SEEN.to_owned())),
+                    Ok(_) => (from.last().cloned().flatten(), Err(NOT_SEEN.into())),
                     Err(reason) => (from.last().cloned().flatten(), Err(reason)),
                 }
             }

@@ -208,8 +208,8 @@ fn what_two_sessions_did_at_once_is_left() {
     assert!(
         items[0]
             .reason
-            .as_deref()
-            .is_some_and(|reason| reason.contains("pi")),
+            .as_ref()
+            .is_some_and(|reason| reason.text.contains("pi")),
         "and it says who: {items:?}"
     );
 }
