@@ -210,7 +210,7 @@ CREATE TABLE tools (
 CREATE INDEX tools_by_step ON tools (step_id);
 CREATE INDEX tools_in_background ON tools (step_id) WHERE background = 1 AND released_at IS NULL;
 
--- The files that the edit tools of a step named.
+-- The files that the edit tools of a step named, and those that were written and yet as before when it ended.
 --   captured  whether `mode` and `blob` say what it was
 --   returned  whether it was written and yet as before when the step ended
 CREATE TABLE step_paths (

@@ -1,8 +1,10 @@
 //! What went and came back: by git, by the agent's own undo, by `restore`, or after the end of its step.
 
-use ckpt_schema::report::{FileReport, Outcome};
+use ckpt_schema::report::{FileReport, FileResult, Outcome};
 use ckpt_schema::{Event, EventKind};
-use testing::scenario::{World, set_clock_from_files, to};
+use ckpt_store::RevertRequest;
+use ckpt_store::model::request::Unclear;
+use testing::scenario::{World, paths_with, set_clock_from_files, to};
 
 fn end(world: &mut World) {
     let end = world.event(EventKind::TurnEnd, "s1");
@@ -53,6 +55,40 @@ fn stash_within_a_step_is_no_edit() {
     let report = world.revert("m1");
     assert_eq!(world.read("f"), "1\n", "{report:#?}");
     assert_eq!(report.outcome, Outcome::Restored, "{report:#?}");
+}
+
+/// A stash within a step puts aside what a shell wrote there, before anything looked: what comes back is unclear, and
+/// what is edited by hand meanwhile is not.
+///
+/// Invariant `truth/passed-through`.
+#[test]
+fn unseen_work_in_a_stash_is_unclear() {
+    set_clock_from_files(0);
+    let mut world = World::git(&[("f", "1\n"), ("g", "1\n")]);
+    world.message("m1");
+    world.start();
+    world.start_shell();
+    world.write("f", "2\n");
+    let finish = world.shell(EventKind::ToolFinish);
+    world.send(&finish);
+    world.run_git(&["stash", "-q"]);
+    world.finish();
+    end(&mut world);
+    world.run_git(&["stash", "pop", "-q"]);
+    world.write("g", "mine\n");
+    let report = world.revert("m1");
+    assert_eq!(report.outcome, Outcome::Partial, "{report:#?}");
+    assert_eq!(paths_with(&report, FileResult::Conflict), ["f"]);
+    let taking = RevertRequest {
+        unclear: Some(Unclear::Take),
+        ..to("m1")
+    };
+    let report = world.try_revert(&taking).expect("no agent is at work");
+    assert_eq!(
+        (world.read("f").as_str(), world.read("g").as_str()),
+        ("1\n", "mine\n"),
+        "{report:#?}"
+    );
 }
 
 /// Doubtful return of a known state is no edit.

@@ -472,9 +472,12 @@ pub(crate) fn note_returned(
     path: &WorkspacePath,
 ) -> Result<()> {
     connection
-        .prepare_cached("UPDATE step_paths SET returned = 1 WHERE step_id = ?1 AND path = ?2")
-        .and_then(|mut statement| statement.execute(params![step, path.to_text()]))
-        .context(|| "cannot note what became of a file that a tool names")?;
+        .prepare_cached(
+            "INSERT INTO step_paths (step_id, path, path_raw, returned) VALUES (?1, ?2, ?3, 1)
+             ON CONFLICT DO UPDATE SET returned = 1",
+        )
+        .and_then(|mut statement| statement.execute(params![step, path.to_text(), path.raw()]))
+        .context(|| "cannot note what became of a file that a tool wrote")?;
     Ok(())
 }
 

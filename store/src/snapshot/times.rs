@@ -103,6 +103,15 @@ impl Times {
         above(change.path.as_bytes()).find_map(|directory| self.at(root, directory))
     }
 
+    /// Returns what a scan read that last changed at a time of a kind.
+    pub fn read_at(&self, is_meant: impl Fn(Milliseconds) -> bool) -> Vec<WorkspacePath> {
+        let read = self.known.iter();
+        let meant = read.filter(|(_, time)| is_meant(millisecond_of(**time)));
+        meant
+            .filter_map(|(path, _)| WorkspacePath::new(&path[..]).ok())
+            .collect()
+    }
+
     /// Returns whether a path may have been written at a time of a kind, whatever its state is now.
     pub fn may_be_written(
         &self,

@@ -183,6 +183,8 @@ impl Observation {
             };
             self.returned
                 .extend(returned::of(step, &changed, is_written));
+            let aside = returned::put_aside(step, &place.root, &changed, (&self.times, told));
+            self.returned.extend(aside);
         }
         let known: HashMap<&Change, Option<(u64, u64)>> = before
             .iter()

@@ -1,18 +1,22 @@
-//! Files that a tool named and wrote, and that were yet as before when its step ended: something took that back unseen,
+//! Files that a tool wrote, and that were yet as before when its step ended: something took that back unseen,
 //! such as `git stash`, and may bring it again.
 
 use std::collections::{BTreeSet, HashSet};
+use std::path::Path;
 
 use ckpt_schema::ToolKind;
 use rusqlite::Connection;
 
-use super::evidence::Doubt;
+use super::evidence::{Doubt, TICK};
 use super::workspace::Place;
 use crate::error::Result;
+use crate::fs;
+use crate::git::Location;
 use crate::model::Milliseconds;
 use crate::model::attribution::Attribution;
 use crate::model::path::WorkspacePath;
 use crate::sessions::{self, ChangeRow, OpenStep, ToolRow};
+use crate::snapshot::Times;
 
 /// A file that a tool of a step wrote, as before when the step ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,6 +39,39 @@ pub(super) fn of(
     let returned = |path: &WorkspacePath| Returned {
         step: step.row.id.clone(),
         path: path.clone(),
+    };
+    paths.into_iter().map(returned).collect()
+}
+
+/// Returns the files that a shell of a step wrote before something was put aside in it with `git stash`: they were written
+/// in the step, and are as before. A shell names no file.
+pub(super) fn put_aside(
+    step: &OpenStep,
+    root: &Path,
+    changed: &HashSet<WorkspacePath>,
+    (times, told): (&Times, fn(Milliseconds) -> Milliseconds),
+) -> Vec<Returned> {
+    let reaches_anything =
+        |tool: &&ToolRow| tool.kind != Some(ToolKind::Read) && tool.paths.is_empty();
+    let shells = step.tools.iter().filter(reaches_anything);
+    let Some(since) = shells.map(|tool| tool.started_at).min() else {
+        return Vec::new();
+    };
+    let is_since = |at: Milliseconds| told(at) + TICK >= since;
+    let mut paths = times.read_at(is_since);
+    paths.retain(|path| !changed.contains(path));
+    let found = |path: &Path| path.symlink_metadata().ok();
+    if paths.is_empty()
+        || !Location::of(root)
+            .and_then(|location| found(&location.common.join("refs/stash")))
+            .is_some_and(|stash| is_since(fs::times::written(&stash)))
+    {
+        return Vec::new();
+    }
+    paths.retain(|path| found(&path.on_disk(root)).is_some_and(|found| !found.is_dir()));
+    let returned = |path| Returned {
+        step: step.row.id.clone(),
+        path,
     };
     paths.into_iter().map(returned).collect()
 }
