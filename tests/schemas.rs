@@ -19,7 +19,7 @@ use ckpt_schema::report::{
     OperationsReport, PageReport, PushReport, RecoverReport, SessionsReport, ShowReport,
     SnapshotReport, SnapshotsReport, StatusReport, TimelineReport, VERSION, WorkspacesReport,
 };
-use ckpt_schema::{Event, EventKind};
+use ckpt_schema::{Event, EventKind, Word};
 use schemars::generate::SchemaSettings;
 use schemars::transform::RecursiveTransform;
 use schemars::{Schema, SchemaGenerator};

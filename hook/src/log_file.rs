@@ -19,29 +19,22 @@ const SIZE_LIMIT: u64 = 512 << 10;
 /// The longest line, in bytes: short enough that lines of several processes do not mix.
 const LONGEST_LINE: usize = 4096;
 
-/// The level of a line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Level {
-    /// Something was lost or left out.
-    Error,
-    /// Something is odd.
-    Warning,
-    /// The result of a hook.
-    Info,
-    /// The details of a hook's work.
-    Debug,
+ckpt_schema::words! {
+    /// The level of a line.
+    #[derive(PartialOrd, Ord)]
+    pub enum Level {
+        /// Something was lost or left out.
+        Error = "error",
+        /// Something is odd.
+        Warning = "warning",
+        /// The result of a hook.
+        Info = "info",
+        /// The details of a hook's work.
+        Debug = "debug",
+    }
 }
 
 impl Level {
-    fn name(self) -> &'static str {
-        match self {
-            Self::Error => "error",
-            Self::Warning => "warning",
-            Self::Info => "info",
-            Self::Debug => "debug",
-        }
-    }
-
     /// Reads `$CKPT_HOOK_LOG`: nothing, `error`, `warning`, `info`, `debug`, or `off`.
     fn threshold(value: Option<&OsStr>) -> Option<Self> {
         match value.and_then(OsStr::to_str) {

@@ -5,89 +5,41 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The kinds of event.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum EventKind {
-    /// A conversation began or was resumed.
-    SessionStart,
-    /// The user sent a message: the point that a revert goes back to.
-    UserMessage,
-    /// The model is about to be called.
-    StepStart,
-    /// A tool is about to run.
-    ToolStart,
-    /// A tool that is about to run waits for the user's permission.
-    ToolWait,
-    /// A tool ended, successfully or not.
-    ToolFinish,
-    /// All tools of one model call ended.
-    StepFinish,
-    /// The agent waits for the user again.
-    TurnEnd,
-    /// The conversation was closed.
-    SessionEnd,
-}
-
-impl EventKind {
-    /// Every kind, in the order of a conversation.
-    pub const ALL: [Self; 9] = [
-        Self::SessionStart,
-        Self::UserMessage,
-        Self::StepStart,
-        Self::ToolStart,
-        Self::ToolWait,
-        Self::ToolFinish,
-        Self::StepFinish,
-        Self::TurnEnd,
-        Self::SessionEnd,
-    ];
-
-    /// Returns the name that the kind has in JSON.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::SessionStart => "session_start",
-            Self::UserMessage => "user_message",
-            Self::StepStart => "step_start",
-            Self::ToolStart => "tool_start",
-            Self::ToolWait => "tool_wait",
-            Self::ToolFinish => "tool_finish",
-            Self::StepFinish => "step_finish",
-            Self::TurnEnd => "turn_end",
-            Self::SessionEnd => "session_end",
-        }
-    }
-
-    /// Returns the kind with that JSON name.
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.name() == name)
+crate::words! {
+    /// The kinds of event.
+    #[derive(Hash, Serialize, Deserialize, JsonSchema)]
+    #[serde(rename_all = "snake_case")]
+    pub enum EventKind {
+        /// A conversation began or was resumed.
+        SessionStart = "session_start",
+        /// The user sent a message: the point that a revert goes back to.
+        UserMessage = "user_message",
+        /// The model is about to be called.
+        StepStart = "step_start",
+        /// A tool is about to run.
+        ToolStart = "tool_start",
+        /// A tool that is about to run waits for the user's permission.
+        ToolWait = "tool_wait",
+        /// A tool ended, successfully or not.
+        ToolFinish = "tool_finish",
+        /// All tools of one model call ended.
+        StepFinish = "step_finish",
+        /// The agent waits for the user again.
+        TurnEnd = "turn_end",
+        /// The conversation was closed.
+        SessionEnd = "session_end",
     }
 }
 
-/// What a tool may change.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum ToolKind {
-    /// Only the files that it names.
-    Edit,
-    /// Nothing: it only reads, or asks.
-    Read,
-}
-
-impl ToolKind {
-    /// Returns the name that the kind has in JSON and in the session store.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Edit => "edit",
-            Self::Read => "read",
-        }
-    }
-
-    /// Returns the kind with that name.
-    pub fn from_name(name: &str) -> Option<Self> {
-        [Self::Edit, Self::Read]
-            .into_iter()
-            .find(|kind| kind.name() == name)
+crate::words! {
+    /// What a tool may change.
+    #[derive(Hash, Serialize, Deserialize, JsonSchema)]
+    #[serde(rename_all = "snake_case")]
+    pub enum ToolKind {
+        /// Only the files that it names.
+        Edit = "edit",
+        /// Nothing: it only reads, or asks.
+        Read = "read",
     }
 }
 
@@ -246,11 +198,12 @@ fn generic() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Word;
 
     /// Every kind is found by the name that it has in JSON.
     #[test]
     fn every_kind_has_its_name_in_json() {
-        for kind in EventKind::ALL {
+        for &kind in EventKind::ALL {
             let json = serde_json::to_value(kind).expect("a unit variant is a string");
             assert_eq!(json, kind.name(), "one name in both places");
             assert_eq!(EventKind::from_name(kind.name()), Some(kind), "and back");

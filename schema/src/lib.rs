@@ -14,5 +14,7 @@ pub mod event;
 pub mod migration;
 pub mod protocol;
 pub mod report;
+mod word;
 
 pub use event::{Event, EventKind, ToolKind, ToolUse};
+pub use word::Word;

@@ -3,7 +3,7 @@
 use std::error::Error as StdError;
 use std::fmt;
 
-use ckpt_schema::report::CandidateReport;
+use ckpt_schema::report::{CandidateReport, Finding, FindingLevel};
 
 /// What an error means for the caller. Each kind has an exit code on the command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -270,6 +270,14 @@ impl Error {
         let mut texts = vec![self.to_string()];
         texts.extend(self.causes());
         texts.join(": ")
+    }
+
+    /// Returns the finding of `doctor` about it.
+    pub(crate) fn finding(&self, level: FindingLevel, subject: &str) -> Finding {
+        Finding {
+            hint: self.hint_text().map(str::to_owned),
+            ..Finding::new(level, subject, self.with_causes())
+        }
     }
 }
 

@@ -8,6 +8,7 @@ use ckpt_command::changes::{ChangesArguments, ChangesView};
 use ckpt_command::operation::{OperationRequest, Terms, carry_out};
 use ckpt_command::part::part;
 use ckpt_process::failure::Failure;
+use ckpt_schema::Word;
 use ckpt_schema::protocol::{
     ApplyParameters, OperationName, OperationParameters, PartParameter, PlanResult,
 };

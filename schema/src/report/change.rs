@@ -5,32 +5,21 @@ use serde::{Deserialize, Serialize};
 
 use super::PathText;
 
-/// How a path differs between two states.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum ChangeKind {
-    /// It was not there.
-    Added,
-    /// Its content, or content and mode, changed.
-    Modified,
-    /// It is gone.
-    Deleted,
-    /// Only its permissions changed.
-    Mode,
-    /// A file became a link or a directory, or the reverse.
-    Type,
-}
-
-impl ChangeKind {
-    /// Returns the name that the kind has in JSON and in the session store.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Added => "added",
-            Self::Modified => "modified",
-            Self::Deleted => "deleted",
-            Self::Mode => "mode",
-            Self::Type => "type",
-        }
+crate::words! {
+    /// How a path differs between two states.
+    #[derive(Serialize, Deserialize, JsonSchema)]
+    #[serde(rename_all = "snake_case")]
+    pub enum ChangeKind {
+        /// It was not there.
+        Added = "added",
+        /// Its content, or content and mode, changed.
+        Modified = "modified",
+        /// It is gone.
+        Deleted = "deleted",
+        /// Only its permissions changed.
+        Mode = "mode",
+        /// A file became a link or a directory, or the reverse.
+        Type = "type",
     }
 }
 

@@ -34,47 +34,31 @@ pub struct FailureReport {
     pub candidates: Vec<CandidateReport>,
 }
 
-/// The kind of a failure. Kinds may be added: treat an unknown one as `failed`, and go by the exit code.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum FailureKind {
-    /// It failed, and nothing was changed.
-    Failed,
-    /// The arguments are invalid.
-    Usage,
-    /// Nothing here has this id.
-    Unknown,
-    /// The id is ambiguous: `candidates` lists them.
-    Ambiguous,
-    /// What was asked for is known, but its bytes are missing or cannot be put back.
-    Unavailable,
-    /// An agent is working: wait, or use `--force`.
-    Busy,
-    /// The workspace or the history has changed since the plan was made: make it again.
-    Stale,
-    /// It failed after something was changed: `notes` says what.
-    Unfinished,
-    /// A snapshot takes longer than a hook may: it continues in the background.
-    Late,
-    /// The request was cancelled, and nothing was changed.
-    Cancelled,
-}
-
-impl FailureKind {
-    /// Returns the name that the kind has in JSON.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Failed => "failed",
-            Self::Usage => "usage",
-            Self::Unknown => "unknown",
-            Self::Ambiguous => "ambiguous",
-            Self::Unavailable => "unavailable",
-            Self::Busy => "busy",
-            Self::Stale => "stale",
-            Self::Unfinished => "unfinished",
-            Self::Late => "late",
-            Self::Cancelled => "cancelled",
-        }
+crate::words! {
+    /// The kind of a failure. Kinds may be added: treat an unknown one as `failed`, and go by the exit code.
+    #[derive(Serialize, Deserialize, JsonSchema)]
+    #[serde(rename_all = "snake_case")]
+    pub enum FailureKind {
+        /// It failed, and nothing was changed.
+        Failed = "failed",
+        /// The arguments are invalid.
+        Usage = "usage",
+        /// Nothing here has this id.
+        Unknown = "unknown",
+        /// The id is ambiguous: `candidates` lists them.
+        Ambiguous = "ambiguous",
+        /// What was asked for is known, but its bytes are missing or cannot be put back.
+        Unavailable = "unavailable",
+        /// An agent is working: wait, or use `--force`.
+        Busy = "busy",
+        /// The workspace or the history has changed since the plan was made: make it again.
+        Stale = "stale",
+        /// It failed after something was changed: `notes` says what.
+        Unfinished = "unfinished",
+        /// A snapshot takes longer than a hook may: it continues in the background.
+        Late = "late",
+        /// The request was cancelled, and nothing was changed.
+        Cancelled = "cancelled",
     }
 }
 

@@ -7,26 +7,17 @@ use super::{
     ChangeReport, ConversationPlace, FileReport, GapReport, GitReport, NoteReport, OperationEntry,
 };
 
-/// The state of a message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum MessageState {
-    /// Its changes are in the workspace.
-    Live,
-    /// Reverted, and can be redone.
-    Hidden,
-    /// Reverted permanently, by a newer message.
-    Discarded,
-}
-
-impl MessageState {
-    /// Returns the name that the state has in JSON and in the session store.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Live => "live",
-            Self::Hidden => "hidden",
-            Self::Discarded => "discarded",
-        }
+crate::words! {
+    /// The state of a message.
+    #[derive(Serialize, Deserialize, JsonSchema)]
+    #[serde(rename_all = "snake_case")]
+    pub enum MessageState {
+        /// Its changes are in the workspace.
+        Live = "live",
+        /// Reverted, and can be redone.
+        Hidden = "hidden",
+        /// Reverted permanently, by a newer message.
+        Discarded = "discarded",
     }
 }
 

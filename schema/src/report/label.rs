@@ -3,23 +3,15 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The things that a label can name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum LabelledKind {
-    /// A message.
-    Message,
-    /// A snapshot.
-    Snapshot,
-}
-
-impl LabelledKind {
-    /// Returns the name that the kind has in JSON.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Message => "message",
-            Self::Snapshot => "snapshot",
-        }
+crate::words! {
+    /// The things that a label can name.
+    #[derive(Serialize, Deserialize, JsonSchema)]
+    #[serde(rename_all = "snake_case")]
+    pub enum LabelledKind {
+        /// A message.
+        Message = "message",
+        /// A snapshot.
+        Snapshot = "snapshot",
     }
 }
 

@@ -7,113 +7,71 @@ use super::{
     AuthorReport, ConversationReport, FileContents, KeptReport, NoteReport, PathText, ReasonCode,
 };
 
-/// The kinds of operation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum OperationKind {
-    /// Goes back to just before a message.
-    Revert,
-    /// Goes one message forward.
-    Redo,
-    /// Goes all the way forward.
-    Unrevert,
-    /// Puts paths back to any captured state.
-    Restore,
-}
-
-impl OperationKind {
-    /// Returns the name that the kind has in JSON and in the session store.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Revert => "revert",
-            Self::Redo => "redo",
-            Self::Unrevert => "unrevert",
-            Self::Restore => "restore",
-        }
+crate::words! {
+    /// The kinds of operation.
+    #[derive(Serialize, Deserialize, JsonSchema)]
+    #[serde(rename_all = "snake_case")]
+    pub enum OperationKind {
+        /// Goes back to just before a message.
+        Revert = "revert",
+        /// Goes one message forward.
+        Redo = "redo",
+        /// Goes all the way forward.
+        Unrevert = "unrevert",
+        /// Puts paths back to any captured state.
+        Restore = "restore",
     }
 }
 
-/// How an operation ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Outcome {
-    /// Everything that was asked for is back.
-    Restored,
-    /// Something stayed as it was, and is reported.
-    Partial,
-    /// There was nothing to do.
-    Nothing,
-    /// What was asked for cannot be restored.
-    Unavailable,
-}
-
-impl Outcome {
-    /// Returns the name that the outcome has in JSON and in the session store.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Restored => "restored",
-            Self::Partial => "partial",
-            Self::Nothing => "nothing",
-            Self::Unavailable => "unavailable",
-        }
+crate::words! {
+    /// How an operation ended.
+    #[derive(Serialize, Deserialize, JsonSchema)]
+    #[serde(rename_all = "snake_case")]
+    pub enum Outcome {
+        /// Everything that was asked for is back.
+        Restored = "restored",
+        /// Something stayed as it was, and is reported.
+        Partial = "partial",
+        /// There was nothing to do.
+        Nothing = "nothing",
+        /// What was asked for cannot be restored.
+        Unavailable = "unavailable",
     }
 }
 
-/// What an operation does to a path.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum FileAction {
-    /// Puts an earlier version there.
-    Write,
-    /// Removes what the agent created.
-    Delete,
-    /// Takes the agent's lines out of the user's version.
-    Merge,
-    /// Keeps the user's version.
-    Keep,
-    /// Nothing: it is already as it should be.
-    None,
-}
-
-impl FileAction {
-    /// Returns the name that the action has in JSON and in the session store.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Write => "write",
-            Self::Delete => "delete",
-            Self::Merge => "merge",
-            Self::Keep => "keep",
-            Self::None => "none",
-        }
+crate::words! {
+    /// What an operation does to a path.
+    #[derive(Serialize, Deserialize, JsonSchema)]
+    #[serde(rename_all = "snake_case")]
+    pub enum FileAction {
+        /// Puts an earlier version there.
+        Write = "write",
+        /// Removes what the agent created.
+        Delete = "delete",
+        /// Takes the agent's lines out of the user's version.
+        Merge = "merge",
+        /// Keeps the user's version.
+        Keep = "keep",
+        /// Nothing: it is already as it should be.
+        None = "none",
     }
 }
 
-/// The result for a path.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum FileResult {
-    /// Done.
-    Done,
-    /// Not begun: a dry run, or an operation that is still open.
-    Planned,
-    /// Left alone because it has changed since the agent left it.
-    Conflict,
-    /// Left alone because no snapshot holds its content.
-    Gap,
-    /// Tried, and failed.
-    Failed,
-}
-
-impl FileResult {
-    /// Returns the name that the result has in JSON and in the session store.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Done => "done",
-            Self::Planned => "planned",
-            Self::Conflict => "conflict",
-            Self::Gap => "gap",
-            Self::Failed => "failed",
-        }
+crate::words! {
+    /// The result for a path.
+    #[derive(Serialize, Deserialize, JsonSchema)]
+    #[serde(rename_all = "snake_case")]
+    pub enum FileResult {
+        /// Done.
+        Done = "done",
+        /// Not begun: a dry run, or an operation that is still open.
+        Planned = "planned",
+        /// Left alone because it has changed since the agent left it.
+        Conflict = "conflict",
+        /// Left alone because no snapshot holds its content.
+        Gap = "gap",
+        /// Tried, and failed.
+        Failed = "failed",
     }
 }
 
@@ -181,26 +139,17 @@ impl FileReport {
     }
 }
 
-/// A part of git's own state.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum GitPart {
-    /// A branch: the commit that it names.
-    Branch,
-    /// HEAD: the branch, or the commit, that it points to.
-    Head,
-    /// The index: what is staged.
-    Index,
-}
-
-impl GitPart {
-    /// Returns the name that the part has in JSON and in the session store.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Branch => "branch",
-            Self::Head => "head",
-            Self::Index => "index",
-        }
+crate::words! {
+    /// A part of git's own state.
+    #[derive(Serialize, Deserialize, JsonSchema)]
+    #[serde(rename_all = "snake_case")]
+    pub enum GitPart {
+        /// A branch: the commit that it names.
+        Branch = "branch",
+        /// HEAD: the branch, or the commit, that it points to.
+        Head = "head",
+        /// The index: what is staged.
+        Index = "index",
     }
 }
 

@@ -3,28 +3,17 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How bad a finding of `doctor` is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FindingLevel {
-    /// All is well.
-    Ok,
-    /// Nothing is wrong, but the user may want to know it.
-    Note,
-    /// Something is not as it should be, and everything works.
-    Warning,
-    /// Something does not work, or is lost.
-    Error,
-}
-
-impl FindingLevel {
-    /// Returns the name that the level has in JSON.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Ok => "ok",
-            Self::Note => "note",
-            Self::Warning => "warning",
-            Self::Error => "error",
-        }
+crate::words! {
+    /// How bad a finding of `doctor` is.
+    pub enum FindingLevel {
+        /// All is well.
+        Ok = "ok",
+        /// Nothing is wrong, but the user may want to know it.
+        Note = "note",
+        /// Something is not as it should be, and everything works.
+        Warning = "warning",
+        /// Something does not work, or is lost.
+        Error = "error",
     }
 }
 
@@ -52,6 +41,15 @@ impl Finding {
             message: message.into(),
             hint: None,
             repaired: false,
+        }
+    }
+
+    /// Adds what the user can do.
+    #[must_use]
+    pub fn hint(self, hint: impl Into<String>) -> Self {
+        Self {
+            hint: Some(hint.into()),
+            ..self
         }
     }
 

@@ -8,6 +8,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use ckpt_schema::Word;
 use flate2::bufread::ZlibDecoder;
 use rustix::fs::{Mode, OFlags};
 
@@ -141,7 +142,7 @@ pub(crate) fn loose(folder: &Path, id: &str, limit: u64) -> Option<(ObjectKind, 
         .ok()?;
     let end = text.iter().position(|byte| *byte == 0)?;
     let (kind, size) = std::str::from_utf8(&text[..end]).ok()?.split_once(' ')?;
-    let (kind, size) = (ObjectKind::named(kind)?, size.parse::<usize>().ok()?);
+    let (kind, size) = (ObjectKind::from_name(kind)?, size.parse::<usize>().ok()?);
     let body = text.split_off(end + 1);
     (body.len() == size).then_some((kind, body))
 }

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use ckpt_schema::Word;
 use ckpt_schema::report::MessageState;
 use rusqlite::{Connection, OptionalExtension, params};
 
@@ -11,14 +12,16 @@ use crate::error::{Context, Error, Result};
 use crate::sessions::read::all;
 use crate::sessions::{self, Labelled, MessageRow};
 
-/// The kinds of things that have ids, in order of precedence.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum IdKind {
-    Message,
-    Step,
-    Session,
-    Operation,
-    Snapshot,
+ckpt_schema::words! {
+    /// The kinds of things that have ids, in order of precedence.
+    #[derive(PartialOrd, Ord)]
+    pub(super) enum IdKind {
+        Message = "message",
+        Step = "step",
+        Session = "session",
+        Operation = "operation",
+        Snapshot = "snapshot",
+    }
 }
 
 /// Where an id is known that means nothing here.
@@ -31,24 +34,6 @@ pub(super) struct Elsewhere {
 }
 
 impl IdKind {
-    pub(super) const ALL: [Self; 5] = [
-        Self::Message,
-        Self::Step,
-        Self::Session,
-        Self::Operation,
-        Self::Snapshot,
-    ];
-
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Self::Message => "message",
-            Self::Step => "step",
-            Self::Session => "session",
-            Self::Operation => "operation",
-            Self::Snapshot => "snapshot",
-        }
-    }
-
     /// Returns the hint that says which command lists the ids of this kind.
     pub(super) fn hint(self) -> &'static str {
         match self {
@@ -297,7 +282,7 @@ impl SearchScope {
 
     /// Returns whether this text is exactly one of our ids or of an agent's.
     pub(super) fn has_exactly(&self, connection: &Connection, id: &str) -> Result<bool> {
-        for kind in IdKind::ALL {
+        for &kind in IdKind::ALL {
             let candidates = self.candidates(connection, kind, id)?;
             if candidates
                 .iter()

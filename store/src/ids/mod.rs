@@ -22,6 +22,7 @@ mod prefixes;
 #[cfg(test)]
 mod tests;
 
+use ckpt_schema::Word;
 use rusqlite::{Connection, OptionalExtension};
 
 use crate::error::{Context, ErrorKind, Result};
@@ -115,7 +116,7 @@ pub(crate) fn any(connection: &Connection, workspace_id: i64, id: &str) -> Resul
     if last(id).is_some() {
         return message(connection, workspace_id, None, id).map(Any::Message);
     }
-    let chosen = SearchScope::whole(workspace_id).choose(connection, &IdKind::ALL, id)?;
+    let chosen = SearchScope::whole(workspace_id).choose(connection, IdKind::ALL, id)?;
     Ok(match chosen.kind {
         IdKind::Message => Any::Message(chosen.read(connection, sessions::message)?),
         IdKind::Step => Any::Step(chosen.read(connection, sessions::step)?),

@@ -1,27 +1,16 @@
 //! Whose a change is.
 
-/// Whose a change is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Attribution {
-    /// The step's.
-    Agent,
-    /// The step's, or that of a step in another session that was open at the same time.
-    Shared,
-    /// Of nobody who sends events.
-    Outside,
-    /// The step's or somebody else's: there is no evidence for either.
-    Unclear,
-}
-
-impl Attribution {
-    /// Returns the word in rows and reports.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Agent => "agent",
-            Self::Shared => "shared",
-            Self::Outside => "outside",
-            Self::Unclear => "unclear",
-        }
+ckpt_schema::words! {
+    /// Whose a change is.
+    pub(crate) enum Attribution {
+        /// The step's.
+        Agent = "agent",
+        /// The step's, or that of a step in another session that was open at the same time.
+        Shared = "shared",
+        /// Of nobody who sends events.
+        Outside = "outside",
+        /// The step's or somebody else's: there is no evidence for either.
+        Unclear = "unclear",
     }
 }
 

@@ -41,28 +41,18 @@ pub enum GapReason {
     MoreIgnored,
 }
 
-/// Neither a file, a link nor a directory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum SpecialFile {
-    /// A named pipe.
-    Pipe,
-    /// A socket.
-    Socket,
-    /// A disk, for example.
-    BlockDevice,
-    /// A terminal, for example. An overlay file system marks deleted files with one.
-    CharacterDevice,
-}
-
-impl SpecialFile {
-    /// Returns its name, for people and in the rows of gaps.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Pipe => "pipe",
-            Self::Socket => "socket",
-            Self::BlockDevice => "block device",
-            Self::CharacterDevice => "character device",
-        }
+ckpt_schema::words! {
+    /// Neither a file, a link nor a directory.
+    #[derive(Hash)]
+    pub enum SpecialFile {
+        /// A named pipe.
+        Pipe = "pipe",
+        /// A socket.
+        Socket = "socket",
+        /// A disk, for example.
+        BlockDevice = "block device",
+        /// A terminal, for example. An overlay file system marks deleted files with one.
+        CharacterDevice = "character device",
     }
 }
 

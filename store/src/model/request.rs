@@ -5,90 +5,43 @@ use std::path::PathBuf;
 use super::entry::{Mode, State};
 use super::path::WorkspacePath;
 
-/// What to do with a file that differs from what the agent left.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum OnConflict {
-    /// Merge if the edits do not overlap, otherwise keep.
-    #[default]
-    Merge,
-    /// Keep it and report it.
-    Keep,
-    /// Write the old side. The user's bytes stay in the operation's snapshot.
-    Overwrite,
-}
-
-impl OnConflict {
-    /// Returns the name on the command line and in the session store.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Merge => "merge",
-            Self::Keep => "keep",
-            Self::Overwrite => "overwrite",
-        }
-    }
-
-    /// Returns the policy with that name.
-    pub fn from_name(name: &str) -> Option<Self> {
-        [Self::Merge, Self::Keep, Self::Overwrite]
-            .into_iter()
-            .find(|policy| policy.name() == name)
+ckpt_schema::words! {
+    /// What to do with a file that differs from what the agent left.
+    #[derive(Default)]
+    pub enum OnConflict {
+        /// Merge if the edits do not overlap, otherwise keep.
+        #[default]
+        Merge = "merge",
+        /// Keep it and report it.
+        Keep = "keep",
+        /// Write the old side. The user's bytes stay in the operation's snapshot.
+        Overwrite = "overwrite",
     }
 }
 
-/// What to do with an unclear change.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Unclear {
-    /// Keep it and report it.
-    #[default]
-    Keep,
-    /// Undo it like the agent's own.
-    Take,
-}
-
-impl Unclear {
-    /// Returns the name on the command line, in the settings and in the session store.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Keep => "keep",
-            Self::Take => "take",
-        }
-    }
-
-    /// Returns the policy with that name.
-    pub fn from_name(name: &str) -> Option<Self> {
-        [Self::Keep, Self::Take]
-            .into_iter()
-            .find(|policy| policy.name() == name)
+ckpt_schema::words! {
+    /// What to do with an unclear change.
+    #[derive(Default)]
+    pub enum Unclear {
+        /// Keep it and report it.
+        #[default]
+        Keep = "keep",
+        /// Undo it like the agent's own.
+        Take = "take",
     }
 }
 
-/// What becomes of the agent's conversation.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum ConversationChoice {
-    /// It stays, and the next message tells the agent which files went back.
-    #[default]
-    No,
-    /// A new one ends just before the message. The old one stays, too.
-    Fork,
-    /// It is shortened itself.
-    Cut,
-}
-
-impl ConversationChoice {
-    /// Returns the name on the command line and in tokens.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::No => "no",
-            Self::Fork => "fork",
-            Self::Cut => "cut",
-        }
-    }
-
-    /// Returns the choice with that name.
-    pub fn from_name(name: &str) -> Option<Self> {
-        [Self::No, Self::Fork, Self::Cut]
-            .into_iter()
-            .find(|choice| choice.name() == name)
+ckpt_schema::words! {
+    /// What becomes of the agent's conversation.
+    #[derive(Default)]
+    pub enum ConversationChoice {
+        /// It stays, and the next message tells the agent which files went back.
+        #[default]
+        No = "no",
+        /// A new one ends just before the message. The old one stays, too.
+        Fork = "fork",
+        /// It is shortened itself.
+        Cut = "cut",
     }
 }
 

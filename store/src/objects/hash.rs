@@ -18,31 +18,16 @@ pub(crate) const SHA1: usize = 20;
 /// The length of a SHA-256 id in bytes.
 pub(crate) const SHA256: usize = 32;
 
-/// The type of an object.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum ObjectKind {
-    /// A file's bytes, a link's target, or one of our own records.
-    Blob,
-    /// A directory.
-    Tree,
-    /// A commit: of the user's repository, or the note on a snapshot, which is in the same pack.
-    Commit,
-}
-
-impl ObjectKind {
-    /// Returns the type that git calls so. Tags are none of ours.
-    pub(crate) fn named(name: &str) -> Option<Self> {
-        let all = [Self::Blob, Self::Tree, Self::Commit];
-        all.into_iter().find(|kind| kind.name() == name)
-    }
-
-    /// Returns git's word for it.
-    pub(crate) const fn name(self) -> &'static str {
-        match self {
-            Self::Blob => "blob",
-            Self::Tree => "tree",
-            Self::Commit => "commit",
-        }
+ckpt_schema::words! {
+    /// The type of an object.
+    #[derive(Hash)]
+    pub(crate) enum ObjectKind {
+        /// A file's bytes, a link's target, or one of our own records.
+        Blob = "blob",
+        /// A directory.
+        Tree = "tree",
+        /// A commit: of the user's repository, or the note on a snapshot, which is in the same pack.
+        Commit = "commit",
     }
 }
 

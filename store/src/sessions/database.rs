@@ -51,26 +51,17 @@ pub struct Database {
     pub(crate) is_new: bool,
 }
 
-/// The level of a diagnostic.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum DiagnosticLevel {
-    /// Something was not done, or is lost.
-    #[default]
-    Error,
-    /// It was done, and somebody should look at something.
-    Warning,
-    /// Nothing is wrong.
-    Info,
-}
-
-impl DiagnosticLevel {
-    /// Returns the word in rows.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Error => "error",
-            Self::Warning => "warning",
-            Self::Info => "info",
-        }
+ckpt_schema::words! {
+    /// The level of a diagnostic.
+    #[derive(Default)]
+    pub enum DiagnosticLevel {
+        /// Something was not done, or is lost.
+        #[default]
+        Error = "error",
+        /// It was done, and somebody should look at something.
+        Warning = "warning",
+        /// Nothing is wrong.
+        Info = "info",
     }
 }
 

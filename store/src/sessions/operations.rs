@@ -534,10 +534,10 @@ fn restored_since(
 
 #[cfg(test)]
 mod tests {
+    use ckpt_schema::Word;
     use ckpt_schema::report::FileAction;
 
     use super::*;
-    use crate::sessions::words::Word;
 
     /// The condition in SQL holds for the items that have moved and for no other.
     #[test]

@@ -11,6 +11,7 @@
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
+use ckpt_schema::Word;
 use rusqlite::{Connection, Row, params};
 
 use super::read::{all, unsigned};
@@ -49,30 +50,17 @@ pub(crate) struct Totals {
     pub contents: Contents,
 }
 
-/// What the contents of files have to say on how many there are.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Contents {
-    /// Rows are enough.
-    #[default]
-    Irrelevant,
-    /// They were not asked yet.
-    Needed,
-    /// They were asked.
-    Counted,
-}
-
-impl Contents {
-    fn name(self) -> &'static str {
-        match self {
-            Self::Irrelevant => "0",
-            Self::Needed => "1",
-            Self::Counted => "2",
-        }
-    }
-
-    fn from_name(name: &str) -> Option<Self> {
-        let all = [Self::Irrelevant, Self::Needed, Self::Counted];
-        all.into_iter().find(|contents| contents.name() == name)
+ckpt_schema::words! {
+    /// What the contents of files have to say on how many there are.
+    #[derive(Default)]
+    pub(crate) enum Contents {
+        /// Rows are enough.
+        #[default]
+        Irrelevant = "0",
+        /// They were not asked yet.
+        Needed = "1",
+        /// They were asked.
+        Counted = "2",
     }
 }
 

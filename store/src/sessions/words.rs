@@ -3,10 +3,10 @@
 
 use std::fmt;
 
-use ckpt_schema::ToolKind;
 use ckpt_schema::report::{
     FileAction, FileResult, GitPart, MessageState, OperationKind, Outcome, ReasonCode,
 };
+use ckpt_schema::{ToolKind, Word};
 use rusqlite::types::{Type, ValueRef};
 use rusqlite::{Connection, Row};
 
@@ -17,141 +17,53 @@ use crate::model::gap::GapReason;
 use crate::model::path_list::{self, OperationDirectories};
 use crate::model::request::{OnConflict, Unclear};
 
-/// A value that is stored as a word.
-pub(crate) trait Word: Copy + 'static {
-    /// Every known value.
-    const ALL: &'static [Self];
-
-    /// Returns the word that is stored.
-    fn text(self) -> &'static str;
-}
-
-macro_rules! words {
-    ($($word:ty: $($variant:ident)+;)+) => {$(
-        impl Word for $word {
-            const ALL: &'static [Self] = &[$(Self::$variant),+];
-
-            fn text(self) -> &'static str {
-                self.name()
-            }
-        }
-    )+};
-}
-
-words! {
-    OperationKind: Revert Redo Unrevert Restore;
-    OperationState: Open Done RolledBack;
-    Outcome: Restored Partial Nothing Unavailable;
-    OnConflict: Merge Keep Overwrite;
-    Unclear: Keep Take;
-    FileAction: Write Delete Merge Keep None;
-    FileResult: Planned Done Conflict Gap Failed;
-    ReasonCode: SameLines Binary TooLarge Permissions Type Symlink Edited Deleted Recreated Changed Shared Unclear NotCaptured Forgotten Blocked Database Moved Yours Failed NotDone NotSynced NotKept;
-    GitPart: Branch Head Index;
-    Attribution: Agent Shared Outside Unclear;
-    StepState: Open Closed;
-    FeedKind: Message Step Operation Gap Failed;
-    ToolKind: Edit Read;
-}
-
-impl Word for MessageState {
-    const ALL: &'static [Self] = &[Self::Live, Self::Hidden, Self::Discarded];
-
-    fn text(self) -> &'static str {
-        self.name()
+ckpt_schema::words! {
+    /// How far an operation has got.
+    pub(crate) enum OperationState {
+        /// Journalled, and not carried out completely.
+        Open = "open",
+        Done = "done",
+        RolledBack = "rolled_back",
     }
 }
 
-/// How far an operation has got.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum OperationState {
-    /// Journalled, and not carried out completely.
-    Open,
-    Done,
-    RolledBack,
-}
-
-impl OperationState {
-    /// Returns the word in rows and reports.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Open => "open",
-            Self::Done => "done",
-            Self::RolledBack => "rolled_back",
-        }
+ckpt_schema::words! {
+    /// Whether a step is open.
+    pub(crate) enum StepState {
+        Open = "open",
+        Closed = "closed",
     }
 }
 
-/// Whether a step is open.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum StepState {
-    Open,
-    Closed,
-}
-
-impl StepState {
-    fn name(self) -> &'static str {
-        match self {
-            Self::Open => "open",
-            Self::Closed => "closed",
-        }
+ckpt_schema::words! {
+    /// What a row of the feed is about.
+    pub(crate) enum FeedKind {
+        Message = "message",
+        Step = "step",
+        Operation = "operation",
+        /// A step whose last snapshot could not hold everything.
+        Gap = "gap",
+        /// A diagnostic.
+        Failed = "failed",
     }
 }
 
-/// What a row of the feed is about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum FeedKind {
-    Message,
-    Step,
-    Operation,
-    /// A step whose last snapshot could not hold everything.
-    Gap,
-    /// A diagnostic.
-    Failed,
-}
-
-impl FeedKind {
-    fn name(self) -> &'static str {
-        match self {
-            Self::Message => "message",
-            Self::Step => "step",
-            Self::Operation => "operation",
-            Self::Gap => "gap",
-            Self::Failed => "failed",
-        }
+ckpt_schema::words! {
+    /// A table that has columns of words.
+    pub(crate) enum WordTable {
+        Messages = "messages",
+        Steps = "steps",
+        Changes = "changes",
+        Operations = "operations",
+        OperationFiles = "operation_files",
+        OperationGit = "operation_git",
+        Feed = "feed",
+        Tools = "tools",
+        Gaps = "gaps",
     }
-}
-
-/// A table that has columns of words.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum WordTable {
-    Messages,
-    Steps,
-    Changes,
-    Operations,
-    OperationFiles,
-    OperationGit,
-    Feed,
-    Tools,
-    Gaps,
 }
 
 impl WordTable {
-    /// Returns its name.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Messages => "messages",
-            Self::Steps => "steps",
-            Self::Changes => "changes",
-            Self::Operations => "operations",
-            Self::OperationFiles => "operation_files",
-            Self::OperationGit => "operation_git",
-            Self::Feed => "feed",
-            Self::Tools => "tools",
-            Self::Gaps => "gaps",
-        }
-    }
-
     /// Returns the columns that identify a row. A statement that reads a word reads them, too.
     fn key(self) -> &'static [&'static str] {
         match self {

@@ -103,14 +103,12 @@ impl Sum {
                 format!("read {read} of {}", count(*trees as u64, "snapshot")),
             );
         }
-        Finding {
-            hint: Some("`ckpt-hook doctor --all` reads all of them".to_owned()),
-            ..Finding::new(
-                FindingLevel::Note,
-                SUBJECT,
-                format!("read {read}, of the newest {trees} of {all_trees} snapshots"),
-            )
-        }
+        Finding::new(
+            FindingLevel::Note,
+            SUBJECT,
+            format!("read {read}, of the newest {trees} of {all_trees} snapshots"),
+        )
+        .hint("`ckpt-hook doctor --all` reads all of them")
     }
 }
 
@@ -369,16 +367,13 @@ fn contradicting(name: &str, paths: &BTreeSet<WorkspacePath>) -> Option<Finding>
         .iter()
         .map(|path| format!("`{}`", String::from_utf8_lossy(path.as_bytes())));
     let named = first_of(names, NAMED);
-    Some(Finding {
-        hint: Some("`ckpt-hook restore SNAPSHOT PATH` goes by a snapshot alone".to_owned()),
-        ..Finding::new(
+    Some(Finding::new(
             FindingLevel::Error,
             "database",
             format!(
                 "`{name}`: what the session store says of {named} is not what its snapshots hold: a row is damaged"
             ),
-        )
-    })
+        ).hint("`ckpt-hook restore SNAPSHOT PATH` goes by a snapshot alone"))
 }
 
 /// Makes what is to be read the store's own, and complete. The caller holds the lock.
@@ -399,10 +394,7 @@ fn prepare(store: &mut Store, place: &Place, lock: &Lock) -> Result<Vec<Finding>
 /// Says that the newest rows of a workspace are gone. A warning: nothing can be repaired, and what there is is sound.
 fn lost_rows(store: &Store, place: &Place) -> Option<Finding> {
     let error = check_losses(store.database.connection(), place).err()?;
-    Some(Finding {
-        hint: error.hint_text().map(str::to_owned),
-        ..Finding::new(FindingLevel::Warning, "database", error.with_causes())
-    })
+    Some(error.finding(FindingLevel::Warning, "database"))
 }
 
 /// Returns the permanent damage, in one sentence per workspace.
@@ -414,9 +406,8 @@ fn damage(name: &str, lost: &[Broken]) -> Option<Finding> {
         None => format!("object `{}`", broken.id),
     });
     let named = first_of(names, NAMED);
-    Some(Finding {
-        hint: Some("a revert that needs it is refused; --only reverts other files".to_owned()),
-        ..Finding::new(
+    Some(
+        Finding::new(
             FindingLevel::Error,
             SUBJECT,
             format!(
@@ -424,7 +415,8 @@ fn damage(name: &str, lost: &[Broken]) -> Option<Finding> {
                 named, first.what
             ),
         )
-    })
+        .hint("a revert that needs it is refused; --only reverts other files"),
+    )
 }
 
 /// How often refs are written again because rows came meanwhile.

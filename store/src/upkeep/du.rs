@@ -11,28 +11,19 @@ use crate::sessions::{self, Measured};
 use crate::store::Store;
 use crate::timeline::Place;
 
-/// How the bytes are grouped.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Grouping {
-    /// By workspace.
-    #[default]
-    Workspace,
-    /// By the session whose steps they came with.
-    Session,
-    /// By the message whose steps they came with.
-    Message,
-    /// By the age of the snapshot.
-    Age,
-}
-
-impl Grouping {
-    const fn name(self) -> &'static str {
-        match self {
-            Self::Workspace => "workspace",
-            Self::Session => "session",
-            Self::Message => "message",
-            Self::Age => "age",
-        }
+ckpt_schema::words! {
+    /// How the bytes are grouped.
+    #[derive(Default)]
+    pub enum Grouping {
+        /// By workspace.
+        #[default]
+        Workspace = "workspace",
+        /// By the session whose steps they came with.
+        Session = "session",
+        /// By the message whose steps they came with.
+        Message = "message",
+        /// By the age of the snapshot.
+        Age = "age",
     }
 }
 

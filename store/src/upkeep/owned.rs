@@ -77,8 +77,5 @@ fn finding(fault: Fault, names: &str) -> Finding {
             "the next event makes it private again",
         ),
     };
-    Finding {
-        hint: Some(hint.to_owned()),
-        ..Finding::new(level, SUBJECT, format!("{what}: {names}"))
-    }
+    Finding::new(level, SUBJECT, format!("{what}: {names}")).hint(hint)
 }

@@ -24,12 +24,9 @@ pub(crate) fn rebuild(store: &mut Store) -> Result<Vec<Finding>> {
     let mut findings = Vec::new();
     for orphan in orphans(store)? {
         let found = take_up(store, &orphan);
-        findings.extend(found.unwrap_or_else(|error| {
-            vec![Finding {
-                hint: error.hint_text().map(str::to_owned),
-                ..Finding::new(FindingLevel::Error, SUBJECT, error.with_causes())
-            }]
-        }));
+        findings.extend(
+            found.unwrap_or_else(|error| vec![error.finding(FindingLevel::Error, SUBJECT)]),
+        );
     }
     Ok(findings)
 }
@@ -94,14 +91,11 @@ fn known_again(path: &str, key: &str, number: usize, is_aside: bool) -> Finding 
                 .to_owned()
         }
     };
-    Finding {
-        hint: Some(hint),
-        ..Finding::repaired(
+    Finding::repaired(
             SUBJECT,
             format!(
                 "`{path}`: recovered {} from the repository; the sessions and prompts, and who made each change, are lost",
                 count(number as u64, "snapshot")
             ),
-        )
-    }
+        ).hint(hint)
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use ckpt_schema::report::{Finding, FindingLevel};
 
 use super::{forgetting, rebuild};
-use crate::error::{Context, Error, Result};
+use crate::error::{Context, Result};
 use crate::fs::layout;
 use crate::fs::names::{DAMAGED, DATABASE, OLDER};
 use crate::model::number::count;
@@ -23,14 +23,7 @@ const SUBJECT: &str = "database";
 pub(crate) fn repair(store: &mut Store) -> Vec<Finding> {
     match store.unstuck(try_repair) {
         Ok(findings) => findings,
-        Err(error) => vec![failed(&error)],
-    }
-}
-
-fn failed(error: &Error) -> Finding {
-    Finding {
-        hint: error.hint_text().map(str::to_owned),
-        ..Finding::new(FindingLevel::Error, SUBJECT, error.with_causes())
+        Err(error) => vec![error.finding(FindingLevel::Error, SUBJECT)],
     }
 }
 
@@ -65,13 +58,13 @@ fn try_repair(store: &mut Store) -> Result<Vec<Finding>> {
         findings.extend(
             store
                 .unstuck(salvage)
-                .unwrap_or_else(|error| vec![failed(&error)]),
+                .unwrap_or_else(|error| vec![error.finding(FindingLevel::Error, SUBJECT)]),
         );
     }
     findings.extend(
         store
             .unstuck(take_over_all)
-            .unwrap_or_else(|error| vec![failed(&error)]),
+            .unwrap_or_else(|error| vec![error.finding(FindingLevel::Error, SUBJECT)]),
     );
     match store.unstuck(|store| store.database.write(sessions::mend_objects)) {
         Ok(mended) => findings.extend(mended.iter().map(|name| {
@@ -79,7 +72,7 @@ fn try_repair(store: &mut Store) -> Result<Vec<Finding>> {
                 "the view, index or trigger `{name}`, which holds no data, was rebuilt or removed"
             ))
         })),
-        Err(error) => findings.push(failed(&error)),
+        Err(error) => findings.push(error.finding(FindingLevel::Error, SUBJECT)),
     }
     // Last, when the rows that could be read are back: whatever is unknown then has no row anywhere.
     findings.extend(rebuild::rebuild(store)?);
@@ -157,13 +150,7 @@ pub(super) fn take_over_all(store: &mut Store) -> Result<Vec<Finding>> {
         }
         if salvaged.rows > 0 {
             let rows = count(salvaged.rows, "row");
-            findings.push(Finding {
-                hint: Some(
-                    "`ckpt-hook workspace` lists the histories; where another one continues, `ckpt-hook workspace adopt` exchanges them"
-                        .to_owned(),
-                ),
-                ..Finding::repaired(SUBJECT, format!("{rows} of `{place}` were taken over"))
-            });
+            findings.push(Finding::repaired(SUBJECT, format!("{rows} of `{place}` were taken over")).hint("`ckpt-hook workspace` lists the histories; where another one continues, `ckpt-hook workspace adopt` exchanges them"));
         }
         findings.extend(of_loss(&salvaged));
     }

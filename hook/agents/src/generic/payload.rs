@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use ckpt_process::json::Object;
+use ckpt_schema::Word;
 use ckpt_schema::event::{Event, EventKind, ToolKind, ToolUse};
 
 use crate::payload::{Agent, Payload, PayloadError};

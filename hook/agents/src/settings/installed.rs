@@ -12,27 +12,28 @@ use super::place::{SettingsPlace, SettingsScope};
 use super::target::{AgentPresence, AgentTarget};
 use super::version::AgentVersion;
 
-/// How much of our hook is in a settings file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Installation {
-    /// The file does not call it.
-    Absent,
-    /// All of it, as [`install`](crate::install::install) would write it.
-    Installed,
-    /// Not what [`install`](crate::install::install) would write: another version wrote it, or it was edited.
-    Outdated,
-    /// The agent's timeout is shorter than the time that the hook may take.
-    Hurried,
-    /// It calls another copy of our binary.
-    Elsewhere,
-    /// An event calls us more than once.
-    Doubled,
-    /// It calls a binary that is not there, or that cannot be executed.
-    Moved,
-    /// It is there, and the agent does not call it: the advice says why.
-    Blocked,
-    /// The file cannot be read, or is not valid.
-    Broken,
+ckpt_schema::words! {
+    /// How much of our hook is in a settings file.
+    pub enum Installation {
+        /// The file does not call it.
+        Absent = "absent",
+        /// All of it, as [`install`](crate::install::install) would write it.
+        Installed = "installed",
+        /// Not what [`install`](crate::install::install) would write: another version wrote it, or it was edited.
+        Outdated = "outdated",
+        /// The agent's timeout is shorter than the time that the hook may take.
+        Hurried = "hurried",
+        /// It calls another copy of our binary.
+        Elsewhere = "elsewhere",
+        /// An event calls us more than once.
+        Doubled = "doubled",
+        /// It calls a binary that is not there, or that cannot be executed.
+        Moved = "moved",
+        /// It is there, and the agent does not call it: the advice says why.
+        Blocked = "blocked",
+        /// The file cannot be read, or is not valid.
+        Broken = "broken",
+    }
 }
 
 impl Installation {
@@ -43,21 +44,6 @@ impl Installation {
                 true
             }
             Self::Absent | Self::Moved | Self::Blocked | Self::Broken => false,
-        }
-    }
-
-    /// Returns the name that the state has in JSON and in tables.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Absent => "absent",
-            Self::Installed => "installed",
-            Self::Outdated => "outdated",
-            Self::Hurried => "hurried",
-            Self::Elsewhere => "elsewhere",
-            Self::Doubled => "doubled",
-            Self::Moved => "moved",
-            Self::Blocked => "blocked",
-            Self::Broken => "broken",
         }
     }
 }

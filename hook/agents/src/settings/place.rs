@@ -3,14 +3,16 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// The owner of settings.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum SettingsScope {
-    /// The user's, for every project.
-    #[default]
-    User,
-    /// One project's.
-    Project,
+ckpt_schema::words! {
+    /// The owner of settings.
+    #[derive(Default)]
+    pub enum SettingsScope {
+        /// The user's, for every project.
+        #[default]
+        User = "user",
+        /// One project's.
+        Project = "project",
+    }
 }
 
 /// Where settings are, and what is written into them.
@@ -34,14 +36,6 @@ pub struct SettingsPlace<'a> {
 }
 
 impl SettingsScope {
-    /// Returns the name that the scope has in JSON and in tables.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::User => "user",
-            Self::Project => "project",
-        }
-    }
-
     /// Returns the mode of a new settings file: the user's own may hold keys, the project's is for everybody.
     pub fn mode(self) -> u32 {
         match self {

@@ -46,12 +46,7 @@ pub(in crate::query) fn served_by_another(store: &Store) -> Option<&'static str>
 }
 
 fn served(store: &Store) -> Result<Option<Finding>> {
-    Ok(served_by_another(store).map(|text| Finding {
-        hint: Some(
-            "a directory on a disk of this machine is better: set $CKPT_HOOK_HOME, for the agents, too".to_owned(),
-        ),
-        ..Finding::new(FindingLevel::Warning, "store", text)
-    }))
+    Ok(served_by_another(store).map(|text| Finding::new(FindingLevel::Warning, "store", text).hint("a directory on a disk of this machine is better: set $CKPT_HOOK_HOME, for the agents, too")))
 }
 
 /// Checks that the tables, views and indexes are those of this version.
@@ -61,12 +56,8 @@ fn schema(store: &Store) -> Result<Option<Finding>> {
         return Ok(None);
     }
     let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
-    Ok(Some(Finding {
-        hint: Some(
-            "`ckpt-hook doctor --repair` rebuilds what is missing, and removes foreign triggers"
-                .to_owned(),
-        ),
-        ..Finding::new(
+    Ok(Some(
+        Finding::new(
             FindingLevel::Error,
             "database",
             format!(
@@ -74,7 +65,8 @@ fn schema(store: &Store) -> Result<Option<Finding>> {
                 names.join(", ")
             ),
         )
-    }))
+        .hint("`ckpt-hook doctor --repair` rebuilds what is missing, and removes foreign triggers"),
+    ))
 }
 
 /// Checks that every row that another row refers to exists.
@@ -142,9 +134,8 @@ fn values(store: &Store) -> Result<Option<Finding>> {
             damaged.push(format!("{number} of `{table}`"));
         }
     }
-    Ok((!damaged.is_empty()).then(|| Finding {
-        hint: Some("anything that needs them fails, and nothing is guessed".to_owned()),
-        ..Finding::new(
+    Ok((!damaged.is_empty()).then(|| {
+        Finding::new(
             FindingLevel::Error,
             "database",
             format!(
@@ -152,6 +143,7 @@ fn values(store: &Store) -> Result<Option<Finding>> {
                 damaged.join(", ")
             ),
         )
+        .hint("anything that needs them fails, and nothing is guessed")
     }))
 }
 
@@ -169,12 +161,8 @@ fn clock(store: &Store) -> Result<Option<Finding>> {
         )
         .context(|| "cannot read the session store")?;
     let is_ahead = newest.is_some_and(|newest| newest - store.now() > SLACK);
-    Ok(is_ahead.then(|| Finding {
-        hint: Some(
-            "set the clock, or wait: until then, times do not reliably show whose a change is"
-                .to_owned(),
-        ),
-        ..Finding::new(
+    Ok(is_ahead.then(|| {
+        Finding::new(
             FindingLevel::Warning,
             "clock",
             format!(
@@ -182,6 +170,7 @@ fn clock(store: &Store) -> Result<Option<Finding>> {
                 date.as_deref().unwrap_or("a time beyond all years")
             ),
         )
+        .hint("set the clock, or wait: until then, times do not reliably show whose a change is")
     }))
 }
 
@@ -197,9 +186,8 @@ fn unprotected(store: &Store) -> Result<Option<Finding>> {
             |row| Ok((row.get(0)?, row.get(1)?)),
         )
         .context(|| "cannot read the session store")?;
-    Ok((number > 0).then(|| Finding {
-        hint: Some("a revert past them says what it cannot undo".to_owned()),
-        ..Finding::new(
+    Ok((number > 0).then(|| {
+        Finding::new(
             FindingLevel::Warning,
             "steps",
             format!(
@@ -207,6 +195,7 @@ fn unprotected(store: &Store) -> Result<Option<Finding>> {
                 reason.unwrap_or_default()
             ),
         )
+        .hint("a revert past them says what it cannot undo")
     }))
 }
 
@@ -255,10 +244,8 @@ fn room(store: &Store) -> Result<Option<Finding>> {
         ByteSize(left)
     );
     Ok(Some(if left < LITTLE_ROOM {
-        Finding {
-            hint: Some("free some space: what cannot be stored is not protected".to_owned()),
-            ..Finding::new(FindingLevel::Warning, "store", text)
-        }
+        Finding::new(FindingLevel::Warning, "store", text)
+            .hint("free some space: what cannot be stored is not protected")
     } else if taken > most {
         Finding::new(FindingLevel::Warning, "store", text)
     } else {

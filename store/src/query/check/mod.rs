@@ -82,9 +82,9 @@ fn look<F: IntoIterator<Item = Finding>>(
 /// Names the rows with a word that this version does not know.
 fn unknown_words(store: &Store) -> Result<Vec<Finding>> {
     let damaged = crate::sessions::read::unknown_words(store.database.connection())?;
-    let found = damaged.iter().map(|word| Finding {
-        hint: Some("anything that needs the row fails and names it; nothing is guessed".to_owned()),
-        ..Finding::new(FindingLevel::Error, "database", word.to_string())
+    let found = damaged.iter().map(|word| {
+        Finding::new(FindingLevel::Error, "database", word.to_string())
+            .hint("anything that needs the row fails and names it; nothing is guessed")
     });
     Ok(found.collect())
 }
@@ -110,17 +110,12 @@ fn database(store: &Store) -> Result<Option<Finding>> {
     let complaint = crate::sessions::complaint(store.database.connection())?;
     Ok(Some(match complaint {
         None => Finding::new(FindingLevel::Ok, "database", "the session store is sound"),
-        Some(complaint) => Finding {
-            hint: Some(
-                "`ckpt-hook doctor --repair` sets it aside and keeps every row that can be read"
-                    .to_owned(),
-            ),
-            ..Finding::new(
-                FindingLevel::Error,
-                "database",
-                format!("the session store is damaged: {complaint}"),
-            )
-        },
+        Some(complaint) => Finding::new(
+            FindingLevel::Error,
+            "database",
+            format!("the session store is damaged: {complaint}"),
+        )
+        .hint("`ckpt-hook doctor --repair` sets it aside and keeps every row that can be read"),
     }))
 }
 
@@ -129,26 +124,26 @@ fn copies(store: &Store) -> Result<Option<Finding>> {
     let mut copies = crate::sessions::copies(&store.surroundings.directory)?;
     // These are taken and removed without anybody's help.
     copies.retain(|copy| !copy.to_string_lossy().contains(names::BACKUP));
-    Ok(named(&copies).map(|named| Finding {
-        hint: Some("remove those that you no longer need".to_owned()),
-        ..Finding::new(
+    Ok(named(&copies).map(|named| {
+        Finding::new(
             FindingLevel::Note,
             "database",
             format!("former session stores are kept beside it: {named}"),
         )
+        .hint("remove those that you no longer need")
     }))
 }
 
 /// Names what a killed repair left. It holds prompts, but nothing that the session store it was made from lacks.
 fn unfinished(store: &Store) -> Result<Option<Finding>> {
     let unfinished = crate::sessions::unfinished(&store.surroundings.directory)?;
-    Ok(named(&unfinished).map(|named| Finding {
-        hint: Some("`ckpt-hook doctor --repair` removes it".to_owned()),
-        ..Finding::new(
+    Ok(named(&unfinished).map(|named| {
+        Finding::new(
             FindingLevel::Note,
             "database",
             format!("a killed repair left an unfinished session store: {named}"),
         )
+        .hint("`ckpt-hook doctor --repair` removes it")
     }))
 }
 
@@ -200,11 +195,8 @@ fn repositories(store: &Store) -> Result<Vec<Finding>> {
 /// Counts the repositories whose rows are gone.
 fn unknown_folders(store: &Store) -> Result<Option<Finding>> {
     let number = crate::timeline::orphans::orphans(store)?.len();
-    Ok((number > 0).then(|| Finding {
-        hint: Some(
-            "`ckpt-hook doctor --repair` recovers what it can from their repositories".to_owned(),
-        ),
-        ..Finding::new(
+    Ok((number > 0).then(|| {
+        Finding::new(
             FindingLevel::Warning,
             "snapshots",
             format!(
@@ -212,6 +204,7 @@ fn unknown_folders(store: &Store) -> Result<Option<Finding>> {
                 count(number as u64, "workspace")
             ),
         )
+        .hint("`ckpt-hook doctor --repair` recovers what it can from their repositories")
     }))
 }
 

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use ckpt_schema::Word;
 use serde_json::{Value, json};
 
 use crate::error::{Error, Result};
