@@ -70,24 +70,24 @@ use payload::{Agent, Parsed, PayloadContext};
 /// Returns every agent, the generic one first.
 pub fn all() -> impl Iterator<Item = &'static dyn Agent> {
     let own: [&dyn Agent; 11] = [
-        &generic::payload::Generic,
-        &claude_code::payload::ClaudeCode,
-        &codex::payload::Codex,
-        &gemini_cli::payload::GeminiCli,
-        &qwen_code::payload::QwenCode,
-        &copilot_cli::payload::CopilotCli,
+        &generic::payload::GENERIC_AGENT,
+        &claude_code::payload::CLAUDE_CODE,
+        &codex::payload::CODEX,
+        &gemini_cli::payload::GEMINI_CLI,
+        &qwen_code::payload::QWEN_CODE,
+        &copilot_cli::payload::COPILOT_CLI,
         &opencode::payload::OPENCODE,
         &opencode::payload::KILO,
-        &cline::payload::Cline,
-        &pi::payload::Pi,
-        &windsurf::payload::Windsurf,
+        &cline::payload::CLINE,
+        &pi::payload::PI,
+        &windsurf::payload::WINDSURF,
     ];
     own.into_iter().chain(alike::AGENTS)
 }
 
 /// Returns the agent with that name.
 pub fn find(name: &str) -> Option<&'static dyn Agent> {
-    let shared: &dyn Agent = &plugin::payload::Plugin;
+    let shared: &dyn Agent = &plugin::payload::PLUGIN;
     all().chain([shared]).find(|agent| agent.name() == name)
 }
 

@@ -6,52 +6,40 @@
 
 use ckpt_schema::event::{Event, EventKind};
 
-use crate::payload::{Agent, Payload, PayloadError, shape};
+use crate::payload::{OwnAgent, Payload, PayloadError, shape};
 
 /// The tools whose input names the file that they change.
 const EDIT_TOOLS: [&str; 4] = ["Write", "Edit", "MultiEdit", "NotebookEdit"];
 
 /// Claude Code.
-pub struct ClaudeCode;
+pub const CLAUDE_CODE: OwnAgent = OwnAgent {
+    name: "claude-code",
+    proven_on: &["2.1.332"],
+    tell: |line| Some(shape::additional_context("UserPromptSubmit", line)),
+    tells_of_tools: true,
+    translate,
+};
 
-impl Agent for ClaudeCode {
-    fn name(&self) -> &'static str {
-        "claude-code"
-    }
-
-    fn proven_on(&self) -> &'static [&'static str] {
-        &["2.1.332"]
-    }
-
-    fn tell(&self, line: &str) -> Option<String> {
-        Some(shape::additional_context("UserPromptSubmit", line))
-    }
-
-    fn tells_of_tools(&self) -> bool {
-        true
-    }
-
-    fn translate(&self, payload: &Payload<'_>) -> Result<Vec<Event>, PayloadError> {
-        let Some(kind) = shape::kind_with_sub_agents(&payload.event_name()?) else {
-            return Err(PayloadError::UnknownEvent);
-        };
-        let event = shape::event(payload, kind, &EDIT_TOOLS)?;
-        // These are no points to go back to: a sub-agent's prompt is its parent's text, and a compaction comes in the
-        // middle of the work, where a session's start would end the open step.
-        let says_nothing = match kind {
-            EventKind::UserMessage => {
-                event.parent_session_id.is_some() || shape::is_machine_made(payload)
-            }
-            EventKind::SessionStart => shape::is_compaction(payload),
-            _ => false,
-        };
-        if says_nothing {
-            return Ok(Vec::new());
+fn translate(payload: &Payload<'_>) -> Result<Vec<Event>, PayloadError> {
+    let Some(kind) = shape::kind_with_sub_agents(&payload.event_name()?) else {
+        return Err(PayloadError::UnknownEvent);
+    };
+    let event = shape::event(payload, kind, &EDIT_TOOLS)?;
+    // These are no points to go back to: a sub-agent's prompt is its parent's text, and a compaction comes in the
+    // middle of the work, where a session's start would end the open step.
+    let says_nothing = match kind {
+        EventKind::UserMessage => {
+            event.parent_session_id.is_some() || shape::is_machine_made(payload)
         }
-        let mut events: Vec<Event> = end_of_sub_agent(payload, &event)?.into_iter().collect();
-        events.push(event);
-        Ok(events)
+        EventKind::SessionStart => shape::is_compaction(payload),
+        _ => false,
+    };
+    if says_nothing {
+        return Ok(Vec::new());
     }
+    let mut events: Vec<Event> = end_of_sub_agent(payload, &event)?.into_iter().collect();
+    events.push(event);
+    Ok(events)
 }
 
 /// Returns the end of the sub-agent that a tool has waited for: its own may be lost, and then it would seem to be at work.

@@ -9,45 +9,37 @@
 use ckpt_process::json::Object;
 use ckpt_schema::event::{Event, EventKind};
 
-use crate::payload::{Agent, Payload, PayloadError, shape};
+use crate::payload::{OwnAgent, Payload, PayloadError, shape};
 
 /// Cline.
-pub struct Cline;
+pub const CLINE: OwnAgent = OwnAgent {
+    name: "cline",
+    proven_on: &["3.0.65"],
+    tell: |_| None,
+    tells_of_tools: true,
+    translate,
+};
 
-impl Agent for Cline {
-    fn name(&self) -> &'static str {
-        "cline"
-    }
-
-    fn proven_on(&self) -> &'static [&'static str] {
-        &["3.0.65"]
-    }
-
-    fn tells_of_tools(&self) -> bool {
-        true
-    }
-
-    fn translate(&self, payload: &Payload<'_>) -> Result<Vec<Event>, PayloadError> {
-        let name = payload.event_name()?;
-        let Some(kind) = kind(&name) else {
-            return Err(PayloadError::UnknownEvent);
-        };
-        let is_sub_agent = payload.id(&["parent_agent_id"]).is_some();
-        let mut event = event(payload, kind, is_sub_agent)?;
-        event.begins_anew = matches!(name.as_str(), "TaskStart" | "TaskResume");
-        Ok(match (kind, is_sub_agent) {
-            // The task of a sub-agent is its parent's text, so it is no message.
-            (EventKind::UserMessage, true) => vec![Event {
-                event: EventKind::SessionStart,
-                ..event
-            }],
-            (EventKind::ToolStart, false) if is_first_iteration(payload) => {
-                // The store already has the message if the task's start arrived in time.
-                vec![shape::without_tool(EventKind::UserMessage, &event), event]
-            }
-            _ => shape::bounded_by_tools(event),
-        })
-    }
+fn translate(payload: &Payload<'_>) -> Result<Vec<Event>, PayloadError> {
+    let name = payload.event_name()?;
+    let Some(kind) = kind(&name) else {
+        return Err(PayloadError::UnknownEvent);
+    };
+    let is_sub_agent = payload.id(&["parent_agent_id"]).is_some();
+    let mut event = event(payload, kind, is_sub_agent)?;
+    event.begins_anew = matches!(name.as_str(), "TaskStart" | "TaskResume");
+    Ok(match (kind, is_sub_agent) {
+        // The task of a sub-agent is its parent's text, so it is no message.
+        (EventKind::UserMessage, true) => vec![Event {
+            event: EventKind::SessionStart,
+            ..event
+        }],
+        (EventKind::ToolStart, false) if is_first_iteration(payload) => {
+            // The store already has the message if the task's start arrived in time.
+            vec![shape::without_tool(EventKind::UserMessage, &event), event]
+        }
+        _ => shape::bounded_by_tools(event),
+    })
 }
 
 fn kind(name: &str) -> Option<EventKind> {

@@ -10,48 +10,36 @@ use std::path::Path;
 use ckpt_process::json::Object;
 use ckpt_schema::event::{Event, EventKind};
 
-use crate::payload::{Agent, Payload, PayloadError, shape};
+use crate::payload::{OwnAgent, Payload, PayloadError, shape};
 
 /// Codex.
-pub struct Codex;
+pub const CODEX: OwnAgent = OwnAgent {
+    name: "codex",
+    proven_on: &["0.171.0"],
+    tell: |line| Some(shape::additional_context("UserPromptSubmit", line)),
+    tells_of_tools: true,
+    translate,
+};
 
-impl Agent for Codex {
-    fn name(&self) -> &'static str {
-        "codex"
+fn translate(payload: &Payload<'_>) -> Result<Vec<Event>, PayloadError> {
+    let Some(kind) = kind(&payload.event_name()?) else {
+        return Err(PayloadError::UnknownEvent);
+    };
+    let mut event = shape::event(payload, kind, &["apply_patch"])?;
+    if kind == EventKind::SessionStart && event.parent_session_id.is_none() {
+        event.parent_session_id = parent(payload);
     }
-
-    fn proven_on(&self) -> &'static [&'static str] {
-        &["0.171.0"]
-    }
-
-    fn tell(&self, line: &str) -> Option<String> {
-        Some(shape::additional_context("UserPromptSubmit", line))
-    }
-
-    fn tells_of_tools(&self) -> bool {
-        true
-    }
-
-    fn translate(&self, payload: &Payload<'_>) -> Result<Vec<Event>, PayloadError> {
-        let Some(kind) = kind(&payload.event_name()?) else {
-            return Err(PayloadError::UnknownEvent);
-        };
-        let mut event = shape::event(payload, kind, &["apply_patch"])?;
-        if kind == EventKind::SessionStart && event.parent_session_id.is_none() {
-            event.parent_session_id = parent(payload);
-        }
-        event.interrupted = payload.event_name()? == "Interrupt";
-        let says_nothing = match kind {
-            EventKind::UserMessage => event.parent_session_id.is_some(),
-            EventKind::SessionStart => shape::is_compaction(payload),
-            _ => false,
-        };
-        Ok(if says_nothing {
-            Vec::new()
-        } else {
-            vec![event]
-        })
-    }
+    event.interrupted = payload.event_name()? == "Interrupt";
+    let says_nothing = match kind {
+        EventKind::UserMessage => event.parent_session_id.is_some(),
+        EventKind::SessionStart => shape::is_compaction(payload),
+        _ => false,
+    };
+    Ok(if says_nothing {
+        Vec::new()
+    } else {
+        vec![event]
+    })
 }
 
 /// Returns the session that started this one as its sub-agent. The transcript names it before anything that a user or

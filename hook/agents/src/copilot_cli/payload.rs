@@ -19,7 +19,7 @@ use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
 use crate::own_command::is_own_command;
-use crate::payload::{Agent, Payload, PayloadError, shape};
+use crate::payload::{OwnAgent, Payload, PayloadError, shape};
 use crate::settings::version::AgentVersion;
 
 /// The first version that says of a sub-agent's events that they are one's.
@@ -29,63 +29,59 @@ pub const NAMES_SUB_AGENTS: AgentVersion = AgentVersion(1, 0, 102);
 pub const NAMES_STEERED: AgentVersion = AgentVersion(1, 0, 70);
 
 /// Copilot CLI.
-pub struct CopilotCli;
+pub const COPILOT_CLI: OwnAgent = OwnAgent {
+    name: "copilot-cli",
+    proven_on: &["1.0.102"],
+    tell: |_| None,
+    tells_of_tools: false,
+    translate,
+};
 
-impl Agent for CopilotCli {
-    fn name(&self) -> &'static str {
-        "copilot-cli"
+fn translate(payload: &Payload<'_>) -> Result<Vec<Event>, PayloadError> {
+    let Some(kind) = kind(&payload.event_name()?) else {
+        return Err(PayloadError::UnknownEvent);
+    };
+    let mut event = shape::event(payload, kind, &["create", "edit", "str_replace_editor"])?;
+    let is_about_one = is_about_sub_agent(&payload.event_name()?);
+    match sub_agent(payload, &event.session_id) {
+        // `subagentStart` comes with the parent's `sessionId`, and what follows with the sub-agent's own: both
+        // are one session.
+        Some((parent, agent_id)) => {
+            event.session_id = format!("{parent}/{agent_id}");
+            event.parent_session_id = Some(parent);
+        }
+        // It does not say which one. The session above goes on with its tool.
+        None if is_about_one && event.parent_session_id.is_none() => return Ok(Vec::new()),
+        None => {}
     }
-
-    fn proven_on(&self) -> &'static [&'static str] {
-        &["1.0.102"]
+    if event.transcript_path.is_none() {
+        event.transcript_path = record(payload, &event);
     }
-
-    fn translate(&self, payload: &Payload<'_>) -> Result<Vec<Event>, PayloadError> {
-        let Some(kind) = kind(&payload.event_name()?) else {
-            return Err(PayloadError::UnknownEvent);
-        };
-        let mut event = shape::event(payload, kind, &["create", "edit", "str_replace_editor"])?;
-        let is_about_one = is_about_sub_agent(&payload.event_name()?);
-        match sub_agent(payload, &event.session_id) {
-            // `subagentStart` comes with the parent's `sessionId`, and what follows with the sub-agent's own: both
-            // are one session.
-            Some((parent, agent_id)) => {
-                event.session_id = format!("{parent}/{agent_id}");
-                event.parent_session_id = Some(parent);
-            }
-            // It does not say which one. The session above goes on with its tool.
-            None if is_about_one && event.parent_session_id.is_none() => return Ok(Vec::new()),
-            None => {}
-        }
-        if event.transcript_path.is_none() {
-            event.transcript_path = record(payload, &event);
-        }
-        let no_users = event.parent_session_id.is_some() || shape::is_machine_made(payload);
-        if kind == EventKind::UserMessage && no_users {
-            return Ok(Vec::new());
-        }
-        // The message says all that this start says. If the message came first, the start would end the step that it
-        // opened.
-        let has_message = payload
-            .text(&["initialPrompt", "initial_prompt"])
-            .is_some_and(|prompt| !prompt.is_empty());
-        if kind == EventKind::SessionStart && has_message {
-            return Ok(Vec::new());
-        }
-        // A turn that was broken off may have broken a tool off.
-        let stop = payload.text(&["stopReason", "stop_reason"]);
-        event.has_told_of_ends =
-            kind == EventKind::TurnEnd && stop.is_some_and(|reason| reason == "end_turn");
-        let mut events = match kind {
-            EventKind::ToolFinish | EventKind::TurnEnd => steered(payload, &event),
-            _ => Vec::new(),
-        };
-        let next = matches!(kind, EventKind::UserMessage | EventKind::ToolFinish);
-        let next = next.then(|| next_step(&event));
-        events.push(event);
-        events.extend(next);
-        Ok(events)
+    let no_users = event.parent_session_id.is_some() || shape::is_machine_made(payload);
+    if kind == EventKind::UserMessage && no_users {
+        return Ok(Vec::new());
     }
+    // The message says all that this start says. If the message came first, the start would end the step that it
+    // opened.
+    let has_message = payload
+        .text(&["initialPrompt", "initial_prompt"])
+        .is_some_and(|prompt| !prompt.is_empty());
+    if kind == EventKind::SessionStart && has_message {
+        return Ok(Vec::new());
+    }
+    // A turn that was broken off may have broken a tool off.
+    let stop = payload.text(&["stopReason", "stop_reason"]);
+    event.has_told_of_ends =
+        kind == EventKind::TurnEnd && stop.is_some_and(|reason| reason == "end_turn");
+    let mut events = match kind {
+        EventKind::ToolFinish | EventKind::TurnEnd => steered(payload, &event),
+        _ => Vec::new(),
+    };
+    let next = matches!(kind, EventKind::UserMessage | EventKind::ToolFinish);
+    let next = next.then(|| next_step(&event));
+    events.push(event);
+    events.extend(next);
+    Ok(events)
 }
 
 /// Returns the messages that were sent while the agent worked on its newest message, oldest first. Most of them were

@@ -5,38 +5,26 @@
 
 use ckpt_schema::event::{Event, EventKind};
 
-use crate::payload::{Agent, Payload, PayloadError, shape};
+use crate::payload::{OwnAgent, Payload, PayloadError, shape};
 
 /// Gemini CLI.
-pub struct GeminiCli;
+pub const GEMINI_CLI: OwnAgent = OwnAgent {
+    name: "gemini-cli",
+    proven_on: &["0.61.0"],
+    tell: |line| Some(shape::additional_context("BeforeAgent", line)),
+    tells_of_tools: true,
+    translate,
+};
 
-impl Agent for GeminiCli {
-    fn name(&self) -> &'static str {
-        "gemini-cli"
-    }
-
-    fn proven_on(&self) -> &'static [&'static str] {
-        &["0.61.0"]
-    }
-
-    fn tell(&self, line: &str) -> Option<String> {
-        Some(shape::additional_context("BeforeAgent", line))
-    }
-
-    fn tells_of_tools(&self) -> bool {
-        true
-    }
-
-    fn translate(&self, payload: &Payload<'_>) -> Result<Vec<Event>, PayloadError> {
-        let Some(kind) = kind(&payload.event_name()?) else {
-            return Err(PayloadError::UnknownEvent);
-        };
-        Ok(vec![shape::event(
-            payload,
-            kind,
-            &["write_file", "replace"],
-        )?])
-    }
+fn translate(payload: &Payload<'_>) -> Result<Vec<Event>, PayloadError> {
+    let Some(kind) = kind(&payload.event_name()?) else {
+        return Err(PayloadError::UnknownEvent);
+    };
+    Ok(vec![shape::event(
+        payload,
+        kind,
+        &["write_file", "replace"],
+    )?])
 }
 
 fn kind(name: &str) -> Option<EventKind> {

@@ -6,61 +6,57 @@ use ckpt_process::json::Object;
 use ckpt_schema::Word;
 use ckpt_schema::event::{Event, EventKind, ToolKind, ToolUse};
 
-use crate::payload::{Agent, Payload, PayloadError};
+use crate::payload::{OwnAgent, Payload, PayloadError};
 
 /// The agent of scripts: our own contract.
 pub const GENERIC: &str = "generic";
 
 /// The agent that speaks our own language.
-pub struct Generic;
+pub const GENERIC_AGENT: OwnAgent = OwnAgent {
+    name: GENERIC,
+    proven_on: &[env!("CARGO_PKG_VERSION")],
+    tell: |_| None,
+    tells_of_tools: false,
+    translate,
+};
 
-impl Agent for Generic {
-    fn name(&self) -> &'static str {
-        GENERIC
+fn translate(payload: &Payload<'_>) -> Result<Vec<Event>, PayloadError> {
+    let Some(kind) = EventKind::from_name(&payload.event_name()?) else {
+        return Err(PayloadError::UnknownEvent);
+    };
+    let mut event = payload.new_event(kind, &payload.session_id()?);
+    if let Some(agent) = payload.id(&["agent"]) {
+        event.agent = agent;
     }
-
-    fn proven_on(&self) -> &'static [&'static str] {
-        &[env!("CARGO_PKG_VERSION")]
-    }
-
-    fn translate(&self, payload: &Payload<'_>) -> Result<Vec<Event>, PayloadError> {
-        let Some(kind) = EventKind::from_name(&payload.event_name()?) else {
-            return Err(PayloadError::UnknownEvent);
-        };
-        let mut event = payload.new_event(kind, &payload.session_id()?);
-        if let Some(agent) = payload.id(&["agent"]) {
-            event.agent = agent;
-        }
-        event.message_id = payload.id(&["message_id"]);
-        event.turn_id = payload.id(&["turn_id"]);
-        event.step_id = payload.id(&["step_id"]);
-        event.parent_session_id = payload.id(&["parent_session_id"]);
-        event.prompt = payload.prompt(&["prompt"]);
-        event.tool_name = payload.id(&["tool_name"]);
-        event.tool_use_id = payload.id(&["tool_use_id"]);
-        event.tool_command = payload.text(&["tool_command"]);
-        let object = payload.object();
-        event.paths = paths(object);
-        event.tools = object
-            .objects("tools")
-            .iter()
-            .filter_map(tool_use)
-            .collect();
-        event.tool_kind = payload
-            .text(&["tool_kind"])
-            .and_then(|kind| ToolKind::from_name(&kind));
-        event.duration_ms = object
-            .number("duration_ms")
-            .and_then(|duration| u64::try_from(duration).ok());
-        event.background = object.flag("background");
-        event.interrupted = object.flag("interrupted") == Some(true);
-        event.tells_of_tools = object.flag("tells_of_tools") == Some(true);
-        event.transcript_path = payload
-            .text(&["transcript_path"])
-            .map(PathBuf::from)
-            .filter(|path| path.is_absolute());
-        Ok(vec![event])
-    }
+    event.message_id = payload.id(&["message_id"]);
+    event.turn_id = payload.id(&["turn_id"]);
+    event.step_id = payload.id(&["step_id"]);
+    event.parent_session_id = payload.id(&["parent_session_id"]);
+    event.prompt = payload.prompt(&["prompt"]);
+    event.tool_name = payload.id(&["tool_name"]);
+    event.tool_use_id = payload.id(&["tool_use_id"]);
+    event.tool_command = payload.text(&["tool_command"]);
+    let object = payload.object();
+    event.paths = paths(object);
+    event.tools = object
+        .objects("tools")
+        .iter()
+        .filter_map(tool_use)
+        .collect();
+    event.tool_kind = payload
+        .text(&["tool_kind"])
+        .and_then(|kind| ToolKind::from_name(&kind));
+    event.duration_ms = object
+        .number("duration_ms")
+        .and_then(|duration| u64::try_from(duration).ok());
+    event.background = object.flag("background");
+    event.interrupted = object.flag("interrupted") == Some(true);
+    event.tells_of_tools = object.flag("tells_of_tools") == Some(true);
+    event.transcript_path = payload
+        .text(&["transcript_path"])
+        .map(PathBuf::from)
+        .filter(|path| path.is_absolute());
+    Ok(vec![event])
 }
 
 fn paths(object: &Object<'_>) -> Vec<PathBuf> {

@@ -8,7 +8,7 @@
 use ckpt_process::json::Object;
 use ckpt_schema::event::{Event, EventKind};
 
-use crate::payload::{Agent, Payload, PayloadError, shape};
+use crate::payload::{OwnAgent, Payload, PayloadError, shape};
 
 /// The agents that opencode runs for itself; their model calls are no steps.
 const HOUSEKEEPERS: [&str; 3] = ["title", "summary", "compaction"];
@@ -16,59 +16,39 @@ const HOUSEKEEPERS: [&str; 3] = ["title", "summary", "compaction"];
 /// The tools whose input names the file that they change.
 const EDIT_TOOLS: [&str; 5] = ["write", "edit", "multiedit", "patch", "apply_patch"];
 
-/// opencode or Kilo.
-pub struct Opencode {
-    name: &'static str,
-    proven_on: &'static [&'static str],
-}
-
 /// opencode.
-pub const OPENCODE: Opencode = Opencode {
+pub const OPENCODE: OwnAgent = OwnAgent {
     name: "opencode",
     proven_on: &["1.18.33"],
+    // The plugin prints the answer.
+    tell: |line| Some(line.to_owned()),
+    tells_of_tools: true,
+    translate,
 };
 
 /// Kilo.
-pub const KILO: Opencode = Opencode {
+pub const KILO: OwnAgent = OwnAgent {
     name: "kilo",
     proven_on: &["7.7.7"],
+    ..OPENCODE
 };
 
-impl Agent for Opencode {
-    fn name(&self) -> &'static str {
-        self.name
-    }
-
-    fn proven_on(&self) -> &'static [&'static str] {
-        self.proven_on
-    }
-
-    /// The plugin prints the answer.
-    fn tell(&self, line: &str) -> Option<String> {
-        Some(line.to_owned())
-    }
-
-    fn tells_of_tools(&self) -> bool {
-        true
-    }
-
-    fn translate(&self, payload: &Payload<'_>) -> Result<Vec<Event>, PayloadError> {
-        let event = match payload.event_name()?.as_str() {
-            "chat.message" => message(payload)?,
-            "chat.params" => step_start(payload)?,
-            "tool.execute.before" => Some(tool(payload, EventKind::ToolStart, "output")?),
-            "tool.execute.after" => Some(tool(payload, EventKind::ToolFinish, "input")?),
-            "event.session.created" => Some(session_start(payload)?),
-            "event.session.idle" => Some(session_event(
-                payload,
-                EventKind::TurnEnd,
-                properties(payload),
-            )?),
-            "event.message.part.updated" => step_finish(payload)?,
-            _ => return Err(PayloadError::UnknownEvent),
-        };
-        Ok(event.into_iter().collect())
-    }
+fn translate(payload: &Payload<'_>) -> Result<Vec<Event>, PayloadError> {
+    let event = match payload.event_name()?.as_str() {
+        "chat.message" => message(payload)?,
+        "chat.params" => step_start(payload)?,
+        "tool.execute.before" => Some(tool(payload, EventKind::ToolStart, "output")?),
+        "tool.execute.after" => Some(tool(payload, EventKind::ToolFinish, "input")?),
+        "event.session.created" => Some(session_start(payload)?),
+        "event.session.idle" => Some(session_event(
+            payload,
+            EventKind::TurnEnd,
+            properties(payload),
+        )?),
+        "event.message.part.updated" => step_finish(payload)?,
+        _ => return Err(PayloadError::UnknownEvent),
+    };
+    Ok(event.into_iter().collect())
 }
 
 fn message(payload: &Payload<'_>) -> Result<Option<Event>, PayloadError> {

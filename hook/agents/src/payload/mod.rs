@@ -83,18 +83,50 @@ pub trait Agent: Sync {
 
     /// The output at a user message from which the model reads a line with it; `None` if the agent documents no
     /// way to do so.
-    fn tell(&self, _line: &str) -> Option<String> {
-        None
-    }
+    fn tell(&self, line: &str) -> Option<String>;
 
     /// Returns whether the agent was seen to report every tool that may change a file before it runs, so that it
     /// changes nothing while none runs. If no event of that came before, its first event of a tool says so.
-    fn tells_of_tools(&self) -> bool {
-        false
-    }
+    fn tells_of_tools(&self) -> bool;
 
     /// The meaning of a payload of the agent.
     fn translate(&self, payload: &Payload<'_>) -> Result<Vec<Event>, PayloadError>;
+}
+
+/// An agent whose payloads are read as no other's.
+pub struct OwnAgent {
+    /// See [`Agent::name`].
+    pub name: &'static str,
+    /// See [`Agent::proven_on`].
+    pub proven_on: &'static [&'static str],
+    /// See [`Agent::tell`].
+    pub tell: fn(&str) -> Option<String>,
+    /// See [`Agent::tells_of_tools`].
+    pub tells_of_tools: bool,
+    /// See [`Agent::translate`].
+    pub translate: fn(&Payload<'_>) -> Result<Vec<Event>, PayloadError>,
+}
+
+impl Agent for OwnAgent {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn proven_on(&self) -> &'static [&'static str] {
+        self.proven_on
+    }
+
+    fn tell(&self, line: &str) -> Option<String> {
+        (self.tell)(line)
+    }
+
+    fn tells_of_tools(&self) -> bool {
+        self.tells_of_tools
+    }
+
+    fn translate(&self, payload: &Payload<'_>) -> Result<Vec<Event>, PayloadError> {
+        (self.translate)(payload)
+    }
 }
 
 /// A payload of one agent.

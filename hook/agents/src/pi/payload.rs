@@ -5,52 +5,40 @@
 
 use ckpt_schema::event::{Event, EventKind};
 
-use crate::payload::{Agent, Payload, PayloadError, shape};
+use crate::payload::{OwnAgent, Payload, PayloadError, shape};
 
 /// Pi.
-pub struct Pi;
+pub const PI: OwnAgent = OwnAgent {
+    name: "pi",
+    proven_on: &["1.5.2"],
+    // The extension prints the answer.
+    tell: |line| Some(line.to_owned()),
+    tells_of_tools: true,
+    translate,
+};
 
-impl Agent for Pi {
-    fn name(&self) -> &'static str {
-        "pi"
+fn translate(payload: &Payload<'_>) -> Result<Vec<Event>, PayloadError> {
+    let Some(kind) = kind(&payload.event_name()?) else {
+        return Err(PayloadError::UnknownEvent);
+    };
+    let context = payload.object().object("ctx").unwrap_or_default();
+    let session_id = context
+        .text("sessionId")
+        .filter(|id| !id.is_empty())
+        .ok_or(PayloadError::Field("ctx.sessionId"))?;
+    let mut event = payload.new_event(kind, &session_id);
+    if let Some(cwd) = context.text("cwd").filter(|cwd| !cwd.is_empty()) {
+        event.cwd = Some(cwd.into());
     }
-
-    fn proven_on(&self) -> &'static [&'static str] {
-        &["1.5.2"]
+    let told = payload.object().object("event").unwrap_or_default();
+    if kind == EventKind::UserMessage {
+        event.prompt = told.text("prompt").map(|prompt| payload.cut(prompt));
     }
-
-    /// The extension prints the answer.
-    fn tell(&self, line: &str) -> Option<String> {
-        Some(line.to_owned())
-    }
-
-    fn tells_of_tools(&self) -> bool {
-        true
-    }
-
-    fn translate(&self, payload: &Payload<'_>) -> Result<Vec<Event>, PayloadError> {
-        let Some(kind) = kind(&payload.event_name()?) else {
-            return Err(PayloadError::UnknownEvent);
-        };
-        let context = payload.object().object("ctx").unwrap_or_default();
-        let session_id = context
-            .text("sessionId")
-            .filter(|id| !id.is_empty())
-            .ok_or(PayloadError::Field("ctx.sessionId"))?;
-        let mut event = payload.new_event(kind, &session_id);
-        if let Some(cwd) = context.text("cwd").filter(|cwd| !cwd.is_empty()) {
-            event.cwd = Some(cwd.into());
-        }
-        let told = payload.object().object("event").unwrap_or_default();
-        if kind == EventKind::UserMessage {
-            event.prompt = told.text("prompt").map(|prompt| payload.cut(prompt));
-        }
-        event.tool_name = told.text("toolName");
-        event.tool_use_id = told.text("toolCallId");
-        let edits = matches!(event.tool_name.as_deref(), Some("write" | "edit"));
-        shape::describe_input(&mut event, told.object("input").as_ref(), edits);
-        Ok(vec![event])
-    }
+    event.tool_name = told.text("toolName");
+    event.tool_use_id = told.text("toolCallId");
+    let edits = matches!(event.tool_name.as_deref(), Some("write" | "edit"));
+    shape::describe_input(&mut event, told.object("input").as_ref(), edits);
+    Ok(vec![event])
 }
 
 fn kind(name: &str) -> Option<EventKind> {

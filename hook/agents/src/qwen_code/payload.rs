@@ -5,48 +5,35 @@
 
 use ckpt_schema::event::{Event, EventKind};
 
-use crate::payload::{Agent, Payload, PayloadError, shape};
+use crate::payload::{OwnAgent, Payload, PayloadError, shape};
 
 /// Qwen Code.
-pub struct QwenCode;
+pub const QWEN_CODE: OwnAgent = OwnAgent {
+    name: "qwen-code",
+    proven_on: &["0.24.4"],
+    tell: |line| Some(shape::additional_context("UserPromptSubmit", line)),
+    tells_of_tools: true,
+    translate,
+};
 
-impl Agent for QwenCode {
-    fn name(&self) -> &'static str {
-        "qwen-code"
-    }
-
-    fn proven_on(&self) -> &'static [&'static str] {
-        &["0.24.4"]
-    }
-
-    fn tell(&self, line: &str) -> Option<String> {
-        Some(shape::additional_context("UserPromptSubmit", line))
-    }
-
-    fn tells_of_tools(&self) -> bool {
-        true
-    }
-
-    fn translate(&self, payload: &Payload<'_>) -> Result<Vec<Event>, PayloadError> {
-        let name = payload.event_name()?;
-        let kind =
-            shape::kind_with_sub_agents(&name).filter(|kind| *kind != EventKind::UserMessage);
-        let Some(kind) = kind.or_else(|| prompt_kind(&name, payload)) else {
-            return match name.as_str() {
-                PROMPT => Ok(Vec::new()),
-                _ => Err(PayloadError::UnknownEvent),
-            };
+fn translate(payload: &Payload<'_>) -> Result<Vec<Event>, PayloadError> {
+    let name = payload.event_name()?;
+    let kind = shape::kind_with_sub_agents(&name).filter(|kind| *kind != EventKind::UserMessage);
+    let Some(kind) = kind.or_else(|| prompt_kind(&name, payload)) else {
+        return match name.as_str() {
+            PROMPT => Ok(Vec::new()),
+            _ => Err(PayloadError::UnknownEvent),
         };
-        if kind == EventKind::SessionStart && shape::is_compaction(payload) {
-            return Ok(Vec::new());
-        }
-        let mut event = shape::event(payload, kind, &["write_file", "edit", "notebook_edit"])?;
-        // Its list of background tasks is empty even while a shell runs in the background.
-        if event.event == EventKind::TurnEnd {
-            event.background = event.background.filter(|goes_on| *goes_on);
-        }
-        Ok(vec![event])
+    };
+    if kind == EventKind::SessionStart && shape::is_compaction(payload) {
+        return Ok(Vec::new());
     }
+    let mut event = shape::event(payload, kind, &["write_file", "edit", "notebook_edit"])?;
+    // Its list of background tasks is empty even while a shell runs in the background.
+    if event.event == EventKind::TurnEnd {
+        event.background = event.background.filter(|goes_on| *goes_on);
+    }
+    Ok(vec![event])
 }
 
 /// The event of a prompt, and of other things.

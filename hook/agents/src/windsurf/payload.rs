@@ -7,40 +7,36 @@ use std::path::PathBuf;
 
 use ckpt_schema::event::{Event, EventKind};
 
-use crate::payload::{Agent, Payload, PayloadError, shape};
+use crate::payload::{OwnAgent, Payload, PayloadError, shape};
 
 /// Windsurf Cascade.
-pub struct Windsurf;
+pub const WINDSURF: OwnAgent = OwnAgent {
+    name: "windsurf",
+    proven_on: &[],
+    tell: |_| None,
+    tells_of_tools: false,
+    translate,
+};
 
-impl Agent for Windsurf {
-    fn name(&self) -> &'static str {
-        "windsurf"
+fn translate(payload: &Payload<'_>) -> Result<Vec<Event>, PayloadError> {
+    let name = payload.event_name()?;
+    let Some(kind) = kind(&name) else {
+        return Err(PayloadError::UnknownEvent);
+    };
+    let mut event = payload.new_event(kind, &payload.session_id()?);
+    event.turn_id = payload.id(&["execution_id"]);
+    let told = payload.object().object("tool_info").unwrap_or_default();
+    if let Some(cwd) = told.text("cwd").filter(|cwd| !cwd.is_empty()) {
+        event.cwd = Some(PathBuf::from(cwd));
     }
-
-    fn proven_on(&self) -> &'static [&'static str] {
-        &[]
-    }
-
-    fn translate(&self, payload: &Payload<'_>) -> Result<Vec<Event>, PayloadError> {
-        let name = payload.event_name()?;
-        let Some(kind) = kind(&name) else {
-            return Err(PayloadError::UnknownEvent);
-        };
-        let mut event = payload.new_event(kind, &payload.session_id()?);
-        event.turn_id = payload.id(&["execution_id"]);
-        let told = payload.object().object("tool_info").unwrap_or_default();
-        if let Some(cwd) = told.text("cwd").filter(|cwd| !cwd.is_empty()) {
-            event.cwd = Some(PathBuf::from(cwd));
+    match kind {
+        EventKind::UserMessage => {
+            event.prompt = told.text("user_prompt").map(|prompt| payload.cut(prompt))
         }
-        match kind {
-            EventKind::UserMessage => {
-                event.prompt = told.text("user_prompt").map(|prompt| payload.cut(prompt))
-            }
-            EventKind::ToolStart => event.paths = shape::named_paths(&told),
-            _ => {}
-        }
-        Ok(vec![event])
+        EventKind::ToolStart => event.paths = shape::named_paths(&told),
+        _ => {}
     }
+    Ok(vec![event])
 }
 
 fn kind(name: &str) -> Option<EventKind> {
