@@ -94,20 +94,11 @@ pub fn render(old: &[u8], new: &[u8], style: &Style<'_>, columns: Option<usize>)
         });
         text.push_str(&format!("{}\n", style.paint.id(&format!("@@ {head} @@"))));
         for row in group {
-            let old = side(
-                row.old.as_ref(),
-                row.differs.then_some(false),
-                digits,
-                room,
-                style.paint,
-            );
-            let new = side(
-                row.new.as_ref(),
-                row.differs.then_some(true),
-                digits,
-                room,
-                style.paint,
-            );
+            let shown = |cell: &Option<Cell<'_>>, is_new| {
+                let is_new = row.differs.then_some(is_new);
+                side(cell.as_ref(), is_new, digits, room, style.paint)
+            };
+            let (old, new) = (shown(&row.old, false), shown(&row.new, true));
             let mark = match (&row.old, &row.new) {
                 _ if !row.differs => ' ',
                 (Some(_), Some(_)) => '|',

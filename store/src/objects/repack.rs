@@ -19,7 +19,7 @@ use super::Objects;
 use super::hash::ObjectKind;
 use super::multi_pack_index;
 use super::pack::compress::{Effort, pack_delta, pack_object};
-use super::pack::copy::Copied;
+use super::pack::copy::{Copied, CopiedEntries};
 use super::pack::delta::delta;
 use super::pack::read::{PackFile, open_regular};
 use super::pack::write::PackWriter;
@@ -36,7 +36,7 @@ const WINDOW: usize = 3;
 /// How many objects without a path are tried as bases.
 const WINDOW_OF_RECORDS: usize = 10;
 /// The longest chain of deltas. Reading an object at its end takes as many decodings.
-const DEEPEST: u32 = 32;
+const MAX_CHAIN: u32 = 32;
 
 /// A pack to be replaced.
 #[derive(Clone)]
@@ -121,10 +121,13 @@ pub(crate) fn write(
     ids.dedup();
     let mut to = PackWriter::begin(objects.repository())?;
     let mut copied = Copied::default();
+    let settled = CopiedEntries::Settled {
+        large: LARGEST_DELTA,
+    };
     for old in packs {
         let done = old
             .pack
-            .copy_settled(&ids, LARGEST_DELTA, &mut to, &mut copied, goes_on);
+            .copy_entries(&ids, settled, &mut to, &mut copied, goes_on);
         // Given up is what is damaged, one object after the other, and not what a pack could not copy as a whole.
         if on_damage != OnDamage::GiveUp || !goes_on() {
             done?;
@@ -189,7 +192,7 @@ fn smallest_delta<'b>(
     let mut smallest = None;
     for base in bases.iter().rev() {
         if base.kind == kind
-            && base.depth < DEEPEST
+            && base.depth < MAX_CHAIN
             && let Some(delta) = delta(&base.bytes, bytes, limit)
         {
             limit = delta.len();
@@ -252,7 +255,8 @@ pub(crate) fn join(
     for old in packs {
         let mut ids = old.pack.ids()?;
         ids.sort_unstable();
-        old.pack.copy_entries(&ids, &mut to, &mut copied, goes_on)?;
+        old.pack
+            .copy_entries(&ids, CopiedEntries::All, &mut to, &mut copied, goes_on)?;
         // The old packs stay then: some of their objects would be in no other.
         if ids.iter().any(|id| !copied.ids.contains(id)) {
             return Ok(None);
@@ -263,7 +267,7 @@ pub(crate) fn join(
 
 /// The error for yielding to another process.
 pub(crate) fn stopped() -> Error {
-    Error::busy("somebody is at work in the workspace")
+    Error::busy("another process is at work in the workspace")
 }
 
 /// Removes packs that others replace, and returns the names of their files that are left. The caller holds the
@@ -307,7 +311,7 @@ pub(crate) fn remove_beside(objects: &Objects, files: &[PathBuf]) -> Result<()> 
 }
 
 /// Removes what crashes left: packs without an index, indexes without a pack, temporary files, and loose objects, which
-/// nobody reads. The caller holds both locks of the workspace, so nobody is writing. `is_old` returns whether a time,
+/// nobody reads. The caller holds both locks of the workspace, so no process is writing. `is_old` returns whether a time,
 /// in seconds since the epoch, is long enough ago.
 pub(crate) fn sweep(objects: &Objects, is_old: &dyn Fn(i64) -> bool) -> Result<u64> {
     let directory = objects.packs();

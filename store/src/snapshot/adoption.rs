@@ -22,7 +22,7 @@ use crate::model::entry::{ObjectId, Roots};
 use crate::model::path::{join, split};
 use crate::objects::hash::{ObjectKind, blob_id};
 use crate::objects::pack::compress::{Effort, pack_object};
-use crate::objects::pack::copy::Copied;
+use crate::objects::pack::copy::{Copied, CopiedEntries};
 use crate::objects::pack::write::PackWriter;
 use crate::objects::reader::ObjectReader;
 use crate::objects::tree::TreeMode;
@@ -160,7 +160,13 @@ pub(super) fn adopt(
     let mut copied = Copied::default();
     for borrowed in packs.borrowed() {
         // Nothing can be copied from an unreadable pack. Its objects are searched for elsewhere.
-        let done = borrowed.copy_hashed(&needed, &mut pack, &mut copied, &goes_on);
+        let done = borrowed.copy_entries(
+            &needed,
+            CopiedEntries::Sound,
+            &mut pack,
+            &mut copied,
+            &goes_on,
+        );
         if done.is_err() && !goes_on() {
             return Err(late());
         }
@@ -229,12 +235,12 @@ pub(super) fn from_workspace(root: &OwnedFd, path: &[u8], id: ObjectId) -> Optio
 }
 
 /// The largest file that is read into memory to heal a damaged object, in bytes.
-const LARGEST: u64 = 1 << 30;
+const MAX_FILE_SIZE: u64 = 1 << 30;
 
 fn large(directory: &OwnedFd, name: &[u8]) -> Option<Vec<u8>> {
     let file = beneath::open_file(directory.as_fd(), name).ok()?;
     let mut bytes = Vec::new();
-    let mut file = std::io::Read::take(std::fs::File::from(file), LARGEST);
+    let mut file = std::io::Read::take(std::fs::File::from(file), MAX_FILE_SIZE);
     std::io::Read::read_to_end(&mut file, &mut bytes).ok()?;
     Some(bytes)
 }

@@ -27,69 +27,13 @@ pub(crate) struct Copied {
 }
 
 impl PackFile {
-    /// Copies the intact entries of these sorted ids that are in this pack and not in `copied` yet. An entry whose
-    /// CRC-32 differs from the index's is not copied, nor are those that depend on it. Fails if the pack cannot be
-    /// read, or once `goes_on` returns false.
+    /// Copies the intact entries of these sorted ids that are in this pack and not in `copied` yet, in the order of the
+    /// pack: a base before its deltas. An entry whose CRC-32 differs from the index's is not copied, nor are those that
+    /// depend on it. Fails if the pack cannot be read, or once `goes_on` returns false.
     pub(crate) fn copy_entries(
         &self,
         ids: &[ObjectId],
-        to: &mut PackWriter,
-        copied: &mut Copied,
-        goes_on: &dyn Fn() -> bool,
-    ) -> Result<()> {
-        let chosen = |source: &SourcePack<'_>, wanted| source.with_bases(wanted);
-        self.copy_chosen(ids, &chosen, to, copied, goes_on)
-    }
-
-    /// Does this for a pack that others wrote: each object is hashed first, and left out if it is not what the index
-    /// says. Whatever is in a pack of ours was hashed, so that its CRC-32 is enough later
-    /// ([`PackFile::written_blob`]).
-    pub(crate) fn copy_hashed(
-        &self,
-        ids: &[ObjectId],
-        to: &mut PackWriter,
-        copied: &mut Copied,
-        goes_on: &dyn Fn() -> bool,
-    ) -> Result<()> {
-        let index = PackIndex::open(self.open_index()?)?;
-        let layout = index.layout()?;
-        let is_sound = |offset: &u64| {
-            let listed = layout.binary_search_by_key(offset, |(offset, _)| *offset);
-            let id = listed.ok().and_then(|at| index.id(layout[at].1).ok());
-            goes_on() && id.is_some_and(|id| self.holds(*offset, id))
-        };
-        let chosen = |source: &SourcePack<'_>, wanted| {
-            let mut offsets = source.with_bases(wanted);
-            offsets.retain(is_sound);
-            offsets
-        };
-        self.copy_chosen(ids, &chosen, to, copied, goes_on)
-    }
-
-    /// Returns whether the object at an offset hashes to an id.
-    fn holds(&self, offset: u64, id: ObjectId) -> bool {
-        self.check_blob(offset, id).is_ok() || self.object(offset, id).is_ok()
-    }
-
-    /// Does this for the entries that should not be encoded again: deltas whose bases are all among the ids, these
-    /// bases, and whole objects of more than `large` bytes.
-    pub(crate) fn copy_settled(
-        &self,
-        ids: &[ObjectId],
-        large: u64,
-        to: &mut PackWriter,
-        copied: &mut Copied,
-        goes_on: &dyn Fn() -> bool,
-    ) -> Result<()> {
-        let chosen = |source: &SourcePack<'_>, wanted| source.settled(wanted, large);
-        self.copy_chosen(ids, &chosen, to, copied, goes_on)
-    }
-
-    /// Copies the entries that `chosen` picks for these ids, in the order of the pack: a base before its deltas.
-    fn copy_chosen(
-        &self,
-        ids: &[ObjectId],
-        chosen: &EntryChoice<'_>,
+        which: CopiedEntries,
         to: &mut PackWriter,
         copied: &mut Copied,
         goes_on: &dyn Fn() -> bool,
@@ -102,10 +46,17 @@ impl PackFile {
                 layout: &layout,
                 data,
             };
+            let mut offsets = match which {
+                CopiedEntries::All | CopiedEntries::Sound => source.with_bases(index.offsets(ids)?),
+                CopiedEntries::Settled { large } => source.settled(index.offsets(ids)?, large),
+            };
+            if which == CopiedEntries::Sound {
+                offsets.retain(|offset| goes_on() && self.is_sound_at(&source, *offset));
+            }
             // Where each entry went: a delta names its base by the distance to it, which is another one in the new
             // pack.
             let mut moved: HashMap<u64, u64> = HashMap::new();
-            for offset in chosen(&source, index.offsets(ids)?) {
+            for offset in offsets {
                 if !goes_on() {
                     return Err(Error::busy("there is no time to copy the pack"));
                 }
@@ -113,6 +64,13 @@ impl PackFile {
             }
             Ok(())
         })
+    }
+
+    /// Returns whether the object at an offset hashes to its id in the index.
+    fn is_sound_at(&self, source: &SourcePack<'_>, offset: u64) -> bool {
+        let place = source.number(offset).map(|number| source.layout[number].1);
+        let id = place.ok().and_then(|place| source.index.id(place).ok());
+        id.is_some_and(|id| self.check_blob(offset, id).is_ok() || self.object(offset, id).is_ok())
     }
 
     /// Returns the ids of all of its objects.
@@ -138,8 +96,18 @@ impl PackFile {
     }
 }
 
-/// Picks the offsets of the entries to copy, given those of the objects that are asked for.
-type EntryChoice<'c> = dyn Fn(&SourcePack<'_>, Vec<(ObjectId, u64)>) -> BTreeSet<u64> + 'c;
+/// The entries that are copied of those that are asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CopiedEntries {
+    /// All, with the bases of deltas.
+    All,
+    /// The same of a pack that others wrote: each object is hashed first. Whatever is in a pack of ours was hashed, so
+    /// that its CRC-32 is enough later ([`PackFile::written_blob`]).
+    Sound,
+    /// Those that should not be encoded again: deltas whose bases are all among the ids, these bases, and whole objects
+    /// of more than `large` bytes.
+    Settled { large: u64 },
+}
 
 /// A pack that entries are taken from.
 struct SourcePack<'a> {
@@ -191,6 +159,12 @@ impl SourcePack<'_> {
         settled
     }
 
+    /// Returns the number of the entry at an offset, in the order of the pack.
+    fn number(&self, offset: u64) -> std::result::Result<usize, usize> {
+        self.layout
+            .binary_search_by_key(&offset, |(offset, _)| *offset)
+    }
+
     /// Returns an entry's type, its size, and the bytes that encode the size, or `None` if they are invalid.
     fn header(&self, offset: u64) -> Option<(EntryContent, u64, Vec<u8>)> {
         let mut buffer = [0; LONGEST_HEADER];
@@ -208,10 +182,7 @@ impl SourcePack<'_> {
         moved: &mut HashMap<u64, u64>,
         copied: &mut Copied,
     ) -> Result<()> {
-        let Ok(number) = self
-            .layout
-            .binary_search_by_key(&offset, |(offset, _)| *offset)
-        else {
+        let Ok(number) = self.number(offset) else {
             return Ok(());
         };
         let (_, place) = self.layout[number];

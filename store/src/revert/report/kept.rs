@@ -65,21 +65,10 @@ fn kind(item: &Item) -> Option<KeptKind> {
         | ReasonCode::Edited
         | ReasonCode::Deleted
         | ReasonCode::Recreated
-        | ReasonCode::Changed
-            if is_agents =>
-        {
-            KeptKind::OtherAgent
-        }
-        ReasonCode::SameLines
-        | ReasonCode::Binary
-        | ReasonCode::TooLarge
-        | ReasonCode::Permissions
-        | ReasonCode::Type
-        | ReasonCode::Symlink
-        | ReasonCode::Edited
-        | ReasonCode::Deleted
-        | ReasonCode::Recreated
-        | ReasonCode::Changed => KeptKind::Conflict,
+        | ReasonCode::Changed => match is_agents {
+            true => KeptKind::OtherAgent,
+            false => KeptKind::Conflict,
+        },
         ReasonCode::Failed | ReasonCode::NotDone | ReasonCode::NotSynced | ReasonCode::NotKept => {
             return None;
         }
