@@ -89,7 +89,7 @@ pub fn check_purge(directory: &Path) -> Result<()> {
     upkeep::purge::check_purge(directory)
 }
 
-/// Removes the whole store in a directory, if it is the user's own and nobody uses it. Returns whether there was one.
+/// Removes the whole store in a directory, if it is the user's own and no process uses it. Returns whether there was one.
 pub fn purge(directory: &Path) -> Result<bool> {
     upkeep::purge::purge(directory)
 }

@@ -16,7 +16,7 @@ use super::text::acts;
 const UNNAMED: &str = "(a name that is more than a path)";
 
 /// The longest name that is spelled out, in characters.
-const LONGEST: usize = 200;
+const NAME_LIMIT: usize = 200;
 
 /// How many blanks the names of a path may have: in each, and in all.
 const MOST_BLANKS: [usize; 2] = [2, 4];
@@ -53,7 +53,7 @@ pub fn is_only_a_path(name: &str) -> bool {
     let has_sentences = [". ", ", ", "! ", "= ", "  "]
         .iter()
         .any(|end| name.contains(end));
-    name.chars().count() <= LONGEST
+    name.chars().count() <= NAME_LIMIT
         && name.chars().all(is_of_paths)
         && !has_sentences
         && blanks(name) <= MOST_BLANKS[1]

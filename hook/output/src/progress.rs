@@ -15,7 +15,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 const DELAY: Duration = Duration::from_secs(1);
 
 /// How often the line is redrawn if the progress is unknown.
-const TICK: Duration = Duration::from_millis(125);
+const REDRAW_INTERVAL: Duration = Duration::from_millis(125);
 
 /// The progress line, which all reports of one command share.
 #[derive(Clone, Debug)]
@@ -56,7 +56,7 @@ impl ProgressLine {
                 while is_done.recv_timeout(pause) == Err(RecvTimeoutError::Timeout) {
                     self.bar.set_message(text.to_owned());
                     self.bar.tick();
-                    pause = TICK;
+                    pause = REDRAW_INTERVAL;
                 }
             });
             let result = work();

@@ -262,11 +262,12 @@ fn gaps(gaps: &[GapReport], paint: Paint) -> String {
 }
 
 /// `doctor` reports older problems.
-const RECENT: Milliseconds = 24 * 3600 * 1000;
+const RECENT_PROBLEM_AGE: Milliseconds = 24 * 3600 * 1000;
 
 fn diagnostics(report: &StatusReport, view: &View) -> String {
-    let is_recent =
-        |diagnostic: &&DiagnosticReport| view.times.now.saturating_sub(diagnostic.time) < RECENT;
+    let is_recent = |diagnostic: &&DiagnosticReport| {
+        view.times.now.saturating_sub(diagnostic.time) < RECENT_PROBLEM_AGE
+    };
     let recent: Vec<&DiagnosticReport> =
         report.latest_diagnostics.iter().filter(is_recent).collect();
     if recent.is_empty() {

@@ -28,7 +28,7 @@ impl WorkspaceNames {
         let name = |path: &str| match most {
             Some(most) if !is_whole => {
                 let end = safe(end(path, &paths)).into_owned();
-                fit_end(&format!("…{end}"), most.max(LEAST)).into_owned()
+                fit_end(&format!("…{end}"), most.max(MIN_PATH_WIDTH)).into_owned()
             }
             _ => safe(path).into_owned(),
         };
@@ -56,7 +56,7 @@ impl WorkspaceNames {
 }
 
 /// How many columns the end of a path has at least.
-const LEAST: usize = 16;
+const MIN_PATH_WIDTH: usize = 16;
 
 /// Returns the end of a path, from a slash on, that no other of these paths has.
 fn end<'a>(path: &'a str, paths: &BTreeSet<&str>) -> &'a str {

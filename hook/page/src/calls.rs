@@ -22,7 +22,7 @@ use super::http::{self, HttpResponse};
 const REFUSED: [&str; 3] = ["subscribe", "unsubscribe", "record"];
 
 /// How often a pulse is sent to a client that only listens: a failed write shows that it is gone.
-const PULSE: Duration = Duration::from_secs(5);
+const HEARTBEAT_INTERVAL: Duration = Duration::from_secs(5);
 
 /// Answers a request.
 pub fn call(invocation: &Invocation, body: &[u8]) -> HttpResponse {
@@ -83,7 +83,7 @@ pub fn follow(invocation: &Invocation, body: &[u8], stream: &TcpStream) {
     if http::begin_lines(stream).is_err() || !write("\n") {
         return;
     }
-    let is_heard = || written.get().elapsed() < PULSE || write("\n");
+    let is_heard = || written.get().elapsed() < HEARTBEAT_INTERVAL || write("\n");
     let _ = notify::follow(
         invocation,
         subscription,

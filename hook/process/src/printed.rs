@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 const PROGRAM_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// How often it is looked whether the program has ended.
-const GLANCE: Duration = Duration::from_millis(50);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// How many bytes of its output are read: of text, and of an answer.
 const MOST_READ: usize = 4096;
@@ -84,7 +84,7 @@ fn read(
     let (end, mut bytes) = (Instant::now() + patience, Vec::new());
     while bytes.len() < most && Instant::now() < end {
         let has_ended = matches!(child.try_wait(), Ok(Some(_)));
-        match chunks.recv_timeout(GLANCE) {
+        match chunks.recv_timeout(POLL_INTERVAL) {
             Ok(chunk) => {
                 let ends_line = chunk.contains(&b'\n');
                 bytes.extend(chunk);

@@ -20,7 +20,7 @@ use serde_json::{Value, json};
 use super::queue::RequestQueue;
 
 /// How often to check whether something happened.
-const PAUSE: Duration = Duration::from_millis(100);
+const CHECK_INTERVAL: Duration = Duration::from_millis(100);
 
 /// How often to check whether the store is still the same file, and whether a silent agent still counts as busy.
 const POLL_INTERVAL: Duration = Duration::from_secs(2);
@@ -91,7 +91,7 @@ pub fn run(
     while !queue.is_over() {
         let current = locks::lock(subscription).clone();
         if !current.is_active {
-            std::thread::sleep(PAUSE);
+            std::thread::sleep(CHECK_INTERVAL);
             continue;
         }
         let is_still_wanted = || {
@@ -108,7 +108,7 @@ pub fn run(
             }
             let until = Instant::now() + POLL_INTERVAL;
             while is_still_wanted() && Instant::now() < until {
-                std::thread::sleep(PAUSE);
+                std::thread::sleep(CHECK_INTERVAL);
             }
         }
     }
@@ -165,7 +165,7 @@ fn follow_with(
                     break;
                 }
             }
-            std::thread::sleep(PAUSE);
+            std::thread::sleep(CHECK_INTERVAL);
         }
         // The client must not miss what happens until the store is open again.
         since = Some(from);

@@ -14,7 +14,7 @@ use super::{Shared, surrogates};
 pub const LONGEST_LINE: usize = 4 << 20;
 
 /// Up to here, the id of a request whose line is too long is looked for.
-const NEAR: usize = 4 << 10;
+const ID_SEARCH_LIMIT: usize = 4 << 10;
 
 /// A line of input.
 pub enum Input {
@@ -47,7 +47,7 @@ pub fn line(input: &mut impl BufRead) -> Input {
 
 /// Returns the id of a request whose line is too long to be parsed; null if it does not stand near the beginning.
 fn id_near_beginning(line: &[u8]) -> Value {
-    let beginning = &line[..line.len().min(NEAR)];
+    let beginning = &line[..line.len().min(ID_SEARCH_LIMIT)];
     let beginning = String::from_utf8_lossy(beginning);
     // A number at the end may go on, and would be the id of another request.
     let beginning = beginning.trim_end_matches(|last: char| last.is_ascii_digit());
@@ -321,7 +321,7 @@ mod tests {
     fn truncated_id_is_not_another_requests() {
         for shown in 0..=5 {
             let around = r#"{"method":"","id":"#.len();
-            let method = "m".repeat(NEAR - around - shown);
+            let method = "m".repeat(ID_SEARCH_LIMIT - around - shown);
             let text = format!(r#"{{"method":"{method}","id":1234,"params":{{}}}}"#);
             let found = id_near_beginning(text.as_bytes());
             assert!(found.is_null() || found == 1234, "a part of it: {found}");

@@ -207,7 +207,7 @@ mod tests {
         queue
     }
 
-    /// What changes something waits for what did so before and reads wait for nobody.
+    /// What changes something waits for what did so before and reads wait for no other request.
     ///
     /// Invariant `truth/events-pipelined`.
     #[test]
@@ -229,7 +229,7 @@ mod tests {
         assert!(queue.take().is_none(), "that was the last one");
     }
 
-    /// Where nobody reads the answers only events are recorded.
+    /// Where no front end reads the answers only events are recorded.
     ///
     /// Invariant `truth/events-pipelined`.
     #[test]

@@ -26,7 +26,7 @@ const LONGEST_PATH: usize = 4000;
 
 static NO_OPENAT2: AtomicBool = AtomicBool::new(false);
 
-// `NONBLOCK`: opening a pipe would wait for somebody to write to it. `NOFOLLOW` says nothing about the components
+// `NONBLOCK`: opening a pipe would wait for a process to write to it. `NOFOLLOW` says nothing about the components
 // before the last one; `openat2` has flags for these, and without it they are opened one by one.
 const COMMON: OFlags = OFlags::RDONLY
     .union(OFlags::NOFOLLOW)
@@ -72,7 +72,7 @@ pub(crate) fn open_directory(root: BorrowedFd<'_>, path: &[u8]) -> Result<OwnedF
 }
 
 /// How many levels below its anchor a directory is opened in one call.
-const REACH: usize = 256;
+const MAX_LEVELS: usize = 256;
 
 /// Opens directories one after the other. For very deep ones, the kernel walks the upper part of the path only if it
 /// differs from the last one's: otherwise a chain of directories would cost the square of its depth.
@@ -97,9 +97,9 @@ impl Anchor {
     }
 }
 
-/// Returns where a deep path is cut: after its first `REACH` names, or twice as many, and so on.
+/// Returns where a deep path is cut: after its first `MAX_LEVELS` names, or twice as many, and so on.
 fn cut(path: &[u8]) -> Option<usize> {
-    if path.len() <= 2 * REACH {
+    if path.len() <= 2 * MAX_LEVELS {
         return None;
     }
     let slashes = path
@@ -107,7 +107,7 @@ fn cut(path: &[u8]) -> Option<usize> {
         .enumerate()
         .filter(|(_, byte)| **byte == b'/')
         .map(|(at, _)| at);
-    slashes.skip(REACH - 1).step_by(REACH).last()
+    slashes.skip(MAX_LEVELS - 1).step_by(MAX_LEVELS).last()
 }
 
 /// Opens a file of an open directory.
@@ -263,13 +263,13 @@ fn has_link(directory: BorrowedFd<'_>, path: &[u8]) -> bool {
 
 /// How often to ask the kernel again while it is unsure, because a rename or a mount elsewhere came in between
 /// (openat2(2)).
-const UNSURE: usize = 128;
+const MAX_RETRIES: usize = 128;
 
 fn openat2(directory: BorrowedFd<'_>, path: &[u8], flags: OFlags) -> Result<OwnedFd, Errno> {
     let mut tries = 0;
     loop {
         match system::open_beneath(directory, path, flags) {
-            Err(Errno::INTR | Errno::AGAIN) if tries < UNSURE => tries += 1,
+            Err(Errno::INTR | Errno::AGAIN) if tries < MAX_RETRIES => tries += 1,
             opened => return opened,
         }
     }
@@ -310,23 +310,27 @@ mod tests {
     #[test]
     fn deep_path_is_cut_by_reach() {
         let path = |depth: usize| vec!["ab"; depth].join("/").into_bytes();
-        assert_eq!(cut(&path(REACH)), None, "it is opened from the root");
+        assert_eq!(cut(&path(MAX_LEVELS)), None, "it is opened from the root");
         assert_eq!(
-            cut(&path(REACH + 1)),
-            Some(3 * REACH - 1),
+            cut(&path(MAX_LEVELS + 1)),
+            Some(3 * MAX_LEVELS - 1),
             "one name is left"
         );
         assert_eq!(
-            cut(&path(2 * REACH)),
-            Some(3 * REACH - 1),
+            cut(&path(2 * MAX_LEVELS)),
+            Some(3 * MAX_LEVELS - 1),
             "all that is in reach"
         );
         assert_eq!(
-            cut(&path(5 * REACH + 7)),
-            Some(15 * REACH - 1),
+            cut(&path(5 * MAX_LEVELS + 7)),
+            Some(15 * MAX_LEVELS - 1),
             "seven names are left"
         );
-        assert_eq!(cut(&[b'a'; 4 * REACH]), None, "a long name is not deep");
+        assert_eq!(
+            cut(&[b'a'; 4 * MAX_LEVELS]),
+            None,
+            "a long name is not deep"
+        );
     }
 
     /// A deep directory is the same however it is opened.
@@ -336,7 +340,7 @@ mod tests {
         let root = open_root(folder.path()).expect("it is there");
         let mut paths = vec![Vec::new()];
         let mut directory = open_root(folder.path()).expect("it is there");
-        for _ in 0..2 * REACH + 10 {
+        for _ in 0..2 * MAX_LEVELS + 10 {
             rustix::fs::mkdirat(&directory, "d", Mode::RWXU).expect("writable");
             directory =
                 open_beneath(directory.as_fd(), b"d", OFlags::DIRECTORY).expect("it was made");

@@ -100,7 +100,7 @@ impl Stamp {
 
 /// Stands for a time before 1677, which 64 bits of nanoseconds cannot express. All such times look alike, so a stamp
 /// with one is never settled.
-const FARTHEST_PAST: FileTime = FileTime::MIN;
+const TIME_OUT_OF_RANGE: FileTime = FileTime::MIN;
 
 /// Returns whether a later change gets another time than this one.
 fn is_settled(time: FileTime, now: FileTime, margin: i64) -> bool {
@@ -109,13 +109,13 @@ fn is_settled(time: FileTime, now: FileTime, margin: i64) -> bool {
         0 => 2_000_000_000,
         _ => 0,
     };
-    time > FARTHEST_PAST && time.saturating_add(margin.max(coarse)) < now
+    time > TIME_OUT_OF_RANGE && time.saturating_add(margin.max(coarse)) < now
 }
 
 fn nanoseconds(seconds: i128, nanoseconds: i128) -> FileTime {
     let time = seconds * 1_000_000_000 + nanoseconds;
     FileTime::try_from(time).unwrap_or(if time < 0 {
-        FARTHEST_PAST
+        TIME_OUT_OF_RANGE
     } else {
         FileTime::MAX
     })
@@ -204,7 +204,7 @@ mod tests {
             "within the margin"
         );
         assert!(
-            !stamp(FARTHEST_PAST, now - 1).is_settled(now, 0),
+            !stamp(TIME_OUT_OF_RANGE, now - 1).is_settled(now, 0),
             "a time that does not fit says nothing"
         );
     }

@@ -24,7 +24,7 @@ pub(crate) fn is_going(folder: &Path) -> Result<bool> {
     Ok(going_since(folder)?.is_some())
 }
 
-/// Returns when somebody began to remove a workspace's folder, in milliseconds since the epoch.
+/// Returns when a process began to remove a workspace's folder, in milliseconds since the epoch.
 pub(crate) fn going_since(folder: &Path) -> Result<Option<Milliseconds>> {
     let metadata = presence::metadata(&folder.join(names::GOING))?;
     Ok(metadata.as_ref().map(times::written))
@@ -180,7 +180,7 @@ pub(crate) fn is_upkeep_locked(directory: &Path) -> bool {
     is_file_locked(&directory.join(names::UPKEEP))
 }
 
-/// Returns whether somebody is taking a snapshot or carrying out an operation in a workspace's folder.
+/// Returns whether a process is taking a snapshot or carrying out an operation in a workspace's folder.
 pub(crate) fn is_locked(folder: &Path) -> bool {
     is_file_locked(&folder.join(names::LOCK))
 }
@@ -265,7 +265,7 @@ fn lock_in_time(path: &Path, patience: Duration) -> Result<Option<Lock>> {
 mod tests {
     use super::*;
 
-    /// A lock that somebody holds is waited for up to a limit and then refused.
+    /// A lock that another process holds is waited for up to a limit and then refused.
     #[test]
     fn held_lock_is_waited_for_then_refused() {
         let folder = tempfile::tempdir().expect("a scratch directory");

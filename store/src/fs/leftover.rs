@@ -1,6 +1,6 @@
 //! Removes temporary files that killed processes left in the store. This module does IO.
 //!
-//! A process that writes a temporary file writes to it all the time, so one that nobody wrote to for a while is
+//! A process that writes a temporary file writes to it all the time, so one that was not written to for a while is
 //! abandoned. Process numbers do not help: containers that share a store each have their own.
 
 use std::ffi::OsStr;
@@ -15,7 +15,7 @@ use crate::model::entry::file_type;
 /// The prefix of temporary files among the packs, by which git's own clean-up recognises them, too.
 pub(crate) const TEMPORARY_PACK: &str = "tmp_pack_";
 
-/// How long nobody must have written to a file, in nanoseconds. A process that is still at work on one writes more
+/// How long no process must have written to a file, in nanoseconds. A process that is still at work on one writes more
 /// often.
 const ABANDONED: i64 = 600_000_000_000;
 

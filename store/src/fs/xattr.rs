@@ -9,8 +9,8 @@ mod system {
     use rustix::io::{Errno, retry_on_intr};
 
     /// How many bytes of names or of a value there mostly are, and the most that Linux takes.
-    const FEW: usize = 512;
-    const MOST: usize = 64 << 10;
+    const USUAL_SIZE: usize = 512;
+    const MAX_SIZE: usize = 64 << 10;
 
     /// Returns the names of a file's attributes.
     pub(crate) fn names(file: BorrowedFd<'_>) -> Vec<Vec<u8>> {
@@ -44,10 +44,10 @@ mod system {
 
     /// Returns the bytes that a call writes into a buffer with room for them. `None` if it fails.
     fn whole(read: impl Fn(&mut [u8]) -> Result<usize, Errno>) -> Option<Vec<u8>> {
-        let mut bytes = vec![0; FEW];
+        let mut bytes = vec![0; USUAL_SIZE];
         let length = match retry_on_intr(|| read(&mut bytes)) {
             Err(Errno::RANGE) => {
-                bytes.resize(MOST, 0);
+                bytes.resize(MAX_SIZE, 0);
                 retry_on_intr(|| read(&mut bytes))
             }
             read => read,

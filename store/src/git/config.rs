@@ -16,7 +16,7 @@ use crate::lines::without_byte_order_mark;
 use crate::model::git_item::plain;
 
 /// How deep files may include each other; git's own limit.
-const DEEPEST: usize = 10;
+const MAX_INCLUDE_DEPTH: usize = 10;
 /// How many steps one pattern may take. A condition that is not decided by then is false.
 const MOST_STEPS: u64 = 1 << 18;
 /// How many files are read in total.
@@ -144,7 +144,7 @@ impl Reading<'_> {
                 .parent()
                 .map(|folder| folder.join(OsStr::from_bytes(value))),
         };
-        if let Some(path) = path.filter(|_| depth < DEEPEST) {
+        if let Some(path) = path.filter(|_| depth < MAX_INCLUDE_DEPTH) {
             self.file(&path, depth + 1);
         }
     }

@@ -155,8 +155,8 @@ struct ReadEntry<'a> {
 const LONGEST_PATH: usize = 4096;
 /// All paths together may have this many times the length of the index, plus a constant. Version 4 stores only how a
 /// path differs from the one before, so that a small file could expand without bounds.
-const MOST_PATHS: usize = 16;
-const FEW_PATHS: usize = 1 << 20;
+const MAX_PATH_GROWTH: usize = 16;
+const MIN_PATH_BYTES: usize = 1 << 20;
 
 struct IndexCursor<'a> {
     bytes: &'a [u8],
@@ -172,8 +172,8 @@ impl<'a> IndexCursor<'a> {
             position: 0,
             paths_left: bytes
                 .len()
-                .saturating_mul(MOST_PATHS)
-                .saturating_add(FEW_PATHS),
+                .saturating_mul(MAX_PATH_GROWTH)
+                .saturating_add(MIN_PATH_BYTES),
         }
     }
 

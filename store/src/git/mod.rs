@@ -152,7 +152,7 @@ fn read_all(file: std::fs::File, size: u64) -> Result<Option<Vec<u8>>, Errno> {
     }
     // There is room for all of it, so one call reads it.
     let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or_default());
-    // No more than it had when it was asked: somebody may be appending.
+    // No more than it had when it was asked: a process may be appending.
     file.take(size).read_to_end(&mut bytes).map_err(errno)?;
     Ok(Some(bytes))
 }

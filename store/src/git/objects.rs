@@ -19,7 +19,7 @@ use crate::objects::pack::data::Data;
 use crate::objects::pack::index::PackIndex;
 
 /// The largest object that is decoded, in bytes. A commit has some hundred.
-const LARGEST: u64 = 16 << 20;
+const MAX_OBJECT_SIZE: u64 = 16 << 20;
 /// How many folders of objects are searched.
 const FOLDERS: usize = 16;
 
@@ -131,7 +131,7 @@ fn loose_path(folder: &Path, id: &str) -> PathBuf {
     folder.join(&id[..2]).join(&id[2..])
 }
 
-/// Returns a loose object of a folder, at most `limit` bytes of it. Nobody has hashed it yet.
+/// Returns a loose object of a folder, at most `limit` bytes of it. It has not been hashed yet.
 pub(crate) fn loose(folder: &Path, id: &str, limit: u64) -> Option<(ObjectKind, Vec<u8>)> {
     let file = read_small(&loose_path(folder, id), limit, OFlags::NOFOLLOW)?;
     let mut text = Vec::new();
@@ -149,7 +149,7 @@ pub(crate) fn loose(folder: &Path, id: &str, limit: u64) -> Option<(ObjectKind, 
 
 /// Returns the bytes of a loose commit.
 fn loose_commit(folder: &Path, id: &str) -> Option<Vec<u8>> {
-    let (kind, text) = loose(folder, id, LARGEST)?;
+    let (kind, text) = loose(folder, id, MAX_OBJECT_SIZE)?;
     (kind == ObjectKind::Commit).then_some(text)
 }
 
@@ -207,7 +207,7 @@ impl<const N: usize> PackLocation<'_, N> {
         let length = file.metadata().ok()?.len();
         let entry = Data::<N>::new(&file, length).entry(self.offset).ok()?;
         let base = |id: &[u8; N]| self.pack.index.find(id).ok()?;
-        let (kind, bytes) = entry.resolve(LARGEST, base).ok()?;
+        let (kind, bytes) = entry.resolve(MAX_OBJECT_SIZE, base).ok()?;
         (kind == ObjectKind::Commit).then_some(bytes)
     }
 }

@@ -148,7 +148,7 @@ impl WatchTree {
 
     fn consider(&mut self, event: &KernelEvent) -> Result<(), WatchEnd> {
         let what = event.what;
-        // Events are missing after an overflow, and nobody can say which.
+        // Events are missing after an overflow, and it is not known which.
         if what.intersects(ReadFlags::QUEUE_OVERFLOW | ReadFlags::UNMOUNT) {
             return Err(WatchEnd);
         }

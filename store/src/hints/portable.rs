@@ -64,7 +64,7 @@ impl EventTree {
             end.set_nonblocking(true).map_err(|_| WatchEnd)?;
         }
         let tell = move |event| {
-            // If nobody listens, or the bell is full, it has rung.
+            // If no thread listens, or the bell is full, it has rung.
             let _ = sender.send(event);
             let _ = (&ringer).write(b"!");
         };
@@ -116,7 +116,7 @@ impl EventTree {
     /// Notes where an event says that something changed. Returns whether it is one of our own.
     fn consider(&mut self, event: notify::Result<Event>) -> Result<bool, WatchEnd> {
         let event = event.map_err(|_| WatchEnd)?;
-        // Events were dropped, and nobody can say which; or something was mounted or unmounted.
+        // Events were dropped, and it is not known which; or something was mounted or unmounted.
         if event.need_rescan() || event.info() == Some("mount") || event.kind.is_other() {
             return Err(WatchEnd);
         }

@@ -1,4 +1,4 @@
-//! The watcher: one process per store, which ends when nobody asks any more. This module does IO; it only reads
+//! The watcher: one process per store, which ends when no hook asks any more. This module does IO; it only reads
 //! workspaces.
 
 use std::io::{ErrorKind, Read, Write};
@@ -50,7 +50,7 @@ impl Default for WatchLimits {
     }
 }
 
-/// Watches the workspaces of a store that it is asked about, until nobody asks any more or `end` becomes readable.
+/// Watches the workspaces of a store that it is asked about, until no hook asks any more or `end` becomes readable.
 ///
 /// Fails if another process does this already.
 pub fn serve(
@@ -68,7 +68,7 @@ pub fn serve(
     };
     let socket = store.join(WATCH_SOCKET);
     let what = || format!("cannot listen at `{}`", socket.display());
-    // A killed watcher left it: nobody else has the lock.
+    // A killed watcher left it: no other process has the lock.
     match std::fs::remove_file(&socket) {
         Err(error) if error.kind() != ErrorKind::NotFound => return Err(error).context(what),
         _ => {}
@@ -88,7 +88,7 @@ pub fn serve(
         asked: Instant::now(),
     };
     let done = watcher.run(end).context(what);
-    // A socket that stays answers nobody: a hook that connects to it is refused, and looks everywhere.
+    // A socket that stays answers no hook: one that connects to it is refused, and looks everywhere.
     let _ = std::fs::remove_file(&socket);
     done
 }
@@ -129,7 +129,7 @@ impl WatcherServer {
                 .retain_mut(|(tree, asked)| tree.keep_up().is_ok() && asked.elapsed() < limit);
             // Only after the answers: reading a large tree takes longer than a hook waits.
             for (root, identity, folder) in std::mem::take(&mut self.wanted) {
-                // Before the first look has ended, nobody knows what is in view.
+                // Before the first look has ended, it is not known what is in view.
                 if (self.seen)(&folder).is_some() {
                     self.watch(&root, identity, folder);
                 }

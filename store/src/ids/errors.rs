@@ -14,7 +14,7 @@ use crate::model::number::count;
 pub(super) const LISTED: usize = 10;
 
 /// How many characters of an id an error repeats.
-const SHOWN: usize = 80;
+const SHOWN_ID_LENGTH: usize = 80;
 
 /// Returns the error for an id that may mean several things. `None` stands for all kinds.
 pub(super) fn ambiguous(
@@ -145,14 +145,14 @@ pub(super) fn before_the_first(id: &str, before: i64) -> Error {
 
 /// Returns an id as errors show it: on one line, harmless to a terminal, and not longer than a line.
 pub(super) fn quoted(id: &str) -> String {
-    let more = if id.chars().nth(SHOWN).is_some() {
+    let more = if id.chars().nth(SHOWN_ID_LENGTH).is_some() {
         "…"
     } else {
         ""
     };
     let shown: String = id
         .chars()
-        .take(SHOWN)
+        .take(SHOWN_ID_LENGTH)
         .flat_map(char::escape_debug)
         .collect();
     format!("`{shown}{more}`")

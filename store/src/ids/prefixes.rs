@@ -13,11 +13,11 @@ use crate::fs::threads;
 pub const LEAST: usize = 4;
 
 /// How many digits of ids are compared. Two random ids do not have so many in common.
-const COMPARED: usize = 16;
+const COMPARED_DIGITS: usize = 16;
 
 /// From so many steps on, ids are looked up one by one. Reading those of fewer takes less than to open the session
 /// store a second time.
-const MANY_STEPS: i64 = 2_000;
+const SCAN_LIMIT: i64 = 2_000;
 
 /// How long ids are in a store that is too large to read them all; the few that begin alike are longer.
 const OF_MANY: usize = 8;
@@ -65,7 +65,7 @@ impl Prefixes {
         let steps: Option<i64> = connection
             .query_row("SELECT max(seq) FROM steps", [], |row| row.get(0))
             .context(what)?;
-        let is_large = steps.is_some_and(|steps| steps >= MANY_STEPS);
+        let is_large = steps.is_some_and(|steps| steps >= SCAN_LIMIT);
         if is_large && let Some(path) = connection.path().filter(|path| !path.is_empty()) {
             let reader = PrefixReader {
                 path: path.into(),
@@ -220,7 +220,7 @@ fn keys(connection: &Connection) -> rusqlite::Result<Vec<u64>> {
 
 /// Returns the first digits as a number. A store has tens of thousands of ids, so they are not turned into text first.
 fn key(id: &[u8]) -> Option<u64> {
-    let digits = id.get(..COMPARED)?;
+    let digits = id.get(..COMPARED_DIGITS)?;
     digits.iter().try_fold(0, |number, digit| {
         Some(number << 4 | u64::from(char::from(*digit).to_digit(16)?))
     })
@@ -272,7 +272,7 @@ mod tests {
     #[test]
     fn large_stores_ids_are_looked_up() {
         let directory = tempfile::tempdir().expect("it can be made");
-        let connection = store_of(MANY_STEPS, directory.path());
+        let connection = store_of(SCAN_LIMIT, directory.path());
         let (looked_up, all) = (
             Prefixes::read(&connection).expect("the tables are there"),
             Prefixes {

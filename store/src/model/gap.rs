@@ -57,7 +57,7 @@ ckpt_schema::words! {
 }
 
 impl GapReason {
-    /// Returns whether a path with this gap may exist with bytes that nobody stored, so that its absence from the tree
+    /// Returns whether a path with this gap may exist with bytes that are not stored, so that its absence from the tree
     /// means nothing.
     pub fn hides_content(&self) -> bool {
         self.is_reported() && !matches!(self, Self::Special(_))

@@ -111,7 +111,7 @@ pub struct ItemReason {
 }
 
 impl ItemReason {
-    /// Returns a reason that names nobody.
+    /// Returns a reason that names no author.
     pub fn new(code: ReasonCode, text: impl Into<String>) -> Self {
         Self {
             text: text.into(),

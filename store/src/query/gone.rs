@@ -70,7 +70,7 @@ pub(crate) fn gone_states(store: &Store, place: &Place, named: &[PathBuf]) -> Re
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Went {
     At(Milliseconds),
-    /// After the newest snapshot, so nobody saw when.
+    /// After the newest snapshot, so no look saw when.
     SinceLastSnapshot,
 }
 

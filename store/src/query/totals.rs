@@ -34,7 +34,7 @@ pub(super) fn complete(
 }
 
 /// Returns the totals, as they are to be kept, of messages that have none. Contents that are about to go, or
-/// that nobody can read now, are left to the reader.
+/// that cannot be read now, are left to the reader.
 pub(crate) fn of_unsummed(store: &Store, messages: &[Unsummed]) -> Result<Vec<KeptTotals>> {
     store.database.read(|connection| {
         let ids: Vec<&str> = messages.iter().map(|message| message.id.as_str()).collect();

@@ -18,7 +18,7 @@ use crate::store::Store;
 use crate::timeline::Place;
 
 /// A longer reason is cut to so many characters.
-const LONGEST: usize = 300;
+const REASON_LIMIT: usize = 300;
 
 /// Consecutive events of one session that were lost.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,7 +50,7 @@ impl Lost {
             first: now,
             last: now,
             number: 1,
-            reason: reason.chars().take(LONGEST).collect(),
+            reason: reason.chars().take(REASON_LIMIT).collect(),
         }
     }
 

@@ -21,7 +21,7 @@ use crate::fs::{layout, presence};
 const AGE: u64 = 24 * 3600;
 
 /// How many are kept.
-const KEPT: usize = 2;
+const KEPT_BACKUPS: usize = 2;
 
 /// Comes after the name of a copy that is not whole yet.
 const UNFINISHED: &str = ".new";
@@ -54,7 +54,7 @@ pub(crate) fn back_up(database: &Database, directory: &Path, now: i64) -> Result
     is_copied?;
     layout::sync(directory)?;
     old.iter()
-        .skip(KEPT - 1)
+        .skip(KEPT_BACKUPS - 1)
         .try_for_each(|old| presence::remove_file(old))
 }
 

@@ -27,7 +27,7 @@ use crate::settings::Durability;
 pub(super) const BUSY_TIMEOUT: Duration = Duration::from_secs(4);
 
 /// How long a statement waits after one that waited in vain: an agent waits for all writes of a hook.
-const IMPATIENCE: Duration = Duration::from_millis(100);
+const RETRY_TIMEOUT: Duration = Duration::from_millis(100);
 
 /// The size in bytes at which the log is emptied: about a hundred pages, of which a hook writes ten. Every hook reads
 /// the whole log first, and SQLite's automatic checkpoint never truncates it.
@@ -58,7 +58,7 @@ ckpt_schema::words! {
         /// Something was not done, or is lost.
         #[default]
         Error = "error",
-        /// It was done, and somebody should look at something.
+        /// It was done, and a person should look at something.
         Warning = "warning",
         /// Nothing is wrong.
         Info = "info",
@@ -113,7 +113,7 @@ impl Database {
     /// in a file that opens is looked for in all of it.
     fn replace(directory: &Path, durability: Durability, met: Option<Error>) -> Result<Self> {
         let _lock = layout::lock_store(directory, BUSY_TIMEOUT)?;
-        // Once more, under the lock: whoever held it before may have replaced the file. Without this look, the
+        // Once more, under the lock: the process that held it before may have replaced the file. Without this look, the
         // second of two processes would set the sound new file aside.
         let error = match (Self::open_file(directory, durability), met) {
             (Err(error), _) if is_damage(&error) => error,
@@ -268,7 +268,7 @@ impl Database {
         let what = || format!("cannot write to `{}`", path.display());
         let transaction = match Transaction::new_unchecked(&self.connection, behavior) {
             Err(error) if is_busy(&error) => {
-                let _ = self.connection.busy_timeout(IMPATIENCE);
+                let _ = self.connection.busy_timeout(RETRY_TIMEOUT);
                 return Err(error).context(what);
             }
             begun => begun.context(what)?,
@@ -539,7 +539,7 @@ mod tests {
         assert_eq!(kept, 60, "and nothing is lost");
     }
 
-    /// A log that somebody reads stays and nobody waits.
+    /// A log that another process reads stays and no process waits.
     #[test]
     fn log_with_a_reader_stays() {
         let directory = tempfile::tempdir().expect("a scratch directory");

@@ -126,7 +126,7 @@ pub(crate) fn changes_of_path(
 }
 
 /// How far from one change of a snapshot the others are searched for. They are next to each other.
-const REACH: i64 = 5_000;
+const SEARCH_DISTANCE: i64 = 5_000;
 
 /// Returns the deletions that were seen in the same snapshot as a change: one may be the other half of a rename.
 pub(crate) fn deleted_with(
@@ -135,7 +135,7 @@ pub(crate) fn deleted_with(
     change: &FileChange,
 ) -> Result<Vec<FileChange>> {
     let sql = format!(
-        "{CHANGES} WHERE changes.id BETWEEN ?1 - {REACH} AND ?1 + {REACH} AND changes.workspace_id = ?2
+        "{CHANGES} WHERE changes.id BETWEEN ?1 - {SEARCH_DISTANCE} AND ?1 + {SEARCH_DISTANCE} AND changes.workspace_id = ?2
             AND changes.to_snapshot_id IS ?3 AND changes.kind = 'deleted' ORDER BY changes.id"
     );
     all(

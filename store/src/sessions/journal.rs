@@ -110,7 +110,7 @@ pub(super) fn leave_log(connection: &Connection, directory: &Path) -> rusqlite::
     lock_mode(connection, "EXCLUSIVE")?;
     if has_log(connection)? {
         connection.pragma_update_and_check(None, "journal_mode", "DELETE", |_| Ok(()))?;
-        // The index in shared memory was not used, and SQLite leaves it. While the file is locked, nobody has it open.
+        // The index in shared memory was not used, and SQLite leaves it. While it is locked, no other process has it open.
         let _ = presence::remove_file(&directory.join(format!("{DATABASE}-shm")));
     }
     // The lock goes with the next statement.

@@ -26,7 +26,7 @@ use crate::settings::Durability;
 /// Migrates a database to this version. All migrations are one transaction, so that after a kill or a power cut it is
 /// either the old one or the new one. Returns whether the database is new.
 ///
-/// The write lock comes first. Only under it are the version and the completeness of the copy certain: nobody writes
+/// The write lock comes first. Only under it are the version and the completeness of the copy certain: no process writes
 /// between the copy and the migrations.
 pub(super) fn migrate(connection: &mut Connection, path: &Path) -> Result<bool> {
     if is_current(connection, path)? {
@@ -61,7 +61,7 @@ pub(super) fn migrate(connection: &mut Connection, path: &Path) -> Result<bool> 
         .execute_batch(&steps_from(from))
         .context(|| format!("cannot migrate `{}`", path.display()))?;
     transaction
-        // Both are pages of the file, so they are part of the transaction: whoever sees the version sees all
+        // Both are pages of the file, so they are part of the transaction: a process that sees the version sees all
         // tables.
         .pragma_update(None, "application_id", APPLICATION_ID)
         .and_then(|()| transaction.pragma_update(None, "user_version", version::version()))

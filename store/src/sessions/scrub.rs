@@ -11,10 +11,10 @@ use std::time::{Duration, Instant};
 use super::database::{BUSY_TIMEOUT, Database};
 use crate::error::{Context, Error, Result};
 
-/// How long readers are waited for while nobody can write.
+/// How long readers are waited for while no process can write.
 const TURN: Duration = Duration::from_millis(250);
 /// How long others can write then: longer than SQLite pauses between two tries to lock.
-const PAUSE: Duration = Duration::from_millis(120);
+const YIELD_TIME: Duration = Duration::from_millis(120);
 
 impl Database {
     /// Rewrites the file without the deleted rows, and empties the log. Fails as busy if another process keeps reading
@@ -45,7 +45,7 @@ impl Database {
                 )
                 .hint("`ckpt-hook gc` finishes it"));
             }
-            std::thread::sleep(PAUSE);
+            std::thread::sleep(YIELD_TIME);
         }
         Ok(())
     }
@@ -97,7 +97,7 @@ mod tests {
         database.scrub()
     }
 
-    /// Somebody who reads for long while the log is emptied keeps nobody from writing.
+    /// A process that reads for long while the log is emptied keeps no other from writing.
     ///
     /// Invariant `agent/upkeep-waits`.
     #[test]
@@ -121,7 +121,7 @@ mod tests {
                 while writer.data_version()? == version {
                     std::thread::yield_now();
                 }
-                // It is rewritten, and the log is not emptied: somebody reads. They wait for longer than this altogether.
+                // It is rewritten, and the log is not emptied: there are readers. They wait for longer than this altogether.
                 (0..3).try_for_each(|number| {
                     let waits = writer.connection().busy_timeout(Duration::from_secs(1));
                     waits.context(|| "it can be configured")?;

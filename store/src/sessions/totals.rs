@@ -4,8 +4,8 @@
 //! the file.
 //!
 //! A list of a long history would spend most of its time on that. So the sums of a message are kept until a row of its
-//! steps is written, changed or removed. Whoever writes such a row takes them away in the same transaction, which
-//! costs one search for the message; nobody who writes adds anything up. The background process and `gc` keep the sums
+//! steps is written, changed or removed. A process that writes such a row takes them away in the same transaction, which
+//! costs one search for the message; no writer adds anything up. The background process and `gc` keep the sums
 //! of those that have none (`upkeep::totals`). A reader adds up what is not kept.
 
 use std::collections::HashMap;
@@ -209,7 +209,7 @@ pub(crate) fn files_of_steps(
     })
 }
 
-/// Keeps sums if nobody else has written since [`super::Database::data_version`] had a value. Returns whether it did.
+/// Keeps sums if no other process has written since [`super::Database::data_version`] had a value. Returns whether it did.
 pub(crate) fn keep_totals(
     connection: &Connection,
     sums: &[KeptTotals],

@@ -1,4 +1,4 @@
-//! Steps whose changes nobody saw, and how lost rows are noticed.
+//! Steps whose changes no look saw, and how lost rows are noticed.
 
 use rusqlite::{Connection, params};
 
@@ -93,7 +93,7 @@ pub(crate) fn was_unrecorded(
         .context(|| "cannot read steps")
 }
 
-/// Returns the steps of a session's messages, from a `seq` on, whose changes nobody saw, each with the reason.
+/// Returns the steps of a session's messages, from a `seq` on, whose changes no look saw, each with the reason.
 pub(crate) fn unprotected_steps(
     connection: &Connection,
     root_session: &str,

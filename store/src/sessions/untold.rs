@@ -6,7 +6,7 @@ use super::read;
 use crate::error::{Context, Result};
 
 /// How many different ones are told.
-const MOST: usize = 3;
+const TOLD_LIMIT: usize = 3;
 
 /// What to tell a person, once.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -48,8 +48,8 @@ pub(crate) fn untold(rows: Vec<UntoldRow>, lost: Vec<String>) -> Untold {
         times => format!("{sentence} ({times} times)"),
     });
     let mut sentences: Vec<String> = lost.into_iter().chain(told).collect();
-    let more = sentences.len().saturating_sub(MOST);
-    sentences.truncate(MOST);
+    let more = sentences.len().saturating_sub(TOLD_LIMIT);
+    sentences.truncate(TOLD_LIMIT);
     Untold {
         sentences,
         more,

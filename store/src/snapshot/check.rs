@@ -165,7 +165,7 @@ fn from_repository(location: &Location, id: ObjectId) -> Option<(ObjectKind, Vec
 }
 
 fn loose_object(folder: &Path, id: ObjectId) -> Option<(ObjectKind, Vec<u8>)> {
-    let (kind, bytes) = loose(folder, &id.to_string(), LARGEST)?;
+    let (kind, bytes) = loose(folder, &id.to_string(), MAX_OBJECT_SIZE)?;
     (hash(kind, &bytes) == id).then_some((kind, bytes))
 }
 
@@ -180,7 +180,7 @@ fn packed_object(folder: &Path, id: ObjectId) -> Option<(ObjectKind, Vec<u8>)> {
 }
 
 /// The largest object that is taken from the user's repository, in bytes.
-const LARGEST: u64 = 512 << 20;
+const MAX_OBJECT_SIZE: u64 = 512 << 20;
 
 /// How much of a pack is read to check it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

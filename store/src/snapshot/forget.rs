@@ -95,7 +95,7 @@ impl Snapshots {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct RewrittenRecord {
     pub old: ObjectId,
-    /// Its replacement, in which a forgotten ignore file counts as one that nobody ever read, and one entry stands for
+    /// Its replacement, in which a forgotten ignore file counts as one that was never read, and one entry stands for
     /// all that was seen in a forgotten directory.
     pub new: ObjectId,
     /// The ignore files and directories.

@@ -11,7 +11,7 @@ use crate::model::path::join;
 
 /// How many paths with the same name and content are compared with one. A project may have thousands of empty files
 /// with one name.
-const COMPARED: usize = 16;
+const COMPARED_PATHS: usize = 16;
 
 /// A path that was moved with a directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,7 +49,7 @@ pub(super) fn find(changes: &[Change]) -> Vec<Moved<'_>> {
         let old = known.or_else(|| {
             let same = by_name.get(&(change.path.name(), entry))?;
             let alike = |old: &&&[u8]| common_suffix(old, new);
-            same.iter().take(COMPARED).max_by_key(alike).copied()
+            same.iter().take(COMPARED_PATHS).max_by_key(alike).copied()
         });
         let Some(old) = old else { continue };
         moves.note(old, new);

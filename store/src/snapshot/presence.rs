@@ -24,7 +24,7 @@ pub(crate) enum Presence {
     SeenDirectory,
     /// Nothing was there.
     Absent,
-    /// Nobody looked: it is in a directory of which the names are not known.
+    /// No look read it: it is in a directory of which the names are not known.
     Unknown,
 }
 

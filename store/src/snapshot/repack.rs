@@ -24,7 +24,7 @@ use crate::objects::repack::{self, NeededObject, OldPack, OnDamage};
 /// How many packs may exist before they are joined.
 const MAX_SMALL_PACKS: usize = 48;
 /// Packs of at least this size are not joined with others: rewriting them again and again would cost too much.
-const LARGE: u64 = 32 << 20;
+const JOINED_SIZE_LIMIT: u64 = 32 << 20;
 /// Room that is left free on the disk, in bytes.
 const RESERVED_ROOM: u64 = 16 << 20;
 
@@ -160,7 +160,7 @@ impl Snapshots {
     /// removes the old ones under the workspace's lock.
     pub(crate) fn begin_join(&self, goes_on: &dyn Fn() -> bool) -> Result<Option<JoinedPacks>> {
         let mut small = repack::list(&self.objects)?;
-        small.retain(|pack| pack.bytes < LARGE);
+        small.retain(|pack| pack.bytes < JOINED_SIZE_LIMIT);
         if small.len() <= MAX_SMALL_PACKS {
             return Ok(None);
         }

@@ -24,7 +24,7 @@ use crate::objects::reader::ObjectReader;
 use crate::objects::tree::{TreeMode, encode};
 
 /// Deeper than any path can be opened.
-const DEEPEST: usize = 4096;
+const MAX_DEPTH: usize = 4096;
 
 /// What goes to another machine.
 pub(crate) struct Sending<'a> {
@@ -302,7 +302,7 @@ impl Sending<'_> {
         if let Some(done) = self.done.get(&key) {
             return Ok(*done);
         }
-        if depth > DEEPEST {
+        if depth > MAX_DEPTH {
             return Err(Error::damaged(format!("the tree `{id}` is too deep")));
         }
         let (mut kept, mut is_cut) = (Vec::new(), false);

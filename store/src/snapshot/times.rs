@@ -18,7 +18,7 @@ use crate::model::{FileTime, Milliseconds, millisecond_of};
 #[derive(Clone, Debug, Default)]
 pub struct Times {
     known: HashMap<Vec<u8>, i64>,
-    /// The directories that did not exist at the last look, or were different ones; `None` if nobody knows.
+    /// The directories that did not exist at the last look, or were different ones; `None` if that is not known.
     arrived: Option<HashSet<Vec<u8>>>,
     /// The moment before the scan began.
     now: FileTime,
@@ -206,7 +206,7 @@ impl Times {
 
     /// Returns when a directory was moved, given it and those below it, lowest first. The lowest one that changed since
     /// the last look is the one that was moved. A move does not touch its names, nor the time at which they last
-    /// changed. `None` if they changed since: then nobody knows where its own time comes from.
+    /// changed. `None` if they changed since: then it is not known where its own time comes from.
     fn moved_at<'p>(
         &self,
         root: &Path,

@@ -16,7 +16,7 @@ use crate::objects::tree::{TreeEntry, TreeMode, lookup};
 /// times.
 const MOST_ENTRIES: usize = 10_000_000;
 /// Deeper than any path can be opened.
-const DEEPEST: usize = 4096;
+const MAX_DEPTH: usize = 4096;
 
 /// An open snapshot.
 pub(crate) struct SnapshotView<'a> {
@@ -297,7 +297,7 @@ impl<'a> SnapshotView<'a> {
 /// Fails if a snapshot is larger or deeper than any workspace.
 pub(crate) fn check_bounds(entries: usize, directory: Option<&WorkspacePath>) -> Result<()> {
     let depth = directory.map_or(0, |directory| directory.components().count());
-    match entries > MOST_ENTRIES || depth > DEEPEST {
+    match entries > MOST_ENTRIES || depth > MAX_DEPTH {
         false => Ok(()),
         true => Err(Error::unavailable(
             "the snapshot is larger or deeper than any workspace",

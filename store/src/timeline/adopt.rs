@@ -25,7 +25,7 @@ use crate::sessions::{self, ListedWorkspace, OpenStep, StepEnd, WorkspaceRow};
 use crate::store::Store;
 
 /// The shortest prefix that is accepted for a workspace's id.
-const SHORTEST: usize = 4;
+const MIN_PREFIX: usize = 4;
 /// Why it is unknown what a step did, if the new directory could not be looked at.
 const REPLACED: &str = "the directory was replaced while a tool ran";
 
@@ -317,7 +317,7 @@ fn named<'l>(
         .find(|one| one.row.path == path && !one.row.is_there());
     let by_id: Vec<&ListedWorkspace> = listed
         .iter()
-        .filter(|one| which.len() >= SHORTEST && one.row.key.starts_with(which))
+        .filter(|one| which.len() >= MIN_PREFIX && one.row.key.starts_with(which))
         .collect();
     match (by_path, &by_id[..]) {
         (Some(one), _) => Ok(one),

@@ -14,7 +14,7 @@ use crate::sessions;
 use crate::snapshot::Snapshots;
 
 /// How many snapshots on either side are tried.
-const TRIED: u32 = 4;
+const TRIED_SNAPSHOTS: u32 = 4;
 
 /// Stores the lost trees of a snapshot again if the timeline tells what they were, and returns how many were stored.
 /// The caller holds the workspace's lock.
@@ -25,7 +25,7 @@ pub(crate) fn retrace(
     lost: ObjectId,
 ) -> Result<usize> {
     for at in sessions::snapshots_of_tree(connection, workspace_id, lost)? {
-        for beside in sessions::snapshots_beside(connection, workspace_id, at, TRIED)? {
+        for beside in sessions::snapshots_beside(connection, workspace_id, at, TRIED_SNAPSHOTS)? {
             let Ok(mut files) = snapshots.files_of(beside.tree) else {
                 continue;
             };

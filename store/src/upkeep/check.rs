@@ -128,7 +128,7 @@ fn workspace(
     }
     let name = place.root.display().to_string();
     let mut findings: Vec<Finding> = lost_rows(store, &place).into_iter().collect();
-    // If somebody is at work, nothing is healed. Reading is safe all the same.
+    // While an event or an operation is at work, nothing is healed. Reading is safe all the same.
     let lock = place.lock(HEAL_LOCK_TIMEOUT);
     if !is_gone {
         findings.extend(repository_amiss(&name, &place.folder, lock.is_ok()));
@@ -420,16 +420,16 @@ fn damage(name: &str, lost: &[Broken]) -> Option<Finding> {
 }
 
 /// How often refs are written again because rows came meanwhile.
-const AGAIN: usize = 4;
+const REF_WRITE_ATTEMPTS: usize = 4;
 
 /// Writes the refs from which git knows what is needed, and beside them what else is known about the snapshots.
 ///
-/// Several processes may do this at once, none of which waits for another. Whoever wrote last looks once more, so that
+/// Several processes may do this at once, none of which waits for another. The one that wrote last looks once more, so that
 /// what is named in the end is not what was read first.
 pub(crate) fn name_to_git(store: &Store, place: &Place) -> Result<()> {
     let id = place.row.id;
     let snapshots = place.snapshots()?;
-    for _ in 0..AGAIN {
+    for _ in 0..REF_WRITE_ATTEMPTS {
         let version = store.database.data_version()?;
         let (named, noted) = store.database.read(|connection| {
             let named = sessions::named(connection, id)?;

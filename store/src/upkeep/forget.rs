@@ -362,7 +362,7 @@ fn check_idle(store: &Store, place: &Place) -> Result<()> {
     let connection = store.database.connection();
     let name = place.root.display();
     let steps = sessions::open_steps(connection, place.row.id)?;
-    // Nobody would ever report the end of a step whose agent was killed.
+    // No event would ever report the end of a step whose agent was killed.
     let now = store.now();
     let is_at_work = |step: &OpenStep| !life::is_dead(&step.life, step.last_event_at, now);
     if steps.iter().any(is_at_work) {

@@ -70,7 +70,7 @@ pub(super) fn begun(directory: &Path) -> Result<Option<Wholes>> {
     }))
 }
 
-/// Returns whether something was begun to be removed, and nobody has looked since whether it is gone.
+/// Returns whether something was begun to be removed, and no run has checked since whether it is gone.
 pub(crate) fn is_begun(directory: &Path) -> Result<bool> {
     Ok(presence::metadata(&directory.join(names::FORGETTING))?.is_some())
 }
@@ -189,7 +189,7 @@ pub(super) fn take_out_of_former(connection: &Connection, directory: &Path) -> R
     Ok(is_any)
 }
 
-/// Returns whether a workspace was being removed, and nobody used it since.
+/// Returns whether a workspace was being removed, and no event used it since.
 fn is_going(connection: &Connection, id: i64, folder: &Path) -> Result<bool> {
     let Some(since) = layout::going_since(folder)? else {
         return Ok(false);

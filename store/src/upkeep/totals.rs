@@ -1,7 +1,7 @@
 //! Keeps what the steps of messages did with the messages, so that a list of a long history need not add it up.
 //!
 //! ```text
-//! messages without sums ──► read rows and contents ──► write, if nobody has written since
+//! messages without sums ──► read rows and contents ──► write, if no process has written since
 //!      some at a time          no lock: hooks go on      a short transaction
 //! ```
 

@@ -2,7 +2,7 @@
 
 use sha1::{Digest, Sha1};
 
-use super::{FANOUT, HEADER, IDS, LARGE, LARGE_OFFSETS, LOOK_UP, MAGIC, NAMES, OFFSETS};
+use super::{FANOUT, HEADER, IDS, LARGE_FLAG, LARGE_OFFSETS, LOOK_UP, MAGIC, NAMES, OFFSETS};
 use crate::model::entry::ObjectId;
 use crate::objects::pack::index::fanout;
 
@@ -90,10 +90,11 @@ fn offsets(places: &[ObjectLocation]) -> (Vec<u8>, Vec<u8>) {
         let small = u32::try_from(place.offset)
             .ok()
             // git takes the highest bit for a mark only if there is a table of large offsets.
-            .filter(|small| !needs_large || small & LARGE == 0);
+            .filter(|small| !needs_large || small & LARGE_FLAG == 0);
         let number = small.unwrap_or_else(|| {
             large.extend(place.offset.to_be_bytes());
-            LARGE | u32::try_from(large.len() / 8 - 1).expect("there are fewer than 2^31 objects")
+            LARGE_FLAG
+                | u32::try_from(large.len() / 8 - 1).expect("there are fewer than 2^31 objects")
         });
         offsets.extend(place.pack.to_be_bytes());
         offsets.extend(number.to_be_bytes());

@@ -36,7 +36,7 @@ const IDS: [u8; 4] = *b"OIDL";
 const OFFSETS: [u8; 4] = *b"OOFF";
 const LARGE_OFFSETS: [u8; 4] = *b"LOFF";
 /// An offset with this bit is an index into the table of large ones, if there is one.
-const LARGE: u32 = 1 << 31;
+const LARGE_FLAG: u32 = 1 << 31;
 /// The length up to which it is read as a whole, in bytes: some 3,000 objects. A longer one is read in parts, so that
 /// the cost of a step does not grow with the steps before it.
 const WHOLE: u64 = 128 << 10;
@@ -144,7 +144,9 @@ impl MultiPackIndex {
             return Err(torn());
         }
         let offset = match &self.large {
-            Some(large) if offset & LARGE != 0 => self.large_offset(large, offset & !LARGE)?,
+            Some(large) if offset & LARGE_FLAG != 0 => {
+                self.large_offset(large, offset & !LARGE_FLAG)?
+            }
             _ => u64::from(offset),
         };
         Ok(ObjectLocation { id, pack, offset })

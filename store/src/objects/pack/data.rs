@@ -16,9 +16,9 @@ use crate::objects::hash::{ObjectKind, SHA1};
 /// How much of an entry is read at first, in bytes.
 const FRONT: usize = 8 << 10;
 /// The size in bytes up to which an object is inflated in one call.
-const SMALL: usize = 1 << 20;
+const SINGLE_CALL_SIZE: usize = 1 << 20;
 /// The longest chain of deltas; git makes none longer than 4,095.
-const DEEPEST: usize = 4096;
+const MAX_CHAIN: usize = 4096;
 /// How many objects of the largest size may be held at once: the object itself, and the deltas to it before any is
 /// applied.
 const MOST_HELD: u64 = 2;
@@ -61,10 +61,10 @@ impl<'a, const N: usize> Data<'a, N> {
     /// Returns the bytes of an undeltified blob of at most `limit` bytes whose entry has the CRC-32 from an index.
     /// `None` for any other entry.
     pub(super) fn written_blob(self, written: Indexed, limit: u64) -> Result<Option<Vec<u8>>> {
-        let most = limit.min(SMALL as u64);
+        let most = limit.min(SINGLE_CALL_SIZE as u64);
         let length = usize::try_from(written.length)
             .ok()
-            .filter(|length| *length <= longest_entry(SMALL));
+            .filter(|length| *length <= longest_entry(SINGLE_CALL_SIZE));
         let Some(length) = length else {
             return Ok(None);
         };
@@ -126,7 +126,7 @@ impl<'a, const N: usize> PackEntry<'a, N> {
             let header = self.header;
             // Sizes are claims, so their sum is limited as well as each of them.
             let held = work.saturating_add(header.size);
-            if header.size > largest || held > MOST_HELD * largest || deltas.len() > DEEPEST {
+            if header.size > largest || held > MOST_HELD * largest || deltas.len() > MAX_CHAIN {
                 return Err(Error::failed(
                     "the object, or its chain of deltas, is too large to be decoded in memory",
                 ));
@@ -171,7 +171,7 @@ impl<'a, const N: usize> PackEntry<'a, N> {
     fn inflate_at_once(&self) -> Option<Vec<u8>> {
         let size = usize::try_from(self.header.size)
             .ok()
-            .filter(|size| *size <= SMALL)?;
+            .filter(|size| *size <= SINGLE_CALL_SIZE)?;
         let longest = self.start + longest_entry(size);
         if longest <= FRONT {
             return inflate_at_once(&self.front[self.start..], size);

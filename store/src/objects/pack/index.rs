@@ -37,7 +37,7 @@ const MAGIC: &[u8; 8] = b"\xfftOc\0\0\0\x02";
 const FANOUT_AT: u64 = 8;
 const IDS_AT: u64 = FANOUT_AT + FANOUT;
 /// An offset with this bit is a position in the table of 64-bit offsets.
-const LARGE: u32 = 1 << 31;
+const LARGE_FLAG: u32 = 1 << 31;
 
 /// Returns the bytes of an index.
 ///
@@ -72,10 +72,10 @@ fn encode_offsets(offsets: impl Iterator<Item = u64>, bytes: &mut Vec<u8>) {
     for offset in offsets {
         let small = u32::try_from(offset)
             .ok()
-            .filter(|small| small & LARGE == 0);
+            .filter(|small| small & LARGE_FLAG == 0);
         let number = small.unwrap_or_else(|| {
             large.push(offset);
-            LARGE | u32::try_from(large.len() - 1).expect("a pack has fewer than 2^31 objects")
+            LARGE_FLAG | u32::try_from(large.len() - 1).expect("a pack has fewer than 2^31 objects")
         });
         bytes.extend_from_slice(&number.to_be_bytes());
     }
@@ -175,10 +175,10 @@ impl<const N: usize> PackIndex<N> {
 
     /// Returns the offset that an entry of the table stands for: one of more than 31 bits is in a separate table.
     fn whole_offset(&self, small: u32) -> Result<u64> {
-        if small & LARGE == 0 {
+        if small & LARGE_FLAG == 0 {
             return Ok(u64::from(small));
         }
-        let at = u64::from(small & !LARGE);
+        let at = u64::from(small & !LARGE_FLAG);
         if at >= self.large {
             return Err(Error::failed("the index has no such large offset"));
         }
@@ -270,7 +270,7 @@ impl PackIndex {
 /// The length of a fan-out table in bytes.
 const FANOUT: u64 = 256 * 4;
 /// If one side has this many times more ids, those of the other are searched for one by one.
-const FEW: usize = 64;
+const MERGE_RATIO: usize = 64;
 
 /// How many ids are read at once: reading a single one costs as much.
 const WINDOW: u32 = 200;
@@ -359,7 +359,7 @@ impl IdTable {
     /// Returns the positions of the sorted ids that are in the table. The time depends on the shorter of the two lists.
     pub fn places(&self, bytes: &IndexBytes, ids: &[ObjectId]) -> Result<Vec<(ObjectId, u32)>> {
         let count = self.count() as usize;
-        if ids.len() < count / FEW {
+        if ids.len() < count / MERGE_RATIO {
             let found = ids.iter().filter_map(|id| {
                 Some(
                     self.find(bytes, id.as_bytes())
@@ -374,7 +374,7 @@ impl IdTable {
         let mut rows = Rows::<SHA1>::new(bytes, self.ids, self.count());
         for place in 0..self.count() {
             let id = ObjectId::new(*rows.row(place)?);
-            if count < ids.len() / FEW {
+            if count < ids.len() / MERGE_RATIO {
                 rest = &rest[rest.partition_point(|wanted| *wanted < id)..];
             } else {
                 let passed = rest.iter().take_while(|wanted| **wanted < id).count();

@@ -37,7 +37,7 @@ const CHECKSUM: usize = 20;
 pub(crate) const SOON_READ: u64 = 64 << 20;
 
 /// Rebuilds the damaged and missing indexes of intact packs of at most `largest` bytes. Returns the packs' names. The
-/// caller holds the workspace's lock, so that nobody is putting a pack into place.
+/// caller holds the workspace's lock, so that no process is putting a pack into place.
 pub(crate) fn rebuild_indexes(directory: &Path, largest: u64) -> Result<Vec<PathBuf>> {
     let mut rebuilt = Vec::new();
     for pack in without_index(directory, largest)? {

@@ -387,7 +387,7 @@ pub(crate) fn seal(file: &File) -> std::io::Result<()> {
     file.sync_all()
 }
 
-/// Makes a file readable for its owner only, and writable for nobody.
+/// Makes a file readable for its owner only, and not writable.
 pub(crate) fn make_read_only(file: &File) -> std::io::Result<()> {
     file.set_permissions(fs::Permissions::from_mode(0o400))
 }

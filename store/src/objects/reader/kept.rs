@@ -9,7 +9,7 @@ use crate::model::entry::ObjectId;
 use crate::objects::hash::ObjectKind;
 
 /// The most bytes that are kept in total.
-const MOST: usize = 32 << 20;
+const CACHE_SIZE: usize = 32 << 20;
 /// The largest object that is kept, in bytes.
 pub(super) const LARGEST: u64 = 1 << 20;
 
@@ -37,7 +37,7 @@ impl ObjectCache {
     pub fn keep(&self, kind: ObjectKind, id: ObjectId, bytes: Vec<u8>) -> ObjectBytes {
         let bytes = Arc::new(bytes);
         let mut objects = threads::lock(&self.0);
-        let has_room = bytes.len() as u64 <= LARGEST && objects.bytes + bytes.len() <= MOST;
+        let has_room = bytes.len() as u64 <= LARGEST && objects.bytes + bytes.len() <= CACHE_SIZE;
         if has_room
             && objects
                 .by_id
@@ -74,7 +74,7 @@ mod tests {
         let there = (0..40)
             .filter(|number| kept.get(id(*number)).is_some())
             .count();
-        assert_eq!(there, MOST / large, "as many as there is room for");
+        assert_eq!(there, CACHE_SIZE / large, "as many as there is room for");
         let kept = ObjectCache::default();
         kept.keep(ObjectKind::Blob, id(1), vec![1; large + 1]);
         assert!(kept.get(id(1)).is_none(), "it is too large");

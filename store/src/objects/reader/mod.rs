@@ -48,7 +48,7 @@ pub(crate) struct ObjectReader {
 }
 
 /// Up to this size, a blob is decoded completely before its first byte is written. A larger one is decoded twice.
-const AT_ONCE: u64 = 8 << 20;
+const SINGLE_DECODING_SIZE: u64 = 8 << 20;
 
 impl ObjectReader {
     /// Opens the packs that exist now.
@@ -210,7 +210,9 @@ impl ObjectReader {
         let small = match self.kept_blob(id) {
             Some(bytes) => Some(bytes),
             None => self
-                .find_hashed(id, |pack, offset| pack.small_blob(offset, id, AT_ONCE))?
+                .find_hashed(id, |pack, offset| {
+                    pack.small_blob(offset, id, SINGLE_DECODING_SIZE)
+                })?
                 .map(Arc::new),
         };
         if let Some(bytes) = small {

@@ -24,7 +24,7 @@ use crate::objects::multi_pack_index::{self, MultiPackIndex};
 use crate::objects::pack::read::{PackFile, open_regular};
 
 /// How many answers of a multi-pack-index are checked one by one before all of it is.
-const FEW_ANSWERS: u32 = 64;
+const CHECKED_ANSWERS: u32 = 64;
 
 const PACK: &[u8] = b".pack";
 const INDEX: &[u8] = b".idx";
@@ -288,7 +288,7 @@ impl Opened {
     /// Returns whether a full check pays. Comparing a few answers with the packs' own indexes costs less than reading
     /// all of it, which grows with every step.
     fn is_worth_it(&self) -> bool {
-        self.asked.fetch_add(1, Ordering::Relaxed) >= FEW_ANSWERS
+        self.asked.fetch_add(1, Ordering::Relaxed) >= CHECKED_ANSWERS
     }
 
     fn is_sound(&self) -> bool {

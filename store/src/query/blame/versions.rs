@@ -290,7 +290,7 @@ pub(super) fn last_content(versions: &[WrittenVersion]) -> Option<ObjectId> {
     versions.last().and_then(|last| last.version.content)
 }
 
-/// Adds the state before the next thing that happened if the last version did not lead to it: nobody saw how it came.
+/// Adds the state before the next thing that happened if the last version did not lead to it: no look saw how it came.
 fn bridge(
     versions: &mut Vec<WrittenVersion>,
     last: Option<ObjectId>,

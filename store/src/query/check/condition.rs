@@ -12,13 +12,13 @@ use crate::store::Store;
 use crate::upkeep::gc::sizes::of_store;
 
 /// How far the clock may be behind the newest row, in milliseconds.
-const SLACK: Milliseconds = 5 * 60 * 1000;
+const CLOCK_TOLERANCE: Milliseconds = 5 * 60 * 1000;
 
 /// How long unprotected steps are reported, in milliseconds.
 const WEEK: Milliseconds = 7 * 24 * 3600 * 1000;
 
 /// A disk with less free space than this counts as full, in bytes.
-const LITTLE_ROOM: u64 = 256 << 20;
+const MIN_FREE_SPACE: u64 = 256 << 20;
 
 /// Finds something wrong.
 type Look = fn(&Store) -> Result<Option<Finding>>;
@@ -160,7 +160,7 @@ fn clock(store: &Store) -> Result<Option<Finding>> {
             |row| Ok((row.get(0)?, row.get(1)?)),
         )
         .context(|| "cannot read the session store")?;
-    let is_ahead = newest.is_some_and(|newest| newest - store.now() > SLACK);
+    let is_ahead = newest.is_some_and(|newest| newest - store.now() > CLOCK_TOLERANCE);
     Ok(is_ahead.then(|| {
         Finding::new(
             FindingLevel::Warning,
@@ -174,7 +174,7 @@ fn clock(store: &Store) -> Result<Option<Finding>> {
     }))
 }
 
-/// Counts the steps of the last week whose changes nobody saw.
+/// Counts the steps of the last week whose changes no look saw.
 fn unprotected(store: &Store) -> Result<Option<Finding>> {
     let (number, reason): (u32, Option<String>) = store
         .database
@@ -243,7 +243,7 @@ fn room(store: &Store) -> Result<Option<Finding>> {
         ByteSize(most),
         ByteSize(left)
     );
-    Ok(Some(if left < LITTLE_ROOM {
+    Ok(Some(if left < MIN_FREE_SPACE {
         Finding::new(FindingLevel::Warning, "store", text)
             .hint("free some space: what cannot be stored is not protected")
     } else if taken > most {

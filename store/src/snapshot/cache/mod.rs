@@ -53,7 +53,7 @@ pub(crate) use record::{CachedItem, Directory, Records};
 const WHOLE: &[u8; 8] = b"ckptc\0\0\x07";
 const CHANGES: &[u8; 8] = b"ckptd\0\0\x07";
 /// Changes up to this size, in bytes, never cause the whole cache to be rewritten.
-const SMALL: usize = 64 << 10;
+const MIN_REWRITE_SIZE: usize = 64 << 10;
 /// About what the changes of one snapshot take, in bytes.
 const USUAL_CHANGE: usize = 16 << 10;
 
@@ -267,7 +267,7 @@ impl Cache {
 /// writes the changes again, and when they are too large, the whole cache: at the square root of twice the product of
 /// what a snapshot adds and the whole, both cost the same over time.
 fn most_changes(whole: usize) -> usize {
-    SMALL.max(whole.saturating_mul(2 * USUAL_CHANGE).isqrt())
+    MIN_REWRITE_SIZE.max(whole.saturating_mul(2 * USUAL_CHANGE).isqrt())
 }
 
 /// Returns the contents of a file.
@@ -492,7 +492,11 @@ mod tests {
     #[test]
     fn changes_and_caches_share_the_writing() {
         let megabyte = 1 << 20;
-        assert_eq!(most_changes(0), SMALL, "a small cache is not written anew");
+        assert_eq!(
+            most_changes(0),
+            MIN_REWRITE_SIZE,
+            "a small cache is not written anew"
+        );
         assert_eq!(most_changes(8 * megabyte), megabyte / 2);
         assert_eq!(most_changes(32 * megabyte), megabyte);
     }

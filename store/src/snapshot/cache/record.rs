@@ -1,6 +1,6 @@
 //! One directory in the cache, read in place: a workspace has too many entries to copy them for a look.
 //!
-//! Its head says what a snapshot has to know of every directory, also of one that nobody looks at. Its body, the
+//! Its head says what a snapshot has to know of every directory, also of one that is not looked at. Its body, the
 //! entries, is read when it is asked for.
 //!
 //! ```text

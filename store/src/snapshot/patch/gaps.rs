@@ -93,7 +93,7 @@ fn is_file(gap: &Gap) -> bool {
 }
 
 /// Returns the change with the side that is in a gap (its own, or that of a directory above) as an entry whose bytes
-/// are not stored, or `None` if nobody can say whether there was a change.
+/// are not stored, or `None` if it is not known whether there was a change.
 pub(super) fn explain(change: Change, old: &Gaps<'_>, new: &Gaps<'_>) -> Option<Change> {
     let Change {
         path,
@@ -134,7 +134,7 @@ pub(super) fn append_unstored(
         let Ok(path) = WorkspacePath::new(&gap.path[..]) else {
             continue;
         };
-        // Below a directory that could not be read, nobody knows whether it came or went.
+        // Below a directory that could not be read, it is not known whether it came or went.
         if !seen.insert(path.clone()) || before.gaps.cover(&path) || after.gaps.cover(&path) {
             continue;
         }

@@ -147,7 +147,7 @@ fn not_shown(
     Ok(paths.iter().map(is_hidden).collect())
 }
 
-/// What differs between two snapshots: what somebody changed, and what only went out of view and still exists.
+/// What differs between two snapshots: the changes, and what only went out of view and still exists.
 struct PatchFindings {
     changes: Vec<Change>,
     hidden: Vec<Change>,

@@ -1,4 +1,4 @@
-//! Finds what came into view or went out of it because ignore rules changed: nobody created or deleted it.
+//! Finds what came into view or went out of it because ignore rules changed: it was neither created nor deleted.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;

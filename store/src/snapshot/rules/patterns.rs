@@ -27,14 +27,14 @@ pub(crate) fn significant_lines(bytes: &[u8]) -> Vec<u8> {
 }
 
 /// The most steps that one match may take: a hundred times what the patterns of any project need.
-const MOST: u64 = 1 << 18;
+const MAX_STEPS: u64 = 1 << 18;
 /// The number of steps that a match may take at any time: some microseconds.
-const FEW: u64 = 1 << 11;
+const FREE_STEPS: u64 = 1 << 11;
 /// The number of steps that all patterns of a source may take at any time for one path: a quarter of a millisecond. A
 /// source may have thousands of patterns, of some 70 steps each if they are ordinary ones.
 const FOR_A_PATH: u64 = 1 << 18;
 /// The most steps that all matches together may take besides these: a tenth of a second.
-const ALTOGETHER: u64 = 1 << 25;
+const MAX_TOTAL_STEPS: u64 = 1 << 25;
 /// How many undecided patterns are named.
 const NAMED: usize = 3;
 
@@ -49,9 +49,9 @@ impl MatchCost {
     /// Returns whether a glob matches, or `None` if finding out takes too long. `left` is what remains of the steps
     /// for the path.
     fn decide(&self, glob: &Glob, value: &[u8], left: &mut u64) -> Option<bool> {
-        let free = FEW.min(*left);
-        let most = if self.spent.load(Ordering::Relaxed) < ALTOGETHER {
-            MOST
+        let free = FREE_STEPS.min(*left);
+        let most = if self.spent.load(Ordering::Relaxed) < MAX_TOTAL_STEPS {
+            MAX_STEPS
         } else {
             free
         };
@@ -304,7 +304,7 @@ mod tests {
         let patterns = Patterns::parse(lines.as_bytes(), false);
         let path = "a/".repeat(60) + "f";
         let work = MatchCost {
-            spent: AtomicU64::new(ALTOGETHER),
+            spent: AtomicU64::new(MAX_TOTAL_STEPS),
             ..MatchCost::default()
         };
         assert_eq!(
@@ -313,7 +313,7 @@ mod tests {
         );
         assert_eq!(
             work.spent.load(Ordering::Relaxed),
-            ALTOGETHER,
+            MAX_TOTAL_STEPS,
             "no match took more than it may at any time"
         );
         assert_eq!(work.undecided().len(), NAMED, "it is told");
@@ -336,7 +336,7 @@ mod tests {
             .collect();
         let patterns = Patterns::parse(lines.as_bytes(), false);
         let work = MatchCost {
-            spent: AtomicU64::new(ALTOGETHER),
+            spent: AtomicU64::new(MAX_TOTAL_STEPS),
             ..MatchCost::default()
         };
         let matched = |path: &[u8]| patterns.matched(path, None, PathKind::File, &work);

@@ -23,7 +23,7 @@ pub(crate) fn trees(
     // A directory's tree names those of its subdirectories, which are one level deeper.
     let mut levels: BTreeMap<usize, Vec<&[u8]>> = BTreeMap::new();
     for path in touched {
-        // A directory above a changed one gets a new tree, although nobody looked at it.
+        // A directory above a changed one gets a new tree, although it was not looked at.
         if overlay.load(path).is_some() {
             levels.entry(depth(path)).or_default().push(path);
         }
@@ -83,7 +83,7 @@ fn entry(overlay: &Overlay<'_>, directory: &[u8], item: &ListedItem) -> Option<T
     })
 }
 
-/// Returns the attributes of all directories together. Of a directory that nobody looked at, the head says enough,
+/// Returns the attributes of all directories together. Of a directory that was not looked at, the head says enough,
 /// unless something in it is unusual.
 pub(crate) fn attributes(overlay: &Overlay<'_>) -> Attributes {
     let directories: Vec<OverlayDirectory<'_>> = overlay.iter().collect();
@@ -91,7 +91,7 @@ pub(crate) fn attributes(overlay: &Overlay<'_>) -> Attributes {
     for directory in &directories {
         count(directory, &mut census);
     }
-    // Two passes, because the defaults are the most frequent permissions: until all are counted, nobody knows which
+    // Two passes, because the defaults are the most frequent permissions: until all are counted, it is not known which
     // ones are exceptions.
     let mut attributes = census.attributes();
     for directory in &directories {

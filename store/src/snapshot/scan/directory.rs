@@ -23,7 +23,7 @@ use crate::snapshot::{GapReason, SpecialFile};
 
 /// Directories deeper than this are gaps. Each level takes two bytes of a path at least, and the kernel accepts 4,096:
 /// no program opens anything deeper by its path.
-const DEEPEST: usize = 2048;
+const MAX_DEPTH: usize = 2048;
 /// How many files one task reads. A directory with more is shared between threads.
 const FILES_A_TASK: usize = 64;
 /// The size in bytes over which a file of `keep_ignored` is a gap. What people write by hand is smaller.
@@ -316,7 +316,7 @@ impl Open<'_> {
             mode: file_type::DIRECTORY,
             ..Stamp::default()
         };
-        if depth(path) > DEEPEST {
+        if depth(path) > MAX_DEPTH {
             return ListedItem::gap(name, stamp, GapReason::TooDeep);
         }
         ListedItem {

@@ -88,7 +88,7 @@ impl<T: Send> TaskQueue<T> {
     }
 }
 
-/// A thread at work. It counts as done even if it panics, so that nobody waits for it.
+/// A thread at work. It counts as done even if it panics, so that no other waits for it.
 struct Busy<'a, T: Send>(&'a TaskQueue<T>);
 
 impl<T: Send> Drop for Busy<'_, T> {

@@ -6,7 +6,7 @@
 //! reading; otherwise these are read. A pack is left alone if little of it is needed. They are never used as an
 //! alternate: objects in an alternate disappear when its owner says so.
 //!
-//! However a pack was taken, it is borrowed ([`borrowed`]) until the needed objects are copied: nobody has read it
+//! However a pack was taken, it is borrowed ([`borrowed`]) until the needed objects are copied: it was not read
 //! yet, and a damaged object can be healed as long as the workspace's files still have its bytes.
 
 use std::fs;
@@ -26,7 +26,7 @@ use crate::objects::pack::write::{create_temporary, seal};
 use crate::objects::{self, Objects};
 
 /// Fewer objects than this are read from their files, which is better than one more pack to search for ever.
-const WORTH_IT: usize = 32;
+const MIN_OBJECTS: usize = 32;
 
 /// Takes the packs with wanted objects (sorted, with their sizes in bytes according to the index), and returns those
 /// that we hold, with their sizes according to the packs.
@@ -50,7 +50,7 @@ pub(super) fn take(
         let Ok(found) = theirs.offsets(&ids) else {
             continue;
         };
-        if found.len() < WORTH_IT {
+        if found.len() < MIN_OBJECTS {
             continue;
         }
         let size = |(id, _): &(ObjectId, u64)| {

@@ -273,7 +273,7 @@ impl<'a> SnapshotBuilder<'a> {
             .collect())
     }
 
-    /// Returns whether nobody else can have touched the objects that a cache names.
+    /// Returns whether no other process can have touched the objects that a cache names.
     fn holds_all(&self, cache: &Cache, boot: &[u8]) -> bool {
         cache.header.boot == boot
             && cache.header.packs == self.packs()

@@ -92,10 +92,10 @@ fn substitute(rules: &mut Rules, last: Option<Rules>, is_unread: [bool; 3], glob
                 rules.info = last.info;
             }
         }
-        // Nobody ever read it, so nobody knows what it hid. Taken for empty, it would bring into view what the next
+        // It was never read, so it is not known what it hid. Taken for empty, it would bring into view what the next
         // readable look takes out again, and a revert would delete that.
         None => {
-            // In an unreadable home nobody knows of a file, and git uses none.
+            // In an unreadable home no file is known, and git uses none.
             let is_seen = global.path.as_ref().map(|path| path.symlink_metadata());
             if user && is_seen.is_some_and(|seen| seen.is_ok()) {
                 rules.global = UNKNOWN_LINES.to_vec();

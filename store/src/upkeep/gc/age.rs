@@ -12,12 +12,12 @@
 //!                   back, or by more than that     agreed on nothing: it counts from here
 //! ```
 //!
-//! Where nobody worked for longer than `keep`, all would become old at once: then it counts from there, too.
+//! Where no agent worked for longer than `keep`, all would become old at once: then it counts from there, too.
 
 use crate::model::Milliseconds;
 
 /// How much two clocks may differ: a clock is corrected by minutes, and may be in another zone for a moment.
-const SLACK: Milliseconds = 3600 * 1000;
+const CLOCK_TOLERANCE: Milliseconds = 3600 * 1000;
 /// How long a machine may have been off for the clock to be believed after that.
 const OFF: Milliseconds = 7 * 24 * 3600 * 1000;
 
@@ -72,7 +72,8 @@ impl Agreement {
         let passed = now.clock.saturating_sub(self.reading.clock);
         let ran = now.uptime.saturating_sub(self.reading.uptime);
         if now.boot == self.reading.boot && ran >= 0 {
-            let is_agreed = passed.saturating_sub(ran).saturating_abs() <= SLACK && ran <= keep;
+            let is_agreed =
+                passed.saturating_sub(ran).saturating_abs() <= CLOCK_TOLERANCE && ran <= keep;
             return match is_agreed {
                 true => (self.agreed_for.saturating_add(ran), true),
                 false => (0, true),

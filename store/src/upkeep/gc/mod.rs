@@ -6,7 +6,7 @@
 //! ```
 //!
 //! Only one runs at a time, under the lock of upkeep. It takes a workspace's own lock only to mark rows and to replace
-//! packs. In the background, it yields to anybody who wants the workspace.
+//! packs. In the background, it yields to every process that wants the workspace.
 
 mod age;
 pub(crate) mod pack;
@@ -46,13 +46,13 @@ pub(crate) struct GcOptions {
     pub ages: Ages,
 }
 
-/// Whether `gc` yields to anybody who wants a workspace.
+/// Whether `gc` yields to processes that want a workspace.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Priority {
     /// It keeps the workspace: a person waits for it to finish.
     #[default]
     Foreground,
-    /// It yields: nobody waits for it, and the next run does the rest.
+    /// It yields: no person waits for it, and the next run does the rest.
     Background,
 }
 

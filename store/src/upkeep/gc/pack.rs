@@ -1,4 +1,4 @@
-//! Repacks a workspace's objects, and yields to anybody who wants the workspace.
+//! Repacks a workspace's objects, and yields to every process that wants the workspace.
 
 use std::cell::Cell;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use crate::store::Store;
 use crate::timeline::Place;
 use crate::upkeep::{adoption, check};
 
-/// How often it checks whether somebody wants the workspace.
+/// How often it checks whether another process wants the workspace.
 const WISH_CHECK_INTERVAL: Duration = Duration::from_millis(5);
 
 /// What becomes of objects that no row names.
@@ -96,12 +96,12 @@ pub(crate) fn whole(
     }
 }
 
-/// How many files are removed while whoever wants the workspace waits.
+/// How many files are removed while a process that wants the workspace waits.
 const PIECE: usize = 128;
-/// How long it is left alone then: longer than anybody pauses between two tries to take its lock.
-const PAUSE: Duration = Duration::from_millis(15);
+/// How long it is left alone then: longer than a process pauses between two tries to take its lock.
+const YIELD_TIME: Duration = Duration::from_millis(15);
 
-/// Removes what is left of packs that are gone. Whoever wants the workspace has it in between, and in the background,
+/// Removes what is left of packs that are gone. Another process may have the workspace in between, and in the background,
 /// the rest then stays: a run finds it once it is a day old.
 fn remove_in_pieces(
     place: &Place,
@@ -117,7 +117,7 @@ fn remove_in_pieces(
         if pieces.peek().is_none() {
             break;
         }
-        std::thread::sleep(PAUSE);
+        std::thread::sleep(YIELD_TIME);
         if how.priority == Priority::Background && layout::is_locked(&place.folder) {
             return Err(repack::stopped());
         }
@@ -163,7 +163,7 @@ pub(crate) fn join(place: &Place) -> Result<()> {
     remove_in_pieces(place, &snapshots, &left, how)
 }
 
-/// Watches whether somebody holds the workspace's lock.
+/// Watches whether another process holds the workspace's lock.
 pub(crate) struct Politeness<'a> {
     folder: &'a Path,
     priority: Priority,
@@ -179,7 +179,7 @@ impl<'a> Politeness<'a> {
         }
     }
 
-    /// Returns whether to go on: nobody wants the workspace, or this does not give way.
+    /// Returns whether to go on: no process wants the workspace, or this does not give way.
     pub(crate) fn is_free(&self) -> bool {
         if self.priority == Priority::Foreground || self.asked.get().elapsed() < WISH_CHECK_INTERVAL
         {
@@ -194,7 +194,7 @@ impl<'a> Politeness<'a> {
 mod tests {
     use super::*;
 
-    /// Background work gives way to whoever wants the workspace and work by hand does not.
+    /// Background work gives way to a process that wants the workspace and work by hand does not.
     #[test]
     fn background_work_gives_way() {
         let folder = tempfile::tempdir().expect("a scratch directory");

@@ -6,7 +6,7 @@ use crate::sessions::SessionUse;
 
 /// Objects of the last day always stay: a hook stores them before the rows that name them.
 pub(crate) const YOUNG: Milliseconds = 24 * 3600 * 1000;
-/// How long a session counts as open if nobody reported its end and its process is not known.
+/// How long a session counts as open if no event reported its end and its process is not known.
 const OPEN_FOR: Milliseconds = 7 * YOUNG;
 
 /// Why a session stays, whatever the settings say.

@@ -194,7 +194,7 @@ pub(crate) fn of_snapshots(
     Ok((measured.into_iter().zip(taken).collect(), rest))
 }
 
-/// Does the same, and notes the sizes for the view `disk_usage`. If that gives way to somebody, the older sizes stay.
+/// Does the same, and notes the sizes for the view `disk_usage`. If that gives way to another process, the older sizes stay.
 pub(crate) fn note(store: &mut Store, place: &Place, how: GcOptions) -> Result<()> {
     let way = Politeness::new(&place.folder, how.priority);
     match of_snapshots(store, place, &|| way.is_free()) {
