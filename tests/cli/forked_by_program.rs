@@ -21,8 +21,22 @@ impl Scripted {
         for number in 1..=2 {
             chat.say("old", number);
         }
-        executable::write(&chat.folder().join("codex"), script);
+        chat.answer_by(script);
         chat
+    }
+
+    /// Has another script stand for the program.
+    fn answer_by(&self, script: &str) {
+        executable::write(&self.folder().join("codex"), script);
+    }
+
+    /// Returns a line of a script by which an event comes while the agent forks.
+    fn sending(&self, agent: &str, mut event: Value) -> String {
+        event["cwd"] = json!(self.world.workspace());
+        format!(
+            "echo '{event}' | env -u CKPT_HOOK_DISABLE '{}' event --agent {agent} --strict >/dev/null && ",
+            testing::binary::binary()
+        )
     }
 
     fn folder(&self) -> PathBuf {
@@ -74,11 +88,13 @@ fn answering(line: &str) -> String {
     )
 }
 
+/// Names the conversation that was made.
+const ANSWER: &str = r#"echo '{"id":1,"result":{"thread":{"id":"new"}}}'"#;
+
 /// An agent's own program makes the fork.
 #[test]
 fn agents_program_makes_the_fork() {
-    let script = answering(r#"echo '{"id":1,"result":{"thread":{"id":"new"}}}'"#);
-    let chat = Scripted::new(&script);
+    let chat = Scripted::new(&answering(ANSWER));
     let run = chat.revert().exits(0);
     let report: Value = serde_json::from_str(&run.stdout).expect("a report");
     assert_eq!(
@@ -118,10 +134,7 @@ fn agent_without_an_answer_changes_nothing() {
         assert!(run.stdout.contains(said), "{line}: {run}");
         assert!(chat.is_made(1) && chat.is_made(2), "{line}: {run}");
         let operations = chat.world.json(&["log", "--operations"]);
-        assert_eq!(
-            operations["operations"][0]["state"], "rolled_back",
-            "{operations:#}"
-        );
+        assert_eq!(operations["operations"], json!([]), "{operations:#}");
         let log = chat.world.json(&["log"]);
         assert_eq!(log["messages"][0]["state"], "live", "{log:#}");
     }
@@ -144,6 +157,44 @@ fn killed_fork_is_taken_back() {
     let log = chat.world.json(&["log"]);
     assert_eq!(log["messages"][0]["state"], "live", "{log:#}");
     chat.say("old", 3);
+}
+
+/// While an agent forks the hooks of others go on.
+///
+/// The script that stands for the agent is itself one that waits for the workspace.
+///
+/// Invariant `agent/fork-unlocked`: While an agent forks a conversation, nothing is locked that a hook waits for.
+#[test]
+fn fork_holds_nothing_that_hooks_wait_for() {
+    let chat = Scripted::new("");
+    let event = json!({"event": "user_message", "session_id": "other", "message_id": "beside", "prompt": "beside"});
+    chat.answer_by(&answering(&(chat.sending("generic", event) + ANSWER)));
+    let run = chat.revert().exits(0);
+    let report: Value = serde_json::from_str(&run.stdout).expect("a report");
+    assert_eq!(report["outcome"], "restored", "{report:#}");
+    assert!(chat.is_made(1) && !chat.is_made(2));
+    let log = chat.world.json(&["log"]);
+    assert!(log.to_string().contains("beside"), "{log:#}");
+}
+
+/// A session that goes on while its conversation is forked is not reverted.
+///
+/// What was made for nothing is named.
+#[test]
+fn session_that_goes_on_meanwhile_stays() {
+    let chat = Scripted::new("");
+    let event = |name: &str| {
+        json!({
+            "session_id": "old", "turn_id": "turn-3", "hook_event_name": name, "prompt": "message 3",
+            "tool_name": "Bash", "tool_use_id": "t3", "tool_input": {"command": "make"},
+        })
+    };
+    let sent = ["UserPromptSubmit", "PreToolUse"].map(|name| chat.sending("codex", event(name)));
+    chat.answer_by(&answering(&(sent.concat() + ANSWER)));
+    let run = chat.revert();
+    assert_ne!(run.code, Some(0), "{run}");
+    assert!(run.stdout.contains("codex resume new"), "{run}");
+    assert!(chat.is_made(1) && chat.is_made(2), "{run}");
 }
 
 /// Without the agent's program the files go back alone.

@@ -1,5 +1,6 @@
 //! Every operation but a first revert, killed: the next command ends it, and the way back is still there.
 
+use testing::chat::{Chat, assert_agreed};
 use testing::skip::has_strace;
 
 use super::{REVERT, Sandbox, Tree, assert_sound, assert_whole, leftovers, played};
@@ -17,7 +18,7 @@ pub struct Case {
     pub back: Option<&'static [&'static str]>,
 }
 
-pub static CASES: [Case; 6] = [
+pub static CASES: [Case; 8] = [
     Case {
         name: "revert",
         ready: played,
@@ -60,7 +61,34 @@ pub static CASES: [Case; 6] = [
         again: &["restore", "m1"],
         back: None,
     },
+    Case {
+        name: "revert with its conversation",
+        ready: chatted,
+        command: &FORK,
+        again: &FORK,
+        back: Some(&["unrevert"]),
+    },
+    Case {
+        name: "way back of both",
+        ready: forked,
+        command: &["undo"],
+        again: &["unrevert"],
+        back: Some(&FORK),
+    },
 ];
+
+/// A revert of files and conversation.
+const FORK: [&str; 4] = ["revert", "prompt-2", "--conversation", "fork"];
+
+fn chatted() -> Sandbox {
+    Chat::of_three().world
+}
+
+fn forked() -> Sandbox {
+    let world = chatted();
+    world.run(&FORK, b"").exits(0);
+    world
+}
 
 /// Returns the operations that are tried: all, or the one that `CKPT_CASE` names.
 pub fn cases() -> impl Iterator<Item = &'static Case> {
@@ -112,6 +140,7 @@ impl Case {
             "{what}: nothing is left beside"
         );
         assert_sound(world, what);
+        assert_agreed(world, what);
         match self.back {
             Some(back) => _ = world.run(back, b"").exits(0),
             // A file that could not be read then, and was left alone, is named.
@@ -126,6 +155,7 @@ impl Case {
             }
         }
         assert_eq!(&world.tree(), before, "{what}: and back to the byte");
+        assert_agreed(world, what);
     }
 }
 

@@ -24,6 +24,7 @@
 pub mod apply;
 pub mod binary;
 pub mod callgrind;
+pub mod chat;
 pub mod clock;
 pub mod count;
 pub mod disk;

@@ -144,6 +144,11 @@ pub(crate) fn lock_settling(folder: &Path, patience: Duration) -> Result<Lock> {
     lock_in(folder, names::SETTLING, patience)
 }
 
+/// Takes the lock of the file that says which conversation is being forked for a workspace.
+pub(crate) fn lock_forking(folder: &Path, patience: Duration) -> Result<Lock> {
+    lock_in(folder, names::FORKING, patience)
+}
+
 /// Takes the lock of upkeep: one `gc` or `forget` at a time.
 pub(crate) fn lock_upkeep(directory: &Path, patience: Duration) -> Result<Lock> {
     lock(&directory.join(names::UPKEEP), patience)

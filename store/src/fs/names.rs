@@ -23,6 +23,7 @@
 //!     going                it is being removed
 //!     forgetting           what is being forgotten of it
 //!     lock                 one snapshot or operation at a time; holds which rows were written last
+//!     forking                a conversation that is being forked; locked meanwhile
 //!     settling             held while what is borrowed of the user's repository is made the store's own
 //!     repository.git/      its objects
 //!     cache                its stat cache
@@ -76,6 +77,8 @@ pub(crate) const FORGETTING: &str = "forgetting";
 pub(crate) const FORGETTING_NEW: &str = "forgetting.new";
 /// The lock for settling, which makes borrowed packs the store's own.
 pub(crate) const SETTLING: &str = "settling";
+/// The conversation that is being forked; its lock is held meanwhile.
+pub(crate) const FORKING: &str = "forking";
 /// The token that a watcher gave when the stat cache was written.
 pub(crate) const WATCHED: &str = "watched";
 /// The stat cache. The names of all its files begin so.

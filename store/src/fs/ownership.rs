@@ -35,8 +35,9 @@ const OURS: [&str; 13] = [
 ];
 
 /// The files of a workspace's folder, beside those of the stat cache.
-const OF_A_WORKSPACE: [&str; 5] = [
+const OF_A_WORKSPACE: [&str; 6] = [
     names::FORGETTING,
+    names::FORKING,
     names::GOING,
     names::LOCK,
     names::SETTLING,

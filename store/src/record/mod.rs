@@ -438,8 +438,9 @@ pub(crate) fn snapshot(
     let (notes, finished): (Vec<Note>, Vec<FinishedReport>) = finished.into_iter().unzip();
     // Whatever fails from here on, the caller must hear that an interrupted operation was finished: files
     // changed.
-    let notes = note::texts(&notes);
+    let mut notes = note::texts(&notes);
     let done = notes.clone();
+    notes.extend(crate::revert::fork_taken_back(store, &place).map(|note| note.text()));
     snapshot_under_lock(store, &place, label.as_ref(), progress, (notes, finished))
         .map_err(|error| error.after(done))
 }

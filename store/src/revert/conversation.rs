@@ -8,14 +8,54 @@ use ckpt_schema::report::{
     ConversationKind, ConversationPlace, ConversationReason, ConversationReport, OperationKind,
 };
 
+use super::report::hidden;
 use super::request::conversation::JournalledConversation;
 use super::request::movement::Movement;
-use crate::error::Result;
+use super::request::options::PlanRequest;
+use crate::error::{Error, Result};
 use crate::fs::names::COPIES;
 use crate::model::conversation::{AgentConversation, NoFork, SoughtMessage};
 use crate::model::request::ConversationChoice;
 use crate::sessions::{self, MessageRow, OperationRow, SessionRow};
 use crate::store::Store;
+use crate::timeline::Place;
+
+/// Plans the agent's half of a request before the workspace is locked, because its record may be long. `None` if nothing
+/// is to be made, or if it cannot be told yet.
+pub(super) fn prepared(
+    store: &Store,
+    place: &Place,
+    request: &PlanRequest,
+    asked: ConversationChoice,
+) -> Option<JournalledConversation> {
+    let movement = match request {
+        PlanRequest::Revert(request) if asked != ConversationChoice::No => {
+            Movement::of_revert(store, place, request).ok()
+        }
+        PlanRequest::Redo(request) => Movement::of_redo(store, place, request).ok()?,
+        _ => None,
+    };
+    let conversation = planned(store, &movement?, asked).ok()??;
+    conversation.waits().then_some(conversation)
+}
+
+/// Returns what was prepared for a movement. What was made cannot be made again, so it must be for this one.
+pub(super) fn agreed(
+    store: &Store,
+    movement: &Movement,
+    prepared: Option<&JournalledConversation>,
+) -> Result<Option<JournalledConversation>> {
+    let Some(prepared) = prepared else {
+        return Ok(None);
+    };
+    let is_for_it = movement.undoes.is_none() && prepared.messages == hidden(store, movement);
+    match is_for_it || prepared.waits() {
+        true => Ok(is_for_it.then(|| prepared.clone())),
+        false => Err(Error::stale(
+            "the session went on while its conversation was forked",
+        )),
+    }
+}
 
 /// Plans what becomes of the conversation in a movement.
 pub(super) fn planned(
@@ -82,6 +122,8 @@ fn back(
         from: Some(from),
         to: Some(to),
         fork: None,
+        messages: Vec::new(),
+        made_for: None,
     }
 }
 
@@ -132,6 +174,8 @@ fn forked(
         from: Some(sessions::conversations(connection, &movement.session.id)?.present),
         to: plan.to.clone(),
         fork: Some(plan),
+        messages: hidden(store, movement),
+        made_for: None,
     })
 }
 

@@ -3,7 +3,6 @@
 use ckpt_schema::report::{OperationReport, Receipt};
 
 use super::carry_out::apply::Root;
-use super::carry_out::conversation;
 use super::carry_out::databases;
 use super::carry_out::emptied_directories::directories_that_may_go;
 use super::carry_out::journal::{
@@ -41,6 +40,8 @@ use crate::timeline::{Observation, Place};
 pub(crate) struct Executed {
     pub report: OperationReport,
     pub plan: Plan,
+    /// The conversation that is to be made before the plan is carried out. Nothing else speaks against it.
+    pub waits_for: Option<JournalledConversation>,
 }
 
 impl Executed {
@@ -74,7 +75,14 @@ pub(crate) fn execute(
         options,
     };
     let ready = execution.check(store, &mut operation)?;
-    let report = if options.dry_run.is_dry() || !has_work(&operation) {
+    let conversation = operation.conversation.as_ref();
+    let waits_for = conversation
+        .filter(|it| it.waits() && !options.dry_run.is_dry())
+        .cloned();
+    let report = if waits_for.is_some() {
+        let what = (&operation.plan.items[..], &[][..]);
+        Ok(report(store, &operation, None, what, None, DryRun::Yes))
+    } else if options.dry_run.is_dry() || !has_work(&operation) {
         execution.only_report(store, &mut operation, &ready)
     } else {
         execution.apply(store, &mut operation, &ready)
@@ -82,6 +90,7 @@ pub(crate) fn execute(
     Ok(Executed {
         report,
         plan: operation.plan,
+        waits_for,
     })
 }
 
@@ -239,11 +248,13 @@ impl Execution<'_> {
         let merged: Vec<&[u8]> = operation.plan.blobs.values().map(Vec::as_slice).collect();
         // Synced before the rows that name them, like every object.
         snapshots.write_blobs(&merged)?;
-        let id = sessions::new_id();
+        let made_for = operation
+            .conversation
+            .as_ref()
+            .and_then(|it| it.made_for.clone());
+        let id = made_for.unwrap_or_else(sessions::new_id);
         write_down(store, place, &id, operation, seen, closing, leaving)
             .map_err(|error| take_back_what_was_written(store, operation, error))?;
-        // Before the first file: if the agent does not do it, nothing has happened.
-        conversation::fork(store, &id, operation)?;
         let Finished {
             items,
             git,

@@ -23,23 +23,26 @@ use ckpt_schema::report::{NoteCode, OperationKind, OperationReport, Outcome, VER
 use crate::error::{Error, Result};
 use crate::model::entry::{Entry, ObjectId};
 use crate::model::note::{self, Note};
+use crate::model::path::WorkspacePath;
 use crate::model::request::{
-    Chosen, ChosenContent, ConversationChoice, DryRun, Force, RedoRequest, RestoreRequest,
-    RevertRequest, UndoRequest,
+    Chosen, ChosenContent, ConversationChoice, DryRun, Force, RevertRequest, UndoRequest,
 };
 use crate::sessions;
 use crate::store::Store;
 use crate::timeline::Place;
 use crate::upkeep::check;
+use carry_out::conversation as fork;
 use execute::Executed;
 use operate::operate_movement;
 use plan::Plan;
 use recover::Recovered;
 use report::token::{PlanToken, absolute};
+use request::conversation::JournalledConversation;
 use request::movement::Movement;
 use restore::{Wanted, put_back};
 use undo::UndoneOperation;
 
+pub(crate) use carry_out::conversation::taken_back as fork_taken_back;
 pub(crate) use carry_out::journal::has_begun;
 pub(crate) use conversation::{conversation_place, left};
 pub(crate) use goal::states::PathStates;
@@ -64,54 +67,93 @@ pub(crate) fn operate(
         PlanRequest::Restore(request) => place.paths_asked_for(&request.paths)?,
         _ => Vec::new(),
     };
-    let mut in_full = request.clone();
-    let executed = under_lock(store, &place, options.dry_run, |store, recovered| {
+    let mut prepared = conversation::prepared(store, &place, request, options.conversation);
+    let (mut asked, mut earlier, mut pending) = (request.clone(), Recovered::default(), None);
+    loop {
+        let part = Asked {
+            cwd,
+            only: &only,
+            gone,
+            options,
+            prepared: prepared.as_ref(),
+        };
+        let before = earlier.clone();
+        let executed = under_lock(store, &place, options.dry_run, |store, recovered| {
+            earlier = before.clone().and(recovered);
+            part.carry_out(store, &place, &mut asked, earlier.clone())
+        });
+        let executed = executed.map_err(|error| match (&prepared, &pending) {
+            (Some(made), Some(_)) => error.after([fork::unused(made)]),
+            _ => error,
+        })?;
+        let Some(waits_for) = executed.waits_for.clone() else {
+            return Ok(with_token(executed, &place, asked));
+        };
+        // No lock is held: the hooks of other agents go on.
+        let (noted, made) = fork::fork(store, &place, waits_for)?;
+        (pending, prepared) = (Some(noted), Some(made));
+    }
+}
+
+/// A request, and what it is carried out with.
+struct Asked<'a> {
+    cwd: &'a Path,
+    only: &'a [WorkspacePath],
+    gone: Option<&'a PathStates>,
+    options: Options,
+    prepared: Option<&'a JournalledConversation>,
+}
+
+impl Asked<'_> {
+    /// Carries out a request, and completes it so that it means the same later. The caller holds the workspace's lock.
+    fn carry_out(
+        &self,
+        store: &mut Store,
+        place: &Place,
+        request: &mut PlanRequest,
+        recovered: Recovered,
+    ) -> Result<Executed> {
+        let (cwd, options, prepared) = (self.cwd, self.options, self.prepared);
         match request {
             PlanRequest::Revert(request) => {
                 let reading: &Store = store;
-                let read = |_: &_| Movement::of_revert(reading, &place, request);
+                let read = |_: &_| Movement::of_revert(reading, place, request);
                 let movement = reading.database.read(read)?;
                 // A short id may mean two messages by the time that the token is used.
-                in_full = PlanRequest::Revert(RevertRequest {
+                *request = RevertRequest {
                     message: movement.asked_for.clone().unwrap_or_default(),
                     step: movement.step().map(str::to_owned),
                     session: Some(movement.session.id.clone()),
                     only: absolute(cwd, &request.only),
                     ..request.clone()
-                });
-                operate_movement(store, &place, &movement, options, recovered)
+                };
+                operate_movement(store, place, &movement, options, recovered, prepared)
             }
             PlanRequest::Redo(request) => {
-                let Some(movement) = Movement::of_redo(store, &place, request)? else {
-                    return nothing_reverted(store, &place, request.all, options, recovered);
+                let Some(movement) = Movement::of_redo(store, place, request)? else {
+                    return nothing_reverted(store, place, request.all, options, recovered);
                 };
-                in_full = PlanRequest::Redo(RedoRequest {
-                    session: Some(movement.session.id.clone()),
-                    ..request.clone()
-                });
-                operate_movement(store, &place, &movement, options, recovered)
+                request.session = Some(movement.session.id.clone());
+                operate_movement(store, place, &movement, options, recovered, prepared)
             }
             PlanRequest::Restore(request) => {
-                in_full = PlanRequest::Restore(RestoreRequest {
-                    paths: absolute(cwd, &request.paths),
-                    ..request.clone()
-                });
-                restore::restore(store, &place, request, &only, options, recovered)
+                let asked = request.clone();
+                request.paths = absolute(cwd, &request.paths);
+                restore::restore(store, place, &asked, self.only, options, recovered)
             }
-            PlanRequest::Undo(request) => undo(store, &place, request, options, recovered),
+            PlanRequest::Undo(request) => undo(store, place, request, options, recovered),
             PlanRequest::Recover(named) => {
-                in_full = PlanRequest::Recover(absolute(cwd, named));
+                *named = absolute(cwd, named);
                 let none = PathStates::new();
                 let wanted = Wanted {
-                    states: gone.unwrap_or(&none),
+                    states: self.gone.unwrap_or(&none),
                     seen: &none,
                     undoes: None,
                 };
-                put_back(store, &place, wanted, options, recovered)
+                put_back(store, place, wanted, options, recovered)
             }
         }
-    })?;
-    Ok(with_token(executed, &place, in_full))
+    }
 }
 
 /// Refuses `--git` and `--conversation` with a part: HEAD, the index and the conversation do not belong to it.
@@ -150,7 +192,7 @@ fn undo(
         ..options
     };
     if let Some(movement) = Movement::of_undo(store, &row)? {
-        return operate_movement(store, place, &movement, options, recovered);
+        return operate_movement(store, place, &movement, options, recovered, None);
     }
     operate::operate(
         store,
@@ -276,7 +318,11 @@ fn operate_token(
 
 /// Turns the fingerprint of a planned operation into a token.
 fn with_token(executed: Executed, place: &Place, asked: PlanRequest) -> Executed {
-    let Executed { report, plan: made } = executed;
+    let Executed {
+        report,
+        plan: made,
+        waits_for,
+    } = executed;
     let fingerprint = report.plan.as_deref().and_then(ObjectId::from_hex);
     let plan = fingerprint.map(|fingerprint| {
         let workspace = place.root.clone();
@@ -290,6 +336,7 @@ fn with_token(executed: Executed, place: &Place, asked: PlanRequest) -> Executed
     Executed {
         report: OperationReport { plan, ..report },
         plan: made,
+        waits_for,
     }
 }
 
@@ -404,5 +451,6 @@ fn nothing_reverted(
     Ok(Executed {
         report,
         plan: Plan::default(),
+        waits_for: None,
     })
 }

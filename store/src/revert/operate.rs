@@ -21,6 +21,7 @@ use super::receipt::notes::unstored::{self, LeftPaths};
 use super::receipt::notes::version_control;
 use super::recover::Recovered;
 use super::request::chain::{chain, newest_of_chain, policy};
+use super::request::conversation::JournalledConversation;
 use super::request::movement::Movement;
 use super::request::options::Options;
 use super::request::scope::Part;
@@ -80,8 +81,7 @@ pub(crate) fn operate<'m>(
     let mut operation = planned.map_err(also_busy)?;
     operation.warnings.splice(0..0, recovered.warnings);
     operation.finished = recovered.finished;
-    if let Some(movement) = operation.movement {
-        // After the read: an agent may be asked.
+    if let (Some(movement), None) = (operation.movement, &operation.conversation) {
         operation.conversation = conversation::planned(store, movement, options.conversation)?;
     }
     let others = open.iter().filter(|step| !is_in_the_way(step));
@@ -91,15 +91,17 @@ pub(crate) fn operate<'m>(
     Ok(executed.while_busy(busy))
 }
 
-/// Moves the revert point of a session, or a part of it.
+/// Moves the revert point of a session, or a part of it. `prepared` is the agent's half, as far as it is planned or made.
 pub(crate) fn operate_movement(
     store: &mut Store,
     place: &Place,
     movement: &Movement,
     options: Options,
     recovered: Recovered,
+    prepared: Option<&JournalledConversation>,
 ) -> Result<Executed> {
     let session = Some(&movement.session.id[..]);
+    let agreed = conversation::agreed(store, movement, prepared)?;
     operate(
         store,
         place,
@@ -114,7 +116,10 @@ pub(crate) fn operate_movement(
                 movement,
                 seen,
             };
-            context.plan_and_tell(options)
+            Ok(Operation {
+                conversation: agreed,
+                ..context.plan_and_tell(options)?
+            })
         },
     )
 }

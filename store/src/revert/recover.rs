@@ -5,7 +5,7 @@ use std::time::Duration;
 use ckpt_schema::report::{FileResult, FinishedReport, NoteCode, Outcome, ReasonCode, Receipt};
 
 use super::carry_out::apply::Root;
-use super::carry_out::conversation::{self, Interrupted};
+use super::carry_out::conversation;
 use super::carry_out::journal::{FinishAttempt, Finished, ReceiptOutcome, finish};
 use super::goal::expectation::Expectation;
 use super::receipt;
@@ -25,6 +25,7 @@ use crate::store::Store;
 use crate::timeline::{CaptureOptions, Observation, Place, snapshot_of};
 
 /// What a command found and did before anything else.
+#[derive(Clone, Default)]
 pub(crate) struct Recovered {
     /// Notes for the user.
     pub warnings: Vec<Note>,
@@ -32,6 +33,16 @@ pub(crate) struct Recovered {
     pub done: Vec<String>,
     /// The operations that it finished.
     pub finished: Vec<FinishedReport>,
+}
+
+impl Recovered {
+    /// Adds what was found and done later.
+    pub fn and(mut self, later: Self) -> Self {
+        self.warnings.extend(later.warnings);
+        self.done.extend(later.done);
+        self.finished.extend(later.finished);
+        self
+    }
 }
 
 /// Finishes open operations. A user's command does this before anything else: only then is it known where the revert
@@ -49,6 +60,7 @@ pub(crate) fn recover(store: &mut Store, place: &Place, dry_run: DryRun) -> Resu
     if dry_run == DryRun::No {
         let finished = finish_open_operations(store, place)?;
         let done = texts(&finished);
+        warnings.extend(conversation::taken_back(store, place));
         warnings.extend(finished.iter().map(|(note, _)| note.clone()));
         return Ok(Recovered {
             warnings,
@@ -121,13 +133,7 @@ pub(crate) fn finish_open_operations(
         // The device is today's: its number changes with a restart, and the crash may have been one.
         let root = Root::open(&place.root, place.device()?, place.row.inode)?;
         let name = name(&row);
-        let conversation = match conversation::finish(store, &row)? {
-            Interrupted::GoesOn(report) => report,
-            Interrupted::TakenBack { is_unknown } => {
-                finished.push(taken_back(row, &name, is_unknown));
-                continue;
-            }
-        };
+        let conversation = conversation::report_of(store, &row)?;
         // Before `finish` reads the rows: it sees those that cannot be brought back as failed.
         keep_what_goes(store, place, &snapshots, &row)?;
         let compare = |store: &Store, items: &[Item], after: Option<&Observation>| {
@@ -180,29 +186,6 @@ pub(crate) fn finish_open_operations(
         finished.push((note, report));
     }
     Ok(finished)
-}
-
-/// Tells of an operation that was taken back, because a crash came before its conversation was forked.
-fn taken_back(row: sessions::OperationRow, name: &str, is_unknown: bool) -> (Note, FinishedReport) {
-    let perhaps = match is_unknown {
-        true => "; the agent may have made a conversation for it, which nothing names",
-        false => "",
-    };
-    let text =
-        format!("{name} was interrupted before any file had changed, and is taken back{perhaps}");
-    let note = Note::about(NoteCode::Finished, text, vec![row.id.clone()]);
-    let report = FinishedReport {
-        operation: row.id,
-        kind: row.kind,
-        session: row.session_id,
-        message: None,
-        outcome: Outcome::Nothing,
-        files: Vec::new(),
-        git: Vec::new(),
-        receipt: None,
-        conversation: None,
-    };
-    (note, report)
 }
 
 fn texts(finished: &[(Note, FinishedReport)]) -> Vec<String> {

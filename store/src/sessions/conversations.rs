@@ -7,9 +7,8 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, OptionalExtension, params};
 
-use super::{SessionRow, feed, read};
+use super::{SessionRow, read};
 use crate::error::{Context, Result};
-use crate::model::Milliseconds;
 use crate::model::conversation::AgentConversation;
 
 /// The conversations of a session.
@@ -189,15 +188,4 @@ pub(crate) fn conversation_of_operation(
     Ok(row
         .context(|| "cannot read what became of a conversation")?
         .flatten())
-}
-
-/// Takes an operation back of which nothing was done.
-pub(crate) fn roll_back(connection: &Connection, operation: &str, now: Milliseconds) -> Result<()> {
-    connection
-        .execute(
-            "UPDATE operations SET state = 'rolled_back', finished_at = ?2 WHERE id = ?1",
-            params![operation, now],
-        )
-        .context(|| "cannot take the operation back")?;
-    feed::operation(connection, operation)
 }

@@ -64,7 +64,7 @@ pub(crate) use changes::{
 };
 pub(crate) use conversations::{
     conversation_of, conversation_of_operation, conversations, go_on_in, messages_of_conversation,
-    note_conversation, roll_back, settle_conversation,
+    note_conversation, settle_conversation,
 };
 pub(crate) use git::{
     GitOperation, SeenGit, StepSpan, close_git_items, git_items, git_line, git_operations_since,

@@ -1,50 +1,99 @@
 //! The agent's half of an operation: the conversation that goes on.
 //!
 //! ```text
-//!   plan ─► journal ─► fork ─► noted ─► files ─► closed: the session goes on in the new conversation
-//!                      └ failed: taken back, nothing has happened
-//!                      └ killed: done if its record is there, else taken back by the next command
+//!   plan ─► noted ─► fork ─► plan again ─► journal ─► files ─► closed: the session goes on in the new conversation
+//!   locked  └──── unlocked ────┘ locked
+//!             └ failed, or killed: no file has changed, and the next command says so
 //! ```
+//!
+//! An agent may take long, so nothing is locked meanwhile that a hook waits for.
 
-use ckpt_schema::report::ConversationReport;
+use std::path::PathBuf;
+
+use ckpt_schema::report::{ConversationReport, NoteCode};
 use rusqlite::Connection;
+use serde::{Deserialize, Serialize};
 
-use crate::error::{Error, Result};
-use crate::model::conversation::{AgentConversation, ForkFailure};
-use crate::revert::plan::operation::Operation;
+use crate::error::{Context, Error, Result};
+use crate::fs::layout::{self, Lock};
+use crate::fs::{names, presence};
+use crate::model::conversation::ForkFailure;
+use crate::model::note::Note;
 use crate::revert::request::chain::has_ended;
 use crate::revert::request::conversation::JournalledConversation;
 use crate::sessions::{self, OperationRow};
 use crate::store::Store;
+use crate::timeline::{LOCK_TIMEOUT, Place};
 
-/// Makes the new conversation of an operation that is in the journal. If the agent does not make it, the operation is
-/// taken back: no file has moved.
-pub(crate) fn fork(store: &mut Store, id: &str, operation: &mut Operation<'_>) -> Result<()> {
-    let Some(conversation) = &mut operation.conversation else {
-        return Ok(());
-    };
-    let Some(plan) = conversation.fork.clone() else {
-        return Ok(());
-    };
-    let agents = store.surroundings.conversations;
-    match agents.fork(&plan) {
-        Ok(made) => {
-            conversation.report.argv = agents.command(&plan.agent, &made);
-            note_made(store, id, conversation, made)
-        }
-        Err(failure) => {
-            let now = store.now();
-            let taken_back = store
-                .database
-                .write_synced(|connection| sessions::roll_back(connection, id, now));
-            let error = not_made(&failure);
-            Err(match taken_back {
-                Ok(()) => error,
-                // The next command takes it back.
-                Err(other) => error.after([other.with_causes()]),
-            })
-        }
+/// A fork that is under way in a workspace, as its file says. The lock of the file ends with its process.
+pub(crate) struct PendingFork {
+    path: PathBuf,
+    _lock: Lock,
+}
+
+/// What the file says.
+#[derive(Serialize, Deserialize)]
+struct ForkNote {
+    /// The operation that it is made for.
+    operation: String,
+    conversation: JournalledConversation,
+}
+
+impl PendingFork {
+    fn begin(place: &Place, conversation: &JournalledConversation) -> Result<Self> {
+        let lock = layout::lock_forking(&place.folder, LOCK_TIMEOUT)?;
+        let pending = Self {
+            path: place.folder.join(names::FORKING),
+            _lock: lock,
+        };
+        pending.note(conversation)?;
+        Ok(pending)
     }
+
+    fn note(&self, conversation: &JournalledConversation) -> Result<()> {
+        let note = ForkNote {
+            operation: conversation.made_for.clone().unwrap_or_default(),
+            conversation: conversation.without_prompt(),
+        };
+        let what = || "cannot note that a conversation is being forked";
+        let text = serde_json::to_string(&note).context(what)?;
+        std::fs::write(&self.path, text).context(what)?;
+        layout::sync(&self.path)
+    }
+}
+
+impl Drop for PendingFork {
+    fn drop(&mut self) {
+        // What stays is found by the next command.
+        let _ = std::fs::remove_file(&self.path);
+    }
+}
+
+/// Has the agent make the conversation that an operation waits for. Until the operation is in the journal, the note of it
+/// stays. If the agent does not make it, nothing has happened.
+pub(crate) fn fork(
+    store: &Store,
+    place: &Place,
+    mut conversation: JournalledConversation,
+) -> Result<(PendingFork, JournalledConversation)> {
+    let Some(plan) = conversation.fork.clone() else {
+        return Err(Error::failed("there is nothing to fork"));
+    };
+    conversation.made_for = Some(sessions::new_id());
+    let pending = PendingFork::begin(place, &conversation)?;
+    let agents = store.surroundings.conversations;
+    let made = agents.fork(&plan).map_err(|failure| {
+        agents.clean(&plan);
+        not_made(&failure)
+    })?;
+    conversation.report.argv = agents.command(&plan.agent, &made);
+    // The agent gives what begins with a copy an id of its own.
+    conversation.report.session = (!made.is_copy()).then(|| made.session.clone());
+    conversation.to = Some(made);
+    pending
+        .note(&conversation)
+        .map_err(|error| error.after([unused(&conversation)]))?;
+    Ok((pending, conversation))
 }
 
 fn not_made(failure: &ForkFailure) -> Error {
@@ -59,58 +108,48 @@ fn not_made(failure: &ForkFailure) -> Error {
     Error::failed(text).hint("`--conversation no` puts the files back alone")
 }
 
-/// Notes that the new conversation is there. From here on the operation is finished, whatever happens.
-fn note_made(
-    store: &mut Store,
-    id: &str,
-    conversation: &mut JournalledConversation,
-    made: AgentConversation,
-) -> Result<()> {
-    // The agent gives what begins with a copy an id of its own.
-    conversation.report.session = (!made.is_copy()).then(|| made.session.clone());
-    conversation.to = Some(made);
-    conversation.fork = None;
-    let text = conversation.to_json().unwrap_or_default();
-    store
-        .database
-        .write_synced(|connection| sessions::note_conversation(connection, id, &text))
+/// Names a conversation that was made for nothing.
+pub(crate) fn unused(conversation: &JournalledConversation) -> String {
+    format!(
+        "a conversation was made for it, and is not used: `{}`",
+        conversation.report.argv.join(" ")
+    )
 }
 
-/// What is to be done with an operation that a crash left open.
-pub(crate) enum Interrupted {
-    /// Its files go on.
-    GoesOn(Option<ConversationReport>),
-    /// It was taken back: no file had moved, as the fork was not made.
-    TakenBack {
-        /// Whether the agent may have made it, and its answer was lost.
-        is_unknown: bool,
-    },
-}
-
-/// Finishes the conversation of an operation that a crash left, or takes the operation back.
-pub(crate) fn finish(store: &mut Store, row: &OperationRow) -> Result<Interrupted> {
-    let noted = sessions::conversation_of_operation(store.database.connection(), &row.id)?;
-    let Some(mut conversation) = JournalledConversation::of_row(noted.as_deref()) else {
-        return Ok(Interrupted::GoesOn(None));
-    };
-    if let Some(plan) = conversation.fork.clone() {
-        let known = plan.to.clone().filter(|to| {
-            let transcript = to.transcript.as_deref();
-            transcript.is_none_or(|path| path.try_exists().unwrap_or_default())
-        });
-        let Some(made) = known else {
-            store.surroundings.conversations.clean(&plan);
-            let now = store.now();
-            store
-                .database
-                .write_synced(|connection| sessions::roll_back(connection, &row.id, now))?;
-            return Ok(Interrupted::TakenBack {
-                is_unknown: conversation.to.is_none(),
-            });
-        };
-        note_made(store, &row.id, &mut conversation, made)?;
+/// Tells of a fork that a crash left, of which no operation came: no file had changed. The caller holds the workspace's
+/// lock.
+pub(crate) fn taken_back(store: &Store, place: &Place) -> Option<Note> {
+    let path = place.folder.join(names::FORKING);
+    presence::metadata(&path).ok()??;
+    // Another process is at it.
+    let _lock = layout::lock_forking(&place.folder, std::time::Duration::ZERO).ok()?;
+    let note = std::fs::read_to_string(&path).unwrap_or_default();
+    let note: Option<ForkNote> = serde_json::from_str(&note).ok();
+    let _ = std::fs::remove_file(&path);
+    let ForkNote {
+        operation,
+        conversation,
+    } = note?;
+    if sessions::operation(store.database.connection(), &operation).is_ok() {
+        return None;
     }
-    Ok(Interrupted::GoesOn(Some(conversation.report)))
+    let plan = conversation.fork.as_ref()?;
+    store.surroundings.conversations.clean(plan);
+    let is_there = |path: &PathBuf| path.try_exists().unwrap_or_default();
+    let rest = match &conversation.to {
+        Some(made) if made.transcript.as_ref().is_none_or(is_there) => unused(&conversation),
+        Some(_) => "no conversation was made for it".to_owned(),
+        None => "the agent may have made a conversation for it, which nothing names".to_owned(),
+    };
+    let text =
+        format!("a revert was interrupted before any file had changed, and is taken back; {rest}");
+    Some(Note::new(NoteCode::Finished, text))
+}
+
+/// Returns the report on the conversation of an operation that a crash left.
+pub(crate) fn report_of(store: &Store, row: &OperationRow) -> Result<Option<ConversationReport>> {
+    let noted = sessions::conversation_of_operation(store.database.connection(), &row.id)?;
+    Ok(JournalledConversation::of_row(noted.as_deref()).map(|it| it.report))
 }
 
 /// Has the session go on in the conversation of an operation that is closed.

@@ -13,8 +13,12 @@ pub(crate) struct JournalledConversation {
     pub from: Option<AgentConversation>,
     /// The one that goes on.
     pub to: Option<AgentConversation>,
-    /// How a fork is made that is not made yet.
+    /// How the one that goes on is made; none if it is there.
     pub fork: Option<ForkPlan>,
+    /// The messages that it does not have; it ends before the first.
+    pub messages: Vec<String>,
+    /// The operation that it was made for; none before.
+    pub made_for: Option<String>,
 }
 
 impl JournalledConversation {
@@ -30,16 +34,22 @@ impl JournalledConversation {
             from: None,
             to: None,
             fork: None,
+            messages: Vec::new(),
+            made_for: None,
         }
     }
 
-    /// Returns the operation's column for it: nothing where the conversation stays. The prompt is where the
-    /// settings keep it, and nowhere else.
+    /// Returns the operation's column for it: nothing where the conversation stays.
     pub fn to_json(&self) -> Option<String> {
-        let mut row = self.clone();
-        row.report.prompt = None;
         self.from.as_ref()?;
-        serde_json::to_string(&row).ok()
+        serde_json::to_string(&self.without_prompt()).ok()
+    }
+
+    /// Returns it as it is kept: the prompt is where the settings keep it, and nowhere else.
+    pub fn without_prompt(&self) -> Self {
+        let mut kept = self.clone();
+        kept.report.prompt = None;
+        kept
     }
 
     /// Reads what an operation's row says of it.
@@ -50,6 +60,11 @@ impl JournalledConversation {
     /// Returns whether something is done with it.
     pub fn has_work(&self) -> bool {
         self.fork.is_some()
+    }
+
+    /// Returns whether the one that goes on is yet to be made.
+    pub fn waits(&self) -> bool {
+        self.fork.is_some() && self.made_for.is_none()
     }
 
     /// Returns the part of it that a plan depends on. The id of a new conversation is another one each time.
