@@ -1,6 +1,7 @@
 // The methods of `ckpt-hook serve --stdio`: what each takes and answers. docs/embedding.md describes them.
 
 import type {
+  ApplyParameters,
   BlameParameters,
   BlameReport,
   ContentsParameters,
@@ -53,6 +54,8 @@ export interface RevertParameters extends Place, Exact {
   unclear?: "keep" | "take";
   /** Take the branch, HEAD and the index back as well. */
   git?: boolean;
+  /** What becomes of the agent's conversation; without it, it stays. `Server.conversation` says what each agent's can. */
+  conversation?: "fork" | "cut" | "no";
 }
 
 export interface RedoParameters extends Place, Exact {
@@ -96,7 +99,7 @@ export interface Methods {
   contents: [ContentsParameters, ContentsResult];
   blame: [BlameParameters, BlameReport];
   plan: [PlanParameters, PlanResult];
-  apply: [Force & { plan: string }, OperationReport];
+  apply: [ApplyParameters, OperationReport];
   revert: [Force & RevertParameters, OperationReport];
   redo: [Force & RedoParameters, OperationReport];
   unrevert: [Force & RedoParameters, OperationReport];

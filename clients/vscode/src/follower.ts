@@ -1,13 +1,12 @@
 // A server for as long as a window needs one: it comes again when it dies, and tells when there is something new.
 
-import type { Client, LogReport, Notification, StatusReport, TimelineEntry } from "ckpt-hook";
+import type { Client, Notification, StatusReport, TimelineEntry } from "ckpt-hook";
 import { failure } from "./decide/words.js";
 
 /** What is read of a workspace. */
 export interface History {
   entries: TimelineEntry[];
   status: StatusReport | null;
-  emptiness: Pick<LogReport, "set_aside" | "unknown_workspaces">;
 }
 
 /** What the history is searched for: prompts and paths, or text that was added or removed in a file. */
@@ -16,7 +15,7 @@ export interface Question {
   text?: string;
 }
 
-const EMPTY: History = { entries: [], status: null, emptiness: { set_aside: null, unknown_workspaces: 0 } };
+export const EMPTY: History = { entries: [], status: null };
 
 /** How long several notifications count as one, in milliseconds. */
 const TOGETHER = 80;
@@ -71,6 +70,12 @@ export class Follower {
     return this.client?.server.methods.includes(method) ?? false;
   }
 
+  /** The agents whose conversations can be forked. */
+  get forks(): Set<string> {
+    const abilities = Object.entries(this.client?.server.conversation ?? {});
+    return new Set(abilities.filter(([, can]) => can.fork).map(([agent]) => agent));
+  }
+
   /** Reads everything again; what is asked meanwhile is read once more afterwards. */
   read(): Promise<void> {
     this.#isDue = true;
@@ -83,11 +88,11 @@ export class Follower {
       while (this.#isDue && this.client) {
         this.#isDue = false;
         const client = this.client;
-        const [timeline, status] = await Promise.all([
+        const [entries, status] = await Promise.all([
           this.#entries(client),
           this.can("status") ? client.request("status", {}) : null,
         ]);
-        this.history = { entries: timeline.entries, status, emptiness: timeline };
+        this.history = { entries, status };
         this.trouble = null;
       }
     } finally {
@@ -97,12 +102,10 @@ export class Follower {
     this.#changed();
   }
 
-  async #entries(
-    client: Client,
-  ): Promise<Pick<LogReport, "set_aside" | "unknown_workspaces"> & { entries: TimelineEntry[] }> {
-    if (this.can("timeline")) return client.request("timeline", { ...this.question });
-    const log = await client.request("messages", {});
-    return { ...log, entries: log.messages.map((message) => ({ ...message, type: "message" })) };
+  async #entries(client: Client): Promise<TimelineEntry[]> {
+    if (this.can("timeline")) return (await client.request("timeline", { ...this.question })).entries;
+    const { messages } = await client.request("messages", {});
+    return messages.map((message) => ({ ...message, type: "message" }));
   }
 
   #told(told: Notification): void {

@@ -4,12 +4,22 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { annotationAt, annotations } from "../src/decide/authors.js";
 import { descriptionOf, joinRenames, parseQuery, pathsOf, queryText } from "../src/decide/changes.js";
-import { editAt, edits, editWith } from "../src/decide/hunks.js";
+import { hunkAt, hunkWith } from "../src/decide/hunks.js";
 import { candidates, environment, inWorkspace, isInside } from "../src/decide/places.js";
 import { choose, type Kept, remember, view } from "../src/decide/plan.js";
 import { children, NO_FILTER, roots, row, surroundings } from "../src/decide/tree.js";
-import { emptiness, findings, installation, installs } from "../src/decide/trouble.js";
-import { ago, banner, clean, failure, stateOf, titleOf, verdict } from "../src/decide/words.js";
+import {
+  ago,
+  banner,
+  clean,
+  commandLine,
+  conversationNote,
+  failure,
+  findings,
+  stateOf,
+  titleOf,
+  verdict,
+} from "../src/decide/words.js";
 import { blamed, change, file, message, operation, report, status } from "./reports.js";
 
 const HOUR = 3_600_000;
@@ -106,14 +116,15 @@ test("each state of a message has its own word and icon", () => {
     message({ state: "hidden" }),
     message({ state: "discarded" }),
     message({ undone_alone: true }),
+    message({ left: true }),
   ];
-  assert.deepEqual(states.map(stateOf), ["live", "at work", "hidden", "discarded", "undone alone"]);
+  assert.deepEqual(states.map(stateOf), ["live", "at work", "hidden", "discarded", "undone alone", "left"]);
   const around = surroundings(states, 1000);
   const icons = states.map((one) => row({ type: "message", id: one.id, message: one }, around).icon);
   assert.equal(new Set(icons).size, states.length);
   // A server that is newer than this extension.
-  const left = message({ state: "left" as never });
-  assert.match(row({ type: "message", id: "a1", message: left }, around).description, / · left$/);
+  const newer = message({ state: "new" as never });
+  assert.match(row({ type: "message", id: "a1", message: newer }, around).description, / · new$/);
 });
 
 test("a message's row says who, when and how much", () => {
@@ -122,6 +133,8 @@ test("a message's row says who, when and how much", () => {
   assert.equal(shown.description, "claude-code · 3 h ago · 2 files · +3 −1");
   assert.equal(shown.context, "message live revertable changed");
   assert.match(shown.spoken, /^Message: charge VAT, claude-code/);
+  const forks = surroundings([], 0, new Set(["claude-code"]));
+  assert.match(row({ type: "message", id: "a1", message: message() }, forks).context, /revertable forkable/);
   const refused = row(
     { type: "message", id: "a1", message: message({ revertable: false, not_revertable: "its files were pruned" }) },
     surroundings([], 0),
@@ -283,22 +296,19 @@ const HUNK = {
   lines: [" b\n", "-C\n", "-D\n", "+c\n", " e\n", "+f\n"],
 };
 
-test("a hunk is the edits of its lines without the context", () => {
-  assert.deepEqual(edits(HUNK), [
-    { start: 2, end: 4, text: "c\n" },
-    { start: 5, end: 5, text: "f\n" },
-  ]);
+test("a hunk is found by its line, or by the text of an older state", () => {
+  const [replaced, added] = [
+    { old_start: 3, old_lines: 2 },
+    { old_start: 5, old_lines: 0 },
+  ];
+  for (const line of [2, 3]) assert.deepEqual(hunkAt([HUNK], line), replaced);
+  assert.deepEqual(hunkAt([HUNK], 4), added, "lines that come back have no line of their own");
+  assert.equal(hunkAt([HUNK], 1), undefined);
+  assert.deepEqual(hunkWith([HUNK], "D"), replaced);
+  assert.equal(hunkWith([HUNK], "b"), undefined, "context is no change");
+  assert.equal(hunkWith([HUNK, HUNK], "D"), undefined, "two places have this text");
   const whole = { old_start: 0, old_lines: 0, new_start: 1, new_lines: 1, lines: ["+a\n"] };
-  assert.deepEqual(edits(whole), [{ start: 0, end: 0, text: "a\n" }], "an empty file gets its lines");
-});
-
-test("an edit is found by its line, or by the text of an older state", () => {
-  assert.equal(editAt([HUNK], 3)?.start, 2);
-  assert.equal(editAt([HUNK], 4)?.start, 5, "lines that come back have no line of their own");
-  assert.equal(editAt([HUNK], 1), undefined);
-  assert.equal(editWith([HUNK], "D")?.start, 2);
-  assert.equal(editWith([HUNK], "b"), undefined, "context is no change");
-  assert.equal(editWith([HUNK, HUNK], "D"), undefined, "two places have this text");
+  assert.deepEqual(hunkAt([whole], 0), { old_start: 0, old_lines: 0 }, "an empty file gets its lines");
 });
 
 const SEARCH = {
@@ -359,33 +369,26 @@ test("doctor's words come worst first, with what helps", () => {
   assert.deepEqual(told, ["hook: not installed. `install`", "hook: odd"]);
 });
 
-test("an empty list says where the history went", () => {
-  const unrecorded = { agent: "codex", called: "Codex", session: "x", time: 1 };
-  const told = emptiness({ set_aside: "/store/aside", unknown_workspaces: 2 }, status({ unrecorded: [unrecorded] }));
-  assert.deepEqual(
-    told.map((text) => text.split(" ")[0]),
-    ["A", "There", "Codex"],
-  );
-  assert.deepEqual(emptiness({ set_aside: null, unknown_workspaces: 0 }, null), []);
+test("a command is one that a shell takes back apart", () => {
+  assert.equal(commandLine(["claude", "--resume", "7942dd30-1699"]), "claude --resume 7942dd30-1699");
+  assert.equal(commandLine(["a b", "it's", "$(x)", ""]), "'a b' 'it'\\''s' '$(x)' ''");
 });
 
-test("a dry run of install shows each change and each refusal", () => {
-  const changed = {
-    action: "installed",
-    agent: "codex",
-    diff: "+hook",
-    dry_run: true,
-    file: "/home/ada/.codex/config.toml",
-    notes: [],
-  };
-  const plan = {
-    version: 1 as const,
-    changes: [changed],
-    skipped: [{ agent: "pi", failed: false, reason: "no program `pi`", hint: null }],
-  };
-  const page = installation(plan);
-  for (const part of ["## codex: installed", "/home/ada/.codex/config.toml", "+hook", "- pi: no program `pi`"])
-    assert.ok(page.includes(part), part);
-  assert.equal(installs(plan), true);
-  assert.equal(installs({ ...plan, changes: [{ ...changed, diff: null }] }), false);
+test("the conversation is named where something was asked for it", () => {
+  const told = (more: object) =>
+    conversationNote({
+      argv: [],
+      directory: null,
+      interface: null,
+      kind: "none",
+      note: null,
+      prompt: null,
+      reason: null,
+      session: null,
+      ...more,
+    });
+  assert.match(told({ kind: "forked" }), /goes on in a new one/);
+  assert.equal(told({ reason: "no_transcript" }), "The conversation stays as it is: no transcript.");
+  assert.equal(told({ reason: "not_asked" }), "");
+  assert.equal(told({ kind: "manual", note: "Give `/undo`." }), "Give `/undo`.");
 });

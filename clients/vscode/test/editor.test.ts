@@ -1,6 +1,7 @@
 // The extension with a made-up editor and the real program: what is pressed, and what becomes of the files.
 
 import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from "node:fs";
 import { test } from "node:test";
 import { World } from "../../typescript/test/world.js";
@@ -17,6 +18,7 @@ import {
   workspace,
 } from "./vscode.js";
 
+const SESSION = "0a0a0a0a-0000-4000-8000-000000000001";
 const CHAIN = ["1", "2", "3", "4", "5", "6", "7", "8", "9", "10", "11", "12"].map((line) => `${line}\n`);
 
 class Desk {
@@ -353,6 +355,51 @@ test("only a message, and redo", () =>
     assert.match(world.read("a.txt"), /two/);
   }));
 
+/** A message of Claude Code, which keeps a transcript. */
+function chat(world: World, id: string): void {
+  const folder = `${world.env.HOME}/.claude/projects/-w`;
+  const transcript = `${folder}/${SESSION}.jsonl`;
+  mkdirSync(folder, { recursive: true });
+  const tell = (name: string, more: object) => {
+    const payload = { session_id: SESSION, transcript_path: transcript, cwd: world.workspace, hook_event_name: name };
+    const input = JSON.stringify({ ...payload, prompt_id: id, ...more });
+    const words = ["event", "--agent", "claude-code", "--strict"];
+    assert.equal(spawnSync(world.env.CKPT_HOOK_BINARY, words, { input, env: world.env }).status, 0);
+  };
+  tell("UserPromptSubmit", { prompt: id });
+  const entry = { isSidechain: false, version: "2.1.332", cwd: world.workspace, sessionId: SESSION };
+  const before = existsSync(transcript) ? `${readFileSync(transcript, "utf-8").trim().split("\n").length / 2}` : null;
+  const entries = [
+    { ...entry, type: "user", uuid: `${id}-1`, parentUuid: before && `m${before}-2`, promptId: id, message: { role: "user", content: id } },
+    { ...entry, type: "assistant", uuid: `${id}-2`, parentUuid: `${id}-1`, message: { content: [{ type: "text", text: "done" }] } },
+  ];
+  writeFileSync(transcript, entries.map((one) => `${JSON.stringify(one)}\n`).join(""), { flag: "a", mode: 0o600 });
+  const tool = { tool_name: "Bash", tool_use_id: id, tool_input: { command: "make" } };
+  tell("PreToolUse", tool);
+  world.write(`${id}.txt`, "made\n");
+  tell("PostToolUse", tool);
+  tell("PostToolBatch", { tool_calls: [tool] });
+  tell("Stop", { stop_hook_active: false });
+}
+
+test("a conversation is forked, and goes on in a terminal", () =>
+  atDesk(async (desk, world) => {
+    for (const id of ["m1", "m2"]) chat(world, id);
+    await desk.open();
+    const rows = await desk.items("messages");
+    assert.match(rows[0]?.item.contextValue ?? "", /forkable/);
+    await desk.run("revertForked", await desk.message("m2"));
+    assert.match((await desk.labels()).join("\n"), /The conversation goes on in a new one/);
+    editor.presses.push({ at: /^Went back/, press: "Go On in a Terminal" });
+    await desk.run("apply");
+    assert.equal(existsSync(`${world.workspace}/m2.txt`), false, editor.said.join("\n"));
+    const started = () => editor.executed.find(({ command }) => command === "terminal")?.given;
+    await desk.until(() => started() !== undefined);
+    const [options, line] = started() as [{ cwd: string }, string];
+    assert.equal(options.cwd, world.workspace);
+    assert.match(line, /^claude --resume [0-9a-f-]{36}$/);
+  }));
+
 test("a renamed file goes back whole", () =>
   atDesk(async (desk, world) => {
     world.write("a.txt", CHAIN.join(""));
@@ -447,12 +494,17 @@ test("one of several folders is chosen", () =>
   }));
 
 test("where nothing is recorded, doctor's words are shown", () =>
-  atDesk(async (desk) => {
+  atDesk(async (desk, world) => {
     await desk.open();
     assert.equal(editor.contexts.get("ckpt-hook.state"), "empty");
     await desk.until(() => /not installed in any agent/.test(editor.view.get("ckpt-hook.messages")?.message ?? ""));
     await desk.run("install");
     assert.match(editor.said.at(-1) ?? "", /No agent's settings would change/);
+    mkdirSync(`${world.env.HOME}/.qwen`);
+    editor.presses.push({ at: /settings of these agents/, press: "Install" });
+    await desk.run("install");
+    assert.match(readFileSync(`${world.env.HOME}/.qwen/settings.json`, "utf-8"), /ckpt-hook event --agent qwen-code/);
+    assert.match(editor.said.at(-1) ?? "", /Start the agents again/);
   }));
 
 test("without the program, the view says so", () =>

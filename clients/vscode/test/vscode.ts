@@ -260,6 +260,10 @@ export const window = {
     editor.view.set(id, view as object);
     return view;
   },
+  createTerminal: (options: object) => ({
+    show: () => {},
+    sendText: (text: string) => void editor.executed.push({ command: "terminal", given: [options, text] }),
+  }),
   createStatusBarItem: () => {
     const item = {
       text: "",

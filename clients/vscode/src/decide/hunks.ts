@@ -1,58 +1,46 @@
-// A hunk of a plan as an edit of the text that the plan was made for.
+// The hunk of a plan that is meant: one change each, where the server joins what lies close together.
 
-import type { Hunk } from "ckpt-hook";
+import type { Hunk, HunkParameter } from "ckpt-hook";
 
-/** Lines to replace: from the first, from 0, up to the line `end`, which stays. */
-export interface Edit {
+/** Some lines that differ: the first of the file as it is now, and the one after the last, from 0. */
+interface Run {
   start: number;
   end: number;
-  text: string;
+  removed: string[];
 }
 
-function startOf(hunk: Hunk): number {
+function runs(hunk: Hunk): Run[] {
+  const found: Run[] = [];
   // A hunk without lines names the line that precedes it.
-  return hunk.old_lines === 0 ? hunk.old_start : hunk.old_start - 1;
-}
-
-/** The lines that differ, in runs: three lines of context may join what lies close together. */
-export function edits(hunk: Hunk): Edit[] {
-  const found: Edit[] = [];
-  let at = startOf(hunk);
-  let open: Edit | undefined;
+  let at = hunk.old_lines === 0 ? hunk.old_start : hunk.old_start - 1;
+  let open: Run | undefined;
   for (const line of hunk.lines) {
-    const text = line.slice(1);
     if (line.startsWith(" ")) {
       open = undefined;
       at += 1;
       continue;
     }
-    if (!open) {
-      open = { start: at, end: at, text: "" };
-      found.push(open);
-    }
-    if (line.startsWith("-")) open.end = at += 1;
-    else open.text += text;
+    if (!open) found.push((open = { start: at, end: at, removed: [] }));
+    if (!line.startsWith("-")) continue;
+    open.removed.push(line.slice(1).replace(/\r?\n$/, ""));
+    open.end = at += 1;
   }
   return found;
 }
 
-/** The edit at a line, from 0, of the text that is there now: one that replaces it, or that inserts before or after it. */
-export function editAt(hunks: readonly Hunk[], line: number): Edit | undefined {
-  const all = hunks.flatMap(edits);
-  return (
-    all.find((edit) => line >= edit.start && line < edit.end) ??
-    all.find((edit) => edit.start === edit.end && (edit.start === line || edit.start === line + 1))
-  );
+function asked(run: Run | undefined): HunkParameter | undefined {
+  return run && { old_start: run.end > run.start ? run.start + 1 : run.start, old_lines: run.end - run.start };
 }
 
-/** The only edit that replaces a line with this text; for a line of an older state, whose number says nothing. */
-export function editWith(hunks: readonly Hunk[], text: string): Edit | undefined {
-  const bare = (line: string) => line.replace(/\r?\n$/, "");
-  const replaces = (hunk: Hunk) => {
-    const at = hunk.lines.filter((line) => !line.startsWith("+"));
-    const offset = at.findIndex((line) => line.startsWith("-") && bare(line.slice(1)) === text);
-    return offset < 0 ? [] : [startOf(hunk) + offset];
-  };
-  const found = hunks.flatMap(replaces);
-  return found.length === 1 && found[0] !== undefined ? editAt(hunks, found[0]) : undefined;
+/** The change at a line, from 0, of the text that is there now: one that replaces it, or that inserts before or after it. */
+export function hunkAt(hunks: readonly Hunk[], line: number): HunkParameter | undefined {
+  const all = hunks.flatMap(runs);
+  const replaced = all.find((run) => line >= run.start && line < run.end);
+  return asked(replaced ?? all.find(({ start, end }) => start === end && (start === line || start === line + 1)));
+}
+
+/** The only change that replaces a line with this text; for a line of an older state, whose number says nothing. */
+export function hunkWith(hunks: readonly Hunk[], text: string): HunkParameter | undefined {
+  const found = hunks.flatMap(runs).filter((run) => run.removed.includes(text));
+  return found.length === 1 ? asked(found[0]) : undefined;
 }

@@ -2,7 +2,7 @@
 
 import type { FileReport, OperationReport, PlanParameters } from "ckpt-hook";
 import { folderOf } from "./changes.js";
-import { clean, count, lines } from "./words.js";
+import { clean, conversationNote, count, lines } from "./words.js";
 
 /** A way out of what a plan keeps; each plans again. */
 export type Way = "take" | "overwrite" | "keep" | "alone";
@@ -94,6 +94,7 @@ export function view(
       : "",
     report.messages_hidden.length > 0 ? `${count(report.messages_hidden.length, "message")} hidden afterwards.` : "",
     staying > 0 ? `${count(staying, "file")} ${staying === 1 ? "stays as it is" : "stay as they are"}.` : "",
+    report.conversation ? conversationNote(report.conversation) : "",
     ...report.notes,
     ...git,
     ...differs.slice(0, 20).map((one) => `${one.path} is not as it was then: ${one.words}.`),

@@ -121,22 +121,26 @@ export interface Surroundings {
   now: number;
   prompts: ReadonlyMap<string, string | null>;
   operations: ReadonlyMap<string, OperationEntry>;
+  /** The agents whose conversations can be forked. */
+  forks: ReadonlySet<string>;
 }
 
-export function surroundings(entries: readonly TimelineEntry[], now: number): Surroundings {
+const NO_FORKS: ReadonlySet<string> = new Set();
+
+export function surroundings(entries: readonly TimelineEntry[], now: number, forks = NO_FORKS): Surroundings {
   const prompts = new Map<string, string | null>();
   const operations = new Map<string, OperationEntry>();
   for (const entry of entries) {
     if (entry.type === "message") prompts.set(entry.id, entry.prompt);
     if (entry.type === "operation") operations.set(entry.id, entry);
   }
-  return { now, prompts, operations };
+  return { now, prompts, operations, forks };
 }
 
 export function row(node: Node, around: Surroundings): Row {
   switch (node.type) {
     case "message":
-      return messageRow(node.message, around.now);
+      return messageRow(node.message, around);
     case "steps":
       return plain(count(node.steps.length, "step"), "", "list-tree", "steps");
     case "step":
@@ -177,7 +181,7 @@ const ICONS: Record<string, [icon: string, colour: string | null]> = {
   discarded: ["circle-slash", "disabledForeground"],
 };
 
-function messageRow(message: MessageReport, now: number): Row {
+function messageRow(message: MessageReport, { now, forks }: Surroundings): Row {
   const state = stateOf(message);
   const when = ago(message.time, now);
   const counted = message.files > 0 || !isAtWork(message) ? count(message.files, "file") : "";
@@ -192,6 +196,7 @@ function messageRow(message: MessageReport, now: number): Row {
   const [icon, colour] = ICONS[state] ?? ["comment", null];
   const words = ["message", state.replaceAll(" ", "-")];
   if (message.revertable) words.push("revertable");
+  if (message.revertable && forks.has(message.agent)) words.push("forkable");
   if (message.steps > 0) words.push("changed");
   return {
     label: titleOf(message.prompt),

@@ -1,6 +1,15 @@
 // The sentences that people read. Nothing here knows the editor.
 
-import type { FailureKind, MessageReport, OperationEntry, OperationReport, StatusReport } from "ckpt-hook";
+import type {
+  ConversationKind,
+  ConversationReport,
+  DoctorReport,
+  FailureKind,
+  MessageReport,
+  OperationEntry,
+  OperationReport,
+  StatusReport,
+} from "ckpt-hook";
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -62,8 +71,8 @@ export function isAtWork(message: MessageReport): boolean {
 /** The states of a message that are not the ordinary one. A word that this version does not know stands for itself. */
 export function stateOf(message: MessageReport): string {
   if (isAtWork(message)) return "at work";
-  if (message.state === "live") return message.undone_alone ? "undone alone" : "live";
-  return message.state;
+  if (message.state !== "live") return message.state;
+  return message.left ? "left" : message.undone_alone ? "undone alone" : "live";
 }
 
 const VERBS = { revert: "Reverted", redo: "Redone", unrevert: "Brought back", restore: "Restored" };
@@ -144,7 +153,8 @@ export function verdict(title: string, report: OperationReport): Verdict {
       ? ` ${count(kept.length, "file")} ${kept.length === 1 ? "stays" : "stay"} as ${kept.length === 1 ? "it is" : "they are"}: ${named.join(", ")}.`
       : "";
   const git = report.git.filter((part) => part.result !== "done" && part.reason !== null);
-  const notes = [...report.notes, ...git.map((part) => `${part.name}: ${part.reason}`)].map(
+  const conversation = report.conversation ? [conversationNote(report.conversation)].filter(Boolean) : [];
+  const notes = [...conversation, ...report.notes, ...git.map((part) => `${part.name}: ${part.reason}`)].map(
     (note) => ` ${clean(note)}`,
   );
   const rest = stays + notes.join("");
@@ -160,6 +170,30 @@ export function verdict(title: string, report: OperationReport): Verdict {
     default:
       return { level: "warning", text: `${title}: ${report.outcome}.${rest}` };
   }
+}
+
+const CONVERSATIONS: Partial<Record<ConversationKind, string>> = {
+  forked: "The conversation goes on in a new one that ends just before the message; the old one stays.",
+  cut: "The conversation ends just before the message.",
+  back: "The conversation from before goes on.",
+};
+
+/** What becomes of the agent's conversation; empty where nobody asked for anything. */
+export function conversationNote({ kind, reason, note }: ConversationReport): string {
+  const isAsked = reason !== null && reason !== "not_asked" && reason !== "part";
+  const stays = isAsked ? `The conversation stays as it is: ${reason.replaceAll("_", " ")}.` : "";
+  return [CONVERSATIONS[kind] ?? stays, note ?? ""].filter(Boolean).join(" ");
+}
+
+/** What `doctor` says that is not fine, the worst first; the hint behind each. */
+export function findings(report: DoctorReport): string[] {
+  const bad = ["error", "warning"].flatMap((level) => report.findings.filter((finding) => finding.level === level));
+  return bad.map(({ subject, message, hint }) => clean(`${subject}: ${message}${hint === null ? "" : `. ${hint}`}`));
+}
+
+/** A command as a shell takes it. */
+export function commandLine(argv: readonly string[]): string {
+  return argv.map((word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`)).join(" ");
 }
 
 const KINDS: Partial<Record<FailureKind, string>> = {

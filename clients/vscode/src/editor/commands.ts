@@ -106,30 +106,23 @@ function lookingCommands({ workspace, documents, messages, annotations }: Parts)
 }
 
 function revertingCommands({ workspace, messages, proposal, since }: Parts): Record<string, Command> {
-  const revert = async (given: unknown, alone: boolean) => {
-    const message = await messageOf(
-      workspace,
-      messages,
-      given,
-      alone ? "Take back only" : "Go back to before",
-      (one) => one.revertable,
-    );
+  const revert = async (given: unknown, how: { alone?: true; conversation?: "fork" } = {}) => {
+    const asked = how.alone ? "Take back only" : "Go back to before";
+    const message = await messageOf(workspace, messages, given, asked, (one) => one.revertable);
     if (!message) return;
     if (!message.revertable)
       return void vscode.window.showInformationMessage(
         `This message cannot be reverted: ${clean(message.not_revertable ?? "")}`,
       );
-    const what = alone ? `back only ${quoted(message.prompt)}` : `back to before ${quoted(message.prompt)}`;
-    await proposal.propose(`${alone ? "Take" : "Go"} ${what}`, `${alone ? "Took" : "Went"} ${what}`, {
-      operation: "revert",
-      message: message.id,
-      session: message.session,
-      ...(alone && { alone }),
-    });
+    const title = `${asked} ${quoted(message.prompt)}${how.conversation ? ", with the conversation" : ""}`;
+    const done = title.replace(/^Take/, "Took").replace(/^Go/, "Went");
+    const { id, session } = message;
+    await proposal.propose(title, done, { operation: "revert", message: id, session, ...how });
   };
   return {
-    revertTo: (given) => revert(given, false),
-    revertAlone: (given) => revert(given, true),
+    revertTo: (given) => revert(given),
+    revertAlone: (given) => revert(given, { alone: true }),
+    revertForked: (given) => revert(given, { conversation: "fork" }),
     revertStep: async (given) => {
       const node = asNode(given);
       const message = await messageOf(workspace, messages, given, "Take back a step of", (one) => one.steps > 0);

@@ -1,12 +1,13 @@
-// Taking back one hunk: the server plans the file alone, and the editor makes the edit, which its own undo takes back.
+// Taking back one hunk: a part of the plan for the file alone.
 
 import type { PathText } from "ckpt-hook";
 import * as vscode from "vscode";
 import { annotationAt, annotations } from "../decide/authors.js";
 import { type Origin, parseQuery } from "../decide/changes.js";
-import { type Edit, editAt, editWith } from "../decide/hunks.js";
-import { clean, failure, titleOf } from "../decide/words.js";
+import { hunkAt, hunkWith } from "../decide/hunks.js";
+import { clean, titleOf } from "../decide/words.js";
 import { SCHEME } from "./documents.js";
+import { confirmed, tell } from "./outcome.js";
 import type { Workspace } from "./workspace.js";
 
 /** Where a hunk is: a line of a file on disk, or of an older state, whose text then tells which one is meant. */
@@ -76,12 +77,7 @@ function placeIn(
 export function originOfDiff(uri: vscode.Uri): Origin {
   const input = vscode.window.tabGroups.activeTabGroup.activeTab?.input;
   if (!(input instanceof vscode.TabInputTextDiff) || input.modified.toString() !== uri.toString()) return {};
-  const { message, step, alone } = parseQuery(input.original.query) ?? {};
-  return {
-    ...(message !== undefined && { message }),
-    ...(step !== undefined && { step }),
-    ...(alone !== undefined && { alone }),
-  };
+  return parseQuery(input.original.query) ?? {};
 }
 
 function isLink(given: unknown): given is { message: string; path: string; line: number } {
@@ -95,49 +91,26 @@ function isLineMenu(given: unknown): given is { lineNumber: number; uri: vscode.
 }
 
 export async function revertHunk(workspace: Workspace, place: HunkPlace): Promise<void> {
-  try {
-    const uri = workspace.file(place.path);
-    if (!uri) throw new Error("its name is not text: revert the file instead");
-    const document = await vscode.workspace.openTextDocument(uri);
-    if (document.isDirty && !(await isSaved(document))) return;
-    const { edit, prompt } = await planned(workspace, place, document);
-    const range = document.validateRange(new vscode.Range(edit.start, 0, edit.end, 0));
-    const change = new vscode.WorkspaceEdit();
-    change.replace(uri, range, edit.text);
-    if (!(await vscode.workspace.applyEdit(change)) || !(await document.save()))
-      throw new Error("the editor did not make the change");
-    void vscode.window.showInformationMessage(
-      `Reverted one hunk of ${clean(place.path.path)}${prompt}. The editor's own undo brings it back.`,
-    );
-  } catch (error) {
-    void vscode.window.showErrorMessage(`Revert this hunk: ${failure(error)}`);
-  }
+  const uri = workspace.file(place.path);
+  const document = uri && vscode.workspace.textDocuments.find((one) => one.uri.toString() === uri.toString());
+  if (document?.isDirty && !(await isSaved(document))) return;
+  const { client, history } = workspace;
+  const { message, step, alone = false } = isKnown(place.origin) ? place.origin : await authorOf(workspace, place);
+  const what = step === undefined ? { message: message ?? "", alone } : { step };
+  const plan = await client.plan({ ...what, only: [place.path], contents: true });
+  const file = plan.report.files.find((one) => one.path === place.path.path);
+  const all = file?.contents?.hunks ?? [];
+  if (all.length === 0 && file?.reason) throw new Error(file.reason);
+  const hunk = place.text === undefined ? hunkAt(all, place.line) : hunkWith(all, place.text);
+  if (plan.token === null || !hunk) throw new Error("nothing of this message is at this line of the file any more");
+  const report = await client.request("apply", { plan: plan.token, parts: [{ path: place.path, hunks: [hunk] }] });
+  const entry = history.entries.find((one) => one.type === "message" && one.id === message);
+  const prompt = entry?.type === "message" ? ` (“${titleOf(entry.prompt, 30)}”)` : "";
+  tell(`Reverted one hunk of ${clean(place.path.path)}${prompt}`, report);
 }
 
-/** Returns the edit that the server's plan for this file alone has at the place. */
-async function planned(
-  workspace: Workspace,
-  place: HunkPlace,
-  document: vscode.TextDocument,
-): Promise<{ edit: Edit; prompt: string }> {
-  const { client } = workspace;
-  const origin =
-    place.origin.message === undefined && place.origin.step === undefined
-      ? await authorOf(workspace, place)
-      : place.origin;
-  const asked =
-    origin.step !== undefined ? { step: origin.step } : { message: origin.message ?? "", alone: origin.alone ?? false };
-  const { report } = await client.plan({ ...asked, only: [place.path], contents: true });
-  const file = report.files.find((one) => one.path === place.path.path);
-  const hunks = file?.contents?.hunks ?? [];
-  if (hunks.length === 0 && file?.reason) throw new Error(file.reason);
-  const before = file?.contents?.before?.text ?? null;
-  if (hunks.length > 0 && (before === null || unified(before) !== unified(document.getText())))
-    throw new Error("the file is another one by now: try again");
-  const edit = place.text === undefined ? editAt(hunks, place.line) : editWith(hunks, place.text);
-  if (!edit) throw new Error("nothing of this message is at this line of the file any more");
-  const entry = workspace.history.entries.find((one) => one.type === "message" && one.id === origin.message);
-  return { edit, prompt: entry?.type === "message" ? ` (“${titleOf(entry.prompt, 30)}”)` : "" };
+function isKnown({ message, step }: Origin): boolean {
+  return message !== undefined || step !== undefined;
 }
 
 /** Returns the message that wrote the line. */
@@ -148,17 +121,8 @@ async function authorOf(workspace: Workspace, place: HunkPlace): Promise<Origin>
   return { message, alone: true };
 }
 
-/** The text as the editor compares it: a byte order mark and line ends are its own matter. */
-function unified(text: string): string {
-  return text.replace(/^\ufeff/, "").replace(/\r\n?/g, "\n");
-}
-
 async function isSaved(document: vscode.TextDocument): Promise<boolean> {
   const name = clean(vscode.workspace.asRelativePath(document.uri));
-  const pressed = await vscode.window.showWarningMessage(
-    `${name} has unsaved text. Save it first: it counts as yours, and stays.`,
-    { modal: true },
-    "Save and Go On",
-  );
-  return pressed === "Save and Go On" && (await document.save());
+  const text = `${name} has unsaved text. Save it first: it counts as yours, and stays.`;
+  return (await confirmed(text, "Save and Go On")) && (await document.save());
 }

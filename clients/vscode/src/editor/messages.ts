@@ -2,7 +2,6 @@
 
 import * as vscode from "vscode";
 import { children, type Filter, isFiltered, NO_FILTER, type Node, roots, row, surroundings } from "../decide/tree.js";
-import { emptiness } from "../decide/trouble.js";
 import { banner, failure } from "../decide/words.js";
 import { changesOf } from "./diffs.js";
 import type { Workspace } from "./workspace.js";
@@ -20,7 +19,7 @@ export class Messages implements vscode.TreeDataProvider<Node>, vscode.Disposabl
   #around = surroundings([], 0);
   #filter = NO_FILTER;
   #drawn = "";
-  /** What `doctor` says where nothing is recorded. */
+  /** What the program says where nothing is recorded. */
   findings: readonly string[] = [];
 
   constructor(workspace: Workspace) {
@@ -55,11 +54,7 @@ export class Messages implements vscode.TreeDataProvider<Node>, vscode.Disposabl
       isFiltered(this.#filter) ? `Filter: ${[...this.#filter.states, ...this.#filter.agents].join(", ")}` : "",
     ];
     const about = banner(history.status);
-    const isEmpty = state === "empty" && !search && !text;
-    const troubles = [
-      ...(history.entries.length === 0 ? emptiness(history.emptiness, history.status) : []),
-      ...(isEmpty ? this.findings : []),
-    ];
+    const troubles = state === "empty" && !search && !text ? this.findings : [];
     const trouble = state === "ended" ? `${follower?.trouble}. Trying again…` : "";
     const message = [trouble, about.text, ...narrowed, ...troubles].filter(Boolean).join("\n");
     if (this.view.message !== message) this.view.message = message;
@@ -76,7 +71,7 @@ export class Messages implements vscode.TreeDataProvider<Node>, vscode.Disposabl
     if (!node) {
       const { entries } = this.#workspace.history;
       this.#roots = roots(entries, this.#filter);
-      this.#around = surroundings(entries, 0);
+      this.#around = surroundings(entries, 0, this.#workspace.follower?.forks);
       this.#parents.clear();
       return this.#roots;
     }

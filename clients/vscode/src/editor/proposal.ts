@@ -4,7 +4,6 @@ import {
   BusyError,
   type Client,
   type FileReport,
-  type OperationReport,
   type PathText,
   type Plan,
   type PlanParameters,
@@ -22,9 +21,10 @@ import {
   view,
   type Way,
 } from "../decide/plan.js";
-import { clean, failure, verdict } from "../decide/words.js";
+import { clean, failure } from "../decide/words.js";
 import { openDiff, openDiffs, type Sides } from "./diffs.js";
 import { bytesOf, type Documents } from "./documents.js";
+import { confirmed, tell } from "./outcome.js";
 import type { Workspace } from "./workspace.js";
 
 export type PlanNode =
@@ -148,7 +148,7 @@ export class Proposal implements vscode.TreeDataProvider<PlanNode>, vscode.Dispo
       const report = await this.#progress(this.#title, (options) => plan.apply({ ...options, force }));
       const done = this.#done;
       this.cancel();
-      this.#tell(done, report);
+      tell(done, report);
     } catch (error) {
       if (error instanceof StaleError) return void (await this.again(STALE));
       if (error instanceof BusyError) return void (await this.again(clean(error.message)));
@@ -157,18 +157,6 @@ export class Proposal implements vscode.TreeDataProvider<PlanNode>, vscode.Dispo
     } finally {
       await this.#workspace.follower?.read().catch(() => {});
     }
-  }
-
-  #tell(done: string, report: OperationReport): void {
-    const { level, text } = verdict(done, report);
-    const show = {
-      information: vscode.window.showInformationMessage,
-      warning: vscode.window.showWarningMessage,
-      error: vscode.window.showErrorMessage,
-    }[level];
-    const buttons = report.operation === null ? [] : ["Undo"];
-    // Not awaited: the notification stays for as long as the user leaves it there.
-    void show(text, ...buttons).then((pressed) => pressed && vscode.commands.executeCommand("ckpt-hook.undo"));
   }
 
   /** Names unsaved text of the plan's files, and offers to save it and plan again. Returns whether there was some. */
@@ -310,8 +298,4 @@ export class Proposal implements vscode.TreeDataProvider<PlanNode>, vscode.Dispo
     this.#view.dispose();
     this.#changed.dispose();
   }
-}
-
-async function confirmed(text: string, button: string): Promise<boolean> {
-  return (await vscode.window.showWarningMessage(text, { modal: true }, button)) === button;
 }

@@ -6,7 +6,7 @@ import { delimiter, join, relative } from "node:path";
 import { Client, type PathText } from "ckpt-hook";
 import * as vscode from "vscode";
 import { candidates, environment, inWorkspace, isInside } from "../decide/places.js";
-import { Follower, type History } from "../follower.js";
+import { EMPTY, Follower, type History } from "../follower.js";
 
 export type State = "none" | "missing" | "starting" | "ended" | "empty" | "ready";
 
@@ -37,9 +37,7 @@ export class Workspace implements vscode.Disposable {
   }
 
   get history(): History {
-    return (
-      this.follower?.history ?? { entries: [], status: null, emptiness: { set_aside: null, unknown_workspaces: 0 } }
-    );
+    return this.follower?.history ?? EMPTY;
   }
 
   /** The server; an error in words if there is none. */

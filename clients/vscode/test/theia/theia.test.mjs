@@ -315,7 +315,10 @@ test("a file and a hunk are reverted from the title of the diff", async () => {
   await modified("FIVE").click();
   await title("Revert This Hunk").click();
   await said("nothing of this message is at this line").waitFor();
-  write("b.txt", `${LINES.replace("5\n", "FIVE\n")}unsaved`);
+  await said("Reverted one hunk of b.txt").getByText("Undo").click();
+  await row("Change 1 file").click();
+  await said("Undone").waitFor();
+  assert.equal(read("b.txt"), `${LINES.replace("5\n", "FIVE\n")}unsaved`);
   await quiet();
   await modified("FIVE").click();
   await title("Revert This File").click();
@@ -421,11 +424,12 @@ test("a server that dies comes again", async () => {
 
 test("setting up shows what would be changed, and what doctor says", async () => {
   await command("Install the Hook into All Agents");
-  await tab("install.md").waitFor();
-  await page.getByText("What `ckpt-hook install --all` would change").first().waitFor();
+  await tab("install.txt").waitFor();
+  await page.getByText("left out: no program `claude`").first().waitFor();
+  await said("No agent's settings would change").waitFor();
   await shot("install");
   await command("Check the Installation");
-  await tab("doctor.md").waitFor();
+  await tab("doctor.txt").waitFor();
   await page.getByText("not installed in any agent").first().waitFor();
   await shot("doctor");
 });
