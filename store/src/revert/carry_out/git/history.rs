@@ -169,7 +169,12 @@ impl GitSide<'_> {
         let own = at_work
             .iter()
             .find(|worker| worker.span.session_id == undone.session);
-        let moments = moments_between(log, before, after);
+        // The same state again has the row of the first look: a step that began at it saw it later.
+        let begun = at_work
+            .iter()
+            .filter(|worker| from == Some(worker.span.start));
+        let since = begun.map(|worker| worker.span.started_at).max();
+        let moments = moments_between(log, before, after, since);
         // The signs of an agent's life are weighed as of when the change was seen, however late the revert comes.
         let seen_at = self.at.min(after.taken_at);
         let claim = claim(&at_work, &moments, seen_at, undone).unwrap_or_else(|| {
@@ -216,16 +221,26 @@ fn covers(span: &StepSpan, from: Option<i64>, to: Option<i64>) -> bool {
     from.is_some_and(|from| span.start <= from) && span.finish.is_none_or(is_open_until)
 }
 
-/// The times of HEAD's moves between two snapshots. The second in which a snapshot was taken may have more lines, so
+/// The times of HEAD's moves between two snapshots, since a later moment at which the first state was seen. The second in which a snapshot was taken may have more lines, so
 /// these are only the last ones that lead from the first state to the second, if any do.
-fn moments_between(log: &[RefMove], before: &SeenGit, after: &SeenGit) -> Vec<Moment> {
-    let (from, to) = (before.taken_at, after.taken_at);
+fn moments_between(
+    log: &[RefMove],
+    before: &SeenGit,
+    after: &SeenGit,
+    since: Option<Milliseconds>,
+) -> Vec<Moment> {
+    let to = after.taken_at;
+    let from = since.map_or(before.taken_at, |since| since.max(before.taken_at).min(to));
     let head = |seen: &SeenGit| seen.state.as_ref().and_then(|state| state.head.clone());
     let is_in_time = |line: &&RefMove| line.moment.latest >= from && line.moment.earliest <= to;
     let mut lines: Vec<&RefMove> = log.iter().filter(is_in_time).collect();
     let last = lines.iter().rposition(|line| line.new == head(after));
     lines.truncate(last.map_or(lines.len(), |last| last + 1));
     let first = lines.iter().rposition(|line| line.old == head(before));
+    // HEAD did not move: the lines of that second are how it came there before.
+    if first.is_none() && head(before) == head(after) {
+        return Vec::new();
+    }
     let moves = lines.iter().skip(first.unwrap_or_default());
     moves.map(|line| line.moment.within(from, to)).collect()
 }
@@ -313,6 +328,7 @@ fn of_verdict(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::git_item::GitStateRow;
     use crate::timeline::evidence::{Reach, Signs, Step, StepStanding, Tool};
 
     /// A second of the tests.
@@ -369,6 +385,39 @@ mod tests {
             unclear: Unclear::Keep,
         };
         claim(workers, moves, seen_at, undone)
+    }
+
+    /// The move of a second in which HEAD was only brought to where it stayed is older than the change.
+    #[test]
+    fn earlier_move_is_none_of_a_staged_change() {
+        let line = |old: &str, new: &str| RefMove {
+            old: Some(old.to_owned()),
+            new: Some(new.to_owned()),
+            moment: Moment {
+                earliest: 10 * S,
+                latest: 10 * S + 999,
+            },
+            what: String::new(),
+        };
+        let seen = |taken_at, head: &str| SeenGit {
+            snapshot_id: None,
+            taken_at,
+            state: Some(GitStateRow {
+                head: Some(head.to_owned()),
+                ..GitStateRow::default()
+            }),
+        };
+        let (before, after) = (seen(10_200, "c2"), seen(10_700, "c2"));
+        let between = |log: &[RefMove]| moments_between(log, &before, &after, None).len();
+        assert_eq!(between(&[line("c1", "c2")]), 0);
+        assert_eq!(between(&[line("c1", "c2"), line("c2", "c2")]), 1, "a reset");
+        let away = [line("c1", "c2"), line("c2", "c3"), line("c3", "c2")];
+        assert!(between(&away) > 0, "away and back");
+        let moved = moments_between(&[line("c0", "c2")], &seen(10_200, "c1"), &after, None);
+        assert_eq!(moved.len(), 1, "how is not known");
+        let reset = [line("c2", "c2")];
+        let seen_again = moments_between(&reset, &before, &seen(13_000, "c2"), Some(12_000));
+        assert_eq!(seen_again.len(), 0, "before the state was seen again");
     }
 
     #[test]
