@@ -44,6 +44,26 @@ impl Finding {
         }
     }
 
+    /// Returns a finding that all is well.
+    pub fn ok(subject: &str, message: impl Into<String>) -> Self {
+        Self::new(FindingLevel::Ok, subject, message)
+    }
+
+    /// Returns a finding that the user may want to know.
+    pub fn note(subject: &str, message: impl Into<String>) -> Self {
+        Self::new(FindingLevel::Note, subject, message)
+    }
+
+    /// Returns a warning.
+    pub fn warning(subject: &str, message: impl Into<String>) -> Self {
+        Self::new(FindingLevel::Warning, subject, message)
+    }
+
+    /// Returns an error.
+    pub fn error(subject: &str, message: impl Into<String>) -> Self {
+        Self::new(FindingLevel::Error, subject, message)
+    }
+
     /// Adds what the user can do.
     #[must_use]
     pub fn hint(self, hint: impl Into<String>) -> Self {

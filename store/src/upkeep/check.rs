@@ -52,11 +52,7 @@ pub(crate) fn check(
     let workspaces = match store.unstuck(all) {
         Ok(workspaces) => workspaces,
         Err(error) => {
-            return vec![Finding::new(
-                FindingLevel::Error,
-                SUBJECT,
-                error.to_string(),
-            )];
+            return vec![Finding::error(SUBJECT, error.to_string())];
         }
     };
     let mut findings = Vec::new();
@@ -75,9 +71,10 @@ pub(crate) fn check(
                     is_stuck.then(|| store.reopen().err()).flatten(),
                 ];
                 findings.extend(
-                    errors.into_iter().flatten().map(|error| {
-                        Finding::new(FindingLevel::Error, SUBJECT, error.with_causes())
-                    }),
+                    errors
+                        .into_iter()
+                        .flatten()
+                        .map(|error| Finding::error(SUBJECT, error.with_causes())),
                 );
             }
         }
@@ -97,14 +94,12 @@ impl Sum {
         } = self;
         let read = count(*objects, "object");
         if *is_whole {
-            return Finding::new(
-                FindingLevel::Ok,
+            return Finding::ok(
                 SUBJECT,
                 format!("read {read} of {}", count(*trees as u64, "snapshot")),
             );
         }
-        Finding::new(
-            FindingLevel::Note,
+        Finding::note(
             SUBJECT,
             format!("read {read}, of the newest {trees} of {all_trees} snapshots"),
         )
@@ -175,9 +170,7 @@ fn workspace(
 fn settled(store: &mut Store, place: &Place, name: &str) -> Result<Vec<Finding>> {
     let lost = adoption::under_lock(store, place)?;
     let lost = lost.iter().map(|lost| format!("`{name}`: {lost}"));
-    Ok(lost
-        .map(|text| Finding::new(FindingLevel::Error, SUBJECT, text))
-        .collect())
+    Ok(lost.map(|text| Finding::error(SUBJECT, text)).collect())
 }
 
 /// Looks at the files by which git knows a repository, before opening it makes those that are missing.
@@ -194,7 +187,7 @@ fn repository_amiss(name: &str, folder: &Path, may_mend: bool) -> Option<Finding
     );
     Some(match may_mend && objects::prepare(&repository).is_ok() {
         true => Finding::repaired(SUBJECT, text),
-        false => Finding::new(FindingLevel::Error, SUBJECT, text),
+        false => Finding::error(SUBJECT, text),
     })
 }
 
@@ -205,7 +198,7 @@ fn repository_gone(name: &str, folder: &Path, is_healed: bool) -> Finding {
     );
     match is_healed {
         true => Finding::repaired(SUBJECT, text),
-        false => Finding::new(FindingLevel::Error, SUBJECT, text),
+        false => Finding::error(SUBJECT, text),
     }
 }
 
@@ -310,13 +303,9 @@ fn of_pack(snapshots: &Snapshots, pack: &str, what: &str, is_harmless: bool) -> 
     let repository = snapshots.repository();
     let text = format!("`{}/objects/pack/{pack}` {what}", repository.display());
     if is_harmless {
-        Finding::new(
-            FindingLevel::Warning,
-            SUBJECT,
-            format!("{text}; nothing that is needed is lost"),
-        )
+        Finding::warning(SUBJECT, format!("{text}; nothing that is needed is lost"))
     } else {
-        Finding::new(FindingLevel::Error, SUBJECT, text)
+        Finding::error(SUBJECT, text)
     }
 }
 
@@ -367,9 +356,7 @@ fn contradicting(name: &str, paths: &BTreeSet<WorkspacePath>) -> Option<Finding>
         .iter()
         .map(|path| format!("`{}`", String::from_utf8_lossy(path.as_bytes())));
     let named = first_of(names, NAMED);
-    Some(Finding::new(
-            FindingLevel::Error,
-            "database",
+    Some(Finding::error("database",
             format!(
                 "`{name}`: what the session store says of {named} is not what its snapshots hold: a row is damaged"
             ),
@@ -407,8 +394,7 @@ fn damage(name: &str, lost: &[Broken]) -> Option<Finding> {
     });
     let named = first_of(names, NAMED);
     Some(
-        Finding::new(
-            FindingLevel::Error,
+        Finding::error(
             SUBJECT,
             format!(
                 "`{name}`: what the snapshots hold of {} is damaged or missing ({})",

@@ -16,7 +16,7 @@ pub(crate) fn check(directory: &Path) -> Vec<Finding> {
     let faults = ownership::faults(directory);
     if faults.is_empty() {
         let text = format!("`{}` is yours alone", directory.display());
-        return vec![Finding::new(FindingLevel::Ok, SUBJECT, text)];
+        return vec![Finding::ok(SUBJECT, text)];
     }
     faults
         .chunk_by(|one, other| one.0 == other.0)
@@ -44,7 +44,7 @@ pub(crate) fn repair(directory: &Path) -> Vec<Finding> {
                     place.display()
                 ),
             ),
-            Err(error) => Finding::new(FindingLevel::Error, SUBJECT, error.with_causes()),
+            Err(error) => Finding::error(SUBJECT, error.with_causes()),
         })
         .collect()
 }

@@ -38,8 +38,7 @@ fn take_up(store: &mut Store, orphan: &Orphan) -> Result<Vec<Finding>> {
     let is_unswept = repository.is_forgetting()?;
     let noted = repository.noted(&orphan.key)?;
     let Some((workspace, snapshots, lost)) = noted else {
-        return Ok(vec![Finding::new(
-            FindingLevel::Warning,
+        return Ok(vec![Finding::warning(
             SUBJECT,
             format!(
                 "`{folder}` holds snapshots, but nothing says of which directory or when; it stays as it is"
@@ -49,8 +48,7 @@ fn take_up(store: &mut Store, orphan: &Orphan) -> Result<Vec<Finding>> {
     let path = String::from_utf8_lossy(&workspace.path).into_owned();
     let mut findings = Vec::new();
     if lost > 0 {
-        findings.push(Finding::new(
-            FindingLevel::Error,
+        findings.push(Finding::error(
             SUBJECT,
             format!("`{path}`: snapshots that are not whole any more, and are left out: {lost}"),
         ));

@@ -113,7 +113,7 @@ fn salvage(store: &mut Store) -> Result<Vec<Finding>> {
 
 /// Says what was lost or taken out.
 fn of_loss(salvaged: &Salvaged) -> Vec<Finding> {
-    let warning = |message: String| Finding::new(FindingLevel::Warning, SUBJECT, message);
+    let warning = |message: String| Finding::warning(SUBJECT, message);
     let mut findings = Vec::new();
     if !salvaged.damaged.is_empty() {
         findings.push(warning(format!("rows of {} are lost", salvaged.lost())));
@@ -145,7 +145,7 @@ pub(super) fn take_over_all(store: &mut Store) -> Result<Vec<Finding>> {
         let place = source.display();
         if salvaged.rows == 0 && !salvaged.damaged.is_empty() {
             let message = format!("nothing of `{place}` can be read that is not known");
-            findings.push(Finding::new(FindingLevel::Warning, SUBJECT, message));
+            findings.push(Finding::warning(SUBJECT, message));
             continue;
         }
         if salvaged.rows > 0 {

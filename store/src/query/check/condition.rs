@@ -1,7 +1,7 @@
 //! Checks the condition of a store: its tables, references, room, age and clock, and the unprotected steps. Reads only.
 
 use bytesize::ByteSize;
-use ckpt_schema::report::{Finding, FindingLevel};
+use ckpt_schema::report::Finding;
 
 use crate::error::{Context, Result};
 use crate::fs::system;
@@ -46,7 +46,7 @@ pub(in crate::query) fn served_by_another(store: &Store) -> Option<&'static str>
 }
 
 fn served(store: &Store) -> Result<Option<Finding>> {
-    Ok(served_by_another(store).map(|text| Finding::new(FindingLevel::Warning, "store", text).hint("a directory on a disk of this machine is better: set $CKPT_HOOK_HOME, for the agents, too")))
+    Ok(served_by_another(store).map(|text| Finding::warning("store", text).hint("a directory on a disk of this machine is better: set $CKPT_HOOK_HOME, for the agents, too")))
 }
 
 /// Checks that the tables, views and indexes are those of this version.
@@ -57,8 +57,7 @@ fn schema(store: &Store) -> Result<Option<Finding>> {
     }
     let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
     Ok(Some(
-        Finding::new(
-            FindingLevel::Error,
+        Finding::error(
             "database",
             format!(
                 "these tables, views or indexes are not as ckpt-hook makes them: {}",
@@ -74,8 +73,7 @@ fn references(store: &Store) -> Result<Option<Finding>> {
     let sql = "SELECT DISTINCT \"table\" FROM pragma_foreign_key_check";
     let tables: Vec<String> = all(store.database.connection(), sql, [], |row| row.get(0))?;
     Ok((!tables.is_empty()).then(|| {
-        Finding::new(
-            FindingLevel::Error,
+        Finding::error(
             "database",
             format!(
                 "rows of these tables refer to missing rows: {}",
@@ -135,8 +133,7 @@ fn values(store: &Store) -> Result<Option<Finding>> {
         }
     }
     Ok((!damaged.is_empty()).then(|| {
-        Finding::new(
-            FindingLevel::Error,
+        Finding::error(
             "database",
             format!(
                 "rows hold modes or ids of objects that ckpt-hook never writes: {}",
@@ -162,8 +159,7 @@ fn clock(store: &Store) -> Result<Option<Finding>> {
         .context(|| "cannot read the session store")?;
     let is_ahead = newest.is_some_and(|newest| newest - store.now() > CLOCK_TOLERANCE);
     Ok(is_ahead.then(|| {
-        Finding::new(
-            FindingLevel::Warning,
+        Finding::warning(
             "clock",
             format!(
                 "the newest event is of {}, which is in the future: the clock was set back",
@@ -187,8 +183,7 @@ fn unprotected(store: &Store) -> Result<Option<Finding>> {
         )
         .context(|| "cannot read the session store")?;
     Ok((number > 0).then(|| {
-        Finding::new(
-            FindingLevel::Warning,
+        Finding::warning(
             "steps",
             format!(
                 "{number} of the last seven days are unprotected; the newest because: {}",
@@ -214,8 +209,7 @@ fn unused(store: &Store) -> Result<Option<Finding>> {
         )
         .context(|| "cannot read the session store")?;
     Ok((number > 0).then(|| {
-        Finding::new(
-            FindingLevel::Note,
+        Finding::note(
             "sessions",
             format!("{number} have been unused for longer than the setting `keep` allows"),
         )
@@ -244,11 +238,11 @@ fn room(store: &Store) -> Result<Option<Finding>> {
         ByteSize(left)
     );
     Ok(Some(if left < MIN_FREE_SPACE {
-        Finding::new(FindingLevel::Warning, "store", text)
+        Finding::warning("store", text)
             .hint("free some space: what cannot be stored is not protected")
     } else if taken > most {
-        Finding::new(FindingLevel::Warning, "store", text)
+        Finding::warning("store", text)
     } else {
-        Finding::new(FindingLevel::Ok, "store", text)
+        Finding::ok("store", text)
     }))
 }

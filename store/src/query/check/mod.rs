@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use ckpt_schema::report::{Finding, FindingLevel};
+use ckpt_schema::report::Finding;
 
 use crate::error::{Context, Result};
 use crate::fs::{names, presence};
@@ -30,12 +30,8 @@ pub(crate) fn check_all(store: &mut Store, time: Option<Duration>) -> Vec<Findin
     let lost = store.unstuck(record::lost::take_up).unwrap_or_default();
     let mut findings = upkeep::owned::check(&store.surroundings.directory);
     findings.extend(check(store));
-    findings.extend(lost.into_iter().map(|message| Finding {
-        level: FindingLevel::Error.name().to_owned(),
-        subject: "events".to_owned(),
-        message,
-        hint: Some("make room on the disk of the store".to_owned()),
-        repaired: false,
+    findings.extend(lost.into_iter().map(|message| {
+        Finding::error("events", message).hint("make room on the disk of the store")
     }));
     findings.extend(upkeep::check::check(store, packs, &goes_on));
     findings.extend(look(store, "database", |store| {
@@ -71,11 +67,7 @@ fn look<F: IntoIterator<Item = Finding>>(
 ) -> Vec<Finding> {
     match store.unstuck(look) {
         Ok(found) => found.into_iter().collect(),
-        Err(error) => vec![Finding::new(
-            FindingLevel::Error,
-            subject,
-            error.with_causes(),
-        )],
+        Err(error) => vec![Finding::error(subject, error.with_causes())],
     }
 }
 
@@ -83,7 +75,7 @@ fn look<F: IntoIterator<Item = Finding>>(
 fn unknown_words(store: &Store) -> Result<Vec<Finding>> {
     let damaged = crate::sessions::read::unknown_words(store.database.connection())?;
     let found = damaged.iter().map(|word| {
-        Finding::new(FindingLevel::Error, "database", word.to_string())
+        Finding::error("database", word.to_string())
             .hint("anything that needs the row fails and names it; nothing is guessed")
     });
     Ok(found.collect())
@@ -109,9 +101,8 @@ pub(crate) fn row_counts(store: &Store) -> Result<BTreeMap<String, u64>> {
 fn database(store: &Store) -> Result<Option<Finding>> {
     let complaint = crate::sessions::complaint(store.database.connection())?;
     Ok(Some(match complaint {
-        None => Finding::new(FindingLevel::Ok, "database", "the session store is sound"),
-        Some(complaint) => Finding::new(
-            FindingLevel::Error,
+        None => Finding::ok("database", "the session store is sound"),
+        Some(complaint) => Finding::error(
             "database",
             format!("the session store is damaged: {complaint}"),
         )
@@ -125,8 +116,7 @@ fn copies(store: &Store) -> Result<Option<Finding>> {
     // These are taken and removed without anybody's help.
     copies.retain(|copy| !copy.to_string_lossy().contains(names::BACKUP));
     Ok(named(&copies).map(|named| {
-        Finding::new(
-            FindingLevel::Note,
+        Finding::note(
             "database",
             format!("former session stores are kept beside it: {named}"),
         )
@@ -138,8 +128,7 @@ fn copies(store: &Store) -> Result<Option<Finding>> {
 fn unfinished(store: &Store) -> Result<Option<Finding>> {
     let unfinished = crate::sessions::unfinished(&store.surroundings.directory)?;
     Ok(named(&unfinished).map(|named| {
-        Finding::new(
-            FindingLevel::Note,
+        Finding::note(
             "database",
             format!("a killed repair left an unfinished session store: {named}"),
         )
@@ -174,14 +163,12 @@ fn repositories(store: &Store) -> Result<Vec<Finding>> {
             lacking.push(path);
         }
     }
-    let mut findings = vec![Finding::new(
-        FindingLevel::Ok,
+    let mut findings = vec![Finding::ok(
         "snapshots",
         format!("there are snapshots of {}", count(sound, "workspace")),
     )];
     findings.extend(lacking.iter().map(|path| {
-        Finding::new(
-            FindingLevel::Error,
+        Finding::error(
             "snapshots",
             format!(
                 "`{}` has no repository: its snapshots are gone",
@@ -196,8 +183,7 @@ fn repositories(store: &Store) -> Result<Vec<Finding>> {
 fn unknown_folders(store: &Store) -> Result<Option<Finding>> {
     let number = crate::timeline::orphans::orphans(store)?.len();
     Ok((number > 0).then(|| {
-        Finding::new(
-            FindingLevel::Warning,
+        Finding::warning(
             "snapshots",
             format!(
                 "there are snapshots of {} that the session store does not know",
@@ -218,13 +204,10 @@ fn interrupted(store: &Store) -> Result<Vec<Finding>> {
         .prepare(sql)
         .and_then(|mut statement| statement.query_map([], unfinished_text)?.collect())
         .context(|| "cannot read the operations")?;
-    let hint = Some("`ckpt-hook snapshot` in that directory finishes it".to_owned());
+    let hint = "`ckpt-hook snapshot` in that directory finishes it";
     Ok(open
         .iter()
-        .map(|text| Finding {
-            hint: hint.clone(),
-            ..Finding::new(FindingLevel::Warning, "operations", text)
-        })
+        .map(|text| Finding::warning("operations", text).hint(hint))
         .collect())
 }
 
