@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use ckpt_schema::report::{FileAction, FileResult, Outcome, ReasonCode, Receipt};
+use rusqlite::Connection;
 
 use super::apply::{self, Root, Work};
 use super::conversation;
@@ -247,13 +248,14 @@ pub(crate) fn finish(
 ) -> Result<Finished> {
     // The rows are read back even on the first try. What a crash would leave is what is carried out, so both
     // ways are one.
-    let rows = store.database.read(|connection| {
+    let read = |connection: &Connection| {
         Ok(OperationRows {
             row: sessions::operation(connection, id)?,
             items: sessions::operation_items(connection, id)?,
             git: sessions::git_items(connection, id)?,
         })
-    })?;
+    };
+    let rows = store.unstuck(|store| store.database.read(read))?;
     //   objects ──► rows of the plan ──► files ──► git ──► a look ──► results, outcome, point
     //          sync                sync      sync                sync
     //          └─ killed here:     └─ killed here: the next command or message finishes it,
