@@ -87,3 +87,45 @@ fn an_installation_that_is_killed_can_be_removed() {
         }
     }
 }
+
+/// Wget takes no plain HTTP for HTTPS either.
+#[test]
+fn wget_follows_nobody_to_another_protocol() {
+    let release = Release::new();
+    let programs = release.path("programs");
+    fs::create_dir(&programs).expect("writable");
+    let link = |name: &str| {
+        let place = ["/usr/bin", "/bin"].map(|folder| Path::new(folder).join(name));
+        let place = place.into_iter().find(|place| place.exists());
+        std::os::unix::fs::symlink(place.expect("it is there"), programs.join(name))
+    };
+    for name in ["sh", "uname", "mktemp", "rm", "env"] {
+        link(name).expect("writable");
+    }
+    let asked = release.path("asked");
+    let script = format!(
+        "#!/bin/sh\necho \"$http_proxy\" >>'{}'\nexit 1\n",
+        asked.display()
+    );
+    fs::write(programs.join("wget"), script).expect("writable");
+    let mode = fs::Permissions::from_mode(0o755);
+    fs::set_permissions(programs.join("wget"), mode).expect("ours");
+    for (downloads, proxy) in [
+        ("https://x.invalid", "http://0.0.0.0:0\n"),
+        ("http://x.invalid", "\n"),
+    ] {
+        let run = Command::new("/bin/sh")
+            .arg("install.sh")
+            .current_dir(release.path(""))
+            .env_clear()
+            .env("HOME", release.path(""))
+            .env("PATH", &programs)
+            .env("CKPT_DOWNLOADS", downloads)
+            .output()
+            .expect("there is a shell");
+        assert!(!run.status.success());
+        let told = fs::read_to_string(&asked).expect("wget was asked");
+        assert_eq!(told, proxy, "for {downloads}");
+        fs::remove_file(&asked).expect("ours");
+    }
+}
