@@ -50,8 +50,15 @@ fn a_branch_is_the_state_to_the_byte() {
         std::fs::remove_dir(world.workspace().join("empty")).expect("it is empty");
     });
     let after = world.tree();
+    set("", 0o700);
     let run = world.run(&["branch", "m1", "../other/way"], b"").exits(0);
     assert_eq!(tree::read(&world.path("other/way")), before, "{run}");
+    let made = world.path("other/way").metadata().expect("it is there");
+    assert_eq!(
+        made.permissions().mode() & 0o777,
+        0o700,
+        "nobody else reads it"
+    );
     assert_eq!(world.tree(), after, "the workspace is as it was");
     for (place, why) in [
         ("../other/way", "is not empty"),

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::fs::{self, DirBuilder, OpenOptions, Permissions};
 use std::io::{ErrorKind, Write};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Component, Path, PathBuf};
 
 use ckpt_schema::report::{BisectReport, BranchReport, VERSION};
@@ -93,6 +93,12 @@ fn lay_out(store: &Store, state: &RecordedState, directory: &Path) -> Result<Bra
     let snapshots = state.place.snapshots()?;
     let snapshot = timeline::snapshot_of(&row);
     let entries = snapshots.entries(&snapshot)?.into_iter().collect();
+    // Others read no more there than in the workspace.
+    let permissions = fs::metadata(&state.place.root).map_or(0, |found| found.mode() & 0o777);
+    let mut builder = DirBuilder::new();
+    builder.recursive(true).mode(permissions | 0o700);
+    let made = builder.create(directory);
+    made.context(|| format!("cannot create `{}`", directory.display()))?;
     let files = Layout {
         snapshots: &snapshots,
         snapshot: &snapshot,
