@@ -83,6 +83,11 @@ pub fn is_tidied(directory: &Path) -> bool {
     fs::layout::is_upkeep_locked(directory)
 }
 
+/// Returns a time that changes whenever something was forgotten or tidied up in the store in a directory.
+pub fn last_tidied(directory: &Path) -> Option<std::time::SystemTime> {
+    fs::layout::last_upkeep(directory)
+}
+
 /// Fails if the store in a directory is not the user's own, or holds something that no store has: [`purge`] would
 /// refuse it.
 pub fn check_purge(directory: &Path) -> Result<()> {
@@ -490,10 +495,15 @@ impl Store {
         findings
     }
 
-    /// Returns whether a `forget` was interrupted after it had begun to remove something. [`Store::gc`] and
-    /// [`Store::forget`] finish it.
+    /// Returns whether a `forget` was interrupted after it had begun to remove something, and none is at work.
+    /// [`Store::gc`] and [`Store::forget`] finish it.
     pub fn is_forgetting(&self) -> Result<bool> {
-        Ok(!self.is_missing && upkeep::forgetting::is_begun(&self.surroundings.directory)?)
+        let directory = &self.surroundings.directory;
+        // The note first: one that ends in between removes it before it lets go of the lock.
+        Ok(!self.is_missing
+            && upkeep::forgetting::is_begun(directory)?
+            && !is_tidied(directory)
+            && upkeep::forgetting::is_begun(directory)?)
     }
 
     /// Returns the damaged session store that was set aside, if nothing was recorded since. `repair` reads it.

@@ -1,6 +1,7 @@
 //! `forget` and `uninstall --purge`: what is asked, what is said, exit codes.
 
 use std::fs;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use testing::binary::Sandbox;
 
@@ -263,4 +264,58 @@ fn a_purge_takes_what_repairs_and_damage_left() {
     leave(&world);
     world.run(&["uninstall", "--purge", "--yes"], b"").exits(0);
     assert!(!world.store().exists(), "not a byte is left");
+}
+
+/// A `forget` that is at work is not called interrupted.
+///
+/// Invariant `truth/forget-interrupted`.
+#[test]
+fn forget_at_work_is_not_called_interrupted() {
+    let world = world();
+    fs::write(world.store().join("forgetting"), "").expect("ours");
+    let lock = fs::File::options()
+        .create(true)
+        .truncate(false)
+        .write(true)
+        .open(world.store().join("gc"))
+        .expect("ours");
+    lock.lock().expect("nobody has it");
+    let run = world.run(&["log"], b"").exits(0);
+    assert!(!run.stderr.contains("interrupted"), "{run}");
+    drop(lock);
+    let run = world.run(&["log"], b"").exits(0);
+    assert!(run.stderr.contains("a `forget` was interrupted"), "{run}");
+}
+
+/// What goes while a command reads it is no damage.
+#[test]
+fn what_goes_meanwhile_is_no_damage() {
+    let world = world();
+    let lock = world.store().join("gc");
+    fs::write(&lock, "").expect("ours");
+    let packs = testing::tree::read(&world.store());
+    for pack in packs
+        .keys()
+        .filter(|path| path.extension().is_some_and(|ending| ending == "pack"))
+    {
+        fs::remove_file(world.store().join(pack)).expect("ours");
+    }
+    let run = world.run(&["diff", "m1"], b"");
+    assert!(run.stderr.contains("doctor"), "{run}");
+    let is_done = AtomicBool::new(false);
+    let run = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            // As each `gc` and `forget` does at its end.
+            let file = fs::File::options().write(true).open(&lock).expect("ours");
+            let mut time = std::time::UNIX_EPOCH;
+            while !is_done.load(Ordering::Relaxed) {
+                time += std::time::Duration::from_secs(1);
+                file.set_modified(time).expect("ours");
+            }
+        });
+        let run = world.run(&["diff", "m1"], b"");
+        is_done.store(true, Ordering::Relaxed);
+        run
+    });
+    assert!(run.stderr.contains("give the command again"), "{run}");
 }

@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
+use std::time::SystemTime;
 
 use ckpt_agents::conversations::AgentConversations;
 use ckpt_output::paint::When;
@@ -108,6 +109,8 @@ pub struct Invocation {
     pub is_for_a_person: bool,
     /// The copy of a store that cannot be written to; it goes with the command.
     pub copy: OnceLock<PrivateFolder>,
+    /// When the store was last tidied up before it was first opened.
+    pub tidied: OnceLock<Option<SystemTime>>,
     /// Set once a state of another machine's is in this one's own history.
     pub brought: OnceLock<()>,
 }
@@ -129,7 +132,10 @@ impl Invocation {
 
     /// Opens the store. A missing one is not created.
     pub fn open(&self) -> Result<Store, Failure> {
-        let mut store = Store::open_existing(self.for_store()?)?;
+        let given = self.for_store()?;
+        self.tidied
+            .get_or_init(|| ckpt_store::last_tidied(&given.directory));
+        let mut store = Store::open_existing(given)?;
         self.serve_person(&mut store);
         self.tell_of_forgetting(&store)?;
         if let (Some(machine), None) = (&self.common.machine, self.brought.get()) {

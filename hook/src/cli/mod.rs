@@ -118,6 +118,7 @@ fn run_to_code(words: &[OsString]) -> u8 {
         untold: OnceLock::new(),
         is_for_a_person,
         copy: OnceLock::new(),
+        tidied: OnceLock::new(),
         brought: OnceLock::new(),
     };
     let done = foreign(&invocation, &arguments.command)

@@ -176,6 +176,7 @@ impl Browser {
             untold: OnceLock::new(),
             is_for_a_person: false,
             copy: OnceLock::new(),
+            tidied: OnceLock::new(),
             brought: OnceLock::new(),
         };
         Ok(Self {

@@ -5,7 +5,7 @@ use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::Read;
 use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use rustix::fs::{FlockOperation, OFlags, flock};
 
@@ -90,6 +90,20 @@ impl Lock {
         self.noted
             .set(Some(read as u64).filter(|_| read < LONGEST_NOTE));
         String::from_utf8(bytes).ok()
+    }
+
+    /// Marks the file as written to now: see [`last_upkeep`].
+    pub(crate) fn touch(&self) {
+        let now = rustix::fs::Timespec {
+            tv_sec: 0,
+            tv_nsec: rustix::fs::UTIME_NOW,
+        };
+        let now = rustix::fs::Timestamps {
+            last_access: now,
+            last_modification: now,
+        };
+        // It only makes a message clearer.
+        let _ = rustix::fs::futimens(&self.file, &now);
     }
 
     /// Removes the note. Fails if it may still be there.
@@ -183,6 +197,16 @@ pub(crate) fn check_folder(folder: &Path) -> Result<()> {
 /// Returns whether `gc` or `forget` is at work in a store's directory.
 pub(crate) fn is_upkeep_locked(directory: &Path) -> bool {
     is_file_locked(&directory.join(names::UPKEEP))
+}
+
+/// Returns a time that changes whenever `gc` or `forget` ends in a store's directory.
+pub(crate) fn last_upkeep(directory: &Path) -> Option<SystemTime> {
+    directory
+        .join(names::UPKEEP)
+        .metadata()
+        .ok()?
+        .modified()
+        .ok()
 }
 
 /// Returns whether a process is taking a snapshot or carrying out an operation in a workspace's folder.

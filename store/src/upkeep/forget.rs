@@ -70,7 +70,7 @@ pub(crate) fn forget(
         refuse_orphans(store, cwd)?;
     }
     let directory = store.surroundings.directory.clone();
-    let _lock = layout::lock_upkeep(&directory, LOCK_TIMEOUT)?;
+    let lock = layout::lock_upkeep(&directory, LOCK_TIMEOUT)?;
     report.bytes_before = sizes::of_store(store)?.limited();
     report.bytes_after = report.bytes_before;
     let mut was_begun = false;
@@ -121,7 +121,9 @@ pub(crate) fn forget(
         });
     }
     if dry_run == DryRun::No {
-        report.bytes_after = finish(store, what, &promises).map_err(begun)?;
+        let finished = finish(store, what, &promises).map_err(begun);
+        lock.touch();
+        report.bytes_after = finished?;
     }
     Ok(report)
 }

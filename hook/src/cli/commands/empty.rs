@@ -43,7 +43,7 @@ pub fn explained(invocation: &Invocation, failure: Failure) -> Failure {
         // What was asked for may be what goes: that is no damage.
         Failure::Store(error) if error.is_damage() && is_tidied(invocation) => error
             .hint(
-                "`forget` or `gc` is at work in the store: give the command again when it is done",
+                "`forget` or `gc` was at work in the store meanwhile: give the command again when it is done",
             )
             .into(),
         other => other,
@@ -51,8 +51,11 @@ pub fn explained(invocation: &Invocation, failure: Failure) -> Failure {
 }
 
 fn is_tidied(invocation: &Invocation) -> bool {
-    let directory = invocation.store_directory();
-    directory.is_ok_and(|directory| ckpt_store::is_tidied(&directory))
+    invocation.store_directory().is_ok_and(|directory| {
+        let before = invocation.tidied.get();
+        ckpt_store::is_tidied(&directory)
+            || before.is_some_and(|before| *before != ckpt_store::last_tidied(&directory))
+    })
 }
 
 /// Returns sentences on what was not recorded here, or in another store.

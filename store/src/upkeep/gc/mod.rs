@@ -125,7 +125,9 @@ fn run_and_note(
     // Before the work: a run that is killed leaves this note, and is made up for within the hour.
     lock.set_note(&format!("{note} {UNFINISHED}\n"));
     super::forget::finish_begun(store)?;
-    let report = run(store, how)?;
+    let report = run(store, how);
+    lock.touch();
+    let report = report?;
     let is_finished = report.workspaces.iter().all(|row| row.skipped.is_none());
     if is_finished && agreement.is_confirmed {
         lock.set_note(&format!("{note}\n"));
