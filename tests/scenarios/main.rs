@@ -43,6 +43,7 @@ mod moved;
 mod names;
 mod nested;
 mod not_kept;
+mod other_systems;
 mod out_of_view;
 mod own_commands;
 mod owner;

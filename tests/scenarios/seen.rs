@@ -4,6 +4,8 @@ use ckpt_schema::report::{NoteCode, OperationReport, Outcome};
 use testing::clock::await_tick;
 use testing::scenario::{World, set_clock_from_files};
 
+use super::other_systems::{DIRECTORIES, FILES, SQLITE};
+
 fn about(report: &OperationReport, code: NoteCode) -> Vec<&str> {
     let notes = report.remarks.iter().filter(|note| note.code == code);
     notes
@@ -155,24 +157,12 @@ fn what_came_into_view_unchanged_is_nothing() {
 #[test]
 fn metadata_removed_at_the_root_is_named() {
     set_clock_from_files(0);
-    for name in [
-        ".hg",
-        ".jj",
-        ".svn",
-        ".bzr",
-        "_darcs",
-        ".pijul",
-        "CVS",
-        ".fslckout",
-        "_FOSSIL_",
-    ] {
-        let is_file = matches!(name, ".fslckout" | "_FOSSIL_");
+    for path in DIRECTORIES.into_iter().chain(FILES) {
+        let name = path.split('/').next().expect("a name");
+        let is_file = name == path;
         let mut world = World::new();
         world.write("a", "1\n");
-        match is_file {
-            true => world.write(name, "1\n"),
-            false => world.write(format!("{name}/store"), "1\n"),
-        }
+        world.write(path, format!("{SQLITE}1"));
         world.turn("m1", |world| {
             match is_file {
                 true => world.remove(name),

@@ -4,121 +4,6 @@ use ckpt_schema::report::{FileResult, NoteCode, OperationReport, Outcome};
 use ckpt_store::RevertRequest;
 use testing::scenario::{World, paths_with, set_clock_from_files, to};
 
-const DIRECTORIES: [&str; 7] = [".hg", ".jj", ".svn", ".bzr", "_darcs", ".pijul", "CVS"];
-const FILES: [&str; 2] = [".fslckout", "_FOSSIL_"];
-
-#[test]
-fn metadata_of_version_control_is_left_alone() {
-    let mut world = World::new();
-    for place in ["", "sub/"] {
-        for name in DIRECTORIES {
-            world.write(format!("{place}{name}/state"), "0\n");
-        }
-        for name in FILES {
-            world.write(format!("{place}{name}"), "0\n");
-        }
-    }
-    world.write("a", "0\n");
-    world.turn("m1", |world| {
-        for place in ["", "sub/", "made/"] {
-            for name in DIRECTORIES {
-                world.write(format!("{place}{name}/state"), "1\n");
-                world.write(format!("{place}{name}/made"), "1\n");
-            }
-            for name in FILES {
-                world.write(format!("{place}{name}"), "1\n");
-            }
-        }
-        world.write("a", "1\n");
-    });
-    let mut now = world.tree();
-    let report = world.revert("m1");
-    let changed: Vec<_> = report.files.iter().map(|file| &file.path.path).collect();
-    assert_eq!(changed, ["a"], "nothing else is spoken of");
-    let reverted = world.tree();
-    now.retain(|path, _| path != std::path::Path::new("a"));
-    for (path, node) in &now {
-        assert_eq!(reverted.get(path), Some(node), "{}", path.display());
-    }
-}
-
-#[test]
-fn file_named_like_metadata_is_a_file() {
-    let mut world = World::new();
-    world.write("CVS", "0\n");
-    world.write("d/_darcs", "0\n");
-    let before = world.tree();
-    world.turn("m1", |world| {
-        world.write("CVS", "1\n");
-        world.write("d/_darcs", "1\n");
-        world.write("_FOSSIL_/x", "1\n");
-    });
-    world.revert("m1");
-    assert_eq!(world.tree(), before, "each kind has its own names");
-}
-
-/// A revert says that version control other than git moved.
-#[test]
-fn moved_version_control_is_reported() {
-    let mut world = World::new();
-    world.write(".hg/dirstate", "0\n");
-    world.write(".svn/wc.db", "0\n");
-    world.write("a", "0\n");
-    age(&world, ".svn/wc.db");
-    world.turn("m1", |world| {
-        world.write("a", "1\n");
-        world.write(".hg/dirstate", "another parent\n");
-    });
-    let report = world.revert("m1");
-    assert!(
-        report
-            .notes
-            .iter()
-            .any(|note| note.contains("`.hg`") && !note.contains("`.svn`")),
-        "what moved, and nothing else: {report:?}"
-    );
-}
-
-/// A revert says that fossil moved and leaves its checkout and its log.
-#[test]
-fn moved_fossil_checkout_is_left() {
-    for name in FILES {
-        let mut world = World::new();
-        let files = [
-            name.to_owned(),
-            format!("{name}-wal"),
-            format!("{name}-journal"),
-        ];
-        for file in &files {
-            world.write(file, "0\n");
-        }
-        world.write("a", "0\n");
-        let is_told = |report: &OperationReport| {
-            let mut notes = report.notes.iter();
-            notes.any(|note| note.contains(&format!("`{name}`")))
-        };
-        for file in &files {
-            age(&world, file);
-        }
-        world.turn("m1", |world| world.write("a", "1\n"));
-        world.turn("m2", |world| {
-            world.write("a", "2\n");
-            for file in &files {
-                world.write(file, "another version\n");
-            }
-        });
-        let report = world.revert("m2");
-        assert!(is_told(&report), "{name} moved: {report:#?}");
-        for file in &files {
-            assert_eq!(world.read(file), "another version\n", "{file} is fossil's");
-            age(&world, file);
-        }
-        let report = world.revert("m1");
-        assert_eq!(world.read("a"), "0\n");
-        assert!(!is_told(&report), "{name} did not: {report:#?}");
-    }
-}
-
 #[test]
 fn fossil_repository_stays_and_is_named() {
     let fossil = |text: &str| {
@@ -155,7 +40,7 @@ fn fossil_repository_stays_and_is_named() {
 }
 
 /// Gives a file, or all in a directory, a time before the world's clock begins.
-fn age(world: &World, path: &str) {
+pub fn age(world: &World, path: &str) {
     let at = world.path(path);
     if at.is_dir() {
         for entry in std::fs::read_dir(&at).expect("readable") {
@@ -169,7 +54,7 @@ fn age(world: &World, path: &str) {
 }
 
 /// What the notes of one kind are about.
-fn about(report: &OperationReport, code: NoteCode) -> Vec<&str> {
+pub fn about(report: &OperationReport, code: NoteCode) -> Vec<&str> {
     let notes = report.remarks.iter().filter(|note| note.code == code);
     let about = notes.flat_map(|note| &note.about);
     about.map(String::as_str).collect()
@@ -186,7 +71,7 @@ fn lone_new_repository_below_is_named() {
     world.run_git(&["init", "--quiet", "users"]);
     world.turn("m1", |world| {
         world.run_git(&["init", "--quiet", "made/here"]);
-        world.write("made/mercurial/.hg/state", "1\n");
+        world.write("made/mercurial/.hg/requires", "1\n");
     });
     let report = world.revert("m1");
     assert_eq!(
@@ -463,41 +348,6 @@ fn repository_names_without_head_are_files() {
     });
     world.revert("m1");
     assert_eq!(world.tree(), before);
-}
-
-#[test]
-fn other_systems_folders_are_known_by_content() {
-    set_clock_from_files(0);
-    const MADE: [(&str, &str); 4] = [
-        (".sl", "store/00changelog.i"),
-        (".repo", "manifests.git/HEAD"),
-        (".dolt", "noms/manifest"),
-        ("sub/.repo", "projects/a.git/HEAD"),
-    ];
-    let mut world = World::new();
-    for (folder, file) in MADE {
-        world.write(format!("{folder}/{file}"), "0\n");
-        world.write(format!("{folder}/config"), "0\n");
-    }
-    world.write("a", "0\n");
-    world.turn("m1", |world| {
-        for (folder, file) in MADE {
-            world.write(format!("{folder}/{file}"), "1\n");
-            world.write(format!("{folder}/more/x"), "1\n");
-        }
-        world.write("a", "1\n");
-    });
-    let report = world.revert("m1");
-    let changed: Vec<_> = report.files.iter().map(|file| &file.path.path).collect();
-    assert_eq!(changed, ["a"], "{report:#?}");
-    for (folder, file) in MADE {
-        assert_eq!(world.read(format!("{folder}/{file}")), "1\n");
-        assert!(world.exists(format!("{folder}/more/x")));
-    }
-    let named = about(&report, NoteCode::VersionControl);
-    for folder in [".sl", ".repo", ".dolt", "sub/.repo"] {
-        assert!(named.contains(&folder), "{folder}: {report:#?}");
-    }
 }
 
 /// Invariant `truth/repository-changes`.

@@ -1,5 +1,5 @@
-//! The metadata of version control, known by what it is: by the names that are side by side in a folder. Only `.git`
-//! and a few others are known by their own name alone ([`is_version_control`](super::path::is_version_control)).
+//! The metadata of version control, known by what it is: by the names that are side by side in a folder, or by the first
+//! bytes of a file. Only `.git` is known by its own name alone.
 //!
 //! A folder is git's if it has `HEAD`, `objects` and `refs`, whatever it is called: a bare repository, what
 //! `--separate-git-dir` made, or what a `.git` file or link points at. Only the names that git gives there are its
@@ -14,7 +14,20 @@ const GIT: [&[u8]; 3] = [b"HEAD", OBJECTS.as_bytes(), b"refs"];
 pub(crate) const OBJECTS: &str = "objects";
 
 /// The folders of other systems, and names of which one at least is in them. All that is in them is metadata.
-const SYSTEMS: [(&[u8], &[&[u8]]); 6] = [
+const SYSTEMS: [(&[u8], &[&[u8]]); 13] = [
+    (
+        b".hg",
+        &[b"requires", b"store", b"00changelog.i", b"dirstate"],
+    ),
+    (b".jj", &[b"repo", b"working_copy"]),
+    (b".svn", &[b"wc.db", b"entries"]),
+    (b"CVS", &[b"Entries"]),
+    (b".bzr", &[b"branch-format"]),
+    (
+        b"_darcs",
+        &[b"format", b"hashed_inventory", b"inventory", b"inventories"],
+    ),
+    (b".pijul", &[b"pristine", b"changes"]),
     (b".sl", &[b"store", b"requires", b"00changelog.i"]),
     (
         b".repo",
@@ -31,6 +44,12 @@ const SYSTEMS: [(&[u8], &[&[u8]]); 6] = [
     (b"_MTN", &[b"revision", b"options"]),
     (b".plastic", &[b"plastic.workspace"]),
 ];
+
+/// The first bytes of SQLite's databases.
+pub(crate) const SQLITE_START: &[u8; 16] = b"SQLite format 3\0";
+
+/// The databases of Fossil's checkouts, by name. SQLite writes others beside them.
+const FOSSIL: [&[u8]; 2] = [b".fslckout", b"_FOSSIL_"];
 
 /// What git itself, its parts and widespread additions keep in a repository.
 const GIT_NAMES: [&[u8]; 41] = [
@@ -116,9 +135,30 @@ pub(crate) fn owns(folder: &[u8], below: &[u8]) -> bool {
     system(folder).is_some() || is_git_name(first)
 }
 
+/// Returns whether a folder has the name of another system's.
+pub(crate) fn is_system(folder: &[u8]) -> bool {
+    system(folder).is_some()
+}
+
 fn system(folder: &[u8]) -> Option<&'static (&'static [u8], &'static [&'static [u8]])> {
     let name = split(folder).1;
+    // Every folder that is listed is asked about.
+    if !matches!(name.first(), Some(b'.' | b'_' | b'C')) {
+        return None;
+    }
     SYSTEMS.iter().find(|(system, _)| *system == name)
+}
+
+/// Returns the name of the database that a file of this name is, or is beside, if that is one of a Fossil checkout. It is
+/// one if it begins as SQLite's files do.
+pub(crate) fn fossil_checkout(name: &[u8]) -> Option<&'static [u8]> {
+    if !matches!(name.first(), Some(b'.' | b'_')) {
+        return None;
+    }
+    FOSSIL.into_iter().find(|database| {
+        let rest = name.strip_prefix(*database);
+        matches!(rest, Some(b"" | b"-journal" | b"-wal" | b"-shm"))
+    })
 }
 
 fn is_git_name(name: &[u8]) -> bool {
@@ -155,6 +195,8 @@ mod tests {
             ("a/.sl", &["requires", "store"]),
             (".repo", &["manifests.git", "repo"]),
             (".dolt", &["noms"]),
+            (".hg", &["requires"]),
+            ("a/CVS", &["Entries", "Root"]),
         ] {
             assert!(mark_in(folder, names).is_some(), "{folder}");
         }
@@ -164,8 +206,21 @@ mod tests {
             (".repo", &["mine.txt"]),
             ("repo", &["manifests.git"]),
             (".dolt", &[]),
+            (".hg", &["notes.txt"]),
+            ("CVS", &["parser.c"]),
+            ("hg", &["requires"]),
         ] {
             assert!(mark_in(folder, names).is_none(), "{folder}");
+        }
+    }
+
+    #[test]
+    fn files_beside_a_fossil_database_are_its_own() {
+        for name in [".fslckout", ".fslckout-wal", "_FOSSIL_-journal"] {
+            assert!(fossil_checkout(name.as_bytes()).is_some(), "{name}");
+        }
+        for name in ["", "fslckout", ".fslckout.txt", "_FOSSIL"] {
+            assert!(fossil_checkout(name.as_bytes()).is_none(), "{name}");
         }
     }
 

@@ -164,16 +164,6 @@ impl WorkspacePath {
         std::str::from_utf8(&self.0).is_err().then_some(&self.0[..])
     }
 
-    /// Returns whether it is, or is in, the metadata of a version control system other than git.
-    pub fn is_in_version_control(&self) -> bool {
-        let mut names = self.components().peekable();
-        let mut found = false;
-        while let Some(name) = names.next() {
-            found |= is_version_control(name, PathKind::of(names.peek().is_some()));
-        }
-        found
-    }
-
     /// Returns the path for a report.
     pub fn to_report(&self) -> ckpt_schema::report::PathText {
         ckpt_schema::report::PathText {
@@ -204,24 +194,6 @@ pub fn check_component(name: &[u8]) -> Result<(), PathProblem> {
 /// Returns whether a name is `.git` itself, which is skipped silently.
 pub fn is_plain_dot_git(name: &[u8]) -> bool {
     name == b".git"
-}
-
-/// Returns whether a name is that of another version control system's metadata. Like `.git`, it belongs to the
-/// repository, and is skipped silently.
-pub fn is_version_control(name: &[u8], kind: PathKind) -> bool {
-    match name.first() {
-        Some(b'.' | b'_' | b'C') if kind == PathKind::Directory => matches!(
-            name,
-            b".hg" | b".jj" | b".svn" | b".bzr" | b"_darcs" | b".pijul" | b"CVS"
-        ),
-        // It is a database, or what SQLite writes beside it.
-        Some(b'.' | b'_') => {
-            let rest = name.strip_prefix(b".fslckout");
-            let rest = rest.or_else(|| name.strip_prefix(b"_FOSSIL_"));
-            matches!(rest, Some(b"" | b"-journal" | b"-wal" | b"-shm"))
-        }
-        _ => false,
-    }
 }
 
 fn is_dot_git(name: &[u8]) -> bool {

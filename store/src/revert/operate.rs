@@ -18,7 +18,6 @@ use super::receipt::notes::arrivals;
 use super::receipt::notes::cleanups;
 use super::receipt::notes::surroundings;
 use super::receipt::notes::unstored::{self, LeftPaths};
-use super::receipt::notes::version_control;
 use super::recover::Recovered;
 use super::request::chain::{chain, newest_of_chain, policy};
 use super::request::conversation::JournalledConversation;
@@ -331,10 +330,10 @@ impl<'a, 'm> PlanContext<'a, 'm> {
     fn warnings_of_the_movement(&self) -> Result<Vec<Note>> {
         let Self {
             store,
-            place,
             snapshots,
             movement,
             seen,
+            ..
         } = *self;
         let mut told = Vec::new();
         told.extend(notes::unprotected_message(movement));
@@ -343,7 +342,6 @@ impl<'a, 'm> PlanContext<'a, 'm> {
         told.extend(notes::permissions_of_directories(
             store, snapshots, movement, seen,
         ));
-        told.extend(version_control::moved_here(connection, place, movement)?);
         Ok(told)
     }
 

@@ -7,9 +7,10 @@ pub(crate) use super::words::{
     FeedKind, OperationState, StepState, WordTable, optional_word, unknown_words, word,
 };
 use crate::error::{Context, Result};
-use crate::model::gap::Gap;
+use crate::model::gap::{Gap, GapReason};
 use crate::model::hex::Hex;
 use crate::model::item::ItemReason;
+use crate::model::metadata;
 use crate::model::path::WorkspacePath;
 use crate::sessions;
 
@@ -101,8 +102,12 @@ pub(crate) fn path(row: &Row<'_>) -> rusqlite::Result<PathText> {
 
 /// Reads the gaps of a snapshot, by path.
 pub(crate) fn gaps(connection: &Connection, snapshot_id: i64) -> Result<Vec<GapReport>> {
+    // As with `.git`, it is expected of these that nothing in them is captured.
+    let is_named =
+        |gap: &&Gap| gap.reason != GapReason::Repository || !metadata::is_system(&gap.path);
     let mut gaps: Vec<_> = sessions::gaps_of(connection, snapshot_id)?
         .iter()
+        .filter(is_named)
         .map(gap_report)
         .collect();
     gaps.sort_by(|one, other| one.path.cmp(&other.path));

@@ -34,10 +34,7 @@ pub(crate) fn between(old: &SnapshotView<'_>, new: &SnapshotView<'_>) -> Result<
     };
     differing.compare_trees(!old.attributes.shares_defaults(&new.attributes))?;
     differing.compare_attributes()?;
-    let mut changes = join_sides(differing.old.sorted(), differing.new.sorted());
-    // An older version captured these.
-    changes.retain(|change| !change.path.is_in_version_control());
-    Ok(changes)
+    Ok(join_sides(differing.old.sorted(), differing.new.sorted()))
 }
 
 /// Returns the directories with captured entries in both whose permissions differ, by path, with both.

@@ -79,8 +79,6 @@ pub(super) fn paths_in_question(
             .map(|item| item.path.clone()),
     );
     movement.moved(live, &mut paths);
-    // Rows of older versions, or damaged ones, may name such a path. It is never written to.
-    paths.retain(|path| !path.is_in_version_control());
     paths
 }
 

@@ -1,5 +1,7 @@
 //! Lists one directory: its names, what is in view, and what is still as remembered. This module does IO.
 
+use std::fs::File;
+use std::io::Read;
 use std::os::fd::{AsFd, BorrowedFd};
 
 use rustix::io::Errno;
@@ -16,7 +18,7 @@ use crate::git;
 use crate::model::entry::{ObjectId, file_type};
 use crate::model::metadata;
 use crate::model::path::{IGNORE_FILE, PathKind, depth, join};
-use crate::model::path::{check_component, is_plain_dot_git, is_version_control};
+use crate::model::path::{check_component, is_plain_dot_git};
 use crate::objects::hash::{self, ObjectKind};
 use crate::snapshot::rules::{self, DirectoryView, Neighbours};
 use crate::snapshot::{GapReason, SpecialFile};
@@ -147,7 +149,11 @@ impl Open<'_> {
                 .is_ok()
         };
         let mark = metadata::mark(self.path, has)?;
-        if metadata::needs_head(mark) && (self.is_tracked() || !self.has_head()) {
+        let is_files = match metadata::needs_head(mark) {
+            true => self.is_tracked() || !self.has_head(),
+            false => (self.walk.is_tracked)(self.path),
+        };
+        if is_files {
             return None;
         }
         let kind = PathKind::Directory;
@@ -239,7 +245,7 @@ impl Open<'_> {
         looked: &mut DirectoryFindings,
     ) -> Result<Option<ListedItem>> {
         // If the file system names the kind, whatever is left out costs no `stat`.
-        if let Some(kind) = listed.filter(|kind| is_of_repository(name, *kind)) {
+        if let Some(kind) = listed.filter(|kind| self.is_of_repository(name, *kind)) {
             return Ok(Some(Self::repository(name, kind)));
         }
         let path = join(self.path, name);
@@ -255,7 +261,7 @@ impl Open<'_> {
             }
         };
         let kind = PathKind::of(stamp.file_type() == file_type::DIRECTORY);
-        if is_of_repository(name, kind) {
+        if self.is_of_repository(name, kind) {
             return Ok(Some(Self::repository(name, kind)));
         }
         // Some file systems name no kind, and the entry may have become another one since. A rule may be for
@@ -419,6 +425,20 @@ impl Open<'_> {
         ListedItem::left_out(name, kind, GapReason::Metadata)
     }
 
+    /// Returns whether a name is that of a repository's metadata. Only of Fossil's names, a file is opened.
+    fn is_of_repository(&self, name: &[u8], kind: PathKind) -> bool {
+        is_plain_dot_git(name)
+            || kind == PathKind::File
+                && metadata::fossil_checkout(name).is_some_and(|name| self.is_sqlite(name))
+    }
+
+    fn is_sqlite(&self, name: &[u8]) -> bool {
+        let mut first = [0; metadata::SQLITE_START.len()];
+        beneath::open_file(self.directory, name)
+            .is_ok_and(|file| File::from(file).read_exact(&mut first).is_ok())
+            && first == *metadata::SQLITE_START
+    }
+
     /// Returns the item of an ignore file that ignores itself. It decides about its neighbours all the same.
     fn watched(&self, name: &[u8]) -> Option<ListedItem> {
         if name != IGNORE_FILE {
@@ -438,11 +458,6 @@ impl Open<'_> {
             ..self.walk.content(name, stamp, id)
         })
     }
-}
-
-/// Returns whether a name is that of any version control system's metadata.
-fn is_of_repository(name: &[u8], kind: PathKind) -> bool {
-    is_plain_dot_git(name) || is_version_control(name, kind)
 }
 
 /// Reads the ignore file of an open directory, and returns it with its hash, or `None` if there is none that git would

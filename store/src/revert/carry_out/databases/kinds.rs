@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use crate::model::metadata::SQLITE_START;
+
 /// How many bytes at the beginning of a file tell what it is.
 pub(super) const START: usize = 72;
 
@@ -34,7 +36,7 @@ impl FileKind {
         if start.get(8..12) == Some(b"DUCK") {
             return Some(Self::DuckDb);
         }
-        start.starts_with(b"SQLite format 3\0").then(|| {
+        start.starts_with(SQLITE_START).then(|| {
             // SQLite keeps the number of the program there.
             match start.get(68..72) {
                 Some(number) if FOSSILS.iter().any(|fossil| number == fossil) => Self::Fossil,

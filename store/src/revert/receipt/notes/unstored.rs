@@ -148,7 +148,7 @@ pub(crate) fn stays(
     notes.extend((!repositories.is_empty()).then(|| repositories_stay(texts(&repositories))));
     let connection = store.database.connection();
     let since = sessions::message_time(connection, &revert.to.id)?;
-    notes.extend(version_control::moved_below(place, since, &known));
+    notes.extend(version_control::moved(place, since, &known));
     let changed = ignored_changes::notes(store, place, revert, others.iter())?;
     notes.extend(changed.notes);
     notes.extend(crowded);
@@ -222,7 +222,7 @@ struct StandingPaths {
     others: BTreeSet<WorkspacePath>,
     /// The folders of the repositories that came.
     repositories: BTreeSet<WorkspacePath>,
-    /// The folders of the other repositories, each with the name of its metadata.
+    /// The folders of the other repositories, each with the path of its metadata.
     known: BTreeSet<(WorkspacePath, Vec<u8>)>,
 }
 
@@ -247,13 +247,12 @@ impl StandingPaths {
                     };
                 }
                 GapReason::Metadata | GapReason::Repository => {
-                    let (folder, name) = repository(entry);
-                    let Ok(path) = WorkspacePath::new(folder) else {
+                    let Ok(path) = WorkspacePath::new(repository(entry)) else {
                         continue;
                     };
                     match has_come && !is_submodule(&place.root, &path) {
                         true => standing.repositories.insert(path),
-                        false => standing.known.insert((path, name.to_vec())),
+                        false => standing.known.insert((path, entry.path.clone())),
                     };
                 }
                 _ => {}
@@ -389,7 +388,7 @@ fn came_unseen<'n>(
     let with_path = |entry: &'n Gap| {
         let path = match entry.reason {
             GapReason::Ignored => &entry.path[..],
-            GapReason::Metadata | GapReason::Repository => repository(entry).0,
+            GapReason::Metadata | GapReason::Repository => repository(entry),
             _ => return None,
         };
         Some((&entry.path[..], WorkspacePath::new(path).ok()?))
@@ -472,20 +471,21 @@ fn is_at_or_below(path: &[u8], folder: &WorkspacePath) -> bool {
     path == folder.as_bytes() || is_below(path, folder.as_bytes())
 }
 
-/// Returns the folder of a repository, and the name of its metadata.
-fn repository(entry: &Gap) -> (&[u8], &[u8]) {
-    match entry.reason {
-        GapReason::Repository => (&entry.path, b""),
-        _ => split(&entry.path),
+/// Returns the folder of a repository. At the root, its metadata says more.
+fn repository(entry: &Gap) -> &[u8] {
+    let is_folder = entry.reason == GapReason::Repository && !metadata::is_system(&entry.path);
+    match split(&entry.path).0 {
+        b"" => &entry.path,
+        folder if !is_folder => folder,
+        _ => &entry.path,
     }
 }
 
-/// Returns the folder of a repository for people. At the root, its metadata says more.
+/// Returns the folder of a repository for people.
 fn repository_text(entry: &Gap) -> String {
     match repository(entry) {
-        (b"", b"") => ".".to_owned(),
-        (b"", name) => String::from_utf8_lossy(name).into_owned(),
-        (folder, _) => String::from_utf8_lossy(folder).into_owned(),
+        b"" => ".".to_owned(),
+        folder => String::from_utf8_lossy(folder).into_owned(),
     }
 }
 

@@ -1,5 +1,5 @@
 //! Names version control that moved since and stays: systems other than git, and repositories in subdirectories.
-//! Nothing is recorded of either, so the times of their files have to show it. This module does IO, but only reads.
+//! Nothing is recorded of either, so times have to show it. This module does IO, but only reads.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -8,11 +8,9 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use ckpt_schema::report::{FileAction, FileResult, NoteCode, ReasonCode};
-use rusqlite::Connection;
 
 use super::first_quoted;
 use super::repositories::is_submodule;
-use crate::error::Result;
 use crate::fs::times;
 use crate::git::Location;
 use crate::model::Milliseconds;
@@ -23,9 +21,8 @@ use crate::model::note::Note;
 use crate::model::path::{WorkspacePath, is_below, is_plain_dot_git};
 use crate::revert::carry_out::git::has_moved;
 use crate::revert::plan::Plan;
-use crate::revert::request::movement::Movement;
-use crate::sessions;
 use crate::timeline::Place;
+use crate::timeline::evidence::TICK;
 
 /// How many repositories a line names.
 const NAMED: usize = 4;
@@ -33,34 +30,16 @@ const NAMED: usize = 4;
 /// How many entries of a repository's metadata are looked at.
 const LOOKED_AT: usize = 20_000;
 
-/// The metadata of systems other than git at the workspace's root, by name.
-const SYSTEMS: [&str; 15] = [
-    ".hg",
-    ".sl",
-    ".jj",
-    ".svn",
-    ".bzr",
-    "_darcs",
-    ".pijul",
-    "CVS",
-    ".fslckout",
-    "_FOSSIL_",
-    ".repo",
-    ".dolt",
-    ".got",
-    "_MTN",
-    ".plastic",
-];
-
-/// Keeps what would go from a folder that was a repository in the state that a revert goes to, and lost a part of what
-/// made it one: a file there may be that part under another name.
+/// Keeps what would go from a folder that was metadata in the state that a revert goes to, and lost a part of what made
+/// it that: what is left there was never captured.
 pub(crate) fn leave_broken(plan: &mut Plan, root: &Path, then: &[Gap], now: &[Gap]) {
     let is_one = |gap: &&Gap| gap.reason == GapReason::Repository;
     let still: BTreeSet<&[u8]> = now.iter().filter(is_one).map(|gap| &gap.path[..]).collect();
     let is_broken = |gap: &&Gap| {
         let folder = root.join(OsStr::from_bytes(&gap.path));
         let has = |name: &[u8]| folder.join(OsStr::from_bytes(name)).exists();
-        !still.contains(&gap.path[..]) && metadata::is_part_of_git(has)
+        let is_left = metadata::is_system(&gap.path) || metadata::is_part_of_git(has);
+        !still.contains(&gap.path[..]) && is_left
     };
     let broken: Vec<&Gap> = then.iter().filter(is_one).filter(is_broken).collect();
     for item in plan.items.iter_mut().filter(|item| item.is_planned()) {
@@ -107,40 +86,16 @@ fn name_of(gap: &Gap) -> String {
     }
 }
 
-/// Names what moved at the workspace's root. Only git can be moved along.
-pub(crate) fn moved_here(
-    connection: &Connection,
-    place: &Place,
-    movement: &Movement,
-) -> Result<Option<Note>> {
-    let Some(revert) = movement.whole_revert() else {
-        return Ok(None);
-    };
-    let since = sessions::message_time(connection, &revert.to.id)?;
-    let moved = SYSTEMS
-        .iter()
-        .filter(|name| is_written_since(&place.root.join(name), since));
-    let about: Vec<String> = moved.map(|name| (*name).to_owned()).collect();
-    let names: Vec<String> = about.iter().map(|name| format!("`{name}`")).collect();
-    Ok((!names.is_empty()).then(|| {
-        let text = format!(
-            "{} changed since: only files are reverted, version control stays as it is",
-            names.join(" and ")
-        );
-        Note::about(NoteCode::VersionControl, text, about)
-    }))
-}
-
-/// Names the repositories in subdirectories that moved since a moment, of those that are known, each with the name of
-/// its metadata. Submodules have a note of their own.
-pub(crate) fn moved_below(
+/// Names the repositories that moved since a moment, of those that are known, each with the path of its metadata. That of
+/// the workspace itself, if it is git's, and submodules have notes of their own.
+pub(crate) fn moved(
     place: &Place,
     since: Milliseconds,
     known: &BTreeSet<(WorkspacePath, Vec<u8>)>,
 ) -> Option<Note> {
-    let moved = known.iter().filter_map(|(folder, name)| {
-        let at = folder.on_disk(&place.root);
-        has_moved_since(&at, name, since).then_some(folder)
+    let moved = known.iter().filter_map(|(folder, metadata)| {
+        let at = place.root.join(OsStr::from_bytes(metadata));
+        has_moved_since(&at, since).then_some(folder)
     });
     let mut about: Vec<String> = moved
         .filter(|folder| !is_submodule(&place.root, folder))
@@ -150,22 +105,35 @@ pub(crate) fn moved_below(
     about.dedup();
     (!about.is_empty()).then(|| {
         let text = format!(
-            "repositories in subdirectories moved since: only files are reverted, their commits and branches stay: {}",
+            "repositories moved since: only files are reverted, their commits and branches stay: {}",
             first_quoted(&about, NAMED)
         );
         Note::about(NoteCode::VersionControl, text, about)
     })
 }
 
-/// Returns whether the repository of a directory moved since a moment, by the name of its metadata. A folder that is
-/// known by the names in it may be anybody's, and no look sees what changes in there, so that every change counts.
-fn has_moved_since(directory: &Path, name: &[u8], since: Milliseconds) -> bool {
-    let system = SYSTEMS.iter().find(|system| system.as_bytes() == name);
-    match (system, is_plain_dot_git(name)) {
-        (Some(system), _) => is_written_since(&directory.join(system), since),
-        (None, true) => Location::of(directory).is_some_and(|git| has_moved(&git, since)),
-        (None, false) => is_metadata_written_since(directory, since),
+/// Returns whether a repository with this metadata moved since a moment. A folder that is known by the names in it may
+/// be anybody's, and no look sees what changes in there, so that every change counts.
+fn has_moved_since(metadata: &Path, since: Milliseconds) -> bool {
+    let name = metadata.file_name().unwrap_or_default().as_bytes();
+    if is_plain_dot_git(name) {
+        let location = metadata.parent().and_then(Location::of);
+        return location.is_some_and(|git| has_moved(&git, since))
+            || was_put_there_since(metadata, since);
     }
+    match metadata::is_system(name) || metadata::fossil_checkout(name).is_some() {
+        true => is_written_since(metadata, since),
+        false => is_metadata_written_since(metadata, since),
+    }
+}
+
+/// Returns whether a `.git` came from elsewhere since a moment. A folder that is renamed changes, but the names in it do
+/// not. Once something was made in it, nothing tells that from a change.
+fn was_put_there_since(metadata: &Path, since: Milliseconds) -> bool {
+    metadata.symlink_metadata().is_ok_and(|found| {
+        let changed = times::changed(&found);
+        changed >= since && (!found.is_dir() || changed > times::written(&found) + TICK)
+    })
 }
 
 /// Returns whether metadata that is known by the names beside it was written since a moment.
