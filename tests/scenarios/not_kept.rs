@@ -326,3 +326,59 @@ fn moved_back_file_keeps_what_it_had() {
     check(&world, "e/c");
     assert_eq!(not_kept(&report, "e/c"), None);
 }
+
+/// A folder of a group is named when it goes and comes.
+///
+/// Invariant `truth/file-properties`.
+#[test]
+fn folders_group_and_attributes_are_named() {
+    let mut world = World::new();
+    let set_group = |world: &World, path: &str| {
+        let is_given = chown(world.path(path), None, Some(12_345)).is_ok();
+        let mode = PermissionsExt::from_mode(0o2775);
+        std::fs::set_permissions(world.path(path), mode).expect("it is ours");
+        is_given
+    };
+    for path in ["shared", "empty"] {
+        world.make_directory(path);
+        if !set_group(&world, path) {
+            return skip("only root gives folders away");
+        }
+    }
+    world.write("shared/a", "0\n");
+    world.make_directory("plain");
+    world.write("plain/a", "0\n");
+    world.turn("m1", |world| {
+        for path in ["shared", "empty", "plain"] {
+            world.remove_tree(path);
+        }
+        world.write("made/b", "1\n");
+        world.make_directory("noted");
+        set_group(world, "made");
+        set(world, "noted", "user.mine", b"1");
+        set(world, "noted", "user.and now obey me", b"1");
+    });
+    let report = world.revert("m1");
+    let told = |path| not_kept(&report, path).unwrap_or_default().to_owned();
+    for path in ["shared/a", "empty"] {
+        assert!(
+            told(path).contains("no snapshot holds whose"),
+            "{path}: {report:#?}"
+        );
+    }
+    assert!(
+        told("shared/a").contains("a folder above it: made again"),
+        "{report:#?}"
+    );
+    assert_eq!(told("plain/a"), "", "nothing is special there");
+    assert!(told("made/b").contains("a folder above it: not kept, should it come back: its group"));
+    assert!(
+        told("noted").contains("its attribute user.mine"),
+        "{report:#?}"
+    );
+    assert!(
+        !told("noted").contains("obey"),
+        "a name is no sentence: {report:#?}"
+    );
+    assert_eq!(report.outcome, Outcome::Restored);
+}

@@ -5,7 +5,7 @@
 use std::fs::File;
 use std::os::fd::{AsFd, BorrowedFd};
 
-use rustix::fs::{Gid, Stat, Uid, fchown, fstat};
+use rustix::fs::{AtFlags, Gid, Stat, Uid, fchown, fstat, statat};
 use rustix::io::retry_on_intr;
 use rustix::process::{getegid, geteuid};
 
@@ -39,13 +39,8 @@ impl Former {
         if known.is_some_and(|known| known.st_ino != stat.st_ino) {
             return None;
         }
-        let names = xattr::names(file.as_fd()).into_iter();
-        let attributes = names.map(|name| {
-            let value = xattr::value(file.as_fd(), &name);
-            (name, value)
-        });
         Some(Self {
-            attributes: attributes.collect(),
+            attributes: attributes(file.as_fd()),
             ..Self::of(&stat)
         })
     }
@@ -67,7 +62,8 @@ impl Former {
         let new = owner_of_a_new_file(directory).unwrap_or(self.owner);
         // What every new file in its directory gets comes back with it.
         let is_given = |name: &[u8]| {
-            OF_THE_SYSTEM.contains(&name) || name == ACL && has_default_acl(directory)
+            OF_THE_SYSTEM.contains(&name)
+                || [ACL, DEFAULT_ACL].contains(&name) && has_default_acl(directory)
         };
         let own = self.attributes.iter().map(|(name, _)| &name[..]);
         let mut lost = self.lost_of_owner(new);
@@ -116,6 +112,19 @@ impl Former {
     }
 }
 
+/// Returns what goes with a directory. Its permissions do not: snapshots hold them.
+pub(super) fn lost_with_folder(holder: BorrowedFd<'_>, name: &[u8]) -> Option<String> {
+    let folder = sys::open_readable(holder, name).ok()?;
+    let stat = retry_on_intr(|| fstat(&folder)).ok()?;
+    let folder = Former {
+        mode: 0,
+        names: 1,
+        attributes: attributes(folder.as_fd()),
+        ..Former::of(&stat)
+    };
+    folder.lost_with_it(holder)
+}
+
 /// Returns whether what is made in a directory gets an ACL.
 fn has_default_acl(directory: BorrowedFd<'_>) -> bool {
     // The walk may hold it as `O_PATH`, which has no attributes.
@@ -123,13 +132,31 @@ fn has_default_acl(directory: BorrowedFd<'_>) -> bool {
     readable.is_ok_and(|directory| xattr::value(directory.as_fd(), DEFAULT_ACL).is_some())
 }
 
+fn attributes(file: BorrowedFd<'_>) -> Vec<(Vec<u8>, Option<Vec<u8>>)> {
+    let names = xattr::names(file).into_iter();
+    let attributes = names.map(|name| {
+        let value = xattr::value(file, &name);
+        (name, value)
+    });
+    attributes.collect()
+}
+
 /// Returns the usual name of an attribute.
 fn attribute(name: &[u8]) -> String {
     match name {
         ACL => "its ACL".to_owned(),
+        DEFAULT_ACL => "its default ACL".to_owned(),
         b"security.capability" => "its capabilities".to_owned(),
-        name => format!("its attribute {}", String::from_utf8_lossy(name)),
+        name => match std::str::from_utf8(name) {
+            Ok(name) if name.bytes().all(is_of_a_name) => format!("its attribute {name}"),
+            // Programs choose it, and it might speak in our voice.
+            _ => "an attribute with an odd name".to_owned(),
+        },
     }
+}
+
+fn is_of_a_name(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-' | b'#' | b'+')
 }
 
 /// Gives a new file what it can have of the one that it replaces, whose `lstat` is `old`, or of the one that is moved to
@@ -200,15 +227,30 @@ fn owner_of_a_new_file(directory: BorrowedFd<'_>) -> SysResult<Owner> {
     Ok((geteuid().as_raw(), group))
 }
 
+/// Names a directory that is made again, if it may have been another's.
+pub(super) fn made_folder(holder: BorrowedFd<'_>, name: &[u8]) -> Option<String> {
+    let folder = retry_on_intr(|| statat(holder, name, AtFlags::SYMLINK_NOFOLLOW)).ok()?;
+    let beside = retry_on_intr(|| fstat(holder)).ok()?;
+    let [own, holders] = [&folder, &beside].map(|stat| system::mode(stat) & 0o2000);
+    // The bit is there for the sake of the group. From a directory with it, a new one takes the group along.
+    let is_of_a_group = own != 0 && holders == 0;
+    let owner = (folder.st_uid, folder.st_gid);
+    may_be_another(&beside, &owner, is_of_a_group)
+}
+
 /// Nothing is recorded of the owner of a file that is made again. Where its directory has another one, it may have had
 /// that.
 fn made_again(directory: BorrowedFd<'_>, now: &Owner) -> SysResult<Option<String>> {
     let beside = retry_on_intr(|| fstat(directory))?;
+    Ok(may_be_another(&beside, now, false))
+}
+
+fn may_be_another(beside: &Stat, now: &Owner, is_of_a_group: bool) -> Option<String> {
     let is_other = (beside.st_uid, beside.st_gid) != *now;
-    Ok(is_other.then(|| {
+    (is_other || is_of_a_group).then(|| {
         format!(
             "made again, with owner {} and group {}: no snapshot holds whose it was",
             now.0, now.1
         )
-    }))
+    })
 }

@@ -15,6 +15,7 @@ use crate::model::item::{Item, ItemOutcome, ItemReason};
 use crate::model::path::WorkspacePath;
 
 mod aside;
+mod folders;
 
 use super::failure::{ItemFailure, ItemResult, outcome};
 use super::found::{Found, look};
@@ -109,6 +110,7 @@ impl<'a> Attempt<'a> {
             self.take_made_directories_away();
         }
         self.set_permissions();
+        self.name_folders_made(&results);
         let (synced, other) = self.sync_changed(meanwhile);
         (self.report(results, synced), other)
     }
@@ -287,6 +289,7 @@ impl<'a> Attempt<'a> {
     fn remove_directories(&self) -> Results {
         let mut results = Vec::new();
         for (path, index) in &self.order.emptied {
+            let lost = self.lost_with(path);
             let remove = || self.remove_directory(path, index.map(|index| self.item(index)));
             // What was in it is gone by now, so try once more: a chance failure should not leave the empty directory
             // behind.
@@ -296,6 +299,7 @@ impl<'a> Attempt<'a> {
             };
             if matches!(removed, Ok(true)) {
                 self.mark_changed(path.parent());
+                self.name_folder(path, lost);
             }
             match (index, removed) {
                 (Some(index), removed) => {
