@@ -382,3 +382,56 @@ fn foreign_directory_is_not_made_a_store() {
     let names = std::fs::read_dir(world.store()).expect("ours");
     assert_eq!(names.count(), 1, "nothing came");
 }
+
+/// What was lost while a store could not be written to is told once it can.
+///
+/// Invariant `truth/lost-event`.
+#[test]
+fn losses_of_an_unwritable_store_are_told_later() {
+    as_nobody(
+        "untold::losses_of_an_unwritable_store_are_told_later",
+        || {
+            let world = Sandbox::new();
+            world.write("file", "0\n");
+            world.play("m1", "first", |world| world.write("file", "1\n"));
+            let set_mode = |mode| {
+                let mode = std::os::unix::fs::PermissionsExt::from_mode(mode);
+                std::fs::set_permissions(world.store(), mode).expect("ours");
+            };
+            set_writable(&world, false);
+            for mode in [0o500, 0] {
+                set_mode(mode);
+                for event in ["user_message", "step_start", "step_finish"] {
+                    world
+                    .event(json!({"event": event, "session_id": format!("s{mode}"), "message_id": "m2"}))
+                    .ends_silently();
+                }
+            }
+            world.write("file", "2\n");
+            set_mode(0o700);
+            set_writable(&world, true);
+            let told = world.run(&["log"], b"").exits(0);
+            for session in ["s320", "s0"] {
+                assert!(told.stderr.contains(session), "{session}: {told}");
+            }
+            assert_in_our_words(&told);
+            let again = world.run(&["log"], b"").exits(0);
+            assert_eq!(again.stderr, "", "once");
+            let left =
+                std::fs::read_dir(world.store().parent().expect("a folder")).expect("readable");
+            let left = left.flatten().map(|entry| entry.file_name());
+            let mut left = left.filter(|name| name.to_string_lossy().ends_with("-lost"));
+            assert_eq!(left.next(), None, "nothing is left beside the store");
+            let beside = world.path(".store.ckpt-hook-lost");
+            std::fs::create_dir(&beside).expect("writable");
+            world.run(&["status"], b"").exits(0);
+            std::fs::remove_dir(beside).expect("ours");
+            // Nobody saw who wrote the file meanwhile.
+            let reverted = world.json(&["revert", "--message", "m1", "--dry-run"]);
+            assert!(
+                reverted.to_string().contains("was not recorded"),
+                "{reverted}"
+            );
+        },
+    );
+}

@@ -2,28 +2,50 @@
 //!
 //! It is written in place, and holds lines of text up to the first zero byte.
 
-use std::fs::File;
+use std::ffi::OsString;
+use std::fs::{File, Metadata};
 use std::io::{Read, Seek, SeekFrom, Write};
-use std::os::unix::fs::OpenOptionsExt;
-use std::path::Path;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
 
 use rustix::fs::{FlockOperation, OFlags, flock};
 
 use super::names::RESERVE;
-use super::{layout, presence};
+use super::{layout, ownership, presence};
 use crate::error::{Context, Result};
 
 /// How much room is kept, in bytes.
 const SIZE: usize = 16 << 10;
 
+/// The end of the name of a note beside the store.
+const BESIDE: &str = ".ckpt-hook-lost";
+
+/// Returns where a note is made if nothing in the store can be written: a file beside its directory.
+pub(crate) fn beside(directory: &Path) -> Option<PathBuf> {
+    let mut name = OsString::from(".");
+    name.push(directory.file_name()?);
+    name.push(BESIDE);
+    Some(directory.with_file_name(name))
+}
+
+/// Returns that file if it is there, and the user's own: the directory that it is in may be everybody's.
+pub(crate) fn found_beside(directory: &Path) -> Option<PathBuf> {
+    let is_ours = |found: Metadata| found.is_file() && found.uid() == ownership::user();
+    beside(directory).filter(|path| path.symlink_metadata().is_ok_and(is_ours))
+}
+
 /// Returns the note, or `None` if there is no reserve. If there is no note, only one byte is read.
 pub(crate) fn read(directory: &Path) -> Result<Option<String>> {
-    let path = directory.join(RESERVE);
+    read_at(&directory.join(RESERVE))
+}
+
+/// Like [`read`], of a reserve at a path.
+pub(crate) fn read_at(path: &Path) -> Result<Option<String>> {
     let mut first = [0; 1];
     let opened = File::options()
         .read(true)
         .custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed())
-        .open(&path);
+        .open(path);
     let mut file = match opened {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
         opened => opened.context(|| format!("cannot open `{}`", path.display()))?,
@@ -39,8 +61,12 @@ pub(crate) fn read(directory: &Path) -> Result<Option<String>> {
 
 /// Changes the note, one process at a time. If the file was never created, there may be no room for it.
 pub(crate) fn change(directory: &Path, change: impl FnOnce(&str) -> String) -> Result<()> {
-    let path = directory.join(RESERVE);
-    let mut file = layout::open_private(&path)?;
+    change_at(&directory.join(RESERVE), change)
+}
+
+/// Like [`change`], of a reserve at a path.
+pub(crate) fn change_at(path: &Path, change: impl FnOnce(&str) -> String) -> Result<()> {
+    let mut file = layout::open_private(path)?;
     let what = || format!("cannot write to `{}`", path.display());
     // A lock of the kernel's needs no room, unlike a lock file.
     flock(&file, FlockOperation::LockExclusive)
@@ -65,9 +91,10 @@ pub(crate) fn make(directory: &Path) -> Result<()> {
         .context(|| format!("cannot write to `{}`", path.display()))
 }
 
-/// Removes the note.
+/// Removes the note, wherever it was made.
 pub(crate) fn remove(directory: &Path) -> Result<()> {
-    presence::remove_file(&directory.join(RESERVE))
+    presence::remove_file(&directory.join(RESERVE))?;
+    found_beside(directory).map_or(Ok(()), |path| presence::remove_file(&path))
 }
 
 fn text(file: &mut File) -> std::io::Result<String> {

@@ -4,6 +4,7 @@
 //! Nobody saw what an agent did then. An unrecorded step stands for it, so that what changed meanwhile is not taken for
 //! the user's.
 
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use ckpt_schema::EventKind;
@@ -11,7 +12,7 @@ use ckpt_schema::event::Event;
 use serde_json::{Value, json};
 
 use crate::error::{Error, FULL_DISK, Result};
-use crate::fs::{ownership, reserve};
+use crate::fs::{ownership, presence, reserve};
 use crate::model::Milliseconds;
 use crate::sessions::{self, Diagnostic, DiagnosticLevel, NewMessage, StepRow, new_id};
 use crate::store::Store;
@@ -108,7 +109,11 @@ fn read(text: &str) -> Vec<Lost> {
 /// Notes an event that could not be recorded, in the store's directory, and returns whether there is room for that.
 pub(crate) fn note(directory: &Path, event: &Event, error: &Error, now: Milliseconds) -> bool {
     // A directory that is no store is not made one.
-    if !matches!(ownership::find(directory), Ok(Some(_))) {
+    let is_store = match ownership::find(directory) {
+        Ok(found) => found.is_some(),
+        Err(_) => is_shut(directory),
+    };
+    if !is_store {
         return false;
     }
     let causes = error.causes();
@@ -118,7 +123,17 @@ pub(crate) fn note(directory: &Path, event: &Event, error: &Error, now: Millisec
         false => causes.last().cloned().unwrap_or_else(|| error.to_string()),
     };
     let one = Lost::of(event, &reason, now);
-    reserve::change(directory, |text| with(text, one)).is_ok()
+    let add = |text: &str| with(text, one.clone());
+    reserve::change(directory, add).is_ok()
+        || reserve::beside(directory).is_some_and(|path| reserve::change_at(&path, add).is_ok())
+}
+
+/// Returns whether a directory is the user's own, and yet lets nobody look into it.
+fn is_shut(directory: &Path) -> bool {
+    let is_ours = |found: std::fs::Metadata| found.uid() == ownership::user();
+    directory.metadata().is_ok_and(is_ours)
+        && std::fs::read_dir(directory)
+            .is_err_and(|error| error.kind() == std::io::ErrorKind::PermissionDenied)
 }
 
 /// Returns the note with one more event: counted with those of its turn, or as a new line. The oldest events are kept:
@@ -157,7 +172,29 @@ pub(crate) fn take_up_or_prepare(store: &mut Store) {
 /// Turns noted losses into rows if there is room again. Returns those that are still only noted, as text.
 pub(crate) fn take_up(store: &mut Store) -> Result<Vec<String>> {
     let text = reserve::read(&store.surroundings.directory)?;
-    take_up_noted(store, &text.unwrap_or_default())
+    let mut left = take_up_noted(store, &text.unwrap_or_default())?;
+    // While that lasts, every command says that nothing can be written.
+    if !store.is_read_only() {
+        left.extend(take_up_beside(store)?);
+    }
+    Ok(left)
+}
+
+/// Does this with what was noted beside the store while it could not be written to. Hooks do not look there, so there may
+/// be newer messages by now: what was lost becomes a step of the newest.
+fn take_up_beside(store: &mut Store) -> Result<Vec<String>> {
+    let Some(path) = reserve::found_beside(&store.surroundings.directory) else {
+        return Ok(Vec::new());
+    };
+    let mut lost = read(&reserve::read_at(&path)?.unwrap_or_default());
+    for one in &mut lost {
+        one.message = None;
+    }
+    if lost.iter().any(|lost| write(store, lost).is_err()) {
+        return Ok(lost.iter().map(Lost::describe).collect());
+    }
+    presence::remove_file(&path)?;
+    Ok(Vec::new())
 }
 
 fn take_up_noted(store: &mut Store, text: &str) -> Result<Vec<String>> {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::gc::sizes;
 use crate::error::{Context, Result};
 use crate::fs::names::DATABASE;
-use crate::fs::{layout, ownership, presence};
+use crate::fs::{layout, ownership, presence, reserve};
 
 /// Fails if [`purge`] would, as far as that can be known beforehand.
 pub(crate) fn check_purge(directory: &Path) -> Result<()> {
@@ -44,5 +44,6 @@ fn remove_all(directory: &Path) -> Result<()> {
             presence::remove_file(&path)?;
         }
     }
-    fs::remove_dir(directory).context(what)
+    fs::remove_dir(directory).context(what)?;
+    reserve::found_beside(directory).map_or(Ok(()), |path| presence::remove_file(&path))
 }
