@@ -3,6 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
+use ckpt_store::error::{Error, Result};
 use serde_json::Value;
 
 use crate::settings::advice::Advice;
@@ -21,14 +22,18 @@ pub fn policy(place: &SettingsPlace<'_>) -> Policy {
         machine.join("managed_config.toml"),
         requirements.clone(),
     ];
-    let document = read(&requirements);
+    let unread = files
+        .iter()
+        .filter_map(|file| Some(Advice::unread(file, &read(file).err()?)));
+    let unread: Vec<Advice> = unread.collect();
+    let document = read(&requirements).unwrap_or_default();
     let off = switch_that_is_off(&files);
     let is_theirs = document.get("allow_managed_hooks_only") == Some(&Value::Bool(true));
     let only_theirs =
         is_theirs.then(|| policy::only_theirs("allow_managed_hooks_only", &requirements));
     let calls = document.get("hooks").is_some_and(policy::calls_us);
-    let calls_us = (calls && off.is_none()).then_some(requirements);
-    let against: Vec<Advice> = off.into_iter().chain(only_theirs).collect();
+    let calls_us = (calls && off.is_none() && unread.is_empty()).then_some(requirements);
+    let against: Vec<Advice> = off.into_iter().chain(only_theirs).chain(unread).collect();
     Policy {
         calls_us,
         against_packages: against.clone(),
@@ -39,7 +44,7 @@ pub fn policy(place: &SettingsPlace<'_>) -> Policy {
 /// Returns the advice on the switch of all hooks, if the last file that has it turns them off.
 fn switch_that_is_off(files: &[PathBuf]) -> Option<Advice> {
     files.iter().rev().find_map(|file| {
-        let document = read(file);
+        let document = read(file).ok()?;
         let features = document.get("features")?;
         let names = ["hooks", "codex_hooks"].into_iter();
         let mut set = names.filter_map(|name| Some((name, features.get(name)?.as_bool()?)));
@@ -48,8 +53,9 @@ fn switch_that_is_off(files: &[PathBuf]) -> Option<Advice> {
     })?
 }
 
-/// A file that is not there, or that Codex could not read either, has nothing.
-fn read(path: &Path) -> Value {
-    let text = file::read(path).ok().flatten().unwrap_or_default();
-    toml::from_str(&text).unwrap_or_default()
+/// Reads a file; one that is not there has nothing. Codex does not start with one that it cannot read.
+fn read(path: &Path) -> Result<Value> {
+    let text = file::read(path)?.unwrap_or_default();
+    toml::from_str(&text)
+        .map_err(|error| Error::failed(format!("`{}` is no TOML", path.display())).because(error))
 }

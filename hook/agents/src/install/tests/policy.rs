@@ -101,6 +101,18 @@ fn administrators_rule_or_sandbox_blocks_the_hook() {
             "hooksConfig.enabled",
         ),
         (
+            "codex",
+            "machine/etc/codex/requirements.toml",
+            "not toml",
+            "cannot be read",
+        ),
+        (
+            "codex",
+            "machine/etc/codex/managed_config.toml",
+            "[features\n",
+            "cannot be read",
+        ),
+        (
             "gemini-cli",
             "machine/etc/gemini-cli/system-defaults.json",
             r#"{"tools": {"sandbox": "docker"}}"#,
@@ -183,7 +195,6 @@ fn rule_out_of_force_blocks_nothing() {
             "machine/etc/codex/config.toml",
             "[features]\nhooks = true\n",
         ),
-        ("codex", "machine/etc/codex/requirements.toml", "not toml"),
         (
             "gemini-cli",
             "project/.gemini/settings.json",
