@@ -97,6 +97,8 @@ CREATE INDEX gaps_by_snapshot ON gaps (snapshot_id);
 --   left_id            the conversation that a revert left for a fork, with `left_transcript`: unrevert goes back to it, and
 --                      the next message forgets it
 --   interrupted_at     the user interrupted it, as the agent told
+--   part_of            it is the part of this session in another root, which works in several
+--   has_parts          others are parts of it
 CREATE TABLE sessions (
   seq               INTEGER PRIMARY KEY,
   id                TEXT NOT NULL UNIQUE,
@@ -118,11 +120,14 @@ CREATE TABLE sessions (
   left_id           TEXT,
   left_transcript   TEXT,
   interrupted_at    INTEGER,
+  part_of           TEXT REFERENCES sessions (id) ON DELETE SET NULL,
+  has_parts         INTEGER NOT NULL DEFAULT 0 CHECK (has_parts IN (0, 1)),
   UNIQUE (workspace_id, agent, agent_id)
 ) STRICT;
 CREATE INDEX sessions_left ON sessions (left_id) WHERE left_id IS NOT NULL;
 CREATE INDEX sessions_by_agent_id ON sessions (agent_id);
 CREATE INDEX sessions_by_parent ON sessions (parent_id);
+CREATE INDEX sessions_by_whole ON sessions (part_of) WHERE part_of IS NOT NULL;
 
 --   agent_id     the agent's own name for it; NULL where it has none
 --   turn_id      the agent's turn, which several messages may share
@@ -131,6 +136,7 @@ CREATE INDEX sessions_by_parent ON sessions (parent_id);
 --   unprotected  why there is no snapshot
 --   conversation the agent's id of the conversation in which it was sent, and `transcript` its record; NULL: those of
 --                its session
+--   part_of      the message itself, of which this is the part in another root of its session
 --   totals       what its steps did, as text: steps, files, unclear files, additions, deletions, when the last step ended,
 --                whether anything of it is not undone, and whether contents have to tell how many files there are (2: they
 --                did). NULL if a row of its steps was written since they were added up
@@ -148,10 +154,12 @@ CREATE TABLE messages (
   pending     INTEGER NOT NULL DEFAULT 0 CHECK (pending IN (0, 1)),
   unprotected TEXT,
   created_at  INTEGER NOT NULL,
-  totals      TEXT
+  totals      TEXT,
+  part_of     TEXT REFERENCES messages (id) ON DELETE SET NULL
 ) STRICT;
 CREATE INDEX messages_by_session ON messages (session_id, seq);
 CREATE INDEX messages_by_agent_id ON messages (agent_id);
+CREATE INDEX messages_by_whole ON messages (part_of) WHERE part_of IS NOT NULL;
 CREATE INDEX messages_pending ON messages (session_id) WHERE pending = 1;
 CREATE INDEX messages_unprotected ON messages (session_id) WHERE unprotected IS NOT NULL;
 
@@ -160,6 +168,7 @@ CREATE INDEX messages_unprotected ON messages (session_id) WHERE unprotected IS 
 --   unprotected  why its changes cannot be put back
 --   file_count   how many files it changed, kept with its message's totals
 --   outside      the directory in which it ran, where that is outside its workspace
+--   part_of      the step itself, of which this is the part in another root of its session
 CREATE TABLE steps (
   seq                INTEGER PRIMARY KEY,
   id                 TEXT NOT NULL UNIQUE,
@@ -174,11 +183,13 @@ CREATE TABLE steps (
   started_at         INTEGER NOT NULL,
   finished_at        INTEGER,
   file_count         INTEGER,
-  outside            TEXT
+  outside            TEXT,
+  part_of            TEXT REFERENCES steps (id) ON DELETE SET NULL
 ) STRICT;
 CREATE INDEX steps_by_session ON steps (session_id, seq);
 CREATE INDEX steps_by_message ON steps (message_id);
 CREATE INDEX steps_by_finish ON steps (finish_snapshot_id);
+CREATE INDEX steps_by_whole ON steps (part_of) WHERE part_of IS NOT NULL;
 CREATE UNIQUE INDEX steps_open ON steps (state, session_id) WHERE state = 'open';
 CREATE INDEX steps_unprotected ON steps (session_id) WHERE unprotected IS NOT NULL;
 
@@ -265,6 +276,7 @@ CREATE INDEX changes_gone ON changes (old_blob) WHERE kind = 'deleted';
 --   part_message_id   where only some paths went back to it, or it `alone` was undone and none after it
 --   step_id           where one step alone was reverted
 --   undoes            the operation of which this is the undo
+--   part_of           the operation of which this is the part in another root: all are planned before any is begun
 --   goal_snapshot_id  the state that the workspace is compared with afterwards. NULL if a single message or step is undone,
 --                     or if that state was not captured
 --   only_paths        a JSON array
@@ -302,12 +314,14 @@ CREATE TABLE operations (
   notes              TEXT NOT NULL DEFAULT '[]',
   remarks            TEXT,
   started_at         INTEGER NOT NULL,
-  finished_at        INTEGER
+  finished_at        INTEGER,
+  part_of            TEXT REFERENCES operations (id) ON DELETE SET NULL
 ) STRICT;
 CREATE INDEX operations_by_workspace ON operations (workspace_id, seq);
 CREATE INDEX operations_by_session ON operations (session_id, seq);
 CREATE INDEX operations_open ON operations (state) WHERE state = 'open';
 CREATE INDEX operations_alone ON operations (part_message_id) WHERE alone = 1;
+CREATE INDEX operations_by_whole ON operations (part_of) WHERE part_of IS NOT NULL;
 CREATE INDEX operations_undoing ON operations (undoes) WHERE undoes IS NOT NULL;
 
 --   reason_code    the name of a reason code; NULL without a reason

@@ -78,6 +78,9 @@ pub struct Event {
     /// The agent's working directory; by default that of the hook.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cwd: Option<PathBuf>,
+    /// Further directories in which the session works, absolute or relative to `cwd`. Once named, they stay its roots.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub roots: Vec<PathBuf>,
     /// The agent's id of the user message, unique for each; made up if it has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message_id: Option<String>,
@@ -164,6 +167,7 @@ impl Event {
             session_id: session_id.to_owned(),
             agent: agent.to_owned(),
             cwd: None,
+            roots: Vec::new(),
             message_id: None,
             turn_id: None,
             step_id: None,

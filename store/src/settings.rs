@@ -59,6 +59,8 @@ pub struct Settings {
     pub keep_ignored: Vec<String>,
     /// Ignore-file patterns of files whose contents a model does not get, besides those of `keep_ignored`.
     pub hide_from_models: Vec<String>,
+    /// Directories in which every session works besides its own.
+    pub roots: Vec<PathBuf>,
     /// The size in bytes over which an untracked file is a gap.
     pub max_file_size: u64,
     /// The time after which a hook gives up.
@@ -91,6 +93,7 @@ impl Default for Settings {
             exclude: Vec::new(),
             keep_ignored: KEEP_IGNORED.map(str::to_owned).to_vec(),
             hide_from_models: Vec::new(),
+            roots: Vec::new(),
             max_file_size: 256 << 20,
             hook_deadline: Duration::from_secs(10),
             durability: Durability::default(),

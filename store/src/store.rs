@@ -58,6 +58,10 @@ pub struct Store {
     pub(crate) is_unsettled: bool,
     /// The machine whose history of a workspace is asked about, if it is not this one.
     pub(crate) machine: Option<String>,
+    /// Whether an operation is limited to the workspace in which it is asked for, whichever roots its session has.
+    pub(crate) is_limited: bool,
+    /// A further root of a session whose snapshot took longer than a hook has.
+    pub(crate) late_root: Option<PathBuf>,
 }
 
 impl Store {
@@ -90,6 +94,8 @@ impl Store {
                 watcher: None,
                 is_unsettled: false,
                 machine: None,
+                is_limited: false,
+                late_root: None,
             }),
         }
     }
@@ -106,6 +112,8 @@ impl Store {
             watcher: None,
             is_unsettled: false,
             machine: None,
+            is_limited: false,
+            late_root: None,
         };
         store.tell_of_what_was_found()?;
         Ok(store)

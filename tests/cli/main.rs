@@ -53,6 +53,7 @@ mod readme;
 mod rebuilt;
 mod replay;
 mod reverting;
+mod roots;
 mod run;
 mod schema;
 mod screen;

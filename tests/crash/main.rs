@@ -23,6 +23,7 @@ mod rebuilt;
 mod refused;
 mod reorder;
 mod revert;
+mod roots;
 mod served;
 mod servers;
 mod upkeep;

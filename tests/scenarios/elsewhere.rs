@@ -87,7 +87,7 @@ fn sub_agent_elsewhere_does_not_move_its_parent() {
             ("1\n", false)
         );
         let there = std::fs::read_to_string(cwd.join("a")).expect("it is there");
-        assert_eq!(there, "by the sub-agent\n", "it is another workspace");
+        assert_eq!(there, "1\n", "its worktree is a root of the session");
     }
 }
 

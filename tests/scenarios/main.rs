@@ -61,6 +61,7 @@ mod renames;
 mod replaced;
 mod restoring;
 mod resumed;
+mod roots;
 mod searching;
 mod seen;
 mod sessions;

@@ -10,6 +10,7 @@ pub mod install;
 pub mod own_command;
 pub mod payload;
 pub mod reminder;
+pub mod roots;
 mod sender;
 pub mod settings;
 pub mod transcripts;

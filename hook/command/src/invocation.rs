@@ -187,10 +187,14 @@ impl Invocation {
 
     /// Opens the store for an operation, or for its plan alone.
     pub fn open_to_operate(&self, is_dry_run: bool) -> Result<Store, Failure> {
-        match is_dry_run {
+        let mut store = match is_dry_run {
             true => self.open_to_compare(),
             false => self.open(),
+        }?;
+        if self.common.workspace.is_some() {
+            store.limit_to_workspace();
         }
+        Ok(store)
     }
 
     /// Reads what is to be told to a person, and adds the views for what a person may ask next.

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use ckpt_schema::report::{
-    LogReport, MessageReport, MessageState, OperationEntry, OperationsReport, Outcome,
+    LogReport, MessageReport, MessageRoot, MessageState, OperationEntry, OperationsReport, Outcome,
     SessionReport, SessionsReport, SnapshotsReport,
 };
 use ckpt_store::model::number::{count, grouped};
@@ -215,7 +215,24 @@ fn message_row(
 
 /// Returns the labels of a message, each in brackets, and the first line of its prompt.
 pub fn called(message: &MessageReport, paint: Paint) -> String {
-    labels(message, paint) + &title(message.prompt.as_deref())
+    labels(message, paint) + &title(message.prompt.as_deref()) + &in_roots(message, paint)
+}
+
+/// Returns what a message did in the other roots of its session, as the end of a line.
+fn in_roots(message: &MessageReport, paint: Paint) -> String {
+    let roots = message.roots.iter().filter(|root| root.files > 0);
+    let root = |root: &MessageRoot| format!("{} in {}", count(root.files, "file"), name(root));
+    let roots: Vec<String> = roots.map(root).collect();
+    match roots.is_empty() {
+        true => String::new(),
+        false => paint.faint(&format!(" (+ {})", roots.join(", "))),
+    }
+}
+
+/// Returns the name of a root: the end of its path.
+fn name(root: &MessageRoot) -> String {
+    let end = root.workspace.rsplit('/').next().unwrap_or_default();
+    safe(end).into_owned()
 }
 
 fn labels(message: &MessageReport, paint: Paint) -> String {

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use ckpt_schema::report::{
     FileResult, OperationEntry, OperationKind, OperationReport, Outcome, RevertedSession,
+    RootOperation,
 };
 
 use ckpt_store::model::number::count;
@@ -37,6 +38,7 @@ pub fn render(report: &OperationReport, around: &Around, view: &View) -> String 
     let mut text = format!("{}\n", headline(report, around, view.paint));
     text.push_str(&moved(&report.files, &report.git, view));
     text.push_str(&notes(report, view.paint));
+    text.push_str(&in_roots(report, around, view));
     text.push_str(&differing(report, around, view.paint));
     text.push_str(&closing(report, around, view.paint));
     text
@@ -53,6 +55,26 @@ pub fn head(report: &OperationReport, around: &Around, view: &View) -> (String, 
         head,
         moved(&[], &report.git, view) + &notes(report, view.paint),
     )
+}
+
+/// What an operation does in the other roots of its session, each below the name of the root.
+fn in_roots(report: &OperationReport, around: &Around, view: &View) -> String {
+    let root = |root: &RootOperation| {
+        let name = view.paint.strong(&safe(&root.workspace));
+        let report = &root.report;
+        let mut text = format!("{name}\n");
+        text.push_str(&moved(&report.files, &report.git, view));
+        text.push_str(&notes(report, view.paint));
+        text.push_str(&differing(report, around, view.paint));
+        let kept = reasons_to_keep(report, around, view.paint);
+        text.extend(kept.into_iter().map(|line| line + "\n"));
+        text
+    };
+    let has_news = |root: &&RootOperation| {
+        let report = &root.report;
+        !report.files.is_empty() || !report.notes.is_empty() || !report.git.is_empty()
+    };
+    report.roots.iter().filter(has_news).map(root).collect()
 }
 
 fn notes(report: &OperationReport, paint: Paint) -> String {
@@ -308,6 +330,7 @@ mod tests {
             finished: Vec::new(),
             notes: Vec::new(),
             remarks: Vec::new(),
+            roots: Vec::new(),
         }
     }
 

@@ -1,7 +1,8 @@
 //! One message, step, session, operation or snapshot: everything that is known about it.
 
 use ckpt_schema::report::{
-    ChangeReport, GapReport, MessageReport, OperationEntry, SessionReport, ShowReport, StepReport,
+    ChangeReport, GapReport, MessageReport, OperationEntry, RootChanges, SessionReport, ShowReport,
+    StepReport,
 };
 use ckpt_store::model::number::count;
 
@@ -103,6 +104,7 @@ pub fn show(report: &ShowReport, parts: ShownParts, view: &View) -> String {
             snapshot,
             steps,
             changes,
+            roots,
             ..
         } => {
             let head = show_message(message, snapshot.as_deref(), steps, view);
@@ -110,7 +112,7 @@ pub fn show(report: &ShowReport, parts: ShownParts, view: &View) -> String {
             head + &match one_by_one {
                 true => show_steps(steps, view),
                 false => in_all(changes, parts, view),
-            }
+            } + &in_roots(roots, parts, view)
         }
         ShowReport::Step { step, changes, .. } => {
             let files = Vec::new();
@@ -155,6 +157,16 @@ pub fn show(report: &ShowReport, parts: ShownParts, view: &View) -> String {
             show_snapshot(&shown, view) + &in_all(changes, parts, view)
         }
     }
+}
+
+/// What a message did in the other roots of its session, each below the name of the root.
+fn in_roots(roots: &[RootChanges], parts: ShownParts, view: &View) -> String {
+    let changed = roots.iter().filter(|root| !root.changes.is_empty());
+    let root = |root: &RootChanges| {
+        let name = view.paint.strong(&safe(&root.workspace));
+        format!("\n{name}\n{}", in_all(&root.changes, parts, view))
+    };
+    changed.map(root).collect()
 }
 
 fn show_snapshot(shown: &SnapshotShown<'_>, view: &View) -> String {

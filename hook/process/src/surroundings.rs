@@ -168,6 +168,15 @@ pub fn program_of(process: u32) -> Option<PathBuf> {
     Path::new(script).canonicalize().ok()
 }
 
+/// Returns the words with which a process was started, where the system tells.
+pub fn arguments_of(process: u32) -> Vec<OsString> {
+    let line = std::fs::read(format!("/proc/{process}/cmdline")).unwrap_or_default();
+    let words = line.split(|byte| *byte == 0);
+    words
+        .map(|word| OsStr::from_bytes(word).to_owned())
+        .collect()
+}
+
 /// Returns the path of this program.
 pub fn program() -> Result<PathBuf> {
     std::env::current_exe().context(|| "cannot find the path of this program")

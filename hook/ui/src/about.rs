@@ -116,6 +116,10 @@ fn of_message(message: &MessageReport, steps: &[StepReport], view: &View) -> Abo
         facts.join(" · "),
         format!("{state} · {ids}{}", labels.collect::<String>()),
     ];
+    facts.extend(message.roots.iter().map(|root| {
+        let changed = count(root.files, "file");
+        format!("{changed} in {}", safe(&root.workspace))
+    }));
     facts.extend(
         message
             .unprotected

@@ -39,6 +39,7 @@ pub fn message(letter: char, prompt: &str, not_revertable: Option<&str>) -> Time
         finished: Some(1_000),
         undone_alone: false,
         left: false,
+        roots: Vec::new(),
     })
 }
 

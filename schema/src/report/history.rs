@@ -80,6 +80,35 @@ pub struct MessageReport {
     /// When its last step ended; null if it has none, and while one is open.
     #[serde(default)]
     pub finished: Option<i64>,
+    /// What it did in the other roots of its session.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub roots: Vec<MessageRoot>,
+}
+
+/// What a message did in another root of its session.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct MessageRoot {
+    /// The root.
+    pub workspace: String,
+    /// The message's id there.
+    pub message: String,
+    /// How many files its steps changed there.
+    pub files: u64,
+    /// How many files they or somebody else may have changed.
+    pub unclear: u64,
+    /// Lines added.
+    pub additions: u64,
+    /// Lines removed.
+    pub deletions: u64,
+}
+
+/// The files that a message changed in another root of its session.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RootChanges {
+    /// The root.
+    pub workspace: String,
+    /// The total of what its steps did there, by path.
+    pub changes: Vec<ChangeReport>,
 }
 
 /// `log`.
@@ -277,6 +306,9 @@ pub enum ShowReport {
         /// Where it is in the agent's conversation.
         #[serde(default)]
         conversation: Option<ConversationPlace>,
+        /// What its steps did in the other roots of its session.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        roots: Vec<RootChanges>,
     },
     /// A step.
     Step {

@@ -40,8 +40,9 @@ pub use failure::{CandidateReport, ErrorReport, FailureKind, FailureReport};
 pub use feed::{Notification, StepSummary};
 pub use files::{CatReport, GoneReport, RecoverReport, TakenBy};
 pub use history::{
-    LogReport, MessageReport, MessageState, SessionReport, SessionsReport, ShowReport,
-    SnapshotEntry, SnapshotsReport, StepReport, TimelineEntry, TimelineReport,
+    LogReport, MessageReport, MessageRoot, MessageState, RootChanges, SessionReport,
+    SessionsReport, ShowReport, SnapshotEntry, SnapshotsReport, StepReport, TimelineEntry,
+    TimelineReport,
 };
 pub use kept::{KeptKind, KeptReport, WayOut, WayParameters};
 pub use label::{LabelAction, LabelEntry, LabelledKind, LabelsReport};
@@ -49,7 +50,7 @@ pub use note::{NoteCode, NoteReport};
 pub use operation::{
     Difference, DifferenceReason, FileAction, FileReport, FileResult, FinishedReport, GitPart,
     GitReport, OperationEntry, OperationKind, OperationReport, OperationsReport, Outcome, Receipt,
-    RevertedSession,
+    RevertedSession, RootOperation,
 };
 pub use reason::{AuthorKind, AuthorReport, ReasonCode};
 pub use recording::{EventReport, Looked, SnapshotReport};

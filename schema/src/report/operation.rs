@@ -231,6 +231,18 @@ pub struct OperationReport {
     /// The same for programs, in the same order.
     #[serde(default)]
     pub remarks: Vec<NoteReport>,
+    /// The same operation in the other roots of its session. Its outcome above is that of them all.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub roots: Vec<RootOperation>,
+}
+
+/// An operation in another root of its session.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RootOperation {
+    /// The root.
+    pub workspace: String,
+    /// What the operation does there.
+    pub report: OperationReport,
 }
 
 /// An interrupted operation that was finished later.

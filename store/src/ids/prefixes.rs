@@ -114,7 +114,9 @@ impl Prefixes {
             (None, Some(reader)) => threads::lock(reader).neighbours(id, own, &self.all)?,
             (all, _) => neighbours(all?, own)?,
         };
-        let apart = neighbours.iter().map(|other| common(*other, own) + 1);
+        // A part in another root of its session begins like the whole, and is in another workspace.
+        let others = neighbours.iter().filter(|other| **other != own);
+        let apart = others.map(|other| common(*other, own) + 1);
         Some(apart.chain([LEAST, self.usual]).max().unwrap_or(LEAST))
     }
 }

@@ -4,8 +4,8 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::Path;
 
 use ckpt_schema::report::{
-    LogReport, MessageReport, MessageState, OperationEntry, OperationsReport, SessionReport,
-    SessionsReport, VERSION,
+    LogReport, MessageReport, MessageRoot, MessageState, OperationEntry, OperationsReport,
+    SessionReport, SessionsReport, VERSION,
 };
 use rusqlite::{Connection, Row, ToSql, params};
 
@@ -36,6 +36,8 @@ pub(super) struct Messages<'a> {
     pub state: Option<&'static str>,
     /// Only these, as a JSON array of our ids.
     pub ids: Option<&'a str>,
+    /// Whether those that are parts of others in further roots are left out.
+    pub wholes: bool,
 }
 
 impl Messages<'_> {
@@ -79,7 +81,8 @@ impl Messages<'_> {
         let asked = all
             .into_iter()
             .filter_map(|(condition, name, value)| Some((condition, (name, value?))));
-        let (conditions, values): (Vec<_>, Vec<_>) = asked.unzip();
+        let (mut conditions, values): (Vec<_>, Vec<_>) = asked.unzip();
+        conditions.extend(self.wholes.then_some("messages.part_of IS NULL"));
         let conditions = match conditions.is_empty() {
             true => "TRUE".to_owned(),
             false => conditions.join(" AND "),
@@ -114,6 +117,7 @@ pub(crate) fn log(store: &Store, cwd: &Path, filter: &LogFilter) -> Result<LogRe
         until: filter.until,
         agent: filter.agent.as_deref(),
         state: filter.state.map(MessageState::name),
+        wholes: workspace_id.is_none() && session_id.is_none(),
         ..Messages::default()
     };
     let ids = choose::by_content(connection, place.as_ref(), chosen, filter)?;
@@ -252,9 +256,51 @@ pub(super) fn messages(store: &Store, chosen: Messages<'_>) -> Result<Vec<Messag
         store.database.keep_pages()?;
     }
     // All statements see one state, and SQLite locks the file once instead of for each of them.
-    store
-        .database
-        .read(|connection| read_messages(store, connection, chosen))
+    store.database.read(|connection| {
+        let mut messages = read_messages(store, connection, chosen)?;
+        add_roots(store, connection, &mut messages)?;
+        Ok(messages)
+    })
+}
+
+/// Adds what messages did in the other roots of their sessions.
+fn add_roots(store: &Store, connection: &Connection, messages: &mut [MessageReport]) -> Result<()> {
+    let parts = sessions::message_parts(connection)?;
+    if parts.is_empty() {
+        return Ok(());
+    }
+    let whole_of: HashMap<&str, &str> = parts
+        .iter()
+        .map(|(part, whole)| (part.as_str(), whole.as_str()))
+        .collect();
+    let whole = |id: &str| whole_of.get(id).copied().unwrap_or(id).to_owned();
+    let shown: HashSet<String> = messages.iter().map(|message| whole(&message.id)).collect();
+    let of_shown = parts.iter().filter(|(_, whole)| shown.contains(whole));
+    let ids: BTreeSet<&str> = of_shown
+        .flat_map(|(part, whole)| [part.as_str(), whole.as_str()])
+        .collect();
+    let ids = serde_json::to_string(&ids).unwrap_or_default();
+    let chosen = Messages {
+        ids: Some(&ids),
+        ..Messages::default()
+    };
+    let mut roots: HashMap<String, Vec<MessageRoot>> = HashMap::new();
+    for part in read_messages(store, connection, chosen)?.into_iter().rev() {
+        roots.entry(whole(&part.id)).or_default().push(MessageRoot {
+            workspace: part.workspace,
+            message: part.id,
+            files: part.files,
+            unclear: part.unclear,
+            additions: part.additions,
+            deletions: part.deletions,
+        });
+    }
+    for message in messages {
+        let all = roots.get(&whole(&message.id)).into_iter().flatten();
+        let others = all.filter(|root| root.message != message.id);
+        message.roots = others.cloned().collect();
+    }
+    Ok(())
 }
 
 fn read_messages(
@@ -374,6 +420,7 @@ fn read_message(row: &Row<'_>) -> rusqlite::Result<ReadMessage> {
             finished: None,
             undone_alone: false,
             left: false,
+            roots: Vec::new(),
         },
     })
 }

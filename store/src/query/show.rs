@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use ckpt_schema::report::{
-    ChangeReport, MessageReport, OperationEntry, SessionReport, ShowReport, StepReport, VERSION,
+    ChangeReport, MessageReport, OperationEntry, RootChanges, SessionReport, ShowReport,
+    StepReport, VERSION,
 };
 use rusqlite::{Connection, Row};
 
@@ -77,7 +78,28 @@ fn show_message(
     let snapshot = snapshot_id
         .map(|id| sessions::snapshot_row(connection, id))
         .transpose()?;
-    let steps = read_steps(connection, ShownSteps::OfMessage(id))?;
+    let (steps, changes) = work_of(connection, place, id)?;
+    (message.additions, message.deletions) = lines_in_all(&changes);
+    let roots = roots_of(store, &message)?;
+    let conversation = crate::revert::conversation_place(store, id)?;
+    Ok(ShowReport::Message {
+        version: VERSION,
+        conversation,
+        message,
+        snapshot: snapshot.map(|snapshot| snapshot.tree.to_string()),
+        steps,
+        changes,
+        roots,
+    })
+}
+
+/// Returns the steps of a message, and the total of what they did.
+fn work_of(
+    connection: &Connection,
+    place: &Place,
+    message: &str,
+) -> Result<(Vec<StepReport>, Vec<ChangeReport>)> {
+    let steps = read_steps(connection, ShownSteps::OfMessage(message))?;
     let snapshots = place.snapshots()?;
     let rows: Vec<ChangeRow> = steps.iter().flat_map(|step| step.changes.clone()).collect();
     let steps: Vec<StepReport> = steps
@@ -88,16 +110,22 @@ fn show_message(
         [step] => step.files.clone(),
         steps => changes_in_all(&snapshots, own::of_message(rows, steps.len() as u64)),
     };
-    (message.additions, message.deletions) = lines_in_all(&changes);
-    let conversation = crate::revert::conversation_place(store, id)?;
-    Ok(ShowReport::Message {
-        version: VERSION,
-        conversation,
-        message,
-        snapshot: snapshot.map(|snapshot| snapshot.tree.to_string()),
-        steps,
-        changes,
-    })
+    Ok((steps, changes))
+}
+
+/// Returns what a message did in the other roots of its session.
+fn roots_of(store: &Store, message: &MessageReport) -> Result<Vec<RootChanges>> {
+    let connection = store.database.connection();
+    let mut roots = Vec::new();
+    for root in &message.roots {
+        let row = sessions::workspace_of_message(connection, &root.message)?;
+        let place = Place::of_row(store, row);
+        roots.push(RootChanges {
+            workspace: root.workspace.clone(),
+            changes: work_of(connection, &place, &root.message)?.1,
+        });
+    }
+    Ok(roots)
 }
 
 /// Returns the lines that changes add and remove, without unclear ones, as in `log`. A list of messages only has the

@@ -10,7 +10,7 @@ use super::look::LookScope;
 use super::view::{EventContext, dead_at};
 use crate::error::{Error, Result};
 use crate::model::Milliseconds;
-use crate::sessions;
+use crate::sessions::{self, Whole};
 use crate::store::Store;
 use crate::timeline::{Looking, Place};
 
@@ -20,6 +20,10 @@ pub(super) struct KnownEvent<'a> {
     pub place: Place,
     pub view: EventContext,
     pub decision: Decision,
+    /// What its rows are parts of, in a further root of its session.
+    pub whole: Option<&'a Whole>,
+    /// The session of its parent, if that works in another root.
+    pub parent_elsewhere: Option<String>,
     /// Whether a killed operation is to be finished.
     has_open_operation: bool,
     /// The version of the database that this is read from; `None` once it is outdated.
@@ -53,6 +57,24 @@ impl<'a> KnownEvent<'a> {
         }
     }
 
+    /// Reads what is known of an event in a further root of its session.
+    pub fn in_root(
+        store: &Store,
+        event: &'a Event,
+        place: Place,
+        whole: &'a Whole,
+    ) -> Result<Self> {
+        let now = store.now();
+        store.database.read(|connection| {
+            check_remembered(connection, &place)?;
+            let known = Self::read(connection, place, event, now)?;
+            Ok(Self {
+                whole: Some(whole),
+                ..known
+            })
+        })
+    }
+
     fn read(
         connection: &Connection,
         place: Place,
@@ -64,6 +86,8 @@ impl<'a> KnownEvent<'a> {
             place,
             view: EventContext::default(),
             decision: Decision::default(),
+            whole: None,
+            parent_elsewhere: None,
             has_open_operation: false,
             version: None,
             has_asked_for_dead: false,
@@ -93,6 +117,15 @@ impl<'a> KnownEvent<'a> {
         self.version = version;
         self.has_asked_for_dead = false;
         Ok(Some(before))
+    }
+
+    /// Goes on with the event as it is seen from its place, and decides anew.
+    pub fn see(&mut self, store: &Store, event: &'a Event) -> Result<()> {
+        self.event = event;
+        self.outdate();
+        let now = store.now();
+        let read = |connection: &Connection| self.refresh(connection, now).map(drop);
+        store.database.read(read)
     }
 
     /// Has it read again, whoever committed: this process did.

@@ -250,6 +250,8 @@ mod tests {
             process_seen: 2,
             revert_message_id: None,
             revert_base_id: None,
+            part_of: None,
+            has_parts: false,
         }
     }
 

@@ -10,6 +10,7 @@
 #[cfg(test)]
 mod collision_tests;
 mod decide;
+mod further;
 mod known;
 pub(crate) mod label;
 mod look;
@@ -122,10 +123,38 @@ fn attempt(
     if !known.place.settings.enabled {
         return Ok(EventReport::of_nothing(Some(event.event.name().to_owned())));
     }
+    known.parent_elsewhere = further::parent_elsewhere(store, &known)?;
+    let further = further::places(store, &known)?;
+    if further.is_empty() {
+        return attempt_known(store, known, begin, progress);
+    }
+    let first = known.place.clone();
+    let others: Vec<&Place> = further.iter().collect();
+    let seen = further::seen_from(&first, &others, event, true);
+    known.see(store, &seen)?;
+    let report = attempt_known(store, known, begin, progress);
+    if report.is_err() && !progress.is_recorded {
+        return report;
+    }
+    let elsewhere = further::record(store, event, &first, &further, begin)?;
+    let mut report = report?;
+    report.went_back.extend(elsewhere);
+    Ok(report)
+}
+
+/// Records an event of which the place is known.
+fn attempt_known(
+    store: &mut Store,
+    known: KnownEvent<'_>,
+    begin: Instant,
+    progress: &mut RecordingTry,
+) -> Result<EventReport> {
+    let event = known.event;
     let completed = known
         .view
         .lacks_process(event)
         .then(|| with_process(store, event));
+    let mut known = known;
     known.event = completed.as_ref().unwrap_or(event);
     let deadline = begin + known.place.settings.hook_deadline.saturating_sub(RESERVE);
     let mut held = None;
@@ -434,7 +463,7 @@ pub(crate) fn snapshot(
     let place = Place::claim(store, cwd)?;
     let lock = place.lock(LOCK_TIMEOUT)?;
     crate::timeline::notice(store, &place, &lock)?;
-    let finished = crate::revert::finish_open_operations(store, &place)?;
+    let finished = crate::revert::finish_all_open(store, &place)?;
     let (notes, finished): (Vec<Note>, Vec<FinishedReport>) = finished.into_iter().unzip();
     // Whatever fails from here on, the caller must hear that an interrupted operation was finished: files
     // changed.

@@ -6,18 +6,19 @@ use rusqlite::Connection;
 
 use crate::error::Result;
 use crate::model::Milliseconds;
-use crate::sessions::{self, NewMessage, SessionRow, StepRow, new_id};
+use crate::sessions::{self, MessageRow, NewMessage, SessionRow, StepRow, new_id};
 use crate::settings::{RecordPrompts, Settings};
 use crate::timeline::{Place, parent_of};
 
 /// How many characters of a command line are kept.
 const LONGEST_COMMAND: usize = 1_000;
 
-/// Adds the event's session and its parent's, if they are new.
+/// Adds the event's session and its parent's, if they are new. A parent that works elsewhere has a root here from now on.
 pub(super) fn ensure_session(
     connection: &Connection,
     place: &Place,
     event: &Event,
+    parent_elsewhere: Option<&str>,
     now: Milliseconds,
 ) -> Result<SessionRow> {
     let cwd = event
@@ -33,14 +34,12 @@ pub(super) fn ensure_session(
             // The parent's own first event may still be on its way. Without a row for it, the sub-agent would count
             // as a conversation of its own.
             let parent_event = Event::new(EventKind::SessionStart, &event.agent, parent_id);
-            Some(sessions::upsert_session(
-                connection,
-                place.row.id,
-                &parent_event,
-                None,
-                &cwd,
-                now,
-            )?)
+            let place = place.row.id;
+            let row = sessions::upsert_session(connection, place, &parent_event, None, &cwd, now)?;
+            if let Some(parent) = parent_elsewhere {
+                sessions::note_part(connection, &row, parent)?;
+            }
+            Some(row)
         }
         (_, parent) => parent,
     };
@@ -62,17 +61,29 @@ pub(super) fn message_for_step(
     if let Some(message) = sessions::newest_begun_message(connection, &root.id)? {
         return Ok(message.id);
     }
+    let whole = match &root.part_of {
+        Some(whole) => sessions::newest_begun_message(connection, whole)?,
+        None => None,
+    };
+    let id = match &whole {
+        Some(whole) => sessions::part_id(connection, "messages", &whole.id, root.workspace_id)?,
+        None => new_id(),
+    };
+    let of_whole = |text: fn(MessageRow) -> Option<String>| whole.clone().and_then(text);
     let message = NewMessage {
-        id: new_id(),
+        id,
         session_id: root.id.clone(),
-        agent_id: None,
-        turn_id: None,
-        prompt: None,
+        agent_id: of_whole(|whole| whole.agent_id),
+        turn_id: of_whole(|whole| whole.turn_id),
+        prompt: of_whole(|whole| whole.prompt),
         snapshot_id: start,
         pending: false,
         unprotected: None,
     };
     sessions::insert_message(connection, &message, now)?;
+    if let Some(whole) = whole {
+        sessions::note_part_of(connection, "messages", &message.id, &whole.id)?;
+    }
     Ok(message.id)
 }
 
@@ -118,7 +129,7 @@ pub(super) fn new_step(
     }
 }
 
-/// Returns the row of an event's message. It has no snapshot yet.
+/// Returns the row of an event's message, without an id. It has no snapshot yet.
 pub(super) fn new_message(
     connection: &Connection,
     event: &Event,
@@ -126,7 +137,7 @@ pub(super) fn new_message(
     settings: &Settings,
 ) -> Result<NewMessage> {
     Ok(NewMessage {
-        id: new_id(),
+        id: String::new(),
         session_id: root.id.clone(),
         agent_id: match (&event.message_id, &event.turn_id) {
             (Some(message_id), _) => Some(message_id.clone()),

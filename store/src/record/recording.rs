@@ -12,7 +12,9 @@ use super::view::EventContext;
 use crate::error::Result;
 use crate::model::Milliseconds;
 use crate::model::path::WorkspacePath;
-use crate::sessions::{self, NewMessage, OpenStep, SessionRow, StepPath, StepRow, ToolRow, new_id};
+use crate::sessions::{
+    self, NewMessage, OpenStep, SessionRow, StepPath, StepRow, ToolRow, Whole, new_id,
+};
 use crate::timeline::evidence::Doubt;
 use crate::timeline::{Observation, Place};
 
@@ -66,6 +68,8 @@ pub(super) struct Recording<'a> {
     now: Milliseconds,
     /// When the look at the workspace began, if there was one.
     pub looked_from: Option<Milliseconds>,
+    /// What its rows are parts of, in a further root.
+    whole: Option<&'a Whole>,
     session: SessionRow,
     /// The session at the top of its line of parents.
     root: SessionRow,
@@ -81,9 +85,20 @@ impl<'a> Recording<'a> {
         now: Milliseconds,
     ) -> Result<Self> {
         let KnownEvent {
-            place, event, view, ..
+            place,
+            event,
+            view,
+            whole,
+            parent_elsewhere,
+            ..
         } = known;
-        let session = ensure_session(connection, place, event, now)?;
+        let elsewhere = parent_elsewhere.as_deref();
+        let session = ensure_session(connection, place, event, elsewhere, now)?;
+        if let Some(whole) = whole
+            && session.part_of.is_none()
+        {
+            sessions::note_part(connection, &session, &whole.session)?;
+        }
         let root = sessions::root_of(connection, &session)?;
         Ok(Self {
             connection,
@@ -93,6 +108,7 @@ impl<'a> Recording<'a> {
             named,
             now,
             looked_from: None,
+            whole: *whole,
             session,
             root,
             written: EventOutcome::default(),
@@ -168,6 +184,9 @@ impl<'a> Recording<'a> {
 
     fn add_message(&mut self, message: NewMessage) -> Result<()> {
         sessions::insert_message(self.connection, &message, self.now)?;
+        if let Some(whole) = self.whole.and_then(|whole| whole.message.as_deref()) {
+            sessions::note_part_of(self.connection, "messages", &message.id, whole)?;
+        }
         self.written.message = Some(message.id);
         Ok(())
     }
@@ -182,7 +201,7 @@ impl<'a> Recording<'a> {
         let row = StepRow {
             agent_id: agent_id.filter(|_| self.event.event == EventKind::StepStart),
             unprotected: seen.failure().map(str::to_owned),
-            ..new_step(new_id(), &self.session, message_id, start)
+            ..new_step(self.new_id("steps")?, &self.session, message_id, start)
         };
         // An agent that reports only the ends of its tools does not wait for the look: another tool of it may write
         // meanwhile, and what the look did not see is in no step before this one.
@@ -190,6 +209,9 @@ impl<'a> Recording<'a> {
         let looked_from = self.looked_from.filter(|_| !is_waited_for);
         let started_at = looked_from.unwrap_or(self.now);
         sessions::insert_step(self.connection, &row, started_at, None)?;
+        if let Some(whole) = self.whole.and_then(|whole| whole.step.as_deref()) {
+            sessions::note_part_of(self.connection, "steps", &row.id, whole)?;
+        }
         if self.event.event == EventKind::ToolStart {
             self.insert_tool(&row.id, self.event, self.now)?;
         } else {
@@ -462,11 +484,22 @@ impl<'a> Recording<'a> {
     }
 
     fn new_message(&self) -> Result<NewMessage> {
-        new_message(
-            self.connection,
-            self.event,
-            &self.root,
-            &self.place.settings,
-        )
+        let id = self.new_id("messages")?;
+        let settings = &self.place.settings;
+        let message = new_message(self.connection, self.event, &self.root, settings)?;
+        Ok(NewMessage { id, ..message })
+    }
+
+    /// Returns an id for a message or a step. That of a part begins with the id of the whole.
+    fn new_id(&self, table: &str) -> Result<String> {
+        let whole = self.whole.and_then(|whole| match table {
+            "steps" => whole.step.as_deref(),
+            _ => whole.message.as_deref(),
+        });
+        let place = self.place.row.id;
+        match whole {
+            Some(whole) => sessions::part_id(self.connection, table, whole, place),
+            None => Ok(new_id()),
+        }
     }
 }

@@ -1,4 +1,7 @@
 //! From a plan to its outcome: check, write the journal, apply, look again, close. A dry run ends after the checks.
+//!
+//! A session that works in several roots has a plan for each. Every one is checked before the first journal is written,
+//! and all journals are written in one transaction. So a crash leaves none of them, or all to be finished.
 
 use ckpt_schema::report::{OperationReport, Receipt};
 
@@ -6,7 +9,7 @@ use super::carry_out::apply::Root;
 use super::carry_out::databases;
 use super::carry_out::emptied_directories::directories_that_may_go;
 use super::carry_out::journal::{
-    FinishAttempt, Finished, ReceiptOutcome, finish, keep_what_was_seen,
+    FinishAttempt, Finished, JournalEntry, ReceiptOutcome, finish, keep_what_was_seen,
     take_back_what_was_written, write_down,
 };
 use super::carry_out::lost_acls;
@@ -20,8 +23,8 @@ use super::receipt::notes::surroundings;
 use super::receipt::notes::unstored;
 use super::receipt::notes::version_control;
 use super::report::contents;
-use super::report::report;
 use super::report::token;
+use super::report::{joined, report};
 use super::request::options::Options;
 use crate::error::{Error, Result};
 use crate::model::entry::ObjectId;
@@ -44,54 +47,154 @@ pub(crate) struct Executed {
     pub waits_for: Option<JournalledConversation>,
 }
 
-impl Executed {
-    /// Notes whether an agent was at work meanwhile.
-    pub fn while_busy(self, busy: bool) -> Self {
-        Self {
-            report: OperationReport {
-                busy,
-                ..self.report
-            },
-            ..self
-        }
-    }
+/// What is said of an agent that is at work in the session that moves.
+pub(super) const WHO: &str = "the agent is at work in this session";
+
+/// An operation that is planned in one workspace.
+pub(crate) struct Planned<'m> {
+    pub place: Place,
+    pub snapshots: Snapshots,
+    pub operation: Operation<'m>,
+    pub seen: Observation,
+    /// The steps that end with the look at the workspace.
+    pub closing: Vec<OpenStep>,
+    /// Whether an agent is at work in the session that moves, or beside it.
+    pub busy: bool,
 }
 
-/// Carries out a plan, or only reports what it would do.
+/// Carries out the plans of one operation, or only reports what it would do. The first is that of the workspace in which
+/// it was asked for; the report of it has those of the others.
 pub(crate) fn execute(
     store: &mut Store,
-    place: &Place,
-    snapshots: &Snapshots,
-    mut operation: Operation<'_>,
-    seen: &Observation,
-    closing: &[&OpenStep],
+    mut planned: Vec<Planned<'_>>,
     options: Options,
 ) -> Result<Executed> {
-    let execution = Execution {
-        place,
-        snapshots,
-        seen,
-        closing,
-        options,
-    };
-    let ready = execution.check(store, &mut operation)?;
-    let conversation = operation.conversation.as_ref();
-    let waits_for = conversation
-        .filter(|it| it.waits() && !options.dry_run.is_dry())
-        .cloned();
-    let report = if waits_for.is_some() {
-        let what = (&operation.plan.items[..], &[][..]);
-        Ok(report(store, &operation, None, what, None, DryRun::Yes))
-    } else if options.dry_run.is_dry() || !has_work(&operation) {
-        execution.only_report(store, &mut operation, &ready)
-    } else {
-        execution.apply(store, &mut operation, &ready)
-    }?;
+    let mut fingerprints = Vec::new();
+    for one in &mut planned {
+        let (execution, operation) = one.parts(options);
+        let settled = execution.settle(store, operation);
+        fingerprints.push(settled.map_err(|error| refusal::also_busy(error, WHO, one.busy))?);
+    }
+    let fingerprint = token::joined(&fingerprints);
+    if options.expected.is_some() && options.expected != fingerprint {
+        return Err(Error::stale(
+            "the workspace or its history has changed since the plan was made",
+        ));
+    }
+    let mut ready = Vec::new();
+    for one in &mut planned {
+        let (execution, operation) = one.parts(options);
+        let checked = execution.check(store, operation);
+        ready.push(checked.map_err(|error| refusal::also_busy(error, WHO, one.busy))?);
+    }
+    let first = &planned[0].operation;
+    let waits_for = first.conversation.as_ref();
+    let waits_for = waits_for.filter(|it| it.waits() && !options.dry_run.is_dry());
+    if let Some(waits_for) = waits_for.cloned() {
+        let what = (&first.plan.items[..], &[][..]);
+        return Ok(Executed {
+            report: report(store, first, None, what, None, DryRun::Yes),
+            plan: planned.swap_remove(0).operation.plan,
+            waits_for: Some(waits_for),
+        });
+    }
+    let mut ids: Vec<Option<String>> = vec![None; planned.len()];
+    if options.dry_run == DryRun::No {
+        ids = write_down_all(store, &mut planned, &ready)?;
+    }
+    let mut reports: Vec<Option<OperationReport>> = vec![None; planned.len()];
+    for at in inner_first(&planned) {
+        let one = &mut planned[at];
+        let busy = one.busy;
+        let (execution, operation) = one.parts(options);
+        let report = match ids[at].take() {
+            Some(id) => execution.apply(store, operation, &ready[at], id),
+            None => execution.only_report(store, operation)?,
+        };
+        reports[at] = Some(OperationReport { busy, ..report });
+    }
+    // The caller, who knows what was asked for, makes a token of it.
+    let fingerprint = fingerprint.filter(|_| options.dry_run.is_dry());
+    let fingerprint = fingerprint.map(|fingerprint| fingerprint.to_string());
+    let roots = planned
+        .iter()
+        .map(|one| one.place.root.to_string_lossy().into_owned());
+    let report = joined(roots.zip(reports.into_iter().flatten()).collect());
+    let report = report.ok_or_else(|| Error::failed("nothing was planned"))?;
     Ok(Executed {
-        report,
-        plan: operation.plan,
-        waits_for,
+        report: OperationReport {
+            plan: fingerprint,
+            ..report
+        },
+        plan: planned.swap_remove(0).operation.plan,
+        waits_for: None,
     })
+}
+
+/// Returns the order in which roots are carried out. One that is below another goes first: what it puts back, the other
+/// one finds done.
+fn inner_first(planned: &[Planned<'_>]) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..planned.len()).collect();
+    order.sort_by_key(|at| std::cmp::Reverse(planned[*at].place.root.components().count()));
+    order
+}
+
+/// Writes the journals of all plans that have something to do, and returns their ids.
+fn write_down_all(
+    store: &mut Store,
+    planned: &mut [Planned<'_>],
+    ready: &[ReadyPlan],
+) -> Result<Vec<Option<String>>> {
+    for one in planned.iter() {
+        let merged: Vec<&[u8]> = one
+            .operation
+            .plan
+            .blobs
+            .values()
+            .map(Vec::as_slice)
+            .collect();
+        if has_work(&one.operation) {
+            // Synced before the rows that name them, like every object.
+            one.snapshots.write_blobs(&merged)?;
+        }
+    }
+    let ids: Vec<Option<String>> = planned
+        .iter()
+        .scan(None, |whole: &mut Option<String>, one| {
+            let id = has_work(&one.operation).then(|| match whole {
+                Some(whole) => format!("{whole}-{}", one.place.row.id),
+                None => {
+                    let conversation = one.operation.conversation.as_ref();
+                    let made_for = conversation.and_then(|it| it.made_for.clone());
+                    whole
+                        .insert(made_for.unwrap_or_else(sessions::new_id))
+                        .clone()
+                }
+            });
+            Some(id)
+        })
+        .collect();
+    let whole = ids.iter().flatten().next();
+    let kind = planned[0].operation.kind;
+    let mut entries = Vec::new();
+    for ((one, ready), id) in planned.iter_mut().zip(ready).zip(&ids) {
+        let Some(id) = id else { continue };
+        entries.push(JournalEntry {
+            id,
+            part_of: whole.filter(|whole| *whole != id).map(String::as_str),
+            place: &one.place,
+            operation: &mut one.operation,
+            seen: &one.seen,
+            closing: &one.closing,
+            leaving: &ready.leaving,
+        });
+    }
+    if entries.is_empty() {
+        return Ok(ids);
+    }
+    write_down(store, &mut entries)
+        .map_err(|error| take_back_what_was_written(store, kind, error))?;
+    Ok(ids)
 }
 
 fn has_work(operation: &Operation<'_>) -> bool {
@@ -113,7 +216,7 @@ struct Execution<'a> {
     snapshots: &'a Snapshots,
     seen: &'a Observation,
     /// The steps that end with the look at the workspace.
-    closing: &'a [&'a OpenStep],
+    closing: &'a [OpenStep],
     options: Options,
 }
 
@@ -122,13 +225,26 @@ struct ReadyPlan {
     root: Root,
     /// The directories that go if the plan leaves them empty.
     leaving: Vec<WorkspacePath>,
-    fingerprint: Option<ObjectId>,
+}
+
+impl<'m> Planned<'m> {
+    /// Divides it into what carrying it out needs and what that changes.
+    fn parts(&mut self, options: Options) -> (Execution<'_>, &mut Operation<'m>) {
+        let execution = Execution {
+            place: &self.place,
+            snapshots: &self.snapshots,
+            seen: &self.seen,
+            closing: &self.closing,
+            options,
+        };
+        (execution, &mut self.operation)
+    }
 }
 
 impl Execution<'_> {
-    /// Finds everything that would go wrong, before anything is written, also in a dry run. Databases come before the
-    /// fingerprint, because keeping one whole changes the plan.
-    fn check(&self, store: &Store, operation: &mut Operation<'_>) -> Result<ReadyPlan> {
+    /// Leaves out of the plan what cannot be carried out, and returns the fingerprint of the rest. Databases come before
+    /// the fingerprint, because keeping one whole changes the plan.
+    fn settle(&self, store: &Store, operation: &mut Operation<'_>) -> Result<Option<ObjectId>> {
         let Self {
             place,
             snapshots,
@@ -156,15 +272,23 @@ impl Execution<'_> {
                 lost_acls::narrow(&mut operation.plan, (snapshots, &place.root), states)?;
             operation.warnings.extend(directories);
         }
-        let fingerprint = match options.expected.is_some() || options.dry_run.is_dry() {
-            true => Some(token::fingerprint(store, place, operation, seen)?),
-            false => None,
-        };
-        if options.expected.is_some() && options.expected != fingerprint {
-            return Err(Error::stale(
-                "the workspace or its history has changed since the plan was made",
-            ));
-        }
+        Ok(
+            match options.expected.is_some() || options.dry_run.is_dry() {
+                true => Some(token::fingerprint(store, place, operation, seen)?),
+                false => None,
+            },
+        )
+    }
+
+    /// Finds everything that would go wrong, before anything is written, also in a dry run.
+    fn check(&self, store: &Store, operation: &mut Operation<'_>) -> Result<ReadyPlan> {
+        let Self {
+            place,
+            snapshots,
+            seen,
+            options,
+            ..
+        } = *self;
         // After the fingerprint, of which the counts are no part. Counting reads both sides of each file, and nobody
         // shows a plan that is refused as stale.
         count_lines(snapshots, &mut operation.plan, &operation.lines);
@@ -189,11 +313,7 @@ impl Execution<'_> {
             operation.warnings.extend(left.notes);
             operation.is_incomplete |= left.is_incomplete;
         }
-        Ok(ReadyPlan {
-            root,
-            leaving,
-            fingerprint,
-        })
+        Ok(ReadyPlan { root, leaving })
     }
 
     /// Reports a plan that is not carried out, or that has nothing to do.
@@ -201,7 +321,6 @@ impl Execution<'_> {
         &self,
         store: &mut Store,
         operation: &mut Operation<'_>,
-        ready: &ReadyPlan,
     ) -> Result<OperationReport> {
         let Self {
             place,
@@ -221,40 +340,24 @@ impl Execution<'_> {
         if options.dry_run.is_dry() && options.contents {
             contents::add(snapshots, &operation.plan, &mut told.files);
         }
-        // The caller, who knows what was asked for, makes a token of it.
-        let plan = ready
-            .fingerprint
-            .filter(|_| options.dry_run.is_dry())
-            .map(|fingerprint| fingerprint.to_string());
-        Ok(OperationReport { plan, ..told })
+        Ok(told)
     }
 
-    /// Carries out the plan: first the objects, then the rows that name them, and only then the first file. If it is
-    /// interrupted after the rows are synced, the next command finishes it.
+    /// Carries out the plan, which is in the journal: if it is interrupted, the next command finishes it.
     fn apply(
         &self,
         store: &mut Store,
         operation: &mut Operation<'_>,
         ready: &ReadyPlan,
-    ) -> Result<OperationReport> {
+        id: String,
+    ) -> OperationReport {
         let Self {
             place,
             snapshots,
             seen,
-            closing,
             ..
         } = *self;
-        let ReadyPlan { root, leaving, .. } = ready;
-        let merged: Vec<&[u8]> = operation.plan.blobs.values().map(Vec::as_slice).collect();
-        // Synced before the rows that name them, like every object.
-        snapshots.write_blobs(&merged)?;
-        let made_for = operation
-            .conversation
-            .as_ref()
-            .and_then(|it| it.made_for.clone());
-        let id = made_for.unwrap_or_else(sessions::new_id);
-        write_down(store, place, &id, operation, seen, closing, leaving)
-            .map_err(|error| take_back_what_was_written(store, operation, error))?;
+        let root = &ready.root;
         let Finished {
             items,
             git,
@@ -267,14 +370,7 @@ impl Execution<'_> {
             operation.warnings.push(notes::unfinished(&error));
         }
         let what = (&items[..], &git[..]);
-        Ok(report(
-            store,
-            operation,
-            Some(id),
-            what,
-            receipt,
-            DryRun::No,
-        ))
+        report(store, operation, Some(id), what, receipt, DryRun::No)
     }
 }
 

@@ -14,6 +14,7 @@ mod receipt;
 mod recover;
 mod report;
 mod restore;
+mod roots;
 mod undo;
 
 use std::path::{Path, PathBuf};
@@ -25,7 +26,7 @@ use crate::model::entry::{Entry, ObjectId};
 use crate::model::note::{self, Note};
 use crate::model::path::WorkspacePath;
 use crate::model::request::{
-    Chosen, ChosenContent, ConversationChoice, DryRun, Force, RevertRequest, UndoRequest,
+    Chosen, ChosenContent, ConversationChoice, DryRun, Force, RevertRequest,
 };
 use crate::sessions;
 use crate::store::Store;
@@ -33,20 +34,19 @@ use crate::timeline::Place;
 use crate::upkeep::check;
 use carry_out::conversation as fork;
 use execute::Executed;
-use operate::operate_movement;
 use plan::Plan;
 use recover::Recovered;
 use report::token::{PlanToken, absolute};
 use request::conversation::JournalledConversation;
 use request::movement::Movement;
 use restore::{Wanted, put_back};
-use undo::UndoneOperation;
+use roots::{Beside, operate_movements};
 
 pub(crate) use carry_out::conversation::taken_back as fork_taken_back;
 pub(crate) use carry_out::journal::has_begun;
 pub(crate) use conversation::{conversation_place, left};
 pub(crate) use goal::states::PathStates;
-pub(crate) use recover::{finish_open_operations, interrupted};
+pub(crate) use recover::{finish_all_open, finish_open_operations, interrupted};
 pub(crate) use request::chain::{make_permanent, went_back};
 pub(crate) use request::options::{Options, PlanRequest};
 pub(crate) use restore::snapshot_named;
@@ -68,7 +68,10 @@ pub(crate) fn operate(
         _ => Vec::new(),
     };
     let mut prepared = conversation::prepared(store, &place, request, options.conversation);
-    let (mut asked, mut earlier, mut pending) = (request.clone(), Recovered::default(), None);
+    let beside = Beside::of(store, &place, request);
+    let places = (&place, &beside.places[..]);
+    let mut earlier = vec![Recovered::default(); 1 + beside.places.len()];
+    let (mut asked, mut pending) = (request.clone(), None);
     loop {
         let part = Asked {
             cwd,
@@ -76,10 +79,12 @@ pub(crate) fn operate(
             gone,
             options,
             prepared: prepared.as_ref(),
+            beside: &beside,
         };
         let before = earlier.clone();
-        let executed = under_lock(store, &place, options.dry_run, |store, recovered| {
-            earlier = before.clone().and(recovered);
+        let executed = under_locks(store, places, options.dry_run, |store, recovered| {
+            let all = before.iter().cloned().zip(recovered);
+            earlier = all.map(|(before, now)| before.and(now)).collect();
             part.carry_out(store, &place, &mut asked, earlier.clone())
         });
         let executed = executed.map_err(|error| match (&prepared, &pending) {
@@ -87,7 +92,7 @@ pub(crate) fn operate(
             _ => error,
         })?;
         let Some(waits_for) = executed.waits_for.clone() else {
-            return Ok(with_token(executed, &place, asked));
+            return Ok(with_token(executed, &place, asked, store.is_limited));
         };
         // No lock is held: the hooks of other agents go on.
         let (noted, made) = fork::fork(store, &place, waits_for)?;
@@ -102,6 +107,7 @@ struct Asked<'a> {
     gone: Option<&'a PathStates>,
     options: Options,
     prepared: Option<&'a JournalledConversation>,
+    beside: &'a Beside,
 }
 
 impl Asked<'_> {
@@ -111,13 +117,26 @@ impl Asked<'_> {
         store: &mut Store,
         place: &Place,
         request: &mut PlanRequest,
-        recovered: Recovered,
+        mut recovered: Vec<Recovered>,
     ) -> Result<Executed> {
-        let (cwd, options, prepared) = (self.cwd, self.options, self.prepared);
+        let (cwd, beside) = (self.cwd, self.beside);
+        let (options, how) = (self.options, (self.options, self.prepared));
         match request {
             PlanRequest::Revert(request) => {
+                let (only, elsewhere) = beside.divide(place, &request.only);
+                if only.is_empty() && !request.only.is_empty() {
+                    return Err(beside.only_elsewhere(&elsewhere));
+                }
+                let paths = match request.only.is_empty() {
+                    true => &[][..],
+                    false => &elsewhere[..],
+                };
+                let own = RevertRequest {
+                    only,
+                    ..request.clone()
+                };
                 let reading: &Store = store;
-                let read = |_: &_| Movement::of_revert(reading, place, request);
+                let read = |_: &_| Movement::of_revert(reading, place, &own);
                 let movement = reading.database.read(read)?;
                 // A short id may mean two messages by the time that the token is used.
                 *request = RevertRequest {
@@ -127,21 +146,25 @@ impl Asked<'_> {
                     only: absolute(cwd, &request.only),
                     ..request.clone()
                 };
-                operate_movement(store, place, &movement, options, recovered, prepared)
+                operate_movements(store, place, movement, (beside, paths), how, recovered)
             }
             PlanRequest::Redo(request) => {
                 let Some(movement) = Movement::of_redo(store, place, request)? else {
+                    let recovered = recovered.swap_remove(0);
                     return nothing_reverted(store, place, request.all, options, recovered);
                 };
                 request.session = Some(movement.session.id.clone());
-                operate_movement(store, place, &movement, options, recovered, prepared)
+                operate_movements(store, place, movement, (beside, &[]), how, recovered)
             }
             PlanRequest::Restore(request) => {
                 let asked = request.clone();
                 request.paths = absolute(cwd, &request.paths);
+                let recovered = recovered.swap_remove(0);
                 restore::restore(store, place, &asked, self.only, options, recovered)
             }
-            PlanRequest::Undo(request) => undo(store, place, request, options, recovered),
+            PlanRequest::Undo(request) => {
+                roots::undo(store, place, &request.operation, beside, options, recovered)
+            }
             PlanRequest::Recover(named) => {
                 *named = absolute(cwd, named);
                 let none = PathStates::new();
@@ -150,7 +173,7 @@ impl Asked<'_> {
                     seen: &none,
                     undoes: None,
                 };
-                put_back(store, place, wanted, options, recovered)
+                put_back(store, place, wanted, options, recovered.swap_remove(0))
             }
         }
     }
@@ -178,76 +201,45 @@ fn refuse_git_of_a_part(request: &PlanRequest) -> Result<()> {
     }
 }
 
-/// Takes an operation back. The caller holds the workspace's lock.
-fn undo(
+/// Does something under the locks of a workspace and those beside it, once what a crash left is finished and before
+/// anything is planned. If an object that it needs is damaged, heals the store and tries once more. A damaged index of an
+/// intact pack, or a tree that can be made again from other snapshots, is no reason to refuse.
+fn under_locks(
     store: &mut Store,
-    place: &Place,
-    request: &UndoRequest,
-    options: Options,
-    recovered: Recovered,
-) -> Result<Executed> {
-    let row = sessions::operation(store.database.connection(), &request.operation)?;
-    let options = Options {
-        git: row.git,
-        ..options
-    };
-    if let Some(movement) = Movement::of_undo(store, &row)? {
-        return operate_movement(store, place, &movement, options, recovered, None);
-    }
-    operate::operate(
-        store,
-        place,
-        None,
-        options,
-        recovered,
-        |store, snapshots, seen| {
-            let undone = UndoneOperation {
-                store,
-                place,
-                snapshots,
-                seen,
-                row: &row,
-            };
-            undone.files_back(options)
-        },
-    )
-}
-
-/// Does something under the workspace's lock, once what a crash left is finished and before anything is planned. If an
-/// object that it needs is damaged, heals the store and tries once more.
-fn under_lock(
-    store: &mut Store,
-    place: &Place,
+    (place, beside): (&Place, &[Place]),
     dry_run: DryRun,
-    mut carry_out: impl FnMut(&mut Store, Recovered) -> Result<Executed>,
+    mut carry_out: impl FnMut(&mut Store, Vec<Recovered>) -> Result<Executed>,
 ) -> Result<Executed> {
-    or_mended(store, place, |store| {
-        let lock = place.lock(crate::timeline::LOCK_TIMEOUT)?;
-        crate::timeline::notice(store, place, &lock)?;
-        let recovered = recover::recover(store, place, dry_run)?;
-        let done = recovered.done.clone();
+    let mut locking = |store: &mut Store| {
+        // In one order, so that two that want the same locks do not wait for each other.
+        let mut order: Vec<&Place> = std::iter::once(place).chain(beside).collect();
+        order.sort_by_key(|place| place.row.id);
+        let mut locks = Vec::new();
+        for place in order {
+            let lock = place.lock(crate::timeline::LOCK_TIMEOUT)?;
+            crate::timeline::notice(store, place, &lock)?;
+            locks.push(lock);
+        }
+        let mut recovered = Vec::new();
+        for place in std::iter::once(place).chain(beside) {
+            recovered.push(recover::recover(store, place, dry_run)?);
+        }
+        let done: Vec<String> = recovered.iter().flat_map(|it| it.done.clone()).collect();
         carry_out(store, recovered).map_err(|error| error.after(done))
-    })
-}
-
-/// Carries out an operation. If an object that it needs is damaged, heals the store and tries once more. A damaged
-/// index of an intact pack, or a tree that can be made again from other snapshots, is no reason to refuse.
-fn or_mended(
-    store: &mut Store,
-    place: &Place,
-    mut carry_out: impl FnMut(&mut Store) -> Result<Executed>,
-) -> Result<Executed> {
+    };
     store.database.keep_pages()?;
-    let error = match carry_out(store) {
+    let error = match locking(store) {
         Err(error) if error.is_damage() => error,
         done => return done,
     };
     // What cannot be healed, for whatever reason, is told as it was found.
-    if !check::heal_workspace(store, place).unwrap_or(false) {
+    let heal = |place: &Place| check::heal_workspace(store, place).unwrap_or(false);
+    let healed: Vec<bool> = std::iter::once(place).chain(beside).map(heal).collect();
+    if !healed.contains(&true) {
         return Err(error);
     }
     let before = error.notes().to_vec();
-    let mut executed = carry_out(store).map_err(|error| error.after(before.clone()))?;
+    let mut executed = locking(store).map_err(|error| error.after(before.clone()))?;
     executed.report.notes.splice(0..0, before);
     Ok(executed)
 }
@@ -266,7 +258,9 @@ pub(crate) fn apply(
         workspace,
         asked,
         fingerprint,
+        is_limited,
     } = PlanToken::decode(token)?;
+    store.is_limited = is_limited;
     let options = Options {
         expected: Some(fingerprint),
         ..Options::new(DryRun::No, force)
@@ -286,8 +280,12 @@ pub(crate) fn planned(
     find_gone: &FindGone,
 ) -> Result<(PathBuf, Plan)> {
     let PlanToken {
-        workspace, asked, ..
+        workspace,
+        asked,
+        is_limited,
+        ..
     } = PlanToken::decode(token)?;
+    store.is_limited = is_limited;
     // Whether an agent is at work is checked when it is carried out.
     let options = Options::new(DryRun::Yes, Force::Yes);
     let executed = operate_token(store, &workspace, &asked, options, find_gone)?;
@@ -317,7 +315,7 @@ fn operate_token(
 }
 
 /// Turns the fingerprint of a planned operation into a token.
-fn with_token(executed: Executed, place: &Place, asked: PlanRequest) -> Executed {
+fn with_token(executed: Executed, place: &Place, asked: PlanRequest, is_limited: bool) -> Executed {
     let Executed {
         report,
         plan: made,
@@ -330,6 +328,7 @@ fn with_token(executed: Executed, place: &Place, asked: PlanRequest) -> Executed
             workspace,
             asked,
             fingerprint,
+            is_limited,
         }
         .encode()
     });
@@ -367,8 +366,9 @@ pub(crate) fn apply_parts(
         seen: &seen,
         undoes,
     };
-    let executed = under_lock(store, &place, options.dry_run, |store, recovered| {
-        put_back(store, &place, wanted, options, recovered)
+    let places = (&place, &[][..]);
+    let executed = under_locks(store, places, options.dry_run, |store, mut recovered| {
+        put_back(store, &place, wanted, options, recovered.swap_remove(0))
     })?;
     // What was chosen cannot be asked for by a token.
     Ok(OperationReport {
@@ -447,6 +447,7 @@ fn nothing_reverted(
         finished: recovered.finished,
         notes: note::texts(&warnings),
         remarks: note::reports(&warnings),
+        roots: Vec::new(),
     };
     Ok(Executed {
         report,

@@ -7,7 +7,7 @@ use rusqlite::Connection;
 use super::carry_out::git::{self, GitSide};
 use super::carry_out::refusal;
 use super::conversation;
-use super::execute::{Executed, execute};
+use super::execute::{Executed, Planned, WHO, execute};
 use super::goal::expectation::Expectation;
 use super::goal::material::{Material, gather};
 use super::goal::present::{known, observe};
@@ -37,9 +37,7 @@ use crate::store::Store;
 use crate::timeline::evidence;
 use crate::timeline::{Looking, Observation, Place, snapshot_of};
 
-/// Carries out an operation. The caller holds the workspace's lock and has finished every earlier operation. `plan`
-/// decides by the present state and writes nothing. The open steps of the conversation that is `moved` end; without
-/// one, any open step goes on.
+/// Plans an operation in one workspace and carries it out.
 pub(crate) fn operate<'m>(
     store: &mut Store,
     place: &Place,
@@ -48,14 +46,28 @@ pub(crate) fn operate<'m>(
     recovered: Recovered,
     plan: impl FnOnce(&Store, &Snapshots, &Observation) -> Result<Operation<'m>>,
 ) -> Result<Executed> {
+    let planned = planned(store, place, moved, options, recovered, plan)?;
+    execute(store, vec![planned], options)
+}
+
+/// Plans an operation. The caller holds the workspace's lock and has finished every earlier operation. `plan`
+/// decides by the present state and writes nothing. The open steps of the conversation that is `moved` end; without
+/// one, any open step goes on.
+pub(crate) fn planned<'m>(
+    store: &mut Store,
+    place: &Place,
+    moved: Option<&str>,
+    options: Options,
+    recovered: Recovered,
+    plan: impl FnOnce(&Store, &Snapshots, &Observation) -> Result<Operation<'m>>,
+) -> Result<Planned<'m>> {
     // Resolve: find the open steps, and refuse or warn if one is busy. Before the look: what will be refused should not
     // read the whole workspace first.
     let (open, before) = known(store, place)?;
     let is_in_the_way =
         |step: &&OpenStep| moved.is_some_and(|session| step.root_session_id == session);
-    let ending: Vec<&OpenStep> = open.iter().filter(is_in_the_way).collect();
-    let who = "the agent is at work in this session";
-    let busy = refusal::while_busy(who, ending.iter().copied(), store.now(), options)?;
+    let ending: Vec<OpenStep> = open.iter().filter(is_in_the_way).cloned().collect();
+    let busy = refusal::while_busy(WHO, ending.iter(), store.now(), options)?;
     let snapshots = place.snapshots()?;
 
     // Observe: one look at the workspace, with which the session's own steps end.
@@ -63,7 +75,7 @@ pub(crate) fn operate<'m>(
     // life stays unclear instead of going back with the agent's work.
     let closing = ending
         .iter()
-        .map(|step| (*step, evidence::StepStanding::Cut));
+        .map(|step| (step, evidence::StepStanding::Cut));
     let closing: Vec<_> = closing.collect();
     let looking = Looking {
         open: &open,
@@ -73,7 +85,7 @@ pub(crate) fn operate<'m>(
     let seen = observe(store, place, &snapshots, before, looking)?;
 
     // Plan, and execute what was planned.
-    let also_busy = |error| refusal::also_busy(error, who, busy);
+    let also_busy = |error| refusal::also_busy(error, WHO, busy);
     // One read transaction: otherwise each of the many queries would take SQLite's locks anew.
     let reading: &Store = store;
     let planned = reading.database.read(|_| plan(reading, &snapshots, &seen));
@@ -85,23 +97,28 @@ pub(crate) fn operate<'m>(
     }
     let others = open.iter().filter(|step| !is_in_the_way(step));
     let busy = refusal::beside_others(store, &seen, others, &mut operation, options)? || busy;
-    let executed =
-        execute(store, place, &snapshots, operation, &seen, &ending, options).map_err(also_busy)?;
-    Ok(executed.while_busy(busy))
+    Ok(Planned {
+        place: place.clone(),
+        snapshots,
+        operation,
+        seen,
+        closing: ending,
+        busy,
+    })
 }
 
-/// Moves the revert point of a session, or a part of it. `prepared` is the agent's half, as far as it is planned or made.
-pub(crate) fn operate_movement(
+/// Plans to move the revert point of a session, or a part of it. `prepared` is the agent's half, as far as it is planned or made.
+pub(crate) fn plan_movement<'m>(
     store: &mut Store,
     place: &Place,
-    movement: &Movement,
+    movement: &'m Movement,
     options: Options,
     recovered: Recovered,
     prepared: Option<&JournalledConversation>,
-) -> Result<Executed> {
+) -> Result<Planned<'m>> {
     let session = Some(&movement.session.id[..]);
     let agreed = conversation::agreed(store, movement, prepared)?;
-    operate(
+    planned(
         store,
         place,
         session,

@@ -58,7 +58,7 @@ pub(crate) fn recover(store: &mut Store, place: &Place, dry_run: DryRun) -> Resu
     let note = |text| Note::new(NoteCode::Borrowed, text);
     let mut warnings: Vec<Note> = borrowed.into_iter().map(note).collect();
     if dry_run == DryRun::No {
-        let finished = finish_open_operations(store, place)?;
+        let finished = finish_all_open(store, place)?;
         let done = texts(&finished);
         warnings.extend(conversation::taken_back(store, place));
         warnings.extend(finished.iter().map(|(note, _)| note.clone()));
@@ -79,6 +79,37 @@ pub(crate) fn recover(store: &mut Store, place: &Place, dry_run: DryRun) -> Resu
         done: Vec::new(),
         finished: Vec::new(),
     })
+}
+
+/// Finishes the open operations of a workspace, whose lock the caller holds, and their parts in other roots.
+pub(crate) fn finish_all_open(
+    store: &mut Store,
+    place: &Place,
+) -> Result<Vec<(Note, FinishedReport)>> {
+    let mut finished = finish_open_operations(store, place)?;
+    finished.extend(finish_beside(store, place)?);
+    Ok(finished)
+}
+
+/// Finishes the parts that operations of a workspace have in other roots. One that is away, or where a process is at work,
+/// is left to the next command there, which finishes it first.
+fn finish_beside(store: &mut Store, place: &Place) -> Result<Vec<(Note, FinishedReport)>> {
+    let left = sessions::workspaces_left_beside(store.database.connection(), place.row.id)?;
+    let mut finished = Vec::new();
+    for id in left {
+        let row = sessions::workspace(store.database.connection(), id)?;
+        if !row.is_there() {
+            continue;
+        }
+        let other = Place::of_row(store, row);
+        // Without waiting: whatever waits for another lock holds none.
+        let Ok(lock) = other.lock(Duration::ZERO) else {
+            continue;
+        };
+        crate::timeline::notice(store, &other, &lock)?;
+        finished.extend(finish_open_operations(store, &other)?);
+    }
+    Ok(finished)
 }
 
 /// Returns a sentence on each open operation: why it is open, which of git's locks belong to it, and what to do.

@@ -130,6 +130,9 @@ pub(crate) fn go_on_in(
             params![session.id, to.session, transcript, is_reverted],
         )
         .context(what)?;
+    for part in super::parts(connection, &session.id)? {
+        go_on_in(connection, &part, to, is_reverted)?;
+    }
     Ok(true)
 }
 

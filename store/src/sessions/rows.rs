@@ -26,6 +26,10 @@ pub(crate) struct SessionRow {
     pub process_seen: i64,
     pub revert_message_id: Option<String>,
     pub revert_base_id: Option<i64>,
+    /// The session of which it is the part in another root.
+    pub part_of: Option<String>,
+    /// Whether it has such parts.
+    pub has_parts: bool,
 }
 
 /// A user message.
@@ -56,14 +60,20 @@ pub(crate) struct NewMessage {
     pub unprotected: Option<String>,
 }
 
-const SESSION: &str =
+pub(super) const SESSION: &str =
     "seq, id, workspace_id, agent, agent_id, parent_id, last_event_at, last_event, tool_events, process_seen,
-                       revert_message_id, revert_base_id";
-const MESSAGE: &str =
+                       revert_message_id, revert_base_id, part_of, has_parts";
+pub(super) const MESSAGE: &str =
     "seq, id, session_id, agent_id, turn_id, prompt, state, snapshot_id, pending, unprotected";
 
 impl SessionRow {
-    fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
+    /// Returns the id that it has in the root where it began, if it works in several.
+    pub fn whole(&self) -> Option<&str> {
+        let own = self.has_parts.then_some(self.id.as_str());
+        self.part_of.as_deref().or(own)
+    }
+
+    pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
         Ok(Self {
             seq: row.get("seq")?,
             id: row.get("id")?,
@@ -77,12 +87,14 @@ impl SessionRow {
             process_seen: row.get("process_seen")?,
             revert_message_id: row.get("revert_message_id")?,
             revert_base_id: row.get("revert_base_id")?,
+            part_of: row.get("part_of")?,
+            has_parts: row.get("has_parts")?,
         })
     }
 }
 
 impl MessageRow {
-    fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
+    pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
         Ok(Self {
             seq: row.get("seq")?,
             id: row.get("id")?,
@@ -109,7 +121,7 @@ fn one_session(
         .context(|| "cannot look a session up")
 }
 
-fn one_message(
+pub(super) fn one_message(
     connection: &Connection,
     rest: &str,
     parameters: impl Params,
@@ -169,7 +181,7 @@ pub(crate) fn session_at_home(
     let mut rows = read::all(
         connection,
         &format!(
-            "SELECT {SESSION} FROM sessions WHERE agent = ?1 AND agent_id = ?2
+            "SELECT {SESSION} FROM sessions WHERE agent = ?1 AND agent_id = ?2 AND part_of IS NULL
              ORDER BY last_event IS NULL, last_event_at DESC, seq DESC"
         ),
         params![agent, agent_id],
@@ -188,7 +200,7 @@ pub(crate) fn session_at_home(
         Some(row) => Ok(Some(row)),
         None => one_session(
             connection,
-            "WHERE agent = ?1 AND left_id = ?2",
+            "WHERE agent = ?1 AND left_id = ?2 AND part_of IS NULL",
             params![agent, agent_id],
         ),
     }

@@ -162,20 +162,25 @@ impl Place {
             known
                 .map(|session| {
                     let row = sessions::workspace(connection, session.workspace_id)?;
-                    Ok((row, session.last_event.is_some()))
+                    let roots = match session.has_parts && begins(event.event) {
+                        true => sessions::roots_beside(connection, &session)?,
+                        false => Vec::new(),
+                    };
+                    Ok((row, session.last_event.is_some(), roots))
                 })
                 .transpose()
         })?;
         let cwd = event.cwd.as_deref();
         // An agent that runs `cd` into another repository in the middle of a turn still works on the message that
         // was sent here. But where a session is known only by a sub-agent of it, it may begin anywhere.
-        let stays = |row: &WorkspaceRow, has_begun: bool| match cwd {
+        let stays = |row: &WorkspaceRow, has_begun: bool, beside: &[WorkspaceRow]| match cwd {
             _ if has_begun && !begins(event.event) => true,
-            Some(cwd) => holds(row, cwd),
+            Some(cwd) => holds(row, cwd) || beside.iter().any(|beside| holds(beside, cwd)),
             None => !begins(event.event),
         };
-        let row = home.filter(|(row, has_begun)| row.is_there() && stays(row, *has_begun));
-        let Some((row, _)) = row else {
+        let row = home
+            .filter(|(row, has_begun, beside)| row.is_there() && stays(row, *has_begun, beside));
+        let Some((row, ..)) = row else {
             return Ok(None);
         };
         let cwd = cwd.unwrap_or(Path::new("/"));

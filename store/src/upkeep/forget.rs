@@ -88,8 +88,7 @@ pub(crate) fn forget(
         }
         places => places?,
     };
-    // All of them before the first row goes: half of the workspaces forgotten, and then an error, is what nobody
-    // asked for.
+    // All of them before the first row goes: half forgotten, and then an error, is what nobody asked for.
     let busy = busy_ones(store, &places, dry_run)?;
     // Before the first row goes: SQLite leaves the bytes of deleted rows in free pages.
     store.database.overwrite_deleted()?;
@@ -97,11 +96,11 @@ pub(crate) fn forget(
     let wholes = Wholes {
         workspaces: places
             .iter()
-            .map(|place| (place.row.key.clone(), place.row.last_snapshot_id))
+            .map(|(place, _)| (place.row.key.clone(), place.row.last_snapshot_id))
             .collect(),
         is_all: *what == What::All,
     };
-    for place in &places {
+    for (place, what) in &places {
         let forgotten = match what {
             What::Workspace | What::All => whole(store, place, &wholes, dry_run),
             What::Path(_) | What::Session(_) | What::Message(_) => {
@@ -112,8 +111,7 @@ pub(crate) fn forget(
             promises.push(promise);
             forgotten
         });
-        // As long as nothing is gone, the error needs no warning.
-        let is_first = dry_run.is_dry() || report.workspaces.is_empty();
+        let is_first = dry_run.is_dry() || report.workspaces.is_empty(); // Nothing is gone yet.
         let forgotten = forgotten.map_err(|error| if is_first { error } else { begun(error) })?;
         report.workspaces.push(ForgetWorkspace {
             busy: busy.contains(&place.row.id),
@@ -138,9 +136,9 @@ fn copies(directory: &Path) -> Result<Vec<String>> {
 }
 
 /// Returns the workspaces where a step or an operation is open. Only a dry run goes on in spite of them.
-fn busy_ones(store: &Store, places: &[Place], dry_run: DryRun) -> Result<Vec<i64>> {
+fn busy_ones(store: &Store, places: &[(Place, What)], dry_run: DryRun) -> Result<Vec<i64>> {
     let mut busy = Vec::new();
-    for place in places {
+    for (place, _) in places {
         match check_idle(store, place) {
             Err(error) if dry_run.is_dry() && error.kind == ErrorKind::Busy => {
                 busy.push(place.row.id)
@@ -157,7 +155,8 @@ pub(crate) fn check_all_idle(store: &Store, cwd: &Path, what: &What) -> Result<(
         return Ok(());
     }
     let places = places(store, cwd, what)?;
-    places.iter().try_for_each(|place| check_idle(store, place))
+    let check = |(place, _): &(Place, What)| check_idle(store, place);
+    places.iter().try_for_each(check)
 }
 
 /// Removes what the rows that went had named, and looks whether all is gone. Returns the size of the store after that.
@@ -321,15 +320,18 @@ fn is_nothing(forgotten: &ForgetWorkspace) -> bool {
 }
 
 /// Returns the workspaces that are meant.
-fn places(store: &Store, cwd: &Path, what: &What) -> Result<Vec<Place>> {
-    match what {
-        What::All => all_places(store),
-        What::Workspace => Ok(match gone_places(store, cwd)? {
+fn places(store: &Store, cwd: &Path, what: &What) -> Result<Vec<(Place, What)>> {
+    let places = match what {
+        What::All => all_places(store)?,
+        What::Workspace => match gone_places(store, cwd)? {
             gone if gone.is_empty() => vec![Place::known(store, cwd)?],
             gone => gone,
-        }),
-        What::Path(_) | What::Session(_) | What::Message(_) => Ok(vec![place(store, cwd)?]),
-    }
+        },
+        What::Path(_) | What::Session(_) | What::Message(_) => {
+            return forgetting::in_roots(store, place(store, cwd)?, what);
+        }
+    };
+    Ok(places.into_iter().map(|it| (it, what.clone())).collect())
 }
 
 /// Returns the workspace that holds a directory or, if that no longer exists, the one that was last used at its path.

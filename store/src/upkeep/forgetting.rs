@@ -7,6 +7,7 @@ use std::path::Path;
 
 use rusqlite::Connection;
 
+use super::forget::What;
 use crate::error::{Context, Result};
 use crate::fs::names::{self, CACHE};
 use crate::fs::{layout, leftover, presence};
@@ -196,4 +197,32 @@ fn is_going(connection: &Connection, id: i64, folder: &Path) -> Result<bool> {
     };
     let used_at = sessions::newest_snapshot_time(connection, id)?;
     Ok(used_at.is_none_or(|used_at| used_at <= since))
+}
+
+/// Returns a workspace with what to forget there, and the other roots of a session with their parts of it.
+pub(super) fn in_roots(store: &Store, place: Place, what: &What) -> Result<Vec<(Place, What)>> {
+    let connection = store.database.connection();
+    let session = match what {
+        What::Session(id) => sessions::session(connection, id)?,
+        What::Message(id) => match sessions::message(connection, id)? {
+            Some(message) => sessions::session(connection, &message.session_id)?,
+            None => None,
+        },
+        _ => None,
+    };
+    let mut all = vec![(place, what.clone())];
+    let Some(session) = session else {
+        return Ok(all);
+    };
+    for part in sessions::other_parts(connection, &session)? {
+        let row = sessions::workspace(connection, part.workspace_id)?;
+        let part = match what {
+            What::Message(id) => {
+                sessions::part_in(connection, "messages", &part.id, id)?.map(What::Message)
+            }
+            _ => Some(What::Session(part.id)),
+        };
+        all.extend(part.map(|part| (Place::of_row(store, row), part)));
+    }
+    Ok(all)
 }

@@ -306,6 +306,7 @@ impl<'a> Payload<'a> {
     pub fn new_event(&self, kind: EventKind, session_id: &str) -> Event {
         Event {
             cwd: Some(self.cwd()),
+            roots: self.further_roots(),
             ..Event::new(kind, self.agent, session_id)
         }
     }
@@ -335,10 +336,21 @@ impl<'a> Payload<'a> {
     }
 
     fn workspace_root(&self) -> Option<String> {
-        let roots = ["workspace_roots", "workspaceRoots", "workspacePaths"]
-            .into_iter()
-            .map(|name| self.object.texts(name));
-        roots.flatten().find(|root| !root.is_empty())
+        self.workspace_roots().next()
+    }
+
+    fn workspace_roots(&self) -> impl Iterator<Item = String> {
+        let names = ["workspace_roots", "workspaceRoots", "workspacePaths"].into_iter();
+        let roots = names.flat_map(|name| self.object.texts(name));
+        roots.filter(|root| !root.is_empty())
+    }
+
+    /// Returns the workspace roots besides the agent's directory.
+    fn further_roots(&self) -> Vec<PathBuf> {
+        let cwd = self.cwd();
+        let mut roots: Vec<PathBuf> = self.workspace_roots().map(PathBuf::from).collect();
+        roots.retain(|root| *root != cwd);
+        roots
     }
 
     fn describe(&self, problem: PayloadError) -> String {

@@ -1,5 +1,6 @@
 //! Each setting in one place: its name, its meaning, its valid values, and how it is read and shown.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use bytesize::ByteSize;
@@ -24,11 +25,12 @@ pub struct SettingKey {
 
 const BOOLEAN: &str = "`true` or `false`";
 const PATTERNS: &str = "a list of patterns";
+const DIRECTORIES: &str = "a list of absolute paths";
 const SIZE: &str = "a size like `\"256 MiB\"`, or a number of bytes";
 const TIME: &str = "a time like `\"10 s\"` or `\"30 days\"`";
 
 /// Every setting, in the order of `docs/settings.md`.
-pub const KEYS: [SettingKey; 15] = [
+pub const KEYS: [SettingKey; 16] = [
     SettingKey {
         name: "enabled",
         meaning: "whether anything is recorded",
@@ -63,6 +65,17 @@ pub const KEYS: [SettingKey; 15] = [
         expected: PATTERNS,
         set: |settings, value| set(&mut settings.hide_from_models, patterns(value)),
         get: |settings| settings.hide_from_models.clone().into(),
+    },
+    SettingKey {
+        name: "roots",
+        meaning: "directories in which every session works besides its own",
+        expected: DIRECTORIES,
+        set: |settings, value| set(&mut settings.roots, directories(value)),
+        get: |settings| {
+            let roots = settings.roots.iter();
+            let roots = roots.map(|root| root.to_string_lossy().into_owned());
+            roots.collect::<Vec<String>>().into()
+        },
     },
     SettingKey {
         name: "max_file_size",
@@ -175,6 +188,13 @@ fn patterns(value: &Value) -> Option<Vec<String>> {
     value.as_array()?.iter().map(text).collect()
 }
 
+fn directories(value: &Value) -> Option<Vec<PathBuf>> {
+    let roots = patterns(value)?.into_iter().map(PathBuf::from);
+    roots
+        .map(|root| root.is_absolute().then_some(root))
+        .collect()
+}
+
 fn bytes(value: &Value) -> Option<u64> {
     match value {
         Value::Integer(bytes) => u64::try_from(*bytes).ok(),
@@ -234,6 +254,7 @@ mod tests {
             exclude: vec!["*.iso".to_owned(), "/x/".to_owned()],
             keep_ignored: Vec::new(),
             hide_from_models: vec!["/private/".to_owned()],
+            roots: vec![PathBuf::from("/lib")],
             max_file_size: 1_234_567,
             hook_deadline: Duration::from_millis(1500),
             durability: Durability::Full,

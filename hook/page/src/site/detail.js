@@ -32,6 +32,7 @@ async function look(entry) {
       title: titleOf(message.prompt),
       facts: [message.agent, time(message.time), count(report.steps.length, "step"), code(message.agent_id ?? message.id)],
       notes: [
+        ...(message.roots ?? []).map((root) => `${count(root.files, "file")} in ${root.workspace}`),
         message.unprotected && `The state just before this message was not captured: ${message.unprotected}`,
         !message.revertable && message.not_revertable && `No way back to here: ${message.not_revertable}`,
       ],

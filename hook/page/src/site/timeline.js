@@ -197,6 +197,7 @@ const rows = {
     const state = states[entry.state] ?? (entry.undone_alone ? "undone alone" : null);
     const facts = [entry.agent];
     if (!isUncounted(entry)) facts.push(count(entry.files, "file"));
+    for (const root of entry.roots ?? []) if (root.files > 0) facts.push(`${count(root.files, "file")} in ${root.workspace.split("/").pop()}`);
     if (entry.steps !== 1) facts.push(count(entry.steps, "step"));
     return [["message", entry.state, ...(entry.undone_alone ? ["alone"] : [])], h("div.text", {},
       h("div.first", {}, h("span.title", {}, shown(titleOf(entry.prompt)).replace(/\s+/g, " ")), time(entry.time)),

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use ckpt_agents::conversations::AgentConversations;
 use ckpt_agents::install::{self, SettingsPlace};
 use ckpt_agents::payload::{Parsed, PayloadContext};
-use ckpt_agents::{GENERIC, reminder};
+use ckpt_agents::{GENERIC, reminder, roots};
 use ckpt_command::config::{self, Config};
 use ckpt_command::invocation::Common;
 use ckpt_process::detached;
@@ -172,8 +172,26 @@ fn read(arguments: &EventArguments, cwd: &Path) -> Result<Parsed> {
 
 /// Returns the id of the agent's process.
 fn agent_process() -> Option<u32> {
-    let name = ckpt_store::agent_process()?.name;
-    name.split(' ').next()?.parse().ok()
+    number(&ckpt_store::agent_process()?.name)
+}
+
+/// Returns the id of the process with a name of ours.
+fn number(process: &str) -> Option<u32> {
+    process.split(' ').next()?.parse().ok()
+}
+
+/// Returns where the settings of an agent are that works in a directory.
+fn place_of<'a>(home: &'a Path, cwd: &'a Path) -> SettingsPlace<'a> {
+    SettingsPlace {
+        home,
+        project: cwd,
+        start: cwd,
+        machine: Path::new("/"),
+        binary: Path::new(""),
+        trust: false,
+        memory: Path::new(""),
+        environment: &surroundings::variable,
+    }
 }
 
 fn by_flags(kind: EventKind, flags: &FlagArguments, cwd: PathBuf) -> Parsed {
@@ -250,6 +268,12 @@ impl Recorder<'_> {
         }
         let event = &*self.completed(event);
         let report = self.store().and_then(|store| store.record(event));
+        if let Some(root) = self.store.as_mut().and_then(Store::late_root) {
+            self.go_on_without_the_hook(&Event {
+                cwd: Some(root),
+                ..event.clone()
+            });
+        }
         match &report {
             Ok(report) => self.after_recording(event, report),
             Err(error) => self.after_failing(event, error),
@@ -271,9 +295,30 @@ impl Recorder<'_> {
             is_long_lived: process
                 .as_ref()
                 .is_some_and(|process| process.is_long_lived),
+            roots: self.roots(
+                event,
+                process.as_ref().and_then(|process| number(&process.name)),
+            ),
             process: process.map(|process| process.name),
             ..event.clone()
         })
+    }
+
+    /// Returns the further directories of a session: those of the event, and when it begins, those that the agent's settings
+    /// and command line add.
+    fn roots(&self, event: &Event, process: Option<u32>) -> Vec<PathBuf> {
+        let mut roots = event.roots.clone();
+        if event.event == EventKind::SessionStart
+            && let (Some(home), Some(cwd)) = (&self.surroundings.home, &event.cwd)
+        {
+            let arguments = || process.map_or_else(Vec::new, surroundings::arguments_of);
+            roots.extend(roots::declared(
+                &event.agent,
+                &place_of(home, cwd),
+                &arguments,
+            ));
+        }
+        roots
     }
 
     fn after_recording(&mut self, event: &Event, report: &EventReport) {
@@ -299,17 +344,8 @@ impl Recorder<'_> {
         let (Some(home), Some(cwd)) = (&self.surroundings.home, &event.cwd) else {
             return;
         };
-        let place = SettingsPlace {
-            home,
-            project: cwd,
-            start: cwd,
-            machine: Path::new("/"),
-            binary: Path::new(""),
-            trust: false,
-            memory: Path::new(""),
-            environment: &surroundings::variable,
-        };
-        let Some(advice) = install::advice_on_running(&event.agent, &place, program) else {
+        let Some(advice) = install::advice_on_running(&event.agent, &place_of(home, cwd), program)
+        else {
             return;
         };
         let (subject, message) = (

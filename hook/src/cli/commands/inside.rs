@@ -230,6 +230,7 @@ mod tests {
             not_revertable: None,
             workspace: String::new(),
             finished: None,
+            roots: Vec::new(),
         }
     }
 

@@ -19,6 +19,8 @@ fn session() -> SessionRow {
         process_seen: 2,
         revert_message_id: None,
         revert_base_id: None,
+        part_of: None,
+        has_parts: false,
     }
 }
 

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use ckpt_schema::report::{FileAction, FileResult, Outcome, ReasonCode, Receipt};
+use ckpt_schema::report::{FileAction, FileResult, OperationKind, Outcome, ReasonCode, Receipt};
 use rusqlite::Connection;
 
 use super::apply::{self, Root, Work};
@@ -31,40 +31,69 @@ use crate::snapshot::Snapshots;
 use crate::store::Store;
 use crate::timeline::{CaptureOptions, Looking, Observation, Place};
 
-/// Writes the journal. From here on, a crash leaves an operation that the next command finishes.
+/// What is written down of an operation in one workspace.
+pub(crate) struct JournalEntry<'a, 'm> {
+    pub id: &'a str,
+    /// The operation of which it is the part in a further root.
+    pub part_of: Option<&'a str>,
+    pub place: &'a Place,
+    pub operation: &'a mut Operation<'m>,
+    pub seen: &'a Observation,
+    /// The steps that end with the look at the workspace.
+    pub closing: &'a [OpenStep],
+    /// The directories that go if the plan leaves them empty.
+    pub leaving: &'a [WorkspacePath],
+}
+
+/// Writes the journals. From here on, a crash leaves operations that the next command finishes: one in each root, or none.
 ///
 /// The rows are synced here, not only written. If a file were changed before they are on the disk, a power cut could
 /// leave a workspace half reverted without a row that says so. The objects that they name are stored already.
-pub(crate) fn write_down(
-    store: &mut Store,
-    place: &Place,
-    id: &str,
-    operation: &mut Operation<'_>,
-    seen: &Observation,
-    closing: &[&OpenStep],
-    leaving: &[WorkspacePath],
-) -> Result<()> {
+pub(crate) fn write_down(store: &mut Store, entries: &mut [JournalEntry<'_, '_>]) -> Result<()> {
     let now = store.now();
-    let movement = operation.movement;
-    let expectation = operation.expectation.as_ref();
-    let from = movement.and_then(|movement| movement.from.as_ref());
-    let to = movement.and_then(|movement| movement.to.as_ref());
-    let part = movement.and_then(|movement| movement.part.as_ref());
-    let (part_message, part_step, only) = match part {
-        Some(part) => named_by(part),
-        None => (None, None, expectation.map_or(&[][..], |it| &it.only[..])),
-    };
-    let (notes, remarks) = note::to_json(&operation.warnings);
-    let made = directories_to_make(place, operation, seen)?;
-    let directories = OperationDirectories::new(leaving.to_vec(), made);
-    let conversation = operation
-        .conversation
-        .as_ref()
-        .and_then(JournalledConversation::to_json);
-    // One transaction: the look, the ends of the steps and the plan are all in the rows, or none of them is.
-    operation.base = store.database.write_first(|connection| {
-        let before = seen.write(connection, place.row.id, None, now)?;
-        close_steps(connection, closing, before, now)?;
+    let made = entries.iter().map(|entry| {
+        let made = directories_to_make(entry.place, entry.operation, entry.seen)?;
+        Ok(OperationDirectories::new(entry.leaving.to_vec(), made))
+    });
+    let made = made.collect::<Result<Vec<_>>>()?;
+    // One transaction: the looks, the ends of the steps and the plans are all in the rows, or none of them is.
+    let bases = store.database.write_first(|connection| {
+        let entries = entries.iter().zip(&made);
+        let bases = entries.map(|(entry, made)| entry.insert(connection, made, now));
+        bases.collect::<Result<Vec<_>>>()
+    })?;
+    for (entry, base) in entries.iter_mut().zip(bases) {
+        entry.operation.base = base;
+    }
+    Ok(())
+}
+
+impl JournalEntry<'_, '_> {
+    /// Writes its rows, and returns the base of its chain.
+    fn insert(
+        &self,
+        connection: &rusqlite::Connection,
+        directories: &OperationDirectories,
+        now: Milliseconds,
+    ) -> Result<Option<i64>> {
+        let Self {
+            id,
+            place,
+            operation,
+            ..
+        } = self;
+        let movement = operation.movement;
+        let expectation = operation.expectation.as_ref();
+        let from = movement.and_then(|movement| movement.from.as_ref());
+        let to = movement.and_then(|movement| movement.to.as_ref());
+        let part = movement.and_then(|movement| movement.part.as_ref());
+        let (part_message, part_step, only) = match part {
+            Some(part) => named_by(part),
+            None => (None, None, expectation.map_or(&[][..], |it| &it.only[..])),
+        };
+        let (notes, remarks) = note::to_json(&operation.warnings);
+        let before = self.seen.write(connection, place.row.id, None, now)?;
+        close_steps(connection, self.closing, before, now)?;
         // Later reverts keep the base of the first one: unrevert goes back to its bytes.
         let base = movement.map(|_| operation.base.unwrap_or(before));
         let new = NewOperation {
@@ -87,18 +116,21 @@ pub(crate) fn write_down(
             only_paths: only,
             notes: &notes,
             remarks: &remarks,
-            directories: &directories,
+            directories,
             is_incomplete: operation.is_incomplete,
             git: operation.git.is_some(),
         };
         sessions::insert_operation(connection, &new, &operation.plan.items, now)?;
-        if let Some(conversation) = &conversation {
-            sessions::note_conversation(connection, id, conversation)?;
+        if let Some(whole) = self.part_of {
+            sessions::note_part_of(connection, "operations", id, whole)?;
+        }
+        let conversation = operation.conversation.as_ref();
+        if let Some(conversation) = conversation.and_then(JournalledConversation::to_json) {
+            sessions::note_conversation(connection, id, &conversation)?;
         }
         sessions::insert_git_items(connection, id, operation.git.as_deref().unwrap_or_default())?;
         Ok(base)
-    })?;
-    Ok(())
+    }
 }
 
 /// Takes back the rows after they could not be synced. They may still be complete in the database's log, and valid for
@@ -106,7 +138,7 @@ pub(crate) fn write_down(
 /// the plan is valid. A read-only file took nothing.
 pub(crate) fn take_back_what_was_written(
     store: &mut Store,
-    operation: &Operation<'_>,
+    kind: OperationKind,
     error: Error,
 ) -> Error {
     // Nor was anything written where another program held the file.
@@ -124,7 +156,7 @@ pub(crate) fn take_back_what_was_written(
         Ok(()) => error,
         Err(_) => error.after([format!(
             "it is not known whether the plan of the {} is on the disk: if it is, the next command or message carries it out",
-            operation.kind.name()
+            kind.name()
         )]),
     }
 }
@@ -529,7 +561,7 @@ pub(crate) fn keep_what_was_seen(
     store: &mut Store,
     place: &Place,
     seen: &Observation,
-    closing: &[&OpenStep],
+    closing: &[OpenStep],
 ) -> Result<()> {
     let now = store.now();
     store.database.write(|connection| {
@@ -540,7 +572,7 @@ pub(crate) fn keep_what_was_seen(
 
 fn close_steps(
     connection: &rusqlite::Connection,
-    closing: &[&OpenStep],
+    closing: &[OpenStep],
     snapshot_id: i64,
     now: Milliseconds,
 ) -> Result<()> {

@@ -4,7 +4,9 @@ pub(crate) mod contents;
 mod kept;
 pub(crate) mod token;
 
-use ckpt_schema::report::{OperationReport, Outcome, Receipt, RevertedSession, VERSION};
+use ckpt_schema::report::{
+    OperationReport, Outcome, Receipt, RevertedSession, RootOperation, VERSION,
+};
 
 use crate::model::git_item::GitItem;
 use crate::model::item::Item;
@@ -64,7 +66,24 @@ pub(crate) fn report(
         finished: operation.finished.clone(),
         notes: note::texts(&operation.warnings),
         remarks: note::reports(&operation.warnings),
+        roots: Vec::new(),
     }
+}
+
+/// Returns the report of the first of several workspaces, with those of the others. Its outcome is that of them all.
+pub(crate) fn joined(reports: Vec<(String, OperationReport)>) -> Option<OperationReport> {
+    let mut reports = reports.into_iter();
+    let (_, mut first) = reports.next()?;
+    for (workspace, report) in reports {
+        first.outcome = match (first.outcome, report.outcome) {
+            (Outcome::Partial, _) | (_, Outcome::Partial) => Outcome::Partial,
+            (Outcome::Nothing, Outcome::Nothing) => Outcome::Nothing,
+            _ => Outcome::Restored,
+        };
+        first.busy |= report.busy;
+        first.roots.push(RootOperation { workspace, report });
+    }
+    Some(first)
 }
 
 /// Returns the other sessions that are reverted, once nothing of this session is. If they cannot be read, the list is

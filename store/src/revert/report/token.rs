@@ -27,6 +27,18 @@ use crate::timeline::{Observation, Place};
 /// The version of the format. A token of another version comes from another version of the program.
 const VERSION: u64 = 1;
 
+/// Returns the fingerprint of several plans together: that of the one, if there is one. `None` if one of them has none.
+pub(crate) fn joined(fingerprints: &[Option<ObjectId>]) -> Option<ObjectId> {
+    let all: Option<Vec<ObjectId>> = fingerprints.iter().copied().collect();
+    match &all?[..] {
+        [one] => Some(*one),
+        all => {
+            let text: String = all.iter().map(ToString::to_string).collect();
+            Some(blob_id(text.as_bytes()))
+        }
+    }
+}
+
 /// A decoded token.
 #[derive(Clone, Debug)]
 pub(crate) struct PlanToken {
@@ -35,6 +47,8 @@ pub(crate) struct PlanToken {
     pub asked: PlanRequest,
     /// The fingerprint of the plan and the state.
     pub fingerprint: ObjectId,
+    /// Whether it is about that workspace alone, whichever roots its session has.
+    pub is_limited: bool,
 }
 
 impl PlanToken {
@@ -59,7 +73,7 @@ impl PlanToken {
         };
         let token = json!({
             "v": VERSION, "workspace": bytes(self.workspace.as_os_str().as_bytes()),
-            "plan": self.fingerprint.to_string(), "asked": asked,
+            "plan": self.fingerprint.to_string(), "asked": asked, "here": self.is_limited,
         });
         bytes(token.to_string().as_bytes())
     }
@@ -84,6 +98,7 @@ impl PlanToken {
             workspace: path(&token["workspace"])?,
             asked: asked(&token["asked"])?,
             fingerprint: ObjectId::from_hex(token["plan"].as_str()?)?,
+            is_limited: token["here"].as_bool()?,
         })
     }
 }

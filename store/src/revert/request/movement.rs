@@ -41,6 +41,8 @@ pub(crate) struct Movement {
     pub unclear: Option<Unclear>,
     /// The operation that it takes back, if it is an undo.
     pub undoes: Option<String>,
+    /// The roots of the session in which the same is done along with it.
+    pub along: Vec<String>,
 }
 
 /// A revert that moves the point: back to just before a message.
@@ -110,6 +112,7 @@ impl Movement {
             on_conflict,
             unclear: request.unclear,
             undoes: None,
+            along: Vec::new(),
         })
     }
 
@@ -144,6 +147,7 @@ impl Movement {
             on_conflict: None,
             unclear: None,
             undoes: Some(row.id.clone()),
+            along: Vec::new(),
         }))
     }
 
@@ -189,6 +193,79 @@ impl Movement {
             on_conflict: request.on_conflict,
             unclear: None,
             undoes: None,
+            along: Vec::new(),
+        }))
+    }
+
+    /// Returns the same movement in another root of its session, for the paths that it is limited to there. `None` if it
+    /// has nothing to do there: nothing of what is asked for happened in that root.
+    pub fn beside(
+        &self,
+        store: &Store,
+        part: &SessionRow,
+        only: Vec<WorkspacePath>,
+    ) -> Result<Option<Self>> {
+        let connection = store.database.connection();
+        let message = |id: &str| match sessions::part_in(connection, "messages", &part.id, id)? {
+            Some(id) => sessions::message(connection, &id),
+            None => Ok(None),
+        };
+        let since = |id: &str| match message(id)? {
+            Some(message) => Ok(Some(message)),
+            None => sessions::message_beside(connection, &part.id, id),
+        };
+        let asked = match &self.asked_for {
+            Some(id) => since(id)?,
+            None => None,
+        };
+        let undone = match &self.part {
+            None => None,
+            Some(Part::Message { message: own, .. }) => match message(&own.id)? {
+                Some(message) => Some(Part::Message { message, only }),
+                None => return Ok(None),
+            },
+            Some(Part::Paths { message: own, .. }) => match since(&own.id)? {
+                Some(message) => Some(Part::Paths { message, only }),
+                None => return Ok(None),
+            },
+            Some(Part::Step { step, .. }) => {
+                let id = sessions::part_in(connection, "steps", &part.id, &step.id)?;
+                let step = id.map(|id| sessions::step(connection, &id));
+                match step.transpose()?.flatten() {
+                    Some(step) => Some(Part::Step { step, only }),
+                    None => return Ok(None),
+                }
+            }
+        };
+        let from = point_of(store, part)?;
+        let to = match (&undone, &self.to) {
+            (Some(_), _) => from.clone(),
+            (None, Some(to)) => sessions::message_beside(connection, &part.id, &to.id)?,
+            (None, None) => None,
+        };
+        let is_reverted = part.revert_base_id.is_some();
+        let kind = match (&undone, &to, self.kind) {
+            // Nothing since then happened there, so nothing of it stays reverted.
+            (None, None, _) if !is_reverted => return Ok(None),
+            (None, None, OperationKind::Revert) => OperationKind::Unrevert,
+            (_, Some(_), OperationKind::Redo | OperationKind::Unrevert) if !is_reverted => {
+                return Ok(None);
+            }
+            (.., kind) => kind,
+        };
+        let is_revert = kind == OperationKind::Revert;
+        let asked = asked.filter(|_| is_revert);
+        Ok(Some(Self {
+            kind,
+            session: part.clone(),
+            from,
+            to,
+            since: asked.as_ref().map(|message| message.seq),
+            since_snapshot: asked.as_ref().and_then(|message| message.snapshot_id),
+            asked_for: asked.map(|message| message.id),
+            part: undone,
+            along: Vec::new(),
+            ..self.clone()
         }))
     }
 
@@ -225,6 +302,7 @@ impl Movement {
             on_conflict: None,
             unclear: None,
             undoes: row.undoes.clone(),
+            along: Vec::new(),
         }))
     }
 

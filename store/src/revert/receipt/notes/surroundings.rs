@@ -56,7 +56,12 @@ pub(crate) fn notes(
     }
     let since = sessions::message_time(connection, &to.id)?;
     told.extend(submodules(&place.root, since));
-    told.extend(elsewhere(connection, place, revert, since)?);
+    told.extend(elsewhere(
+        connection,
+        place,
+        (revert, &movement.along),
+        since,
+    )?);
     told.extend(discarded(movement));
     Ok(told)
 }
@@ -165,12 +170,14 @@ fn moved_below(
 fn elsewhere(
     connection: &Connection,
     place: &Place,
-    revert: WholeRevert<'_>,
+    (revert, along): (WholeRevert<'_>, &[String]),
     since: Milliseconds,
 ) -> Result<Vec<Note>> {
     let session = revert.session;
     let mut told = Vec::new();
-    let workspaces = sessions::workspaces_of_turn(connection, place.row.id, &session.id, since)?;
+    let mut workspaces =
+        sessions::workspaces_of_turn(connection, place.row.id, &session.id, since)?;
+    workspaces.retain(|workspace| !along.contains(workspace));
     if !workspaces.is_empty() {
         let text = format!(
             "the agent worked in other directories since, which are reverted by a command there: {}",

@@ -1,0 +1,273 @@
+//! An operation on a session that works in several roots: the same movement in each of them.
+//!
+//! Every root has its own chain of operations, and so a movement, a plan and a journal of its own. They are planned and
+//! checked together under the locks of all roots, and [`execute`](super::execute) begins none before all of them can be
+//! carried out.
+
+use std::path::{Path, PathBuf};
+
+use ckpt_schema::report::NoteCode;
+
+use super::execute::{Executed, Planned, execute};
+use super::operate::{plan_movement, planned};
+use super::recover::Recovered;
+use super::request::movement::Movement;
+use super::request::options::{Options, PlanRequest};
+use super::undo::UndoneOperation;
+use crate::error::{Error, Result};
+use crate::model::note::Note;
+use crate::model::request::RevertRequest;
+use crate::revert::request::conversation::JournalledConversation;
+use crate::sessions::{self, OperationRow, SessionRow};
+use crate::store::Store;
+use crate::timeline::Place;
+
+/// The other roots of the session that a request moves.
+#[derive(Default)]
+pub(super) struct Beside {
+    pub places: Vec<Place>,
+    /// Those that are not there now.
+    away: Vec<PathBuf>,
+}
+
+impl Beside {
+    /// Finds them, unless the request is limited to one workspace. A request that makes no sense has none: it is refused
+    /// where it is carried out.
+    pub fn of(store: &Store, place: &Place, request: &PlanRequest) -> Self {
+        if store.is_limited || store.machine.is_some() {
+            return Self::default();
+        }
+        Self::find(store, place, request).unwrap_or_default()
+    }
+
+    fn find(store: &Store, place: &Place, request: &PlanRequest) -> Result<Self> {
+        let connection = store.database.connection();
+        let session = match request {
+            PlanRequest::Revert(request) => {
+                let anywhere = RevertRequest {
+                    only: Vec::new(),
+                    ..request.clone()
+                };
+                Some(Movement::of_revert(store, place, &anywhere)?.session)
+            }
+            PlanRequest::Redo(request) => {
+                Movement::of_redo(store, place, request)?.map(|movement| movement.session)
+            }
+            PlanRequest::Undo(request) => {
+                let row = sessions::operation(connection, &request.operation)?;
+                let session = row.session_id.map(|id| sessions::session(connection, &id));
+                session.transpose()?.flatten()
+            }
+            PlanRequest::Restore(_) | PlanRequest::Recover(_) => None,
+        };
+        let mut beside = Self::default();
+        let Some(session) = session else {
+            return Ok(beside);
+        };
+        for row in sessions::roots_beside(connection, &session)? {
+            match row.is_there() {
+                true => beside.places.push(Place::of_row(store, row)),
+                false => beside.away.push(row.path),
+            }
+        }
+        Ok(beside)
+    }
+
+    /// Divides the paths of a request among the roots that hold them: those of the first root, with those that are in no
+    /// root, and those of each other one.
+    pub fn divide(&self, place: &Place, paths: &[PathBuf]) -> (Vec<PathBuf>, Vec<Vec<PathBuf>>) {
+        let mut own = Vec::new();
+        let mut others = vec![Vec::new(); self.places.len()];
+        for path in paths {
+            let path = place.cwd.join(path);
+            let holds = |place: &Place| place.is_root(&path) || place.path_of(&path).is_some();
+            // A root below another holds its own paths.
+            let depth = |place: &Place| place.root.components().count();
+            let inner = (0..self.places.len())
+                .filter(|at| holds(&self.places[*at]))
+                .max_by_key(|at| depth(&self.places[*at]));
+            match inner.filter(|at| !holds(place) || depth(place) < depth(&self.places[*at])) {
+                Some(at) => others[at].push(path),
+                None => own.push(path),
+            }
+        }
+        (own, others)
+    }
+
+    /// Says where paths are that are in another root of the session alone.
+    pub fn only_elsewhere(&self, paths: &[Vec<PathBuf>]) -> Error {
+        let mut roots = self.places.iter().zip(paths);
+        let root = roots.find(|(_, paths)| !paths.is_empty());
+        let root = root.map_or_else(String::new, |(place, _)| shown(&place.root));
+        Error::usage("the paths are in another root of the session")
+            .hint(format!("ask there: `--workspace {root}`"))
+    }
+
+    /// Names the roots that are away.
+    fn note(&self) -> Option<Note> {
+        let names: Vec<String> = self
+            .away
+            .iter()
+            .map(|path| path.to_string_lossy().into_owned())
+            .collect();
+        (!names.is_empty()).then(|| {
+            let text = format!(
+                "the session worked in directories that are not there now, and what it did there stays until this is asked for again: {}",
+                names.join(", ")
+            );
+            Note::about(NoteCode::OtherDirectories, text, names)
+        })
+    }
+}
+
+/// Moves the revert point of a session, or undoes a part of it, in all its roots. `own` is the movement in the first one, if
+/// the request is about it, and `paths` are those that a part is limited to in each other root.
+pub(super) fn operate_movements(
+    store: &mut Store,
+    place: &Place,
+    own: Movement,
+    (beside, paths): (&Beside, &[Vec<PathBuf>]),
+    (options, prepared): (Options, Option<&JournalledConversation>),
+    recovered: Vec<Recovered>,
+) -> Result<Executed> {
+    let mut movements = vec![(place, own)];
+    let whole = movements[0].1.session.clone();
+    for (at, other) in beside.places.iter().enumerate() {
+        let only = match paths.get(at) {
+            Some(paths) => other.paths_asked_for(paths)?,
+            None => Vec::new(),
+        };
+        let is_asked = paths.get(at).is_none_or(|paths| !paths.is_empty());
+        let part = part_in(store, &whole, other)?.filter(|_| is_asked);
+        if let Some(part) = part
+            && let Some(movement) = movements[0].1.beside(store, &part, only)?
+        {
+            movements.push((other, movement));
+        }
+    }
+    let going = movements.iter().map(|(place, _)| shown(&place.root));
+    movements[0].1.along = going
+        .chain(beside.away.iter().map(|path| shown(path)))
+        .collect();
+    let mut planned = Vec::new();
+    let mut recovered = recovered_of(place, beside, recovered);
+    for (place, movement) in &movements {
+        let recovered = take(&mut recovered, place);
+        let prepared = prepared.filter(|_| planned.is_empty());
+        let root = plan_movement(store, place, movement, options, recovered, prepared)?;
+        planned.push(of_root(root, planned.is_empty()));
+    }
+    finish(store, planned, beside, options, recovered)
+}
+
+/// Takes an operation back in all roots in which it has a part.
+pub(super) fn undo(
+    store: &mut Store,
+    place: &Place,
+    operation: &str,
+    beside: &Beside,
+    options: Options,
+    recovered: Vec<Recovered>,
+) -> Result<Executed> {
+    let connection = store.database.connection();
+    let mut parts: Vec<(&Place, OperationRow, Option<Movement>)> = Vec::new();
+    let places = std::iter::once(place).chain(&beside.places);
+    for (workspace_id, row) in sessions::operation_parts(connection, operation)? {
+        let mut places = places.clone();
+        if let Some(place) = places.find(|place| place.row.id == workspace_id) {
+            let movement = Movement::of_undo(store, &row)?;
+            parts.push((place, row, movement));
+        }
+    }
+    let first = parts.iter().position(|(_, row, _)| row.id == operation);
+    parts.swap(0, first.unwrap_or_default());
+    let along: Vec<String> = parts.iter().map(|(place, ..)| shown(&place.root)).collect();
+    for movement in parts
+        .iter_mut()
+        .filter_map(|(.., movement)| movement.as_mut())
+    {
+        movement.along.clone_from(&along);
+    }
+    let mut planned_all = Vec::new();
+    let mut recovered = recovered_of(place, beside, recovered);
+    for (place, row, movement) in &parts {
+        let recovered = take(&mut recovered, place);
+        let options = Options {
+            git: row.git,
+            ..options
+        };
+        let root = match movement {
+            Some(movement) => plan_movement(store, place, movement, options, recovered, None)?,
+            None => planned(
+                store,
+                place,
+                None,
+                options,
+                recovered,
+                |store, snapshots, seen| {
+                    let undone = UndoneOperation {
+                        store,
+                        place,
+                        snapshots,
+                        seen,
+                        row,
+                    };
+                    undone.files_back(options)
+                },
+            )?,
+        };
+        planned_all.push(of_root(root, planned_all.is_empty()));
+    }
+    finish(store, planned_all, beside, options, recovered)
+}
+
+/// The agent's conversation moves with the first root.
+fn of_root(mut planned: Planned<'_>, is_first: bool) -> Planned<'_> {
+    if !is_first {
+        planned.operation.conversation = None;
+    }
+    planned
+}
+
+/// What was finished first, by the workspace.
+type RecoveredRoots = Vec<(i64, Recovered)>;
+
+fn recovered_of(place: &Place, beside: &Beside, recovered: Vec<Recovered>) -> RecoveredRoots {
+    let places = std::iter::once(place).chain(&beside.places);
+    places.map(|place| place.row.id).zip(recovered).collect()
+}
+
+fn take(recovered: &mut RecoveredRoots, place: &Place) -> Recovered {
+    let at = recovered.iter().position(|(id, _)| *id == place.row.id);
+    at.map_or_else(Recovered::default, |at| recovered.swap_remove(at).1)
+}
+
+fn finish(
+    store: &mut Store,
+    mut planned: Vec<Planned<'_>>,
+    beside: &Beside,
+    options: Options,
+    rest: RecoveredRoots,
+) -> Result<Executed> {
+    if let Some(first) = planned.first_mut() {
+        let operation = &mut first.operation;
+        for (_, recovered) in rest {
+            operation.warnings.extend(recovered.warnings);
+            operation.finished.extend(recovered.finished);
+        }
+        operation.warnings.extend(beside.note());
+    }
+    execute(store, planned, options)
+}
+
+/// Returns the part of a session in a root.
+fn part_in(store: &Store, session: &SessionRow, place: &Place) -> Result<Option<SessionRow>> {
+    let parts = sessions::other_parts(store.database.connection(), session)?;
+    Ok(parts
+        .into_iter()
+        .find(|part| part.workspace_id == place.row.id))
+}
+
+fn shown(path: &Path) -> String {
+    path.to_string_lossy().into_owned()
+}

@@ -1,0 +1,167 @@
+//! The parts of a session that works in several roots.
+//!
+//! A session has a row in each of its workspaces, and so has each message: the whole, which is in the root where the
+//! session began, and a part of it in each other root. The id of a part begins with that of the whole, so that what
+//! names the whole names the part in its workspace.
+
+use rusqlite::{Connection, OptionalExtension, params};
+
+use super::rows::{SESSION, one_message};
+use super::{
+    MessageRow, OperationRow, SessionRow, WorkspaceRow, new_id, operation, read, workspace,
+};
+use crate::error::{Context, Result};
+
+/// What the rows of an event in a further root are parts of.
+#[derive(Clone, Debug)]
+pub(crate) struct Whole {
+    pub session: String,
+    pub message: Option<String>,
+    pub step: Option<String>,
+}
+
+/// Returns the id of a part: that of the whole and the number of its workspace, unless that is taken.
+pub(crate) fn part_id(
+    connection: &Connection,
+    table: &str,
+    whole: &str,
+    workspace_id: i64,
+) -> Result<String> {
+    let id = format!("{whole}-{workspace_id}");
+    let sql = format!("SELECT EXISTS (SELECT 1 FROM {table} WHERE id = ?1)");
+    let is_taken: bool = connection
+        .query_row(&sql, [&id], |row| row.get(0))
+        .context(|| "cannot look an id up")?;
+    Ok(if is_taken { new_id() } else { id })
+}
+
+/// Notes that a session is the part of another in its workspace.
+pub(crate) fn note_part(connection: &Connection, part: &SessionRow, whole: &str) -> Result<()> {
+    let what = || "cannot note in which roots a session works";
+    connection
+        .execute(
+            "UPDATE sessions SET part_of = ?2 WHERE id = ?1",
+            [&part.id, whole],
+        )
+        .context(what)?;
+    connection
+        .execute("UPDATE sessions SET has_parts = 1 WHERE id = ?1", [whole])
+        .context(what)?;
+    Ok(())
+}
+
+/// Notes that a message or a step is the part of another in its workspace.
+pub(crate) fn note_part_of(
+    connection: &Connection,
+    table: &str,
+    id: &str,
+    whole: &str,
+) -> Result<()> {
+    let sql = format!("UPDATE {table} SET part_of = ?2 WHERE id = ?1");
+    connection
+        .execute(&sql, [id, whole])
+        .context(|| "cannot note what a part belongs to")?;
+    Ok(())
+}
+
+/// Returns the parts of a session in other roots, the first first.
+pub(crate) fn parts(connection: &Connection, whole: &str) -> Result<Vec<SessionRow>> {
+    let sql = format!("SELECT {SESSION} FROM sessions WHERE part_of = ?1 ORDER BY seq");
+    read::all(connection, &sql, [whole], SessionRow::read)
+}
+
+/// Returns the rows of a session in its other roots.
+pub(crate) fn other_parts(
+    connection: &Connection,
+    session: &SessionRow,
+) -> Result<Vec<SessionRow>> {
+    let Some(whole) = session.whole() else {
+        return Ok(Vec::new());
+    };
+    let sql = format!(
+        "SELECT {SESSION} FROM sessions WHERE (id = ?1 OR part_of = ?1) AND id <> ?2 ORDER BY seq"
+    );
+    read::all(connection, &sql, [whole, &session.id], SessionRow::read)
+}
+
+/// Returns the other roots of a session.
+pub(crate) fn roots_beside(
+    connection: &Connection,
+    session: &SessionRow,
+) -> Result<Vec<WorkspaceRow>> {
+    let parts = other_parts(connection, session)?.into_iter();
+    parts
+        .map(|part| workspace(connection, part.workspace_id))
+        .collect()
+}
+
+/// Returns the first message of a session, without discarded ones, that is no older than a message of the same session in
+/// another root.
+pub(crate) fn message_beside(
+    connection: &Connection,
+    session: &str,
+    message: &str,
+) -> Result<Option<MessageRow>> {
+    let rest = "WHERE session_id = ?1 AND state <> 'discarded'
+                  AND ifnull((SELECT whole.seq FROM messages AS whole WHERE whole.id = messages.part_of), seq)
+                   >= (SELECT ifnull((SELECT whole.seq FROM messages AS whole WHERE whole.id = own.part_of), own.seq)
+                         FROM messages AS own WHERE own.id = ?2)
+                ORDER BY seq LIMIT 1";
+    one_message(connection, rest, [session, message])
+}
+
+/// Returns the part that a message or a step has in a session.
+pub(crate) fn part_in(
+    connection: &Connection,
+    table: &str,
+    session: &str,
+    id: &str,
+) -> Result<Option<String>> {
+    let sql = format!(
+        "SELECT id FROM {table} WHERE session_id = ?1
+            AND ifnull(part_of, id) = (SELECT ifnull(part_of, id) FROM {table} WHERE id = ?2)"
+    );
+    connection
+        .query_row(&sql, params![session, id], |row| row.get(0))
+        .optional()
+        .context(|| "cannot look a part up")
+}
+
+/// Returns an operation and its parts in other roots, each with its workspace.
+pub(crate) fn operation_parts(
+    connection: &Connection,
+    id: &str,
+) -> Result<Vec<(i64, OperationRow)>> {
+    let sql = "SELECT id, workspace_id FROM operations
+                WHERE ifnull(part_of, id) = (SELECT ifnull(part_of, id) FROM operations WHERE id = ?1) ORDER BY seq";
+    let ids: Vec<(String, i64)> =
+        read::all(connection, sql, [id], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let rows = ids.into_iter();
+    rows.map(|(id, workspace)| Ok((workspace, operation(connection, &id)?)))
+        .collect()
+}
+
+/// Returns the workspaces in which a part of an operation is open of which another part is in this workspace.
+pub(crate) fn workspaces_left_beside(
+    connection: &Connection,
+    workspace_id: i64,
+) -> Result<Vec<i64>> {
+    let sql = "SELECT DISTINCT workspace_id FROM operations AS open
+                WHERE state = 'open' AND workspace_id <> ?1
+                  AND EXISTS (SELECT 1 FROM operations AS own WHERE own.workspace_id = ?1
+                                 AND ifnull(own.part_of, own.id) = ifnull(open.part_of, open.id))";
+    read::all(connection, sql, [workspace_id], |row| row.get(0))
+}
+
+/// Returns every message that is a part of another in a further root, with that other one.
+pub(crate) fn message_parts(connection: &Connection) -> Result<Vec<(String, String)>> {
+    let sql = "SELECT id, part_of FROM messages WHERE part_of IS NOT NULL";
+    read::all(connection, sql, [], |row| Ok((row.get(0)?, row.get(1)?)))
+}
+
+/// Returns the workspace of a message.
+pub(crate) fn workspace_of_message(connection: &Connection, id: &str) -> Result<WorkspaceRow> {
+    let sql = "SELECT workspace_id FROM messages JOIN sessions ON sessions.id = session_id WHERE messages.id = ?1";
+    let found = connection.query_row(sql, [id], |row| row.get(0));
+    workspace(connection, found.context(|| "cannot look a message up")?)
+}

@@ -1,0 +1,138 @@
+//! A session in several roots, through the binary: what names them, and what is shown of them.
+
+use std::fs;
+use std::path::PathBuf;
+
+use serde_json::json;
+use testing::binary::Sandbox;
+
+/// A second root beside the workspace, with a file.
+fn second(world: &Sandbox) -> PathBuf {
+    let other = world.path("lib");
+    fs::create_dir_all(&other).expect("writable");
+    fs::write(other.join("b"), "before\n").expect("writable");
+    world.write("a", "before\n");
+    other
+}
+
+/// A payload of Claude Code.
+fn payload(world: &Sandbox, event: &str, more: serde_json::Value) {
+    let mut payload = json!({
+        "hook_event_name": event, "session_id": "s", "cwd": world.workspace(),
+    });
+    let fields = payload.as_object_mut().expect("an object");
+    fields.extend(more.as_object().expect("an object").clone());
+    let run = world.run(
+        &["event", "--agent", "claude-code"],
+        payload.to_string().as_bytes(),
+    );
+    run.ends_silently();
+}
+
+/// A turn of Claude Code in which a shell changes a file in each root.
+fn play(world: &Sandbox, other: &std::path::Path) {
+    let tool = json!({"tool_name": "Bash", "tool_input": {"command": "make"}, "tool_use_id": "t"});
+    payload(world, "SessionStart", json!({"source": "startup"}));
+    payload(world, "UserPromptSubmit", json!({"prompt": "move it"}));
+    payload(world, "PreToolUse", tool.clone());
+    world.write("a", "after\n");
+    fs::write(other.join("b"), "after\n").expect("writable");
+    payload(world, "PostToolUse", tool);
+    payload(world, "Stop", json!({}));
+}
+
+/// Directories of an agent's settings are roots, and a message is shown once with what it did in each.
+#[test]
+fn directories_of_settings_are_shown_and_reverted() {
+    let world = Sandbox::new();
+    let other = second(&world);
+    let list = json!({"permissions": {"additionalDirectories": [other]}});
+    world.write(".claude/settings.local.json", list.to_string());
+    play(&world, &other);
+    let log = world.json(&["log"]);
+    let messages = log["messages"].as_array().expect("a list");
+    assert_eq!(messages.len(), 1, "{log}");
+    assert_eq!(messages[0]["roots"][0]["files"], 1, "{log}");
+    let everywhere = world.json(&["log", "--everywhere"]);
+    assert_eq!(
+        everywhere["messages"].as_array().map(Vec::len),
+        Some(1),
+        "{everywhere}"
+    );
+    let text = world.run(&["log"], b"").exits(0).stdout;
+    assert!(text.contains("(+ 1 file in lib)"), "{text}");
+    let id = messages[0]["id"].as_str().expect("an id");
+    let shown = world.run(&["show", id], b"").exits(0).stdout;
+    assert!(
+        shown.contains(other.to_str().expect("a plain path")),
+        "{shown}"
+    );
+    let shown = world.json(&["show", id]);
+    assert_eq!(shown["roots"][0]["changes"][0]["path"], "b", "{shown}");
+
+    let plan = world.json(&["revert", id, "--dry-run"]);
+    assert_eq!(
+        plan["roots"][0]["report"]["files"][0]["path"], "b",
+        "{plan}"
+    );
+    let token = plan["plan"].as_str().expect("a token");
+    let done = world.run(&["revert", "--plan", token], b"").exits(0).stdout;
+    assert!(
+        done.contains(other.to_str().expect("a plain path")),
+        "{done}"
+    );
+    assert_eq!(fs::read(other.join("b")).expect("readable"), b"before\n");
+    assert_eq!(world.read("a"), b"before\n");
+    world.run(&["undo"], b"").exits(0);
+    assert_eq!(fs::read(other.join("b")).expect("readable"), b"after\n");
+
+    // Asked in the second root, by the same id, and limited to it.
+    let directory = other.to_str().expect("a plain path");
+    world
+        .run(&["--workspace", directory, "revert", id], b"")
+        .exits(0);
+    assert_eq!(fs::read(other.join("b")).expect("readable"), b"before\n");
+    assert_eq!(world.read("a"), b"after\n", "the limit holds");
+}
+
+/// The setting `roots` adds directories to every session.
+#[test]
+fn setting_adds_roots() {
+    let world = Sandbox::new();
+    let other = second(&world);
+    world.configure(&format!(
+        "roots = [{:?}]\n",
+        other.to_str().expect("a plain path")
+    ));
+    world.play("m1", "move it", |world| {
+        world.write("a", "after\n");
+        fs::write(other.join("b"), "after\n").expect("writable");
+    });
+    world.run(&["revert", "--message", "m1"], b"").exits(0);
+    assert_eq!(fs::read(other.join("b")).expect("readable"), b"before\n");
+}
+
+/// A plan over two roots is stale once anything changed in the second one.
+#[test]
+fn plan_over_two_roots_is_stale_by_either() {
+    let world = Sandbox::new();
+    let other = second(&world);
+    world.configure(&format!(
+        "roots = [{:?}]\n",
+        other.to_str().expect("a plain path")
+    ));
+    world.play("m1", "move it", |world| {
+        world.write("a", "after\n");
+        fs::write(other.join("b"), "after\n").expect("writable");
+    });
+    let plan = world.json(&["revert", "--message", "m1", "--dry-run"]);
+    fs::write(other.join("b"), "mine\n").expect("writable");
+    let token = plan["plan"].as_str().expect("a token");
+    let refused = world.run(&["revert", "--plan", token], b"");
+    assert_ne!(refused.code, Some(0), "{refused}");
+    assert_eq!(
+        world.read("a"),
+        b"after\n",
+        "nothing was changed in the first one"
+    );
+}

@@ -1,0 +1,82 @@
+//! A revert over two roots that is killed: the next command, in either of them, ends it in both.
+
+use std::fs;
+use std::path::PathBuf;
+
+use serde_json::json;
+use testing::binary::Sandbox;
+use testing::skip::has_strace;
+use testing::strace::{Point, at_each, kill_at, points, sample};
+use testing::tree::{self, Tree};
+
+use super::{REVERT, assert_sound};
+
+/// A session that worked in two roots.
+fn played() -> (Sandbox, PathBuf) {
+    let world = Sandbox::new();
+    let other = world.path("other");
+    fs::create_dir_all(&other).expect("writable");
+    for name in ["b", "gone"] {
+        fs::write(other.join(name), "before\n").expect("writable");
+    }
+    world.write("a", "before\n");
+    let event = |kind: &str| json!({"event": kind, "session_id": "s"});
+    let message =
+        json!({"event": "user_message", "session_id": "s", "message_id": "m1", "roots": [other]});
+    world.event(message).ends_silently();
+    world.event(event("step_start")).ends_silently();
+    world.write("a", "after\n");
+    world.write("made/by/agent", "after\n");
+    fs::write(other.join("b"), "after\n").expect("writable");
+    fs::remove_file(other.join("gone")).expect("writable");
+    world.event(event("step_finish")).ends_silently();
+    world.event(event("turn_end")).ends_silently();
+    (world, other)
+}
+
+/// Both roots.
+fn both((world, other): &(Sandbox, PathBuf)) -> [Tree; 2] {
+    [world.tree(), tree::read(other)]
+}
+
+/// Invariant `work/roots-after-a-crash`: a killed revert over several roots is ended in all of them by the next command
+/// in any.
+#[test]
+fn killed_revert_is_ended_in_all_roots() {
+    if !has_strace() {
+        return;
+    }
+    let peaceful = played();
+    let before = both(&peaceful);
+    peaceful.0.run(&REVERT, b"").exits(0);
+    let after = both(&peaceful);
+    assert_ne!(before[1], after[1], "it goes back in the second root, too");
+    let all: Vec<Point> = points(&played().0, &REVERT, b"");
+    at_each(sample(all, 40), |point| {
+        let played = played();
+        let (world, other) = &played;
+        kill_at(world, &point, &REVERT, b"");
+        // In turn: a command in the first root, or in the second.
+        let what = format!("killed at {point:?}");
+        let from_other = point.1.is_multiple_of(2);
+        let mut command = match from_other {
+            true => {
+                let mut command = world.command(&["snapshot"]);
+                command.current_dir(other);
+                command
+            }
+            false => world.command(&["snapshot"]),
+        };
+        testing::binary::Run::of(&mut command).exits(0);
+        let ended = both(&played);
+        assert!(
+            ended == before || ended == after,
+            "{what}: one root went back and the other did not: {ended:#?}"
+        );
+        world.run(&REVERT, b"").exits(0);
+        assert_eq!(both(&played), after, "{what}: just before the message");
+        world.run(&["unrevert"], b"").exits(0);
+        assert_eq!(both(&played), before, "{what}: and back to the byte");
+        assert_sound(world, &what);
+    });
+}
