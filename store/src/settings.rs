@@ -61,6 +61,8 @@ pub struct Settings {
     pub hide_from_models: Vec<String>,
     /// Directories in which every session works besides its own.
     pub roots: Vec<PathBuf>,
+    /// Whether what is new is pushed after each turn, to the remote that was named first.
+    pub auto_push: bool,
     /// The size in bytes over which an untracked file is a gap.
     pub max_file_size: u64,
     /// The time after which a hook gives up.
@@ -94,6 +96,7 @@ impl Default for Settings {
             keep_ignored: KEEP_IGNORED.map(str::to_owned).to_vec(),
             hide_from_models: Vec::new(),
             roots: Vec::new(),
+            auto_push: false,
             max_file_size: 256 << 20,
             hook_deadline: Duration::from_secs(10),
             durability: Durability::default(),

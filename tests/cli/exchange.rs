@@ -487,3 +487,55 @@ fn a_fetched_history_is_adopted() {
         "its own"
     );
 }
+
+/// A command that runs in a container pushes what it did at its end, and its exit code stays its own.
+#[test]
+fn a_run_pushes_what_it_did() {
+    let world = machine();
+    let server = server(&world);
+    let run = [
+        "run",
+        "--push",
+        &server,
+        "--push-name",
+        "app",
+        "--",
+        "sh",
+        "-c",
+    ];
+    let words = [&run[..], &["echo 3 > a; exit 7"]].concat();
+    world.run(&words, b"").exits(7);
+    let refs = in_server(&world, &server, &["for-each-ref", "--format=%(refname)"]);
+    let refs = String::from_utf8(refs).expect("names are text");
+    assert!(refs.starts_with("refs/ckpt-hook/app/"), "{refs}");
+    let unreachable = ["run", "--push", "/nowhere.git", "--", "true"];
+    let run = world.run(&unreachable, b"").exits(0);
+    assert!(run.stderr.contains("error:"), "{run}");
+}
+
+/// After `push --auto`, the end of a turn pushes what is new, in the background.
+#[test]
+fn a_turn_pushes_by_itself_if_told() {
+    let world = machine();
+    let server = server(&world);
+    let tip = || in_server(&world, &server, &["for-each-ref", "--format=%(objectname)"]);
+    world.run(&["push", &server, "--yes"], b"").exits(0);
+    let first = tip();
+    let turn = |message: &str, text: &str| {
+        world.play(message, "go on", |world| world.write("a", text));
+        let end = serde_json::json!({"event": "turn_end", "session_id": "s"});
+        world.event(end).ends_silently();
+    };
+    turn("m3", "3\n");
+    assert_eq!(tip(), first, "nothing leaves by itself");
+    world.run(&["push", "--auto"], b"").exits(0);
+    let second = tip();
+    assert_ne!(second, first);
+    turn("m4", "4\n");
+    while tip() == second {
+        std::thread::yield_now();
+    }
+    let setting = world.json(&["config", "get", "auto_push", "--workspace", "."]);
+    assert!(setting.to_string().contains("true"), "{setting}");
+    world.run(&["push", "--no-auto"], b"").exits(0);
+}

@@ -20,6 +20,11 @@ pub fn take_snapshot(store: &Path, cwd: &Path) -> io::Result<()> {
     Ok(())
 }
 
+/// Starts to push what is new in the workspace that holds `cwd`.
+pub fn push(store: &Path, cwd: &Path) -> io::Result<()> {
+    start("push", store, cwd).map(drop)
+}
+
 /// Starts to copy the objects that the store borrows from the repository of the workspace that holds `cwd`. It gives
 /// way by itself, once no tool waits for it any more.
 pub fn adopt_packs(store: &Path, cwd: &Path) -> io::Result<()> {

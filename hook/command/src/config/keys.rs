@@ -30,7 +30,7 @@ const SIZE: &str = "a size like `\"256 MiB\"`, or a number of bytes";
 const TIME: &str = "a time like `\"10 s\"` or `\"30 days\"`";
 
 /// Every setting, in the order of `docs/settings.md`.
-pub const KEYS: [SettingKey; 16] = [
+pub const KEYS: [SettingKey; 17] = [
     SettingKey {
         name: "enabled",
         meaning: "whether anything is recorded",
@@ -76,6 +76,13 @@ pub const KEYS: [SettingKey; 16] = [
             let roots = roots.map(|root| root.to_string_lossy().into_owned());
             roots.collect::<Vec<String>>().into()
         },
+    },
+    SettingKey {
+        name: "auto_push",
+        meaning: "whether what is new is pushed after each turn",
+        expected: BOOLEAN,
+        set: |settings, value| set(&mut settings.auto_push, value.as_bool()),
+        get: |settings| settings.auto_push.into(),
     },
     SettingKey {
         name: "max_file_size",
@@ -255,6 +262,7 @@ mod tests {
             keep_ignored: Vec::new(),
             hide_from_models: vec!["/private/".to_owned()],
             roots: vec![PathBuf::from("/lib")],
+            auto_push: true,
             max_file_size: 1_234_567,
             hook_deadline: Duration::from_millis(1500),
             durability: Durability::Full,

@@ -18,6 +18,26 @@ pub struct PushArguments {
     /// Do not ask before the first push
     #[arg(short, long)]
     pub yes: bool,
+    /// Push by itself after each turn in this workspace, in the background
+    #[arg(long, conflicts_with = "no_auto")]
+    pub auto: bool,
+    /// Push only when told to
+    #[arg(long)]
+    pub no_auto: bool,
+}
+
+impl PushArguments {
+    /// Returns those of a push to a remote that was just named.
+    pub fn to(remote: &str, name: Option<&str>) -> Self {
+        Self {
+            remote: Some(remote.to_owned()),
+            name: name.map(str::to_owned),
+            dry_run: false,
+            yes: true,
+            auto: false,
+            no_auto: false,
+        }
+    }
 }
 
 const PUSH_EXAMPLES: &str = "\
@@ -26,6 +46,7 @@ Examples:
   ckpt-hook push me@example.org:history.git          over SSH, with your own git and keys
   ckpt-hook push                                     what is new, to the same one
   ckpt-hook push --dry-run                           what that is
+  ckpt-hook push --auto                              the same, and after each turn from now on
 
 Your own git sends it, to a repository that you name once for a workspace; nothing is ever sent by \
 itself. Prompts and the contents of files go as they are. Ignored files are left out. The first push \

@@ -86,6 +86,12 @@ pub struct RunArguments {
         value_parser = NonEmptyStringValueParser::new()
     )]
     pub agent: String,
+    /// Push what is new to this repository afterwards, without asking
+    #[arg(long, value_name = "REMOTE")]
+    pub push: Option<String>,
+    /// What the workspace is called there [default: the directory's name]
+    #[arg(long, value_name = "NAME", requires = "push")]
+    pub push_name: Option<String>,
     /// The command and its arguments
     #[arg(last = true, required = true, value_name = "COMMAND")]
     pub command: Vec<OsString>,
@@ -95,6 +101,7 @@ const RUN_EXAMPLES: &str = "\
 Examples:
   ckpt-hook run -- npx prettier --write .           a message that can be reverted
   ckpt-hook run --prompt 'update deps' -- npm up    with words to find it by
+  ckpt-hook run --push REMOTE -- agent -p 'fix it'  in a container that is gone afterwards
 
 The command has the terminal, and Ctrl-C reaches it. The exit code is the command's own, or 128 plus \
 the number of the signal that ended it; 125 if nothing could be recorded, so it was not started; 126 \

@@ -76,20 +76,45 @@ fn refused(key: &SettingKey, value: &str) -> Failure {
     )
 }
 
-/// Replaces the file's text if the change alters it.
+/// Sets a switch for a workspace, and says nothing of it.
+pub fn set_in(
+    invocation: &Invocation,
+    workspace: &Path,
+    key: &str,
+    value: bool,
+) -> Result<(), Failure> {
+    let set = |text: &str, target: SettingTarget<'_>| Ok(edit::set(text, target, &value.into())?);
+    edit_file(invocation, key, Some(workspace.to_owned()), set).map(drop)
+}
+
+/// Replaces the file's text if the change alters it, and reports it.
 fn change(
     invocation: &Invocation,
     key: &str,
     edit: impl FnOnce(&str, SettingTarget<'_>) -> Result<String, Failure>,
 ) -> Result<(), Failure> {
-    let path = invocation.surroundings.config_file().ok_or_else(|| {
-        Error::failed("cannot find a place for the settings: the home directory is unknown")
-            .hint("set $HOME, or set $CKPT_HOOK_CONFIG to a path")
-    })?;
     let workspace = invocation.common.workspace.as_deref();
     let workspace = workspace
         .map(|given| invocation.surroundings.absolute(given).map(canonical))
         .transpose()?;
+    let (report, is_changed) = edit_file(invocation, key, workspace, edit)?;
+    let done = is_changed.then_some("the setting was changed");
+    invocation
+        .output
+        .report_done(&report, done, |view| config::render_change(&report, view))
+}
+
+/// Replaces the file's text if the change alters it. Returns what changed, and whether anything did.
+fn edit_file(
+    invocation: &Invocation,
+    key: &str,
+    workspace: Option<PathBuf>,
+    edit: impl FnOnce(&str, SettingTarget<'_>) -> Result<String, Failure>,
+) -> Result<(ConfigChange, bool), Failure> {
+    let path = invocation.surroundings.config_file().ok_or_else(|| {
+        Error::failed("cannot find a place for the settings: the home directory is unknown")
+            .hint("set $HOME, or set $CKPT_HOOK_CONFIG to a path")
+    })?;
     let target = SettingTarget {
         key,
         workspace: workspace.as_deref(),
@@ -114,10 +139,7 @@ fn change(
         former: edit::get(text, target)?,
         value: edit::get(&after, target)?,
     };
-    let done = (after != text).then_some("the setting was changed");
-    invocation
-        .output
-        .report_done(&report, done, |view| config::render_change(&report, view))
+    Ok((report, after != text))
 }
 
 fn canonical(path: PathBuf) -> PathBuf {

@@ -330,6 +330,13 @@ impl Recorder<'_> {
         if event.event == EventKind::SessionStart {
             self.note_missing_hooks(event);
         }
+        if event.event == EventKind::TurnEnd
+            && self.settings(event).auto_push
+            && let Some(cwd) = &event.cwd
+        {
+            // What cannot be started now goes with the next turn.
+            let _ = detached::push(self.directory, cwd);
+        }
         // At the end of a session the agent is gone, and does not wait while git's refs are written.
         let is_over = event.event == EventKind::SessionEnd;
         if is_over || self.store.as_ref().is_some_and(Store::is_unsettled) {

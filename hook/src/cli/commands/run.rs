@@ -18,7 +18,8 @@ use ckpt_schema::{Event, EventKind};
 use ckpt_store::model::number::count;
 use ckpt_store::{Error, Store};
 
-use crate::cli::arguments::RunArguments;
+use super::exchange;
+use crate::cli::arguments::{PushArguments, RunArguments};
 
 /// Nothing could be recorded, and the command was not started: `env` and `timeout` exit with the same code.
 const NOT_RECORDED: u8 = 125;
@@ -48,7 +49,27 @@ pub fn run(invocation: &Invocation, arguments: &RunArguments) -> Result<u8, Fail
         // The command ran, and its exit code counts; the next event closes the step.
         Err(failure) => invocation.output.failure(&failure),
     }
+    if let Some(remote) = &arguments.push {
+        drop(store);
+        push(invocation, remote, arguments.push_name.as_deref());
+    }
     Ok(code)
+}
+
+/// Pushes what the command did. The exit code is the command's, whatever becomes of it.
+fn push(invocation: &Invocation, remote: &str, name: Option<&str>) {
+    let arguments = PushArguments::to(remote, name);
+    let output = &invocation.output;
+    match exchange::send(invocation, &arguments) {
+        Ok(sent) => {
+            let report = sent.map(|outgoing| outgoing.report);
+            let view = output.view();
+            output.tell(&report.map_or_else(String::new, |report| {
+                ckpt_output::exchange::push(&report, false, view)
+            }));
+        }
+        Err(failure) => output.failure(&failure),
+    }
 }
 
 /// One run is one session.

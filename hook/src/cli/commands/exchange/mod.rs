@@ -9,15 +9,58 @@ use ckpt_process::failure::{DONE, Failure};
 use ckpt_process::surroundings::variable;
 use ckpt_schema::report::{FetchReport, VERSION};
 use ckpt_store::exchange::{Outgoing, Remote};
+use ckpt_store::sessions::{Diagnostic, DiagnosticLevel};
 use ckpt_store::{Error, Store};
 use git::{Transport, is_name};
 
-use super::ask;
+use super::{ask, config};
 use crate::cli::arguments::{FetchArguments, PushArguments};
 use ckpt_command::invocation::Invocation;
 
-/// Sends what is new to a remote.
+/// Sends what is new to a remote, and sets whether that goes on by itself.
 pub fn push(invocation: &Invocation, arguments: &PushArguments) -> Result<u8, Failure> {
+    let sent = match send(invocation, arguments) {
+        // As the process in the background is called, which has nobody to tell.
+        Err(failure) if invocation.common.quiet => {
+            note(invocation, &failure)?;
+            return Err(failure);
+        }
+        sent => sent?,
+    };
+    let Some(outgoing) = sent else {
+        return Ok(DONE);
+    };
+    let is_set = arguments.auto || arguments.no_auto;
+    if is_set && !arguments.dry_run {
+        let root = invocation.open()?.root(&invocation.directory()?)?;
+        config::set_in(invocation, &root, "auto_push", arguments.auto)?;
+    }
+    show(invocation, &outgoing, arguments.dry_run)
+}
+
+/// Notes for `status` and `doctor` that a push in the background failed.
+fn note(invocation: &Invocation, failure: &Failure) -> Result<(), Failure> {
+    let directory = invocation.directory()?;
+    let workspace = directory.to_string_lossy();
+    let Failure::Store(error) = failure else {
+        return Ok(());
+    };
+    let detail = error.with_causes();
+    invocation.open()?.diagnose(&Diagnostic {
+        level: DiagnosticLevel::Warning,
+        workspace: Some(&workspace),
+        message: "what is new could not be pushed: it goes with the next push",
+        detail: Some(&detail),
+        ..Diagnostic::default()
+    })?;
+    Ok(())
+}
+
+/// Sends what is new to a remote. Returns it, or `None` if the user does not want that.
+pub fn send(
+    invocation: &Invocation,
+    arguments: &PushArguments,
+) -> Result<Option<Outgoing>, Failure> {
     let directory = invocation.directory()?;
     let mut store = invocation.open_to_record()?;
     let given = (arguments.remote.as_deref(), arguments.name.as_deref());
@@ -33,12 +76,12 @@ pub fn push(invocation: &Invocation, arguments: &PushArguments) -> Result<u8, Fa
     outgoing.report.name.clone_from(&remote.name);
     outgoing.report.machine.clone_from(&machine);
     if arguments.dry_run || outgoing.is_empty() {
-        return show(invocation, &outgoing, arguments.dry_run);
+        return Ok(Some(outgoing));
     }
     if !is_named {
         let list = exchange::push(&outgoing.report, true, invocation.output.view());
         if !arguments.yes && !ask::agrees(invocation, &format!("{list}Push it? [y/n]"))? {
-            return Ok(DONE);
+            return Ok(None);
         }
         store.name_remote(&directory, &remote.address, &remote.name)?;
     }
@@ -50,7 +93,7 @@ pub fn push(invocation: &Invocation, arguments: &PushArguments) -> Result<u8, Fa
     transport.push(&remote.name, &machine, &end, instead_of)?;
     store.end_push(&directory, &outgoing, &text)?;
     outgoing.report.pushed = true;
-    show(invocation, &outgoing, false)
+    Ok(Some(outgoing))
 }
 
 fn show(invocation: &Invocation, outgoing: &Outgoing, is_dry_run: bool) -> Result<u8, Failure> {
