@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use ckpt_schema::report::{NoteCode, NoteReport, Outcome};
 use ckpt_schema::{Event, EventKind, ToolKind};
-use testing::scenario::{World, to};
+use testing::scenario::{World, set_clock_from_files, to};
 
 /// A repository with a worktree below it, and one beside it.
 fn with_worktrees() -> World {
@@ -308,5 +308,78 @@ fn parents_words_end_a_sub_agent_elsewhere() {
                 cwd.display()
             );
         }
+    }
+}
+
+/// A sub-agent elsewhere is no part of its parent's work, also where no tool told that it began.
+///
+/// Invariant `truth/session-workspace`.
+#[test]
+fn untold_sub_agent_elsewhere_moves_nothing_here() {
+    for at in 0..2 {
+        let mut world = with_worktrees();
+        let cwd = places(&world)[at].clone();
+        world.message("m1");
+        world.step(|world| world.write("made", "x\n"));
+        sub_works(&mut world, &cwd);
+        world.step(|world| world.remove("b"));
+        let end = world.event(EventKind::TurnEnd, "s1");
+        world.send(&end);
+        let report = world.try_revert(&to("m1")).expect("no agent is at work");
+        assert_eq!(report.outcome, Outcome::Restored, "{report:#?}");
+        assert_eq!(
+            (world.read("b").as_str(), world.exists("made")),
+            ("1\n", false)
+        );
+        world.cwd.clone_from(&cwd);
+        let report = world.revert("last");
+        let there = std::fs::read_to_string(cwd.join("a")).expect("it is there");
+        assert_eq!(there, "1\n", "{report:#?}");
+    }
+}
+
+/// A sub-agent whose end was lost ends with the tool that it ran in.
+///
+/// Invariant `truth/session-workspace`.
+#[test]
+fn lost_end_of_a_sub_agent_is_its_tasks() {
+    for at in 0..3 {
+        set_clock_from_files(-1_000);
+        let mut world = with_worktrees();
+        let cwd = [&places(&world)[..], &[world.root.clone()]].concat()[at].clone();
+        world.message("m1");
+        world.start();
+        world.tool_start_in("s1", "task", &[]);
+        for kind in [
+            EventKind::SessionStart,
+            EventKind::StepStart,
+            EventKind::ToolStart,
+        ] {
+            let event = Event {
+                tool_use_id: (kind == EventKind::ToolStart).then(|| "sub".to_owned()),
+                ..of_sub(&world, kind, &cwd)
+            };
+            world.send(&event);
+        }
+        std::fs::write(cwd.join("a"), "by the sub-agent\n").expect("writable");
+        world.tool_finish_in("s1", "task");
+        world.finish();
+        let end = world.event(EventKind::TurnEnd, "s1");
+        world.send(&end);
+        for cwd in [world.root.clone(), cwd.clone()] {
+            let status = world.store.status(&cwd, None).expect("it is known");
+            assert!(status.agents_at_work.is_empty(), "{at}: {status:#?}");
+        }
+        // Later, by hand.
+        set_clock_from_files(0);
+        std::fs::write(cwd.join("b"), "mine\n").expect("writable");
+        world.cwd.clone_from(&cwd);
+        let report = world.try_revert(&to("last")).expect("no agent is at work");
+        let read = |name: &str| std::fs::read_to_string(cwd.join(name)).expect("it is there");
+        assert_eq!(read("b"), "mine\n", "{at}: {report:#?}");
+        assert!(
+            read("a") == "1\n" || report.outcome == Outcome::Partial,
+            "{at}: {report:#?}"
+        );
     }
 }

@@ -6,7 +6,7 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::read;
 use super::tools::{EndedTools, StepPath, ToolRow, finish_tools, step_paths, tools};
-use super::{MessageRow, feed, rows, totals};
+use super::{MessageRow, SessionRow, feed, rows, totals};
 use crate::error::{Context, Result};
 use crate::model::Milliseconds;
 use crate::model::entry::ObjectId;
@@ -415,19 +415,50 @@ fn steps_where(
         },
     )?;
     for step in &mut steps {
+        step.paths = step_paths(connection, &step.row.id)?;
+        step.tools = tools(connection, &step.row.id)?;
+        step.has_tools = !step.tools.is_empty();
+        step.has_running = step.tools.iter().any(|tool| tool.finished_at.is_none());
         if step.root_session_id != step.row.session_id {
             let parent = rows::session(connection, &step.root_session_id)?;
             let root = parent
                 .map(|parent| rows::root_of(connection, &parent))
                 .transpose()?;
+            if let Some(root) = root.as_ref().filter(|_| step.has_running) {
+                let ended = ended_with_parent(connection, step, root)?;
+                step.life.interrupted_at = step.life.interrupted_at.max(ended);
+            }
             step.root_session_id = root.map_or_else(|| step.row.session_id.clone(), |root| root.id);
         }
-        step.paths = step_paths(connection, &step.row.id)?;
-        step.tools = tools(connection, &step.row.id)?;
-        step.has_tools = !step.tools.is_empty();
-        step.has_running = step.tools.iter().any(|tool| tool.finished_at.is_none());
     }
     Ok(steps)
+}
+
+/// Returns when the tools of a sub-agent's parent ended that ran when its step began, if nothing was heard of the sub-agent
+/// since: its own end was lost.
+fn ended_with_parent(
+    connection: &Connection,
+    step: &OpenStep,
+    root: &SessionRow,
+) -> Result<Option<Milliseconds>> {
+    // A sub-agent that works elsewhere has a row of its parent there, which no event of the parent uses.
+    let home = match root.last_event {
+        Some(_) => None,
+        None => rows::session_at_home(connection, &root.agent, &root.agent_id, None)?,
+    };
+    // Few tools run at a time, so the newest steps hold all of them.
+    let sql = "SELECT ifnull(sum(finished_at IS NULL OR background = 1 AND released_at IS NULL), 0) > 0,
+                      max(finished_at) FILTER (WHERE finished_at >= ?2)
+                 FROM tools WHERE started_at <= ?2
+                  AND step_id IN (SELECT id FROM steps WHERE session_id = ?1 AND started_at <= ?2 ORDER BY seq DESC LIMIT 8)";
+    let what = "cannot read what started a sub-agent";
+    let parent = home.as_ref().unwrap_or(root);
+    let parameters = params![parent.id, step.started_at];
+    let (goes_on, ended): (bool, Option<Milliseconds>) =
+        read::one(connection, what, sql, parameters, |row| {
+            Ok((row.get(0)?, row.get(1)?))
+        })?;
+    Ok(ended.filter(|ended| !goes_on && *ended >= step.last_event_at))
 }
 
 /// Adds an open step, or one that has ended. A session has one open step at most.
