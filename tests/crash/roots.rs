@@ -39,7 +39,7 @@ fn both((world, other): &(Sandbox, PathBuf)) -> [Tree; 2] {
     [world.tree(), tree::read(other)]
 }
 
-/// Invariant `work/roots-after-a-crash`: a killed revert over several roots is ended in all of them by the next command
+/// Invariant `work/roots-after-a-crash`: A killed revert over several roots is ended in all of them by the next command
 /// in any.
 #[test]
 fn killed_revert_is_ended_in_all_roots() {

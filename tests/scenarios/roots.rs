@@ -79,7 +79,7 @@ fn moved(report: &OperationReport) -> Vec<(String, Vec<String>)> {
     std::iter::once(first).chain(others).collect()
 }
 
-/// Invariant `work/roots`: one revert goes back in all roots of the session, and one unrevert forward again.
+/// Invariant `work/roots`: One revert goes back in all roots of the session, and one unrevert forward again.
 #[test]
 fn one_revert_goes_back_in_all_roots() {
     let (mut world, other) = with_two();

@@ -12,7 +12,7 @@ use crate::settings::file;
 use crate::settings::place::SettingsPlace;
 
 /// Where an agent keeps further directories.
-struct Source {
+struct RootSource {
     agent: &'static str,
     /// The variable that moves the user's settings, and the directory in which they are, in the home and in a project.
     settings: (&'static str, &'static str),
@@ -23,7 +23,7 @@ struct Source {
     option: (&'static str, bool),
 }
 
-const GEMINI: Source = Source {
+const GEMINI: RootSource = RootSource {
     agent: "gemini-cli",
     settings: ("", ".gemini"),
     files: &["settings.json"],
@@ -31,15 +31,15 @@ const GEMINI: Source = Source {
     option: ("--include-directories", false),
 };
 
-const SOURCES: [Source; 5] = [
-    Source {
+const SOURCES: [RootSource; 5] = [
+    RootSource {
         agent: "claude-code",
         settings: ("CLAUDE_CONFIG_DIR", ".claude"),
         files: &["settings.json", "settings.local.json"],
         keys: &["/permissions/additionalDirectories"],
         option: ("--add-dir", true),
     },
-    Source {
+    RootSource {
         agent: "codex",
         settings: ("CODEX_HOME", ".codex"),
         files: &["config.toml"],
@@ -47,12 +47,12 @@ const SOURCES: [Source; 5] = [
         option: ("--add-dir", false),
     },
     GEMINI,
-    Source {
+    RootSource {
         agent: "qwen-code",
         settings: ("", ".qwen"),
         ..GEMINI
     },
-    Source {
+    RootSource {
         agent: "copilot-cli",
         settings: ("COPILOT_HOME", ".copilot"),
         files: &[],
@@ -89,7 +89,7 @@ pub fn declared(
 }
 
 /// A file that is not there, or that the agent could not read either, names nothing.
-fn in_file(source: &Source, path: &Path) -> Vec<String> {
+fn in_file(source: &RootSource, path: &Path) -> Vec<String> {
     let is_toml = path.extension().is_some_and(|ending| ending == "toml");
     let document: Value = match is_toml {
         true => {
@@ -104,7 +104,7 @@ fn in_file(source: &Source, path: &Path) -> Vec<String> {
 }
 
 /// The directories of a command line: `--option DIRECTORY`, `--option=DIRECTORY`, several with commas.
-fn in_words(source: &Source, words: &[OsString]) -> Vec<String> {
+fn in_words(source: &RootSource, words: &[OsString]) -> Vec<String> {
     let (option, takes_all) = source.option;
     let mut named = Vec::new();
     let mut is_open = false;

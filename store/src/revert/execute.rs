@@ -51,7 +51,7 @@ pub(crate) struct Executed {
 pub(super) const WHO: &str = "the agent is at work in this session";
 
 /// An operation that is planned in one workspace.
-pub(crate) struct Planned<'m> {
+pub(crate) struct PlannedRoot<'m> {
     pub place: Place,
     pub snapshots: Snapshots,
     pub operation: Operation<'m>,
@@ -66,7 +66,7 @@ pub(crate) struct Planned<'m> {
 /// it was asked for; the report of it has those of the others.
 pub(crate) fn execute(
     store: &mut Store,
-    mut planned: Vec<Planned<'_>>,
+    mut planned: Vec<PlannedRoot<'_>>,
     options: Options,
 ) -> Result<Executed> {
     let mut fingerprints = Vec::new();
@@ -133,7 +133,7 @@ pub(crate) fn execute(
 
 /// Returns the order in which roots are carried out. One that is below another goes first: what it puts back, the other
 /// one finds done.
-fn inner_first(planned: &[Planned<'_>]) -> Vec<usize> {
+fn inner_first(planned: &[PlannedRoot<'_>]) -> Vec<usize> {
     let mut order: Vec<usize> = (0..planned.len()).collect();
     order.sort_by_key(|at| std::cmp::Reverse(planned[*at].place.root.components().count()));
     order
@@ -142,7 +142,7 @@ fn inner_first(planned: &[Planned<'_>]) -> Vec<usize> {
 /// Writes the journals of all plans that have something to do, and returns their ids.
 fn write_down_all(
     store: &mut Store,
-    planned: &mut [Planned<'_>],
+    planned: &mut [PlannedRoot<'_>],
     ready: &[ReadyPlan],
 ) -> Result<Vec<Option<String>>> {
     for one in planned.iter() {
@@ -227,7 +227,7 @@ struct ReadyPlan {
     leaving: Vec<WorkspacePath>,
 }
 
-impl<'m> Planned<'m> {
+impl<'m> PlannedRoot<'m> {
     /// Divides it into what carrying it out needs and what that changes.
     fn parts(&mut self, options: Options) -> (Execution<'_>, &mut Operation<'m>) {
         let execution = Execution {

@@ -7,7 +7,7 @@ use rusqlite::Connection;
 use super::carry_out::git::{self, GitSide};
 use super::carry_out::refusal;
 use super::conversation;
-use super::execute::{Executed, Planned, WHO, execute};
+use super::execute::{Executed, PlannedRoot, WHO, execute};
 use super::goal::expectation::Expectation;
 use super::goal::material::{Material, gather};
 use super::goal::present::{known, observe};
@@ -60,7 +60,7 @@ pub(crate) fn planned<'m>(
     options: Options,
     recovered: Recovered,
     plan: impl FnOnce(&Store, &Snapshots, &Observation) -> Result<Operation<'m>>,
-) -> Result<Planned<'m>> {
+) -> Result<PlannedRoot<'m>> {
     // Resolve: find the open steps, and refuse or warn if one is busy. Before the look: what will be refused should not
     // read the whole workspace first.
     let (open, before) = known(store, place)?;
@@ -97,7 +97,7 @@ pub(crate) fn planned<'m>(
     }
     let others = open.iter().filter(|step| !is_in_the_way(step));
     let busy = refusal::beside_others(store, &seen, others, &mut operation, options)? || busy;
-    Ok(Planned {
+    Ok(PlannedRoot {
         place: place.clone(),
         snapshots,
         operation,
@@ -115,7 +115,7 @@ pub(crate) fn plan_movement<'m>(
     options: Options,
     recovered: Recovered,
     prepared: Option<&JournalledConversation>,
-) -> Result<Planned<'m>> {
+) -> Result<PlannedRoot<'m>> {
     let session = Some(&movement.session.id[..]);
     let agreed = conversation::agreed(store, movement, prepared)?;
     planned(

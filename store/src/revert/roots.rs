@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use ckpt_schema::report::NoteCode;
 
-use super::execute::{Executed, Planned, execute};
+use super::execute::{Executed, PlannedRoot, execute};
 use super::operate::{plan_movement, planned};
 use super::recover::Recovered;
 use super::request::movement::Movement;
@@ -222,7 +222,7 @@ pub(super) fn undo(
 }
 
 /// The agent's conversation moves with the first root.
-fn of_root(mut planned: Planned<'_>, is_first: bool) -> Planned<'_> {
+fn of_root(mut planned: PlannedRoot<'_>, is_first: bool) -> PlannedRoot<'_> {
     if !is_first {
         planned.operation.conversation = None;
     }
@@ -244,7 +244,7 @@ fn take(recovered: &mut RecoveredRoots, place: &Place) -> Recovered {
 
 fn finish(
     store: &mut Store,
-    mut planned: Vec<Planned<'_>>,
+    mut planned: Vec<PlannedRoot<'_>>,
     beside: &Beside,
     options: Options,
     rest: RecoveredRoots,

@@ -37,7 +37,8 @@ fn translate(payload: &Payload<'_>) -> Result<Vec<Event>, PayloadError> {
     event.tool_use_id = payload.id(&["tool_use_id"]);
     event.tool_command = payload.text(&["tool_command"]);
     let object = payload.object();
-    event.paths = paths(object);
+    event.paths = paths(object, "paths");
+    event.roots.extend(paths(object, "roots"));
     event.tools = object
         .objects("tools")
         .iter()
@@ -59,12 +60,8 @@ fn translate(payload: &Payload<'_>) -> Result<Vec<Event>, PayloadError> {
     Ok(vec![event])
 }
 
-fn paths(object: &Object<'_>) -> Vec<PathBuf> {
-    object
-        .texts("paths")
-        .into_iter()
-        .map(PathBuf::from)
-        .collect()
+fn paths(object: &Object<'_>, name: &str) -> Vec<PathBuf> {
+    object.texts(name).into_iter().map(PathBuf::from).collect()
 }
 
 /// Returns one of the tools that a step ran. Without an id, it cannot be told apart from those that were reported.
@@ -73,7 +70,7 @@ fn tool_use(tool: &Object<'_>) -> Option<ToolUse> {
         tool_use_id: tool.text("tool_use_id").filter(|id| !id.is_empty())?,
         tool_name: tool.text("tool_name"),
         tool_command: tool.text("tool_command"),
-        paths: paths(tool),
+        paths: paths(tool, "paths"),
         tool_kind: tool
             .text("tool_kind")
             .and_then(|kind| ToolKind::from_name(&kind)),
