@@ -23,6 +23,10 @@ pub fn act(world: &Sandbox, input: &Value, is_interrupted: bool) {
             std::fs::create_dir_all(path.parent().expect("it is below")).expect("writable");
             std::fs::write(path, whole).expect("writable");
         }
+        // Our own extensions leave out what is written.
+        (Some(path), None, ..) if input.as_object().is_some_and(|input| input.len() == 1) => {
+            add(path, "written\n");
+        }
         (Some(path), None, ..) => edit(path, input["edits"].get(0).unwrap_or(input)),
         (None, _, Some(text), _) if text.starts_with("*** Begin Patch") => patch(text),
         (None, _, Some(line), _) => shell(world, line, is_interrupted),
@@ -43,6 +47,12 @@ fn is_of_sub_agents(input: &Value) -> bool {
     ["prompt", "message", "task", "targets", "result"]
         .iter()
         .any(|name| !input[name].is_null())
+}
+
+fn add(path: &Path, line: &str) {
+    let before = std::fs::read_to_string(path).unwrap_or_default();
+    std::fs::create_dir_all(path.parent().expect("it is below")).expect("writable");
+    std::fs::write(path, before + line).expect("writable");
 }
 
 fn edit(path: &Path, edit: &Value) {
@@ -71,7 +81,7 @@ fn patch(text: &str) {
         of_sign.map(|line| line.to_owned() + "\n").collect()
     };
     if let Some(path) = head("*** Add File: ") {
-        std::fs::write(path, lines('+')).expect("writable");
+        add(path, &lines('+'));
     } else {
         let path = head("*** Update File: ").expect("one of the two");
         let before = std::fs::read_to_string(path).expect("it is there");

@@ -149,10 +149,12 @@ recordings! {
     claude_code_with_a_turn_that_was_interrupted: "claude-code", "claude-code-2.1.329-interactive";
     claude_code_message_typed_during_a_tool: "claude-code", "claude-code-2.1.329-queued-message";
     claude_code_with_calls_that_it_refused: "claude-code", "claude-code-2.1.329-refused";
+    claude_code_newest_with_a_sub_agent: "claude-code", "claude-code-2.1.332";
     codex_two_messages_and_parallel_tools: "codex", "codex-0.169.0";
     codex_with_a_turn_that_was_interrupted: "codex", "codex-0.169.0-interactive-interrupt";
     codex_that_was_stopped: "codex", "codex-0.169.0-interrupt";
     codex_with_a_sub_agent: "codex", "codex-0.169.0-subagent";
+    codex_newest_with_a_sub_agent: "codex", "codex-0.171.0";
     gemini_cli_three_messages_and_sub_agent: "gemini-cli", "gemini-cli-0.61.0";
     gemini_cli_with_a_turn_that_was_interrupted: "gemini-cli", "gemini-cli-0.61.0-interactive-interrupt";
     qwen_code_three_messages_and_background_agent: "qwen-code", "qwen-code-0.24.4";
@@ -164,6 +166,7 @@ recordings! {
     cline_with_three_messages_and_a_sub_agent: "cline", "cline-cli-3.0.65";
     cline_message_sent_during_a_tool: "cline", "cline-cli-3.0.65-interactive-steer";
     pi_with_messages_and_tools_beside_each_other: "pi", "pi-0.73.1";
+    pi_newest_whose_turns_settle: "pi", "pi-1.5.2";
     grok_three_messages_and_sub_agent: "grok", "grok-1.0.41";
     kimi_code_three_messages_and_sub_agent: "kimi-code", "kimi-code-2.1.0";
     codebuddy_three_messages_and_sub_agent: "codebuddy", "codebuddy-2.163.0";
