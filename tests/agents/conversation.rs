@@ -62,6 +62,16 @@ impl Conversation {
         conversation
     }
 
+    /// Begins one whose hook is changed after it was installed: the agent runs it all the same.
+    pub fn with_changed_hook(agent: &'static Agent) -> Self {
+        // Only Codex asks whether it may, and does not where it runs a package.
+        let by_package = true;
+        Self {
+            by_package,
+            ..Self::with_hook(agent)
+        }
+    }
+
     /// Begins one with our package, put in by the agent's own means.
     pub fn with_package(agent: &'static Agent) -> Self {
         let conversation = Self::without_hook(agent);

@@ -153,17 +153,17 @@ macro_rules! tests {
 use tests;
 
 tests! {
-    claude_code: CLAUDE_CODE, forked, package, both, terminal, anew, next_day, beside, work_trees, background, rewind, models;
-    codex: CODEX, forked, package, both, terminal, anew, next_day, beside, work_trees, background, undo;
-    gemini_cli: GEMINI_CLI, package, both, terminal, anew, next_day, beside, work_trees, background, rewind, named, left;
-    qwen_code: QWEN_CODE, forked, package, both, terminal, anew, next_day, beside, work_trees, background, rewind;
-    copilot_cli: COPILOT_CLI, package, both, stories, untold, anew, next_day, beside, work_trees, background, undo;
+    claude_code: CLAUDE_CODE, bad, forked, package, both, terminal, anew, next_day, beside, work_trees, background, rewind, models;
+    codex: CODEX, bad, forked, package, both, terminal, anew, next_day, beside, work_trees, background, undo;
+    gemini_cli: GEMINI_CLI, bad, package, both, terminal, anew, next_day, beside, work_trees, background, rewind, named, left;
+    qwen_code: QWEN_CODE, bad, forked, package, both, terminal, anew, next_day, beside, work_trees, background, rewind;
+    copilot_cli: COPILOT_CLI, bad, package, both, stories, untold, anew, next_day, beside, work_trees, background, undo;
     opencode: OPENCODE, package, both, terminal, anew, next_day, beside, work_trees, background, undo, waits;
-    kilo: KILO, package, both, terminal, anew, next_day, beside, work_trees, background, undo;
-    cline: CLINE, terminal, at_once, anew, next_day, beside, work_trees, background, undo, recover;
-    pi: PI, terminal, anew, next_day, beside, work_trees, background, undo;
-    grok: GROK, bad, beside, work_trees;
+    kilo: KILO, bad, package, both, terminal, anew, next_day, beside, work_trees, background, undo;
+    cline: CLINE, bad, terminal, at_once, anew, next_day, beside, work_trees, background, undo, recover;
+    pi: PI, bad, terminal, anew, next_day, beside, work_trees, background, undo;
+    grok: GROK, bad, stories, anew, next_day, beside, work_trees;
     grok_beside_claude_code: GROK_BESIDE_CLAUDE_CODE, beside;
-    kimi_code: KIMI_CODE, beside, work_trees;
-    codebuddy: CODEBUDDY, beside, work_trees;
+    kimi_code: KIMI_CODE, bad, stories, anew, next_day, beside, work_trees;
+    codebuddy: CODEBUDDY, bad, beside, work_trees;
 }

@@ -1,6 +1,6 @@
 //! Grok Build.
 
-use super::{Agent, CLAUDE_CODE, all};
+use super::{Agent, CLAUDE_CODE, Rewind, Screen, all};
 
 /// Grok Build. It takes no text from a hook at a message, and runs no commands of ours.
 pub const GROK: Agent = Agent {
@@ -26,7 +26,32 @@ pub const GROK: Agent = Agent {
     package: None,
     serve: None,
     counts: all,
-    screen: None,
+    screen: Some(Screen {
+        settle: |_| (),
+        start: |command, _| {
+            command.arg("--always-approve");
+        },
+        questions: &[],
+        ready: "always-approve",
+        taken: "",
+        at_once: "",
+        sends_at_once: |_| true,
+        // Esc does nothing there.
+        interrupt: &["\x03"],
+        asks: "",
+        interrupted: |screen| screen.contains("Turn cancelled by user"),
+        anew: "/new",
+        asks_anew: &[],
+        resume: &["-c"],
+        resumed: "always-approve",
+        rewind: Rewind {
+            may_ask: "",
+            settle: |_| (),
+            steps: &[],
+            is_done: |_| true,
+            mixes: &[],
+        },
+    }),
 };
 
 /// The same where its user has our hook in Claude Code's settings, too, which it reads.

@@ -1,6 +1,8 @@
 //! Kimi Code.
 
-use super::Agent;
+use std::process::Command;
+
+use super::{Agent, ESC, Rewind, Screen};
 
 /// Kimi Code. Its model is named by variables alone.
 pub const KIMI_CODE: Agent = Agent {
@@ -10,13 +12,7 @@ pub const KIMI_CODE: Agent = Agent {
     say: |command, message| {
         command.args((!message.is_first).then_some("-c"));
         command.args(["-p", message.prompt]);
-        command.envs([
-            ("KIMI_MODEL_NAME", "scripted"),
-            ("KIMI_MODEL_API_KEY", "dummy"),
-            ("KIMI_MODEL_PROVIDER_TYPE", "openai"),
-            ("KIMI_CODE_NO_AUTO_UPDATE", "1"),
-        ]);
-        command.env("KIMI_MODEL_BASE_URL", format!("{}/v1", message.url));
+        name_model(command, message.url);
     },
     tells_prompts: true,
     goes_on: true,
@@ -28,5 +24,40 @@ pub const KIMI_CODE: Agent = Agent {
     package: None,
     serve: None,
     counts: |line| (!line.starts_with("To resume this session:")).then_some(line),
-    screen: None,
+    screen: Some(Screen {
+        settle: |_| (),
+        start: |command, url| {
+            command.arg("--auto");
+            name_model(command, url);
+        },
+        questions: &[("Trust this folder?", "\r")],
+        ready: "context:",
+        taken: "",
+        at_once: "",
+        sends_at_once: |_| true,
+        interrupt: &[ESC],
+        asks: "",
+        interrupted: |screen| screen.contains("Interrupted by user"),
+        anew: "/new",
+        asks_anew: &[],
+        resume: &["-c"],
+        resumed: "context:",
+        rewind: Rewind {
+            may_ask: "",
+            settle: |_| (),
+            steps: &[],
+            is_done: |_| true,
+            mixes: &[],
+        },
+    }),
 };
+
+fn name_model(command: &mut Command, url: &str) {
+    command.envs([
+        ("KIMI_MODEL_NAME", "scripted"),
+        ("KIMI_MODEL_API_KEY", "dummy"),
+        ("KIMI_MODEL_PROVIDER_TYPE", "openai"),
+        ("KIMI_CODE_NO_AUTO_UPDATE", "1"),
+    ]);
+    command.env("KIMI_MODEL_BASE_URL", format!("{url}/v1"));
+}
