@@ -1,5 +1,6 @@
 //! The command line from outside: how the hook behaves, exit codes, texts. What the library does is tested beside it.
 
+mod acp;
 mod arrives;
 mod bad_input;
 mod blame;

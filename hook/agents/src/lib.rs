@@ -4,6 +4,8 @@
 //! [`payload`] and [`settings`] are what they share. To add an agent, add a folder, and a line in [`all`] and in the
 //! targets of [`install`].
 
+/// The Agent Client Protocol, for agents without hooks.
+pub mod acp;
 mod alike;
 pub mod conversations;
 pub mod install;

@@ -3,6 +3,7 @@
 pub mod arguments;
 /// One file a command or family: arguments become a request to the library, its report becomes output.
 pub mod commands {
+    pub mod acp;
     pub mod ask;
     pub mod bisect;
     pub mod blame;
@@ -56,8 +57,8 @@ use ckpt_process::surroundings::Environment;
 
 use arguments::{Arguments, Command, Forward};
 use commands::{
-    bisect, blame, branch, candidates, cat, demo, diff, doctor, empty, exact, exchange, generate,
-    history, inside, install, label, log, manual, meant, no_document, operation, recover,
+    acp, bisect, blame, branch, candidates, cat, demo, diff, doctor, empty, exact, exchange,
+    generate, history, inside, install, label, log, manual, meant, no_document, operation, recover,
     run as run_command, schema, snapshot, status, upkeep, watch, workspace,
 };
 
@@ -212,6 +213,7 @@ fn dispatch(invocation: &Invocation, command: &Command) -> Result<u8, Failure> {
         Command::Recover(arguments) => recover::run(invocation, arguments),
         Command::Branch(arguments) => branch::run(invocation, arguments),
         Command::Bisect(arguments) => bisect::run(invocation, arguments),
+        Command::Acp(arguments) => acp::run(invocation, arguments),
         Command::Run(arguments) => run_command::run(invocation, arguments),
         Command::Blame(arguments) => blame::run(invocation, arguments),
         Command::Label(arguments) => label::run(invocation, arguments),

@@ -254,6 +254,14 @@ pub fn names() -> impl Iterator<Item = &'static str> {
     TARGETS.iter().map(|target| target.agent)
 }
 
+/// Returns the agent that a program is.
+pub fn of_program(program: &str) -> Option<&'static str> {
+    let target = TARGETS
+        .iter()
+        .find(|target| target.programs.contains(&program));
+    target.map(|target| target.agent)
+}
+
 /// The agents into whose settings we can put our hook.
 const TARGETS: &[AgentTarget] = &[
     claude_code::install::TARGET,

@@ -14,7 +14,7 @@ use ckpt_schema::event::{Event, EventKind};
 use super::own_command::is_own_command;
 
 /// The longest prompt that is kept, in bytes.
-const MAX_PROMPT: usize = 1 << 20;
+pub(crate) const MAX_PROMPT: usize = 1 << 20;
 
 /// The longest text that is accepted as an id, in bytes.
 const MAX_ID: usize = 64 << 10;

@@ -36,6 +36,7 @@ const GROUPS: [(&str, &[&str]); 6] = [
         "For programs",
         &[
             "run",
+            "acp",
             "event",
             "message",
             "step-start",

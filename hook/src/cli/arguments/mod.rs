@@ -45,7 +45,7 @@ pub use operation::{
     ConversationArgument, Forward, MineArgument, OnConflictArgument, Planning, RedoArguments,
     RestoreArguments, RevertArguments, UnclearArgument, UndoArguments, UnrevertArguments,
 };
-pub use record::{EventArguments, FlagArguments, RunArguments};
+pub use record::{AcpArguments, EventArguments, FlagArguments, RunArguments};
 pub use upkeep::{DuArguments, ForgetArguments, GcArguments, GroupingArgument};
 pub use watch::WatchArguments;
 pub use workspace::{AdoptArguments, WorkspaceArguments, WorkspaceCommand};
@@ -99,6 +99,7 @@ pub const COMMANDS: &[&str] = &[
     "branch",
     "bisect",
     "run",
+    "acp",
     "push",
     "fetch",
     "snapshot",
@@ -178,6 +179,8 @@ pub enum Command {
     Bisect(BisectArguments),
     /// Run a command as a message with a step of its own
     Run(RunArguments),
+    /// Run an agent that an editor talks to (Agent Client Protocol), and record what it does
+    Acp(AcpArguments),
     /// Send the history of this workspace to a repository that you name
     Push(PushArguments),
     /// Get the histories that other machines have pushed of this workspace

@@ -97,6 +97,23 @@ pub struct RunArguments {
     pub command: Vec<OsString>,
 }
 
+/// `acp`.
+#[derive(Debug, Args)]
+#[command(after_help = ACP_EXAMPLES)]
+pub struct AcpArguments {
+    /// The name of the agent to record [default: the program's]
+    #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
+    pub agent: Option<String>,
+    /// The command that starts the agent, and its arguments
+    #[arg(last = true, required = true, value_name = "AGENT")]
+    pub command: Vec<OsString>,
+}
+
+const ACP_EXAMPLES: &str = "\
+Examples:
+  ckpt-hook acp -- auggie --acp                    what an editor has as the agent's command
+  ckpt-hook acp --agent junie -- npx junie --acp   recorded under another name than the program's";
+
 const RUN_EXAMPLES: &str = "\
 Examples:
   ckpt-hook run -- npx prettier --write .           a message that can be reverted

@@ -49,6 +49,7 @@ fn ids(command: &Command) -> Vec<&str> {
         | Command::Blame(_)
         | Command::Recover(_)
         | Command::Run(_)
+        | Command::Acp(_)
         | Command::Push(_)
         | Command::Fetch(_)
         | Command::Snapshot(_)

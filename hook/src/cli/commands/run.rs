@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::io::ErrorKind;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
-use std::process::{Command, ExitStatus};
+use std::process::{Child, Command, ExitStatus};
 
 use ckpt_command::config;
 use ckpt_command::invocation::Invocation;
@@ -43,7 +43,9 @@ pub fn run(invocation: &Invocation, arguments: &RunArguments) -> Result<u8, Fail
             return Ok(NOT_RECORDED);
         }
     };
-    let code = execute(&arguments.command, &invocation.output);
+    let mut command = Command::new(&arguments.command[0]);
+    command.args(&arguments.command[1..]);
+    let code = execute(&mut command, &invocation.output, |_| ());
     match end(&mut store, &session) {
         Ok(report) => tell(invocation, &report)?,
         // The command ran, and its exit code counts; the next event closes the step.
@@ -144,15 +146,16 @@ fn words(command: &[OsString]) -> String {
     words.join(" ")
 }
 
-/// The command has the streams and the terminal. Ctrl-C goes to both processes, but ends only the command.
-fn execute(command: &[OsString], output: &Output) -> u8 {
+/// Runs a command, with what is to be done meanwhile, and returns its exit code. Ctrl-C goes to both processes, but ends
+/// only the command.
+pub fn execute(command: &mut Command, output: &Output, meanwhile: impl FnOnce(&mut Child)) -> u8 {
     posix::outlive_interrupts();
     // Catch signals before the command starts: one that comes at once is then passed on.
     let passed_on = signals::catch();
-    let mut child = match Command::new(&command[0]).args(&command[1..]).spawn() {
+    let mut child = match command.spawn() {
         Ok(child) => child,
         Err(error) => {
-            let name = safe_bytes(command[0].as_encoded_bytes());
+            let name = safe_bytes(command.get_program().as_encoded_bytes());
             output.tell(&format!("error: cannot start `{name}`: {error}\n"));
             return if error.kind() == ErrorKind::NotFound {
                 NOT_FOUND
@@ -162,6 +165,7 @@ fn execute(command: &[OsString], output: &Output) -> u8 {
         }
     };
     let passing = passed_on.to(&child);
+    meanwhile(&mut child);
     // The command keeps its process id until it is waited for, so no other process gets its signals.
     signals::wait_for_end(&child);
     drop(passing);
