@@ -265,9 +265,10 @@ async function table(path, texts, options) {
     return both;
   };
   const fold = (row) => {
-    const number = row.rows?.length ?? row.count;
+    // The head of a hunk is a row, and no line.
+    const number = row.rows?.filter(({ kind }) => kind !== "hunk").length ?? row.count;
     const piece = Math.min(number, MOST_ROWS);
-    const what = row.rows ? `${count(number, "row")} more` : `${count(number, "line")} the same`;
+    const what = `${count(number, "line")} ${row.rows ? "more" : "the same"}`;
     const button = h("button.fold", { type: "button" }, piece < number ? `${what}: show ${piece.toLocaleString("en")}` : `${what}: show`);
     const line = h("tr.folded", {}, h("td", { colspan: columns }, button));
     button.addEventListener("click", () => {
@@ -286,8 +287,9 @@ async function table(path, texts, options) {
   const kinds = { fold, hunk: headOf };
   /** Returns rows as elements: of very many the first, and a button for the others. */
   const append = (part) => {
-    const elements = unified(part.slice(0, MOST_ROWS), options.split).flatMap((row) => (kinds[row.kind] ?? render)(row));
-    if (part.length > MOST_ROWS) elements.push(...fold({ rows: part.slice(MOST_ROWS) }));
+    const end = MOST_ROWS + Number(part[0]?.kind === "hunk");
+    const elements = unified(part.slice(0, end), options.split).flatMap((row) => (kinds[row.kind] ?? render)(row));
+    if (part.length > end) elements.push(...fold({ rows: part.slice(end) }));
     return elements;
   };
   body.append(...append(rows));

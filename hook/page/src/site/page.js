@@ -46,7 +46,9 @@ function go() {
   const link = linked();
   if (link === null) return document.body.classList.remove("reading");
   const at = timeline.rows.findIndex((row) => keyOf(row.entry) === link.key);
+  const operation = timeline.operations.get(link.key);
   if (at >= 0) timeline.select(at, true, false);
+  else if (operation) choose(operation, true, false);
   else {
     const [kind, time, from, to] = link.key.split(" ");
     choose(kind === "outside" ? { type: "outside", time: Number(time), from, to } : { type: "message", id: link.key }, true, false);

@@ -74,6 +74,12 @@ export class Timeline {
     return `${verbs[operation.kind] ?? operation.kind}${where}${named}`;
   }
 
+  /** Returns the operation that an undo took back in the end, as far as it is here; any other stands for itself. */
+  first(operation) {
+    const undone = this.operations.get(operation.undoes);
+    return undone ? this.first(undone) : operation;
+  }
+
   selected() {
     return this.rows[this.at]?.entry ?? null;
   }
@@ -82,8 +88,15 @@ export class Timeline {
     const key = this.at >= 0 ? keyOf(this.rows[this.at].entry) : null;
     const anchor = this.list.scrollTop > ROW ? this.rows[Math.floor(this.list.scrollTop / ROW)] : null;
     this.rows = [];
+    this.undos = new Map();
     for (const entry of this.entries) {
       if (!this.kinds.has(entry.type)) continue;
+      // An operation and its undos are one row.
+      const first = entry.type === "operation" ? this.first(entry) : entry;
+      if (first !== entry) {
+        this.undos.set(first.id, (this.undos.get(first.id) ?? 0) + 1);
+        continue;
+      }
       this.rows.push({ entry, level: 1 });
       for (const step of this.opened.get(entry.id) ?? []) this.rows.push({ entry: step, level: 2 });
     }
@@ -211,9 +224,11 @@ const rows = {
   },
   operation(entry, timeline) {
     const facts = [count(entry.files, "file")];
+    const undos = timeline.undos.get(entry.id) ?? 0;
     return [["operation", entry.state], h("div.text", {},
       h("div.first", {}, h("span.title", {}, timeline.named(entry)), time(entry.time)),
       h("div.second", {}, h("span", {}, facts.join(" · ")),
+        undos > 0 ? h("span.tag", {}, undos % 2 === 1 ? "undone" : "undone and done again") : null,
         entry.conflicts > 0 ? h("span.tag.warn", {}, count(entry.conflicts, "conflict")) : null,
         entry.state === "done" ? null : h("span.tag.warn", {}, entry.state.replaceAll("_", " "))))];
   },
