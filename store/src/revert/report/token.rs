@@ -251,6 +251,7 @@ mod tests {
             workspace: "/w/caf\u{e9}".into(),
             asked,
             fingerprint: ObjectId::new([7; 20]),
+            is_limited: true,
         }
     }
 
