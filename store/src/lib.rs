@@ -193,11 +193,6 @@ impl Store {
         self.is_unsettled
     }
 
-    /// Returns a further root of the last event's session whose snapshot took longer than a hook has, if there is one.
-    pub fn late_root(&mut self) -> Option<PathBuf> {
-        self.late_root.take()
-    }
-
     /// Copies what the snapshots of the workspace that holds `cwd` need from the user's repository. An agent's next
     /// tool waits for this, and not for what [`Store::adopt_packs`] does besides.
     pub fn give_back(&mut self, cwd: &Path) -> Result<()> {
@@ -277,11 +272,6 @@ impl Store {
     /// There is none.
     pub fn root(&self, cwd: &Path) -> Result<PathBuf> {
         Ok(timeline::Place::known(self, cwd)?.root)
-    }
-
-    /// Limits operations to the workspace in which they are asked for: the other roots of a session stay.
-    pub fn limit_to_workspace(&mut self) {
-        self.is_limited = true;
     }
 
     /// Puts paths back to any captured state.

@@ -234,6 +234,16 @@ impl Store {
         }
     }
 
+    /// Limits operations to the workspace in which they are asked for: the other roots of a session stay.
+    pub fn limit_to_workspace(&mut self) {
+        self.is_limited = true;
+    }
+
+    /// Returns a further root of the last event's session whose snapshot took longer than a hook has, if there is one.
+    pub fn late_root(&mut self) -> Option<PathBuf> {
+        self.late_root.take()
+    }
+
     /// Sets the callback for the progress of reverts and similar operations.
     pub fn watch(&mut self, watcher: Option<ProgressCallback>) {
         self.watcher = watcher;

@@ -616,6 +616,37 @@ Which part of a workspace was scanned.
 """
 
 
+class MessageRoot(TypedDict):
+    """
+    What a message did in another root of its session.
+    """
+
+    additions: int
+    """
+    Lines added.
+    """
+    deletions: int
+    """
+    Lines removed.
+    """
+    files: int
+    """
+    How many files its steps changed there.
+    """
+    message: str
+    """
+    The message's id there.
+    """
+    unclear: int
+    """
+    How many files they or somebody else may have changed.
+    """
+    workspace: str
+    """
+    The root.
+    """
+
+
 MessageState: TypeAlias = Literal['live', 'hidden', 'discarded']
 """
 The state of a message.
@@ -2079,6 +2110,10 @@ class Event(TypedDict):
     """
     The user's prompt.
     """
+    roots: NotRequired[list[str]]
+    """
+    Further directories in which the session works, absolute or relative to `cwd`. Once named, they stay its roots.
+    """
     session_id: str
     """
     The agent's id of the conversation.
@@ -2552,6 +2587,10 @@ class MessageReport(TypedDict):
     """
     Whether `revert --message` can go back to it.
     """
+    roots: list[MessageRoot]
+    """
+    What it did in the other roots of its session.
+    """
     seq: int
     """
     Its place in the order of all messages in the store: `log --since SEQ` lists those after it.
@@ -2865,6 +2904,21 @@ class RecordParameters(TypedDict):
     event: Event
     """
     The event.
+    """
+
+
+class RootChanges(TypedDict):
+    """
+    The files that a message changed in another root of its session.
+    """
+
+    changes: list[ChangeReport]
+    """
+    The total of what its steps did there, by path.
+    """
+    workspace: str
+    """
+    The root.
     """
 
 
@@ -3532,132 +3586,6 @@ not know.
 """
 
 
-class OperationReport(TypedDict):
-    """
-    `revert`, `redo`, `unrevert`, `restore`.
-    """
-
-    alone: str | None
-    """
-    The only message that it undoes, while later ones stay.
-    """
-    also_reverted: list[RevertedSession]
-    """
-    If nothing of its session stays reverted: the other sessions of the workspace that are reverted.
-    """
-    busy: bool
-    """
-    Whether an agent is working, so that the real call would be refused without `--force`.
-    """
-    conversation: ConversationReport | None
-    """
-    What becomes of the agent's conversation; null for a restore, and where nothing was reverted.
-    """
-    dry_run: bool
-    """
-    Whether it was only planned.
-    """
-    files: list[FileReport]
-    """
-    Every path that it looked at, by name.
-    """
-    finished: list[FinishedReport]
-    """
-    The interrupted operations that were finished first.
-    """
-    git: list[GitReport]
-    """
-    What it does to HEAD, branches and the index, with `--git`.
-    """
-    kept: list[KeptReport]
-    """
-    What it leaves as it is, by kind of reason, and the way out of each.
-    """
-    kind: OperationKind
-    """
-    The kind of operation.
-    """
-    message: str | None
-    """
-    The revert point after it; null if nothing is reverted any more.
-    """
-    messages_hidden: list[str]
-    """
-    The messages that are hidden after it, oldest first.
-    """
-    notes: list[str]
-    """
-    What else the user should know.
-    """
-    operation: str | None
-    """
-    The operation; null if nothing was done.
-    """
-    outcome: Outcome
-    """
-    How it ended; for a dry run, how it would.
-    """
-    plan: str | None
-    """
-    For a dry run: the plan, as a token. `apply` carries out exactly this plan, or fails with `stale`.
-    """
-    receipt: Receipt | None
-    """
-    What differs from the state that it went to, with a reason for every path; null for a single message or step,
-    and if that state could not be captured.
-    """
-    remarks: list[NoteReport]
-    """
-    The same for programs, in the same order.
-    """
-    session: str | None
-    """
-    The session whose revert point it moves.
-    """
-    undoes: str | None
-    """
-    The operation that it takes back, if it is an undo.
-    """
-    version: Literal[1]
-    """
-    The version of the document's format.
-    """
-
-
-class PlanResult(TypedDict):
-    """
-    The result of `plan`.
-    """
-
-    plan: str | None
-    """
-    The token; null if there is nothing to carry out.
-    """
-    report: OperationReport
-    """
-    What would be done.
-    """
-
-
-class RecoverReport(TypedDict):
-    """
-    `recover`.
-    """
-
-    files: list[GoneReport]
-    """
-    The files that are gone and were asked for, most recently removed first.
-    """
-    operation: OperationReport | None
-    """
-    What putting them back did, or would do; null if they were only listed.
-    """
-    version: Literal[1]
-    """
-    The version of the document's format.
-    """
-
-
 class MessageShowReport(TypedDict):
     """
     A message with its steps.
@@ -3675,6 +3603,10 @@ class MessageShowReport(TypedDict):
     message: MessageReport
     """
     The message.
+    """
+    roots: list[RootChanges]
+    """
+    What its steps did in the other roots of its session.
     """
     snapshot: str | None
     """

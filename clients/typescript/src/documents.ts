@@ -376,6 +376,10 @@ export interface Event {
    */
   prompt?: string | null;
   /**
+   * Further directories in which the session works, absolute or relative to `cwd`. Once named, they stay its roots.
+   */
+  roots?: string[];
+  /**
    * The agent's id of the conversation.
    */
   session_id: string;
@@ -518,6 +522,10 @@ export interface MessageReport {
    */
   revertable: boolean;
   /**
+   * What it did in the other roots of its session.
+   */
+  roots: MessageRoot[];
+  /**
    * Its place in the order of all messages in the store: `log --since SEQ` lists those after it.
    */
   seq: number;
@@ -551,6 +559,35 @@ export interface MessageReport {
   unprotected: string | null;
   /**
    * Its workspace's directory.
+   */
+  workspace: string;
+}
+/**
+ * What a message did in another root of its session.
+ */
+export interface MessageRoot {
+  /**
+   * Lines added.
+   */
+  additions: number;
+  /**
+   * Lines removed.
+   */
+  deletions: number;
+  /**
+   * How many files its steps changed there.
+   */
+  files: number;
+  /**
+   * The message's id there.
+   */
+  message: string;
+  /**
+   * How many files they or somebody else may have changed.
+   */
+  unclear: number;
+  /**
+   * The root.
    */
   workspace: string;
 }
@@ -2581,6 +2618,10 @@ export interface OperationReport {
    */
   remarks: NoteReport[];
   /**
+   * The same operation in the other roots of its session. Its outcome above is that of them all.
+   */
+  roots: RootOperation[];
+  /**
    * The session whose revert point it moves.
    */
   session: string | null;
@@ -2867,6 +2908,19 @@ export interface NoteReport {
   text: string;
 }
 /**
+ * An operation in another root of its session.
+ */
+export interface RootOperation {
+  /**
+   * What the operation does there.
+   */
+  report: OperationReport;
+  /**
+   * The root.
+   */
+  workspace: string;
+}
+/**
  * `log --operations`.
  */
 export interface OperationsReport {
@@ -3132,6 +3186,10 @@ export interface MessageShowReport {
    */
   message: MessageReport;
   /**
+   * What its steps did in the other roots of its session.
+   */
+  roots: RootChanges[];
+  /**
    * The tree just before it.
    */
   snapshot: string | null;
@@ -3181,6 +3239,19 @@ export interface ConversationPlace {
    * The agent's id of the turn.
    */
   turn: string | null;
+}
+/**
+ * The files that a message changed in another root of its session.
+ */
+export interface RootChanges {
+  /**
+   * The total of what its steps did there, by path.
+   */
+  changes: ChangeReport[];
+  /**
+   * The root.
+   */
+  workspace: string;
 }
 /**
  * A step.

@@ -81,7 +81,7 @@ pub struct MessageReport {
     #[serde(default)]
     pub finished: Option<i64>,
     /// What it did in the other roots of its session.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default)]
     pub roots: Vec<MessageRoot>,
 }
 
@@ -307,7 +307,7 @@ pub enum ShowReport {
         #[serde(default)]
         conversation: Option<ConversationPlace>,
         /// What its steps did in the other roots of its session.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        #[serde(default)]
         roots: Vec<RootChanges>,
     },
     /// A step.

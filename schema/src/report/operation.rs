@@ -232,7 +232,7 @@ pub struct OperationReport {
     #[serde(default)]
     pub remarks: Vec<NoteReport>,
     /// The same operation in the other roots of its session. Its outcome above is that of them all.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default)]
     pub roots: Vec<RootOperation>,
 }
 

@@ -206,7 +206,7 @@ pub(crate) fn finish_begun(store: &mut Store) -> Result<bool> {
     store.database.overwrite_deleted()?;
     forgetting::take_out_begun(store)?;
     let mut going = Vec::new();
-    for place in all_places(store)? {
+    for place in forgetting::all_places(store)? {
         match wholes.workspaces.get(&place.row.key) {
             Some(newest) if *newest == place.row.last_snapshot_id => going.push(place),
             Some(_) => {
@@ -322,7 +322,7 @@ fn is_nothing(forgotten: &ForgetWorkspace) -> bool {
 /// Returns the workspaces that are meant.
 fn places(store: &Store, cwd: &Path, what: &What) -> Result<Vec<(Place, What)>> {
     let places = match what {
-        What::All => all_places(store)?,
+        What::All => forgetting::all_places(store)?,
         What::Workspace => match gone_places(store, cwd)? {
             gone if gone.is_empty() => vec![Place::known(store, cwd)?],
             gone => gone,
@@ -348,17 +348,9 @@ fn gone_places(store: &Store, path: &Path) -> Result<Vec<Place>> {
     if presence::metadata(path)?.is_some() {
         return Ok(Vec::new());
     }
-    let mut gone = all_places(store)?;
+    let mut gone = forgetting::all_places(store)?;
     gone.retain(|place| place.root == path);
     Ok(gone)
-}
-
-fn all_places(store: &Store) -> Result<Vec<Place>> {
-    let connection = store.database.connection();
-    let ids = sessions::workspaces(connection)?;
-    ids.into_iter()
-        .map(|id| Ok(Place::of_row(store, sessions::workspace(connection, id)?)))
-        .collect()
 }
 
 /// Fails if something is under way that may need what is to be forgotten.

@@ -226,3 +226,12 @@ pub(super) fn in_roots(store: &Store, place: Place, what: &What) -> Result<Vec<(
     }
     Ok(all)
 }
+
+/// Returns every workspace.
+pub(super) fn all_places(store: &Store) -> Result<Vec<Place>> {
+    let connection = store.database.connection();
+    let ids = sessions::workspaces(connection)?;
+    ids.into_iter()
+        .map(|id| Ok(Place::of_row(store, sessions::workspace(connection, id)?)))
+        .collect()
+}
