@@ -342,7 +342,7 @@ fn untold_sub_agent_elsewhere_moves_nothing_here() {
 ///
 /// Invariant `truth/session-workspace`.
 #[test]
-fn lost_end_of_a_sub_agent_is_its_tasks() {
+fn lost_end_of_a_sub_agent_is_told() {
     for at in 0..3 {
         set_clock_from_files(-1_000);
         let mut world = with_worktrees();

@@ -265,14 +265,14 @@ fn too_many(few: u64) -> World {
     world.message("m1");
     world.start();
     for number in 0..MANY {
-        world.write(&format!("d/{number}"), "agent\n");
+        world.write(format!("d/{number}"), "agent\n");
     }
     fault::read_no_more_than(Some(few));
     world
 }
 
 fn left(world: &World) -> usize {
-    let is_there = |number: &usize| world.exists(&format!("d/{number}"));
+    let is_there = |number: &usize| world.exists(format!("d/{number}"));
     (0..MANY).filter(is_there).count()
 }
 
