@@ -441,10 +441,11 @@ fn ended_with_parent(
     step: &OpenStep,
     root: &SessionRow,
 ) -> Result<Option<Milliseconds>> {
-    // A sub-agent that works elsewhere has a row of its parent there, which no event of the parent uses.
-    let home = match root.last_event {
-        Some(_) => None,
-        None => rows::session_at_home(connection, &root.agent, &root.agent_id, None)?,
+    // A sub-agent that works elsewhere has a part of its parent's session there, or a row that no event of it uses.
+    let home = match (&root.part_of, &root.last_event) {
+        (Some(whole), _) => rows::session(connection, whole)?,
+        (None, Some(_)) => None,
+        (None, None) => rows::session_at_home(connection, &root.agent, &root.agent_id, None)?,
     };
     // Few tools run at a time, so the newest steps hold all of them.
     let sql = "SELECT ifnull(sum(finished_at IS NULL OR background = 1 AND released_at IS NULL), 0) > 0,
