@@ -57,7 +57,11 @@ SELECT messages.id AS message, messages.agent_id AS agent_message, session_id AS
          AND NOT EXISTS (SELECT 1 FROM pending_parts
                           WHERE session = messages.session_id AND message = messages.id AND alone AND is_of_all_paths)
          AND NOT (EXISTS (SELECT 1 FROM operations WHERE part_message_id = messages.id AND alone = 1 AND permanent = 1)
-                  AND NOT EXISTS (SELECT 1 FROM step_changes WHERE message_id = messages.id AND undone_by IS NULL)) AS in_effect
+                  AND NOT EXISTS (SELECT 1 FROM step_changes WHERE message_id = messages.id AND undone_by IS NULL)) AS in_effect,
+       (SELECT model FROM message_usage WHERE message_id = messages.id) AS model,
+       (SELECT input_tokens FROM message_usage WHERE message_id = messages.id) AS input_tokens,
+       (SELECT output_tokens FROM message_usage WHERE message_id = messages.id) AS output_tokens,
+       (SELECT cost FROM message_usage WHERE message_id = messages.id) AS cost
   FROM messages
   JOIN sessions ON sessions.id = session_id;
 

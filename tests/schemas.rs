@@ -7,17 +7,19 @@ use std::path::{Path, PathBuf};
 
 use ckpt_schema::documents::{self, MAX_SAFE_INTEGER};
 use ckpt_schema::protocol::{
-    ApplyParameters, BlameParameters, ContentsParameters, ContentsResult, InitializeParameters,
-    InitializeResult, MessagesParameters, OperationParameters, PatchParameters, PatchResult,
-    PlanResult, Progress, RecordParameters, SessionsParameters, ShowParameters, StatusParameters,
-    SubscribeParameters, SubscribeResult, TimelineParameters, WorkspaceParameters,
+    ApplyParameters, BlameParameters, ContentsParameters, ContentsResult, DoctorParameters,
+    InitializeParameters, InitializeResult, InstallParameters, MessagesParameters,
+    OperationParameters, PatchParameters, PatchResult, PlanResult, Progress, RecordParameters,
+    SessionsParameters, ShowParameters, StatusParameters, SubscribeParameters, SubscribeResult,
+    TimelineParameters, WorkspaceParameters,
 };
 use ckpt_schema::report::{
     AdoptReport, AgentsReport, BisectReport, BlameReport, BranchReport, CatReport, ConfigChange,
-    ConfigReport, DiffReport, DoctorReport, DuReport, ErrorReport, EventReport, FetchReport,
-    ForgetReport, GcReport, InstallReport, LabelsReport, LogReport, Notification, OperationReport,
-    OperationsReport, PageReport, PushReport, RecoverReport, SessionsReport, ShowReport,
-    SnapshotReport, SnapshotsReport, StatusReport, TimelineReport, VERSION, WorkspacesReport,
+    ConfigReport, DiffReport, DoctorReport, DuReport, ErrorReport, EventReport, ExportReport,
+    FetchReport, ForgetReport, GcReport, InstallReport, LabelsReport, LogReport, Notification,
+    OperationReport, OperationsReport, PageReport, PushReport, RecoverReport, SessionsReport,
+    ShowReport, SnapshotReport, SnapshotsReport, StatusReport, TimelineReport, VERSION,
+    WorkspacesReport,
 };
 use ckpt_schema::{Event, EventKind, Word};
 use schemars::generate::SchemaSettings;
@@ -50,6 +52,7 @@ fn generate() -> Value {
         ("report-du", reports.subschema_for::<DuReport>()),
         ("report-error", reports.subschema_for::<ErrorReport>()),
         ("report-event", reports.subschema_for::<EventReport>()),
+        ("report-export", reports.subschema_for::<ExportReport>()),
         ("report-fetch", reports.subschema_for::<FetchReport>()),
         ("report-push", reports.subschema_for::<PushReport>()),
         ("report-forget", reports.subschema_for::<ForgetReport>()),
@@ -118,6 +121,14 @@ fn protocol(
         (
             "parameters-contents",
             events.subschema_for::<ContentsParameters>(),
+        ),
+        (
+            "parameters-doctor",
+            events.subschema_for::<DoctorParameters>(),
+        ),
+        (
+            "parameters-install",
+            events.subschema_for::<InstallParameters>(),
         ),
         (
             "parameters-initialize",

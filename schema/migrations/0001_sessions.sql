@@ -163,6 +163,17 @@ CREATE INDEX messages_by_whole ON messages (part_of) WHERE part_of IS NOT NULL;
 CREATE INDEX messages_pending ON messages (session_id) WHERE pending = 1;
 CREATE INDEX messages_unprotected ON messages (session_id) WHERE unprotected IS NOT NULL;
 
+-- What the agent's own record says of a message, read when a person looks; all NULL if it says nothing.
+--   input_tokens  what the model read, from caches as well
+--   cost          in US dollars
+CREATE TABLE message_usage (
+  message_id    TEXT PRIMARY KEY REFERENCES messages (id) ON DELETE CASCADE,
+  model         TEXT,
+  input_tokens  INTEGER,
+  output_tokens INTEGER,
+  cost          REAL
+) STRICT;
+
 -- A session has one open step at most.
 --   recovered    closed without its own finish
 --   unprotected  why its changes cannot be put back

@@ -182,6 +182,8 @@ pub struct PatchParameters {
     pub to: Option<String>,
     /// The paths that are compared; all of them if empty.
     pub paths: Vec<PathParameter>,
+    /// Whether only the files are wanted, and no patch.
+    pub names: bool,
     /// Whether ids have to be full ones: no prefix, no label, no `last`.
     pub exact: bool,
 }
@@ -193,21 +195,25 @@ pub struct PatchResult {
     pub version: u32,
     /// The files that differ.
     pub files: Vec<ChangeReport>,
-    /// The patch as `git apply` takes it.
+    /// The patch as `git apply` takes it; with `names`, it has no text.
     pub patch: Content,
 }
 
-/// The parameters of `contents`.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+/// The parameters of `contents`: a `blob`, or a `path` and an `id`.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
 pub struct ContentsParameters {
     /// A directory of the workspace.
-    #[serde(default)]
     pub workspace: Option<PathBuf>,
     /// The blob, as documents name it.
-    pub blob: String,
+    pub blob: Option<String>,
+    /// A file, below that directory.
+    pub path: Option<PathParameter>,
+    /// The state that has it, by any id: of a message, a step or an operation the one just before it.
+    pub id: Option<String>,
+    /// Whether the id has to be a full one: no prefix, no label, no `last`.
+    pub exact: bool,
     /// The first byte that is wanted.
-    #[serde(default)]
     pub offset: u64,
 }
 
@@ -348,6 +354,28 @@ pub struct StatusParameters {
     pub session: Option<String>,
     /// Whether ids have to be full ones: no prefix, no label, no `last`.
     pub exact: bool,
+}
+
+/// The parameters of `doctor`.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct DoctorParameters {
+    /// Whether every object of every snapshot is read, however long that takes.
+    pub all: bool,
+}
+
+/// The parameters of `install`: some `agents`, or `all`.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct InstallParameters {
+    /// The agents, by name.
+    pub agents: Vec<String>,
+    /// Every agent on this machine.
+    pub all: bool,
+    /// Whether it goes into the project's settings, and not into the user's.
+    pub project: bool,
+    /// Whether the report only says what would change.
+    pub dry_run: bool,
 }
 
 /// The parameters of `record`.

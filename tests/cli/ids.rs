@@ -45,3 +45,28 @@ fn id_is_as_short_as_unique() {
         "and hardly longer: {lengths:?}"
     );
 }
+
+/// A sentence of the store names ids as long as they are elsewhere on the screen.
+#[test]
+fn sentence_names_ids_as_elsewhere() {
+    let world = Sandbox::new();
+    world.write("a", "1\n");
+    world
+        .run(&["message", "--session", "s", "--prompt", "Lost"], b"")
+        .exits(0);
+    world.write("a", "2\n");
+    let mut command = world.command(&["revert", "last"]);
+    command.env_remove("CKPT_HOOK_TEST_ID_LENGTH");
+    let run = testing::binary::finish(&mut command, b"").exits(3);
+    let shown = run
+        .stdout
+        .split(['(', ')'])
+        .nth(1)
+        .expect("the message's id");
+    assert_eq!(shown.len(), 4, "{run}");
+    for part in [format!("message `{shown}`"), format!("restore {shown}`")] {
+        assert!(run.stdout.contains(&part), "{part}: {run}");
+    }
+    world.run(&["restore", shown, "a"], b"").exits(0);
+    assert_eq!(world.read("a"), b"1\n", "the way out leads there");
+}

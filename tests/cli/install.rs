@@ -26,7 +26,7 @@ fn all_installs_into_present_agents() {
     );
     assert!(
         run.stdout
-            .contains("gemini-cli: left out: no program `gemini`"),
+            .contains("left out (-v says why): codex, gemini-cli, "),
         "and it is reported: {run}"
     );
     let run = world.run(&["uninstall", "--all"], b"").exits(0);
@@ -35,9 +35,8 @@ fn all_installs_into_present_agents() {
         "it was ours alone: {run}"
     );
     assert!(
-        run.stdout
-            .contains("codex: left out: the hook is not in its settings"),
-        "one line for each: {run}"
+        run.stdout.contains("left out (-v says why): codex, "),
+        "and the rest: {run}"
     );
 }
 
@@ -485,4 +484,43 @@ fn installs_notes_do_not_make_a_store() {
         log["messages"][0]["prompt"], "first",
         "it is recorded: {log}"
     );
+}
+
+/// `ck` is made beside the program where nothing of that name is, and goes with the hook.
+#[test]
+fn short_name_is_made_and_removed() {
+    let world = Sandbox::new();
+    let folder = world.path("own-programs");
+    let others = world.path("others");
+    for folder in [&folder, &others, &world.home().join(".claude")] {
+        std::fs::create_dir_all(folder).expect("writable");
+    }
+    let program = folder.join("ckpt-hook");
+    std::os::unix::fs::symlink(testing::binary::binary(), program).expect("writable");
+    let link = folder.join("ck");
+    let run = |arguments: &[&str], folders: &[&std::path::Path]| {
+        let usual = ["/usr/bin", "/bin"].map(std::path::Path::new);
+        let path = std::env::join_paths(folders.iter().chain(&usual)).expect("a path");
+        let mut command = world.command(arguments);
+        command.env("PATH", path);
+        testing::binary::finish(&mut command, b"").exits(0).stdout
+    };
+    let taken = others.join("ck");
+    std::fs::write(&taken, "").expect("writable");
+    run(&["install", "claude-code"], &[&folder, &others]);
+    assert!(
+        link.symlink_metadata().is_err(),
+        "another program has the name"
+    );
+    run(&["install", "claude-code", "--dry-run"], &[&folder]);
+    assert!(link.symlink_metadata().is_err(), "a plan makes nothing");
+    let told = run(&["install", "claude-code"], &[&folder]);
+    assert!(told.contains("`ck` is short for `ckpt-hook`"), "{told}");
+    let target = std::fs::read_link(&link).expect("it was made");
+    assert_eq!(target, std::path::Path::new("ckpt-hook"));
+    let told = run(&["install", "claude-code"], &[&folder]);
+    assert!(!told.contains("`ck` is short"), "it is there: {told}");
+    run(&["uninstall", "--all"], &[&folder]);
+    assert!(link.symlink_metadata().is_err(), "it went");
+    assert!(taken.exists(), "another's stays");
 }

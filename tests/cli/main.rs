@@ -1,6 +1,7 @@
 //! The command line from outside: how the hook behaves, exit codes, texts. What the library does is tested beside it.
 
 mod acp;
+mod answers;
 mod arrives;
 mod bad_input;
 mod blame;
@@ -17,6 +18,7 @@ mod database;
 mod doctor;
 mod documented;
 mod exchange;
+mod export;
 mod files;
 mod forget;
 mod forked_by_program;

@@ -111,3 +111,41 @@ fn late_panic_is_no_unchanged_revert() {
     world.run(&["undo"], b"").exits(0);
     assert_eq!(world.read("a"), b"2\n", "and there is a way back");
 }
+
+/// A file that was renamed and edited is one row in plans, outcomes, `status` and `show`.
+#[test]
+fn edited_rename_is_one_row() {
+    let world = Sandbox::new();
+    let lines: String = (0..20).map(|number| format!("line {number}\n")).collect();
+    world.write("tools/a.sh", &lines);
+    world.play("m1", "Move it", |world| {
+        world.remove("tools/a.sh");
+        world.write("scripts/b.sh", format!("{lines}one more\n"));
+    });
+    let (back, there) = ("scripts/b.sh → tools/a.sh", "tools/a.sh → scripts/b.sh");
+    let operation = |world: &Sandbox| {
+        let all = world.json(&["log", "--operations"]);
+        let id = all["operations"][0]["id"].as_str();
+        id.unwrap_or_default().to_owned()
+    };
+    for (command, row, lines) in [
+        ("revert m1 --dry-run", back, "move    -1  "),
+        ("revert m1", back, "moved    -1  "),
+        ("status", back, "moved    -1  "),
+        ("show OPERATION", back, "moved    -1  "),
+        ("undo", there, "moved  +1    "),
+    ] {
+        let command = command.replace("OPERATION", &operation(&world));
+        let words: Vec<&str> = command.split(' ').collect();
+        let shown = world.run(&words, b"").exits(0).stdout;
+        assert!(
+            shown.contains(&format!("{lines}{row}")),
+            "{command}: {shown}"
+        );
+        assert!(!shown.contains("remove"), "{command}: {shown}");
+    }
+    let plan = world.json(&["revert", "m1", "--dry-run"]);
+    let origins = plan["files"].as_array().expect("files").iter();
+    let origins = origins.filter(|file| file["moved_from"]["path"] == "scripts/b.sh");
+    assert_eq!(origins.count(), 1, "for programs, too: {plan}");
+}

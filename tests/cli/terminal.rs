@@ -189,6 +189,44 @@ fn only_long_output_goes_to_the_pager() {
     }
 }
 
+/// Whatever is longer than the screen is paged, and the manual page is shown by `man`.
+#[test]
+fn whatever_is_long_is_paged() {
+    let world = two_messages();
+    let programs = world.workspace().join("programs");
+    std::fs::create_dir(&programs).expect("writable");
+    let man = programs.join("man");
+    std::fs::write(&man, "#!/bin/sh\necho \"man $*\"; head -n 1\n").expect("writable");
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(&man, mode).expect("writable");
+    let shown = |line: &str| {
+        let line = format!("stty rows 3; CKPT_HOOK_PAGER='sed s/^/PAGED:/' {line}");
+        let mut screen = Screen::open(&world, 80, &line)?;
+        screen.end();
+        Some(screen.contents())
+    };
+    for command in [
+        "--help",
+        "show --help",
+        "config",
+        "doctor",
+        "status",
+        "du",
+        "install --list",
+    ] {
+        let Some(shown) = shown(&format!("ckpt-hook {command}")) else {
+            return;
+        };
+        assert!(shown.contains("PAGED:"), "{command}: {shown}");
+    }
+    let manual = shown(&format!("PATH={}:$PATH ckpt-hook man", programs.display()));
+    let manual = manual.expect("as before");
+    assert!(manual.contains("man -l -\n"), "{manual}");
+    assert!(!manual.contains("PAGED:"), "it has its own pager: {manual}");
+    let piped = shown("ckpt-hook man | head -n 3").expect("as before");
+    assert!(piped.contains(".TH ckpt-hook"), "for a program: {piped}");
+}
+
 /// The pager is that of the hook else the user's else less with its usual options.
 #[test]
 fn pager_is_ours_the_users_or_less() {

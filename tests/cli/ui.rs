@@ -88,7 +88,7 @@ fn revert_and_way_back_take_few_keys() {
     screen.press("y");
     screen.wait_for("Went all the way forward");
     assert_eq!(world.tree().len(), 3, "and undone");
-    screen.wait_for("undo of");
+    screen.wait_for(", undone");
     screen.press("q");
     is_whole(&mut screen, 0);
 }

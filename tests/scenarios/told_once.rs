@@ -84,7 +84,9 @@ fn message_without_steps_names_differing_files() {
         .find(|note| note.contains("no step was recorded"))
         .unwrap_or_else(|| panic!("it is reported: {:?}", report.notes));
     assert!(
-        note.ends_with("these files have changed since and count as yours: `a`, `new`"),
+        note.contains(
+            "these files have changed since and count as yours: `a`, `new`; `ckpt-hook restore "
+        ),
         "neither the agent\u{2019}s nor what is as it was then: {note}"
     );
     assert_eq!(world.read("a"), "2\n", "they stay");

@@ -195,25 +195,6 @@ class ConfigChange(TypedDict):
     """
 
 
-class ContentsParameters(TypedDict):
-    """
-    The parameters of `contents`.
-    """
-
-    blob: str
-    """
-    The blob, as documents name it.
-    """
-    offset: NotRequired[int]
-    """
-    The first byte that is wanted.
-    """
-    workspace: NotRequired[str | None]
-    """
-    A directory of the workspace.
-    """
-
-
 ConversationKind: TypeAlias = Literal['forked', 'cut', 'back', 'manual', 'none']
 """
 What is done to a conversation.
@@ -300,6 +281,17 @@ DifferenceReason: TypeAlias = Literal['yours', 'unclear', 'shared', 'other_sessi
 """
 Why a path differs: exactly one reason for each.
 """
+
+
+class DoctorParameters(TypedDict):
+    """
+    The parameters of `doctor`.
+    """
+
+    all: NotRequired[bool]
+    """
+    Whether every object of every snapshot is read, however long that takes.
+    """
 
 
 class DuRow(TypedDict):
@@ -583,6 +575,29 @@ class InitializeParameters(TypedDict):
     protocol: NotRequired[int | None]
     """
     The highest version of the protocol that the client speaks.
+    """
+
+
+class InstallParameters(TypedDict):
+    """
+    The parameters of `install`: some `agents`, or `all`.
+    """
+
+    agents: NotRequired[list[str]]
+    """
+    The agents, by name.
+    """
+    all: NotRequired[bool]
+    """
+    Every agent on this machine.
+    """
+    dry_run: NotRequired[bool]
+    """
+    Whether the report only says what would change.
+    """
+    project: NotRequired[bool]
+    """
+    Whether it goes into the project's settings, and not into the user's.
     """
 
 
@@ -1844,6 +1859,37 @@ class Content(TypedDict):
     """
 
 
+class ContentsParameters(TypedDict):
+    """
+    The parameters of `contents`: a `blob`, or a `path` and an `id`.
+    """
+
+    blob: NotRequired[str | None]
+    """
+    The blob, as documents name it.
+    """
+    exact: NotRequired[bool]
+    """
+    Whether the id has to be a full one: no prefix, no label, no `last`.
+    """
+    id: NotRequired[str | None]
+    """
+    The state that has it, by any id: of a message, a step or an operation the one just before it.
+    """
+    offset: NotRequired[int]
+    """
+    The first byte that is wanted.
+    """
+    path: NotRequired[str | PathText | None]
+    """
+    A file, below that directory.
+    """
+    workspace: NotRequired[str | None]
+    """
+    A directory of the workspace.
+    """
+
+
 class ContentsResult(TypedDict):
     """
     The result of `contents`.
@@ -2269,6 +2315,10 @@ class FileReport(TypedDict):
     """
     Lines that it removes.
     """
+    moved_from: Rename | None
+    """
+    For a file that comes: the one of the same operation that goes and becomes it.
+    """
     new_blob: str | None
     """
     The blob afterwards.
@@ -2468,6 +2518,10 @@ class InstallReport(TypedDict):
     changes: list[SettingsChange]
     """
     A row per agent and file.
+    """
+    short_name: str | None
+    """
+    The link `ck` to this program that was made or removed; null if none was.
     """
     skipped: list[SkippedAgent]
     """
@@ -2854,6 +2908,7 @@ PatchParameters = TypedDict(
         'exact': NotRequired[bool],
         'from': NotRequired[str | None],
         'id': NotRequired[str | None],
+        'names': NotRequired[bool],
         'paths': NotRequired[list[str | PathText]],
         'to': NotRequired[str | None],
         'workspace': NotRequired[str | None],
@@ -2872,7 +2927,7 @@ class PatchResult(TypedDict):
     """
     patch: Content
     """
-    The patch as `git apply` takes it.
+    The patch as `git apply` takes it; with `names`, it has no text.
     """
     version: Literal[1]
     """
@@ -3435,6 +3490,25 @@ class EventReport(TypedDict):
     """
 
 
+class ExportedMessage(TypedDict):
+    """
+    A message of a session that is exported.
+    """
+
+    changes: list[ChangeReport]
+    """
+    What it changed, by path.
+    """
+    message: MessageReport
+    """
+    The message.
+    """
+    patch: Content
+    """
+    The patch as `git apply` takes it; without text if it is longer than 8 MiB.
+    """
+
+
 class FinishedReport(TypedDict):
     """
     An interrupted operation that was finished later.
@@ -3788,4 +3862,23 @@ class StatusReport(TypedDict):
     workspace: str
     """
     The workspace's directory.
+    """
+
+
+class ExportReport(TypedDict):
+    """
+    `export`: a session with everything that its messages did.
+    """
+
+    messages: list[ExportedMessage]
+    """
+    Its messages, oldest first.
+    """
+    session: SessionReport
+    """
+    The session.
+    """
+    version: Literal[1]
+    """
+    The version of the document's format.
     """

@@ -279,7 +279,9 @@ export interface Documents {
   "parameters-apply"?: ApplyParameters;
   "parameters-blame"?: BlameParameters;
   "parameters-contents"?: ContentsParameters;
+  "parameters-doctor"?: DoctorParameters;
   "parameters-initialize"?: InitializeParameters;
+  "parameters-install"?: InstallParameters;
   "parameters-messages"?: MessagesParameters;
   "parameters-operation"?: OperationParameters;
   "parameters-patch"?: PatchParameters;
@@ -304,6 +306,7 @@ export interface Documents {
   "report-du"?: DuReport;
   "report-error"?: ErrorReport;
   "report-event"?: EventReport;
+  "report-export"?: ExportReport;
   "report-fetch"?: FetchReport;
   "report-forget"?: ForgetReport;
   "report-gc"?: GcReport;
@@ -925,21 +928,42 @@ export interface BlameParameters {
   workspace?: string | null;
 }
 /**
- * The parameters of `contents`.
+ * The parameters of `contents`: a `blob`, or a `path` and an `id`.
  */
 export interface ContentsParameters {
   /**
    * The blob, as documents name it.
    */
-  blob: string;
+  blob?: string | null;
+  /**
+   * Whether the id has to be a full one: no prefix, no label, no `last`.
+   */
+  exact?: boolean;
+  /**
+   * The state that has it, by any id: of a message, a step or an operation the one just before it.
+   */
+  id?: string | null;
   /**
    * The first byte that is wanted.
    */
   offset?: number;
   /**
+   * A file, below that directory.
+   */
+  path?: (string | PathText) | null;
+  /**
    * A directory of the workspace.
    */
   workspace?: string | null;
+}
+/**
+ * The parameters of `doctor`.
+ */
+export interface DoctorParameters {
+  /**
+   * Whether every object of every snapshot is read, however long that takes.
+   */
+  all?: boolean;
 }
 /**
  * The parameters of `initialize`. Others are ignored: a client may introduce itself.
@@ -949,6 +973,27 @@ export interface InitializeParameters {
    * The highest version of the protocol that the client speaks.
    */
   protocol?: number | null;
+}
+/**
+ * The parameters of `install`: some `agents`, or `all`.
+ */
+export interface InstallParameters {
+  /**
+   * The agents, by name.
+   */
+  agents?: string[];
+  /**
+   * Every agent on this machine.
+   */
+  all?: boolean;
+  /**
+   * Whether the report only says what would change.
+   */
+  dry_run?: boolean;
+  /**
+   * Whether it goes into the project's settings, and not into the user's.
+   */
+  project?: boolean;
 }
 /**
  * The parameters of `messages`.
@@ -1064,6 +1109,10 @@ export interface PatchParameters {
    * What made the changes: a message, a step, an operation. Without it, two states are compared.
    */
   id?: string | null;
+  /**
+   * Whether only the files are wanted, and no patch.
+   */
+  names?: boolean;
   /**
    * The paths that are compared; all of them if empty.
    *
@@ -2069,6 +2118,10 @@ export interface FileReport {
    */
   deletions: number | null;
   /**
+   * For a file that comes: the one of the same operation that goes and becomes it.
+   */
+  moved_from: Rename | null;
+  /**
    * The blob afterwards.
    */
   new_blob: string | null;
@@ -2194,6 +2247,97 @@ export interface Hunk {
    * The first line before, from 1; if there is none, the line that precedes the hunk.
    */
   old_start: number;
+}
+/**
+ * `export`: a session with everything that its messages did.
+ */
+export interface ExportReport {
+  /**
+   * Its messages, oldest first.
+   */
+  messages: ExportedMessage[];
+  /**
+   * The session.
+   */
+  session: SessionReport;
+  /**
+   * The version of the document's format.
+   */
+  version: 1;
+}
+/**
+ * A message of a session that is exported.
+ */
+export interface ExportedMessage {
+  /**
+   * What it changed, by path.
+   */
+  changes: ChangeReport[];
+  /**
+   * The message.
+   */
+  message: MessageReport;
+  /**
+   * The patch as `git apply` takes it; without text if it is longer than 8 MiB.
+   */
+  patch: Content;
+}
+/**
+ * A session.
+ */
+export interface SessionReport {
+  /**
+   * The agent.
+   */
+  agent: string;
+  /**
+   * The agent's.
+   */
+  agent_id: string;
+  /**
+   * Whether it was closed.
+   */
+  ended: boolean;
+  /**
+   * How many files they changed.
+   */
+  files: number;
+  /**
+   * Our id.
+   */
+  id: string;
+  /**
+   * The time of its last event.
+   */
+  last_event: number;
+  /**
+   * How many messages it has.
+   */
+  messages: number;
+  /**
+   * The session that started it.
+   */
+  parent: string | null;
+  /**
+   * The message that it is reverted to.
+   */
+  revert_point: string | null;
+  /**
+   * The time of its start.
+   */
+  started: number;
+  /**
+   * The number of steps.
+   */
+  steps: number;
+  /**
+   * How many files they or somebody else may have changed.
+   */
+  unclear: number;
+  /**
+   * Its workspace's directory.
+   */
+  workspace: string;
 }
 /**
  * What came from other machines.
@@ -2412,6 +2556,10 @@ export interface InstallReport {
    * A row per agent and file.
    */
   changes: SettingsChange[];
+  /**
+   * The link `ck` to this program that was made or removed; null if none was.
+   */
+  short_name: string | null;
   /**
    * The agents that were left out, and why.
    */
@@ -3112,63 +3260,6 @@ export interface SessionsReport {
   version: 1;
 }
 /**
- * A session.
- */
-export interface SessionReport {
-  /**
-   * The agent.
-   */
-  agent: string;
-  /**
-   * The agent's.
-   */
-  agent_id: string;
-  /**
-   * Whether it was closed.
-   */
-  ended: boolean;
-  /**
-   * How many files they changed.
-   */
-  files: number;
-  /**
-   * Our id.
-   */
-  id: string;
-  /**
-   * The time of its last event.
-   */
-  last_event: number;
-  /**
-   * How many messages it has.
-   */
-  messages: number;
-  /**
-   * The session that started it.
-   */
-  parent: string | null;
-  /**
-   * The message that it is reverted to.
-   */
-  revert_point: string | null;
-  /**
-   * The time of its start.
-   */
-  started: number;
-  /**
-   * The number of steps.
-   */
-  steps: number;
-  /**
-   * How many files they or somebody else may have changed.
-   */
-  unclear: number;
-  /**
-   * Its workspace's directory.
-   */
-  workspace: string;
-}
-/**
  * A message with its steps.
  */
 export interface MessageShowReport {
@@ -3824,7 +3915,7 @@ export interface PatchResult {
    */
   files: ChangeReport[];
   /**
-   * The patch as `git apply` takes it.
+   * The patch as `git apply` takes it; with `names`, it has no text.
    */
   patch: Content;
   /**

@@ -16,6 +16,7 @@ pub mod roots;
 mod sender;
 pub mod settings;
 pub mod transcripts;
+pub mod usage;
 
 mod claude_code {
     pub mod install;

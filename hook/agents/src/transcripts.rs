@@ -261,7 +261,7 @@ fn hash_of(workspace: &Path) -> String {
     Hex(&Sha256::digest(workspace.as_os_str().as_encoded_bytes())).to_string()
 }
 
-fn parsed(time: &str) -> Option<Milliseconds> {
+pub(crate) fn parsed(time: &str) -> Option<Milliseconds> {
     let time = humantime::parse_rfc3339(time).ok()?;
     let since = time.duration_since(std::time::UNIX_EPOCH).ok()?;
     i64::try_from(since.as_millis()).ok()

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use ckpt_output::html::{self, Top};
+use ckpt_output::html::{self, Section, Top};
 use ckpt_output::lines::{self, DiffOptions, MovedLines};
 use ckpt_output::paint::Paint;
 use ckpt_output::patch::{self, FileSides};
@@ -161,13 +161,24 @@ impl ChangesView<'_> {
 
     /// Writes a page to a file.
     pub fn page(&self, top: &Top, files: &[ChangeReport], to: &Path) -> Result<(), Failure> {
+        let section = self.section(Top::default(), files.to_vec())?;
+        self.write_page(top, vec![section], to)
+    }
+
+    /// Returns changes as a part of a page.
+    pub fn section(&self, top: Top, files: Vec<ChangeReport>) -> Result<Section, Failure> {
         let mut sides = Vec::new();
-        for change in diff::shown(files) {
-            let change = patch::rename(change, files).unwrap_or_else(|| change.clone());
+        for change in diff::shown(&files) {
+            let change = patch::rename(change, &files).unwrap_or_else(|| change.clone());
             let both = self.sides(&change)?;
             sides.push((change, both));
         }
-        let page = html::page(top, files, &sides, self.invocation.output.view());
+        Ok(Section { top, files, sides })
+    }
+
+    /// Writes a page of some parts to a file.
+    pub fn write_page(&self, top: &Top, sections: Vec<Section>, to: &Path) -> Result<(), Failure> {
+        let page = html::page(top, &sections, self.invocation.output.view());
         let to = self.invocation.surroundings.absolute(to)?;
         Ok(named_file::write(
             &to,

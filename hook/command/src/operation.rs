@@ -94,7 +94,10 @@ pub fn carry_out(
             let is_part = store.before(&of.id)?.is_part;
             return Ok(OperationResult {
                 undoes: Some(of),
-                ..OperationResult::of(report, AskedExtent::of(is_part))
+                ..OperationResult::of(
+                    with_moves(store, directory, report),
+                    AskedExtent::of(is_part),
+                )
             });
         }
         OperationRequest::Apply(token) => store.apply(&token, force)?,
@@ -136,7 +139,18 @@ pub fn carry_out(
             store.restore(directory, &request)?
         }
     };
-    Ok(OperationResult::of(report, extent))
+    Ok(OperationResult::of(
+        with_moves(store, directory, report),
+        extent,
+    ))
+}
+
+/// Adds where the files come from that are moved. The operation is done, so nothing fails because that is unknown.
+fn with_moves(store: &mut Store, directory: &Path, mut report: OperationReport) -> OperationReport {
+    if let Ok(blobs) = store.blobs(directory) {
+        blobs.find_moves(&mut report.files);
+    }
+    report
 }
 
 /// The newest operation of a workspace that was carried out.

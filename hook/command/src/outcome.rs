@@ -13,6 +13,7 @@ use ckpt_store::revert::PriorState;
 
 use crate::invocation::Invocation;
 use crate::operation::OperationResult;
+use crate::pager::paged;
 
 /// Runs something that may take long, with a progress line on a terminal.
 pub fn watched<T>(
@@ -84,10 +85,10 @@ pub fn finish(
         };
         let around = around(store, directory.as_deref(), done);
         invocation.look_up(store, ids(report, undoes.as_ref()));
-        invocation
-            .output
-            .report(report, |view| operation::render(report, &around, view))
-            .map_err(|failure| failure.after(carried_out(report)))?;
+        paged(invocation, report, |view| {
+            operation::render(report, &around, view)
+        })
+        .map_err(|failure| failure.after(carried_out(report)))?;
     }
     Ok(code(report))
 }
@@ -123,7 +124,10 @@ pub fn code(report: &OperationReport) -> u8 {
     if report.busy {
         return BUSY;
     }
+    let is_redo = report.kind == OperationKind::Redo;
     match report.outcome {
+        // There is no message to go forward to. Whoever asks for all the way is there.
+        Outcome::Nothing if is_redo && report.operation.is_none() && !report.dry_run => UNAVAILABLE,
         Outcome::Restored | Outcome::Nothing => DONE,
         Outcome::Partial => PARTIAL,
         Outcome::Unavailable => UNAVAILABLE,

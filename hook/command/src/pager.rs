@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::io::{self, Write};
 use std::process::{Child, Stdio};
 
-use ckpt_output::View;
+use ckpt_output::{Output, View};
 use ckpt_process::failure::{DONE, Failure};
 use ckpt_process::posix;
 use ckpt_process::programs::{self, git_value};
@@ -22,7 +22,7 @@ const DEFAULT_PAGER: &str = "if command -v less >/dev/null; then exec less; else
 
 /// Buffers text until it is longer than the screen, then passes it to the pager.
 pub struct Pages<'a> {
-    invocation: &'a Invocation,
+    output: &'a Output,
     /// The number of lines of the screen, or `None` if nothing is paged.
     height: Option<usize>,
     is_patch: bool,
@@ -39,9 +39,14 @@ const PIPE_CAPACITY: usize = 1 << 20;
 impl<'a> Pages<'a> {
     /// Begins a listing.
     pub fn new(invocation: &'a Invocation) -> Self {
-        let height = invocation.output.height();
+        Self::on(&invocation.output)
+    }
+
+    /// Begins a listing before there is a command.
+    pub fn on(output: &'a Output) -> Self {
+        let height = output.height();
         Self {
-            invocation,
+            output,
             height: height.filter(|_| !surroundings::is_read_by_no_person()),
             is_patch: false,
             kept: Vec::new(),
@@ -66,7 +71,7 @@ impl<'a> Pages<'a> {
 
     /// Adds text for people; long lines are broken between words.
     pub fn text(&mut self, text: &str) -> Result<(), Failure> {
-        self.bytes(self.invocation.output.wrapped(text).as_bytes())
+        self.bytes(self.output.wrapped(text).as_bytes())
     }
 
     /// Adds bytes.
@@ -75,7 +80,7 @@ impl<'a> Pages<'a> {
             return Ok(());
         }
         let Some(height) = self.height else {
-            return self.invocation.output.bytes(bytes);
+            return self.output.bytes(bytes);
         };
         if let Some(pager) = &mut self.pager {
             let is_read = pass_on(pager, bytes).map_err(Failure::output)?;
@@ -119,7 +124,7 @@ impl<'a> Pages<'a> {
         let was_started = !matches!(status.code(), Some(126 | 127));
         self.height = None;
         match self.sent.take() {
-            Some(sent) if !was_started => self.invocation.output.bytes(&sent),
+            Some(sent) if !was_started => self.output.bytes(&sent),
             _ => {
                 self.is_over = true;
                 Ok(())
@@ -132,7 +137,7 @@ impl<'a> Pages<'a> {
         if self.pager.is_some() {
             return self.without_reader();
         }
-        self.invocation.output.bytes(&self.kept)
+        self.output.bytes(&self.kept)
     }
 }
 

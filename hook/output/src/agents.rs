@@ -1,8 +1,12 @@
 //! The agents, where the hook is installed, and what `install` and `uninstall` did to settings.
 
+use std::borrow::Cow;
+
 use ckpt_schema::report::{
     AgentReport, AgentSettings, AgentsReport, InstallReport, SettingsChange, SkippedAgent,
 };
+
+use ckpt_store::model::number::count;
 
 use super::View;
 use super::paint::Paint;
@@ -91,21 +95,51 @@ fn state(settings: Option<&AgentSettings>, paint: Paint) -> String {
     }
 }
 
-/// Returns a line for each settings file, with its diff if nothing was changed yet. If no agent was found, it also says
-/// what to do then.
+/// Returns a line for each agent and the next step; for each settings file, with its diff, if nothing was changed yet or
+/// details are asked for. If no agent was found, it also says what to do then.
 pub fn changes(report: &InstallReport, found_none: bool, view: &View) -> String {
-    let changes = report.changes.iter().map(|change| settings(change, view));
-    let skipped = report
-        .skipped
-        .iter()
-        .map(|agent| skipped(agent, view.paint));
+    let is_whole = view.verbose || report.changes.iter().any(|change| change.dry_run);
+    let of_one = |one: &SettingsChange, other: &SettingsChange| {
+        !is_whole && (&one.agent, &one.action) == (&other.agent, &other.action)
+    };
+    let groups = report.changes.chunk_by(of_one);
+    let changes = groups.map(|group| settings(group, view));
+    let (named, together): (Vec<&SkippedAgent>, Vec<&SkippedAgent>) =
+        report.skipped.iter().partition(|agent| {
+            // A reason with a command in it is one to do something about.
+            let has_way = agent.hint.is_some() || agent.reason.contains("ckpt-hook ");
+            view.verbose || agent.failed || has_way || report.skipped.len() == 1
+        });
+    let names: Vec<Cow<'_, str>> = together.iter().map(|agent| safe(&agent.agent)).collect();
+    let names = (!names.is_empty()).then(|| {
+        let what = view.paint.faint("left out");
+        format!("{what} (-v says why): {}\n", names.join(", "))
+    });
+    let skipped = named.into_iter().map(|agent| skipped(agent, view.paint));
+    let skipped = skipped.chain(names);
+    let is_new = |change: &SettingsChange| {
+        !change.dry_run && ["created", "updated"].contains(&change.action.as_str())
+    };
+    let next = report.changes.iter().any(is_new).then(|| {
+        let log = view.paint.strong("ckpt-hook log");
+        format!("Next: start the agent anew, and send it a message. Then {log} lists it.\n")
+    });
     let hint = format!(
         "{} name an agent to install the hook for it in advance\n",
         view.paint.id("hint:")
     );
+    let short_name = report.short_name.iter().map(|link| {
+        let link = safe(link);
+        match report.changes.iter().any(|it| it.action == "removed") {
+            true => format!("removed {link}\n"),
+            false => format!("`ck` is short for `ckpt-hook` from now on: {link}\n"),
+        }
+    });
     changes
         .chain(skipped)
         .chain(found_none.then_some(hint))
+        .chain(short_name)
+        .chain(next)
         .collect()
 }
 
@@ -126,31 +160,33 @@ fn skipped(agent: &SkippedAgent, paint: Paint) -> String {
     text
 }
 
-fn settings(change: &SettingsChange, view: &View) -> String {
+/// Returns what was done to files of one agent: in a line, with the diff of each that was only planned.
+fn settings(group: &[SettingsChange], view: &View) -> String {
     let paint = view.paint;
+    let Some((change, others)) = group.split_first() else {
+        return String::new();
+    };
     let would = if change.dry_run { "would be " } else { "" };
     let action = safe(&change.action);
+    let more = match others.len() {
+        0 => String::new(),
+        more => format!(", and {}", count(more as u64, "other file")),
+    };
     let mut text = format!(
-        "{}: {would}{action}: {}\n",
+        "{}: {would}{action}: {}{more}\n",
         paint.strong(&safe(&change.agent)),
         safe(&change.file)
     );
-    if let Some(diff) = change
-        .diff
-        .as_deref()
+    let diffs = group.iter().filter_map(|change| change.diff.as_deref());
+    for line in diffs
         .filter(|_| change.dry_run || view.verbose)
+        .flat_map(str::lines)
     {
-        text.extend(
-            diff.lines()
-                .map(|line| format!("  {}\n", painted(line, paint))),
-        );
+        text.push_str(&format!("  {}\n", painted(line, paint)));
     }
-    text.extend(
-        change
-            .notes
-            .iter()
-            .map(|note| format!("  {} {}\n", paint.warning("note:"), safe(note))),
-    );
+    for note in group.iter().flat_map(|change| &change.notes) {
+        text.push_str(&format!("  {} {}\n", paint.warning("note:"), safe(note)));
+    }
     text
 }
 

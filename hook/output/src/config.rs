@@ -4,24 +4,38 @@ use ckpt_schema::report::{ConfigChange, ConfigReport, SettingReport, SettingSour
 
 use super::View;
 use super::table::Table;
-use super::text::safe;
+use super::text::{safe, width};
 
 /// Returns every setting with its value and the source of the value.
 pub fn render(report: &ConfigReport, view: &View) -> String {
+    let widest = |text: fn(&SettingReport) -> String| {
+        let texts = report.settings.iter().map(text);
+        texts.map(|text| width(&safe(&text))).max().unwrap_or(0)
+    };
+    let others = widest(|it| it.key.clone()) + widest(source) + 4;
+    let room = view
+        .width
+        .map_or(usize::MAX, |columns| columns.saturating_sub(others));
     let mut table = Table::new(&[]).dropping(&[3]);
     for setting in &report.settings {
         let value = safe(&setting.value);
-        let is_default = setting.source == SettingSource::Default;
-        table.row(vec![
+        // One without room stands below: a value is not cut.
+        let is_below = width(&value) > room;
+        let value = match setting.source {
+            SettingSource::Default => view.paint.faint(&value),
+            _ => value.into_owned(),
+        };
+        let (cell, below) = match is_below {
+            true => (String::new(), format!("  {value}")),
+            false => (value, String::new()),
+        };
+        let row = vec![
             view.paint.strong(&safe(&setting.key)),
-            if is_default {
-                view.paint.faint(&value)
-            } else {
-                value.into_owned()
-            },
+            cell,
             view.paint.faint(&safe(&source(setting))),
             setting.meaning.clone(),
-        ]);
+        ];
+        table.noted(row, below);
     }
     let problems = report
         .problems
@@ -87,6 +101,50 @@ pub fn render_change(report: &ConfigChange, view: &View) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::paint::Paint;
+    use crate::time::TimeContext;
+
+    /// A value that has no room in its row stands below it.
+    #[test]
+    fn no_value_of_a_setting_is_cut() {
+        let setting = |key: &str, value: String| SettingReport {
+            key: key.to_owned(),
+            value,
+            default: None,
+            source: SettingSource::Default,
+            place: None,
+            meaning: "What it is for".to_owned(),
+        };
+        let long = format!("[{}]", vec!["\"*.pem\""; 12].join(", "));
+        let report = ConfigReport {
+            version: 1,
+            file: None,
+            is_there: false,
+            workspace: "/w".to_owned(),
+            settings: vec![
+                setting("keep", "\"30 days\"".to_owned()),
+                setting("keep_ignored", long.clone()),
+            ],
+            problems: Vec::new(),
+        };
+        for columns in [50, 80, 200] {
+            let times = TimeContext {
+                now: 0,
+                offset: time::UtcOffset::UTC,
+            };
+            let view = View {
+                paint: Paint::PLAIN,
+                width: Some(columns),
+                times,
+                verbose: false,
+            };
+            let text = render(&report, &view);
+            let is_narrow = text.lines().all(|line| width(line) <= columns);
+            assert!(is_narrow, "at {columns}:\n{text}");
+            let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+            assert!(words.contains(&long), "all of it at {columns}:\n{text}");
+        }
+    }
 
     #[test]
     fn only_a_text_loses_its_quotes() {

@@ -6,7 +6,7 @@ use ckpt_store::sessions::Untold;
 
 use super::data;
 use super::paint::Paint;
-use super::text::{fit, safe};
+use super::text::{fit, safe, with_ids_shortened};
 
 /// How many columns of a prompt are shown beside an id that may be meant.
 const TITLE: usize = 40;
@@ -43,7 +43,7 @@ pub fn render(failure: &Failure, paint: Paint) -> String {
 /// Returns a sentence, safe for a terminal. For a model, one with a name in it is a JSON string: our sentences have names
 /// between backticks, and a name may have some as well.
 fn said(sentence: &str) -> String {
-    let sentence = safe(sentence).into_owned();
+    let sentence = safe(&with_ids_shortened(sentence)).into_owned();
     match data::is_read_by_model() && sentence.contains('`') {
         true => serde_json::Value::from(sentence).to_string(),
         false => sentence,

@@ -1,15 +1,17 @@
 //! A table of the files, and of the parts of git's state, that an operation changed or kept.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use ckpt_schema::report::{FileAction, FileReport, FileResult, GitPart, GitReport, PathText};
+use ckpt_schema::report::{
+    FileAction, FileReport, FileResult, GitPart, GitReport, PathText, Rename,
+};
 use ckpt_store::model::branch_name;
 
 use super::View;
 use super::diff::sum_of;
 use super::fold::{self, ListedFile};
 use super::paint::Paint;
-use super::text::{path, safe, short};
+use super::text::{path, safe, short, with_ids_shortened};
 
 /// Returns a line for each file, except those that were already as they should be.
 pub fn files(files: &[FileReport], view: &View) -> String {
@@ -19,20 +21,22 @@ pub fn files(files: &[FileReport], view: &View) -> String {
 /// The same, with a line for each part of git's state below.
 pub fn moved(files: &[FileReport], git: &[GitReport], view: &View) -> String {
     let origins = origins(files);
-    let has_gone = |file: &FileReport| origins.values().any(|origin| **origin == file.path);
+    let gone: BTreeSet<&PathText> = origins.values().map(|origin| &origin.path).collect();
     let shown: Vec<&FileReport> = files
         .iter()
         .filter(|file| says_something(file) || view.verbose)
-        .filter(|file| !has_gone(file))
+        .filter(|file| !gone.contains(&file.path))
         .collect();
     let groups = groups(&shown, &origins);
     let lines = shown.iter().zip(groups).map(|(file, group)| {
-        let moved_from = origins.get(&file.path).copied();
+        let origin = origins.get(&file.path);
+        let moved_from = origin.map(|origin| &origin.path);
+        // Only what an edit changed besides.
+        let edited = |lines: Option<u64>| lines.filter(|lines| *lines > 0);
         ListedFile {
             group,
-            // Nothing in it changes.
-            additions: file.additions.filter(|_| moved_from.is_none()),
-            deletions: file.deletions.filter(|_| moved_from.is_none()),
+            additions: origin.map_or(file.additions, |it| edited(it.additions)),
+            deletions: origin.map_or(file.deletions, |it| edited(it.deletions)),
             word: match (moved_from, file.result) {
                 (Some(_), FileResult::Planned) => view.paint.id("move"),
                 (Some(_), _) => view.paint.good("moved"),
@@ -71,39 +75,15 @@ pub fn moved(files: &[FileReport], git: &[GitReport], view: &View) -> String {
     format!("{}{total} (-v lists all)\n", table.render(view))
 }
 
-/// Returns where files were that an operation only moves: what goes there and comes here is the same.
-fn origins(files: &[FileReport]) -> BTreeMap<&PathText, &PathText> {
-    let is_plain = |file: &&FileReport| is_done(file) && file.reason.is_none();
-    let mut gone: BTreeMap<&str, Vec<&FileReport>> = BTreeMap::new();
-    for file in files.iter().filter(is_plain) {
-        if let (FileAction::Delete, Some(blob)) = (file.action, &file.old_blob) {
-            gone.entry(blob).or_default().push(file);
-        }
-    }
-    let mut origins = BTreeMap::new();
-    for file in files.iter().filter(is_plain) {
-        let (FileAction::Write, None, Some(blob)) =
-            (file.action, &file.old_mode, file.new_blob.as_deref())
-        else {
-            continue;
-        };
-        let Some(alike) = gone.get_mut(blob).filter(|alike| !alike.is_empty()) else {
-            continue;
-        };
-        // Of several with the same content, the one of the same name.
-        let name = |file: &FileReport| file.path.path.rsplit('/').next().map(str::to_owned);
-        let same = alike.iter().position(|gone| name(gone) == name(file));
-        let origin = alike.remove(same.unwrap_or(0));
-        if origin.result == file.result {
-            origins.insert(&file.path, &origin.path);
-        }
-    }
-    origins
+/// Returns what each moved file was before.
+fn origins<'a>(files: &'a [FileReport]) -> BTreeMap<&'a PathText, &'a Rename> {
+    let origin = |file: &'a FileReport| Option::zip(Some(&file.path), file.moved_from.as_ref());
+    files.iter().filter_map(origin).collect()
 }
 
 /// Returns the files that may share a row: those to which the same happened, and those that stay for the same reason. A
 /// few that stay are always named, and so is a file that is removed, that failed, or that went back in part.
-fn groups(files: &[&FileReport], origins: &BTreeMap<&PathText, &PathText>) -> Vec<Option<usize>> {
+fn groups(files: &[&FileReport], origins: &BTreeMap<&PathText, &Rename>) -> Vec<Option<usize>> {
     let mut kept: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
     for file in files.iter().filter(|file| stays(file)) {
         // Behind what is done to files.
@@ -206,7 +186,12 @@ pub fn modes(old: &str, new: &str) -> String {
 /// Returns the note behind a path.
 fn reason(reason: Option<&str>, paint: Paint) -> String {
     reason
-        .map(|reason| format!(" {}", paint.faint(&format!("({})", safe(reason)))))
+        .map(|reason| {
+            format!(
+                " {}",
+                paint.faint(&format!("({})", safe(&with_ids_shortened(reason))))
+            )
+        })
         .unwrap_or_default()
 }
 
@@ -291,9 +276,16 @@ mod tests {
                     FileResult::Planned,
                 )
             });
+            let origin = Rename {
+                path: path(&format!("scripts/{number}")),
+                similarity: 100,
+                additions: Some(0),
+                deletions: Some(0),
+            };
             all.push(FileReport {
                 new_blob: blob,
                 new_mode: mode,
+                moved_from: Some(origin),
                 additions: Some(1),
                 ..FileReport::new(
                     path(&format!("tools/{number}")),

@@ -1,6 +1,8 @@
 //! Everything that happened in a workspace as one timeline: what is in effect is on the main line, and what was
 //! reverted beside it.
 
+use std::collections::HashMap;
+
 use ckpt_schema::report::{
     MessageReport, MessageState, OperationEntry, TimelineEntry, TimelineReport,
 };
@@ -45,7 +47,12 @@ pub enum RowNames {
 
 /// Returns the timeline, newest first, with the present position of the workspace at its top.
 pub fn timeline(report: &TimelineReport, view: &View) -> String {
-    let rows = rows(&report.entries, RowNames::Ids, view).into_iter();
+    let mut entries = report.entries.clone();
+    let undos = match view.verbose {
+        true => HashMap::new(),
+        false => history::fold_undos(&mut entries),
+    };
+    let rows = rows(&entries, &undos, RowNames::Ids, view).into_iter();
     let text: String = rows.map(|row| row.words + "\n").collect();
     text + &total(report)
 }
@@ -60,7 +67,13 @@ pub struct TimelineRow {
 }
 
 /// Returns the rows of the timeline, newest first, with the present position of the workspace at its top.
-pub fn rows(entries: &[TimelineEntry], names: RowNames, view: &View) -> Vec<TimelineRow> {
+/// `undos` tells how often each operation was undone.
+pub fn rows(
+    entries: &[TimelineEntry],
+    undos: &HashMap<String, usize>,
+    names: RowNames,
+    view: &View,
+) -> Vec<TimelineRow> {
     let drawn = |words: String| TimelineRow { words, entry: None };
     let joins = || drawn(view.paint.faint(Mark::Joins.text()));
     let mut rows = vec![drawn(line(
@@ -70,7 +83,12 @@ pub fn rows(entries: &[TimelineEntry], names: RowNames, view: &View) -> Vec<Time
     ))];
     let mut is_aside = false;
     for (place, entry) in entries.iter().enumerate() {
-        let (mark, words) = row(entry, names, view);
+        let (mark, mut words) = row(entry, names, view);
+        if let TimelineEntry::Operation(operation) = entry {
+            words.push_str(history::undone(
+                undos.get(&operation.id).copied().unwrap_or(0),
+            ));
+        }
         if is_aside && mark != Mark::Aside {
             rows.push(joins());
         }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use ckpt_schema::report::{
     LogReport, MessageReport, MessageRoot, MessageState, OperationEntry, OperationsReport, Outcome,
-    SessionReport, SessionsReport, SnapshotsReport,
+    SessionReport, SessionsReport, SnapshotsReport, TimelineEntry,
 };
 use ckpt_store::model::number::{count, grouped};
 
@@ -71,8 +71,16 @@ pub fn messages(messages: &[MessageReport], reach: LogReach, view: &View) -> Str
     let paint = view.paint;
     let names = ["message", "when", "agent", "took", "files", "+", "-"];
     let mut names = names.to_vec();
-    // On a narrow terminal, columns are dropped in this order; the id stays.
-    let mut dropping = vec![3, 2, 5, 4, 1];
+    // On a narrow terminal, columns are dropped in this order; the id stays. Of several agents, who asks has to see which
+    // one it was.
+    let first = messages.first();
+    let is_one_agent = messages
+        .iter()
+        .all(|it| Some(&it.agent) == first.map(|it| &it.agent));
+    let mut dropping = match is_one_agent {
+        true => vec![3, 2, 5, 4, 1],
+        false => vec![3, 5, 4, 1, 2],
+    };
     let extra = [
         (is_told.unclear, "unclear"),
         (is_told.state, "state"),
@@ -403,6 +411,22 @@ pub fn with_undos(operations: &[OperationEntry]) -> Vec<(&OperationEntry, usize)
     let number = |entry: &OperationEntry| undos.get(entry.id.as_str()).copied().unwrap_or(0);
     let rows = operations.iter().filter(is_first);
     rows.map(|entry| (entry, number(entry))).collect()
+}
+
+/// Takes the undos out of a timeline. Returns how often each operation was undone and done again, by its id.
+pub fn fold_undos(entries: &mut Vec<TimelineEntry>) -> HashMap<String, usize> {
+    let operation = |entry: &TimelineEntry| match entry {
+        TimelineEntry::Operation(operation) => Some(operation.clone()),
+        _ => None,
+    };
+    let operations: Vec<OperationEntry> = entries.iter().filter_map(operation).collect();
+    let rows = with_undos(&operations).into_iter();
+    let rows: HashMap<String, usize> = rows.map(|(of, undos)| (of.id.clone(), undos)).collect();
+    entries.retain(|entry| match entry {
+        TimelineEntry::Operation(operation) => rows.contains_key(&operation.id),
+        _ => true,
+    });
+    rows
 }
 
 /// Returns the remark on an operation that was undone, once or more.

@@ -22,6 +22,17 @@ pub struct Top {
     pub facts: Vec<String>,
 }
 
+/// A part of a page: a message and its changes, or all that there is.
+#[derive(Clone, Debug, Default)]
+pub struct Section {
+    /// Its head; none if it is all of the page.
+    pub top: Top,
+    /// The files.
+    pub files: Vec<ChangeReport>,
+    /// Those that are shown, with both sides.
+    pub sides: Vec<(ChangeReport, FileSides)>,
+}
+
 /// Only the page's own styles are allowed.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'";
 
@@ -31,6 +42,7 @@ const STYLE: &str = "
 @media(prefers-color-scheme:dark){:root{--gone:#4b1113;--come:#033a16;--goneword:#8e1519;--comeword:#196c2e;--up:#3fb950;--down:#f85149}}
 body{font:16px/1.5 system-ui,sans-serif;margin:0 auto;max-width:110em;padding:1em;overflow-wrap:anywhere}
 h1{font-size:1.3em;white-space:pre-wrap}h2{font-size:1em;font-family:ui-monospace,monospace;margin:2em 0 .3em}
+h2.message{font:bold 1.15em/1.5 system-ui,sans-serif;white-space:pre-wrap;border-top:1px solid var(--line);padding-top:1em}
 summary{cursor:pointer}ul{padding-left:1.2em}
 table{border-collapse:collapse;width:100%;table-layout:fixed;font:13px/1.45 ui-monospace,monospace;border:1px solid var(--line)}
 col.n{width:4.5em}td{vertical-align:top;white-space:pre-wrap;padding:0 .5em}td.n{text-align:right;opacity:.6;user-select:none}
@@ -41,19 +53,11 @@ ins{background:var(--comeword);text-decoration:none}.up{color:var(--up)}.down{co
 ";
 
 /// Returns a page with the changes of each file.
-pub fn page(
-    top: &Top,
-    files: &[ChangeReport],
-    sides: &[(ChangeReport, FileSides)],
-    view: &View,
-) -> String {
-    let total = diff::total(
-        files,
-        &View {
-            paint: Paint::PLAIN,
-            ..*view
-        },
-    );
+pub fn page(top: &Top, sections: &[Section], view: &View) -> String {
+    let view = View {
+        paint: Paint::PLAIN,
+        ..*view
+    };
     let page = html! {
         (DOCTYPE)
         html lang="en" {
@@ -67,19 +71,36 @@ pub fn page(
             body {
                 h1 { (lines(&top.title)) }
                 ul { @for fact in &top.facts { li { (safe(fact)) } } }
-                p { (total.trim_end()) }
-                ul {
-                    @for (place, (change, _)) in sides.iter().enumerate() {
-                        li { a href=(format!("#f{place}")) { (name(change)) } " " (counts(change)) }
-                    }
-                }
-                @for (place, (change, sides)) in sides.iter().enumerate() {
-                    section id=(format!("f{place}")) { (file(change, sides)) }
+                @for (number, section) in sections.iter().enumerate() {
+                    (part(number, section, &view))
                 }
             }
         }
     };
     page.into_string()
+}
+
+fn part(number: usize, section: &Section, view: &View) -> Markup {
+    let total = diff::total(&section.files, view);
+    let anchor = |place: usize| match number {
+        0 => format!("f{place}"),
+        _ => format!("m{number}f{place}"),
+    };
+    html! {
+        @if !section.top.title.is_empty() {
+            h2.message { (lines(&section.top.title)) }
+            ul { @for fact in &section.top.facts { li { (safe(fact)) } } }
+        }
+        p { (total.trim_end()) }
+        ul {
+            @for (place, (change, _)) in section.sides.iter().enumerate() {
+                li { a href=(format!("#{}", anchor(place))) { (name(change)) } " " (counts(change)) }
+            }
+        }
+        @for (place, (change, sides)) in section.sides.iter().enumerate() {
+            section id=(anchor(place)) { (file(change, sides)) }
+        }
+    }
 }
 
 /// Returns lines without characters that change the reading direction.

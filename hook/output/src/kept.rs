@@ -14,7 +14,7 @@ use super::files::says_something;
 use super::fold;
 use super::operation::Around;
 use super::paint::Paint;
-use super::text::{bytes, safe_bytes, short};
+use super::text::{bytes, safe_bytes, short, with_ids_shortened};
 
 /// How many paths are named for each reason.
 const NAMED: usize = 3;
@@ -44,7 +44,12 @@ pub(super) fn differing(report: &OperationReport, around: &Around, paint: Paint)
     let named = |paths: &[&PathText]| fold::names(paths, NAMED).join(", ");
     let mut text = String::new();
     for (_, paths) in &yours {
-        text.push_str(&format!("{}: {}.\n", stays(report, "Yours"), named(paths)));
+        let yours = match paths.len() {
+            1 => stays(report, "Yours"),
+            _ if report.dry_run => "Yours would stay".to_owned(),
+            _ => "Yours stay".to_owned(),
+        };
+        text.push_str(&format!("{yours}: {}.\n", named(paths)));
     }
     text.push_str(&of_other_messages(report, around, paint));
     let number: usize = rest.iter().map(|(_, paths)| paths.len()).sum();
@@ -91,7 +96,7 @@ fn of_other_messages(report: &OperationReport, around: &Around, paint: Paint) ->
         let names = stays(report, &fold::names(&paths, NAMED).join(", "));
         text.push_str(&format!(
             "{names}, {}{}\n",
-            kept.why,
+            with_ids_shortened(&kept.why),
             way_out(kept, around, paint)
         ));
     }
@@ -117,7 +122,11 @@ pub(super) fn reasons_to_keep(
     let kept = kept.filter(|kept| kept.kind != KeptKind::OtherMessage);
     let line = |kept: &KeptReport| {
         let files = count(kept.paths.len() as u64, "file");
-        format!("{files} kept: {}{}", kept.why, way_out(kept, around, paint))
+        format!(
+            "{files} kept: {}{}",
+            with_ids_shortened(&kept.why),
+            way_out(kept, around, paint)
+        )
     };
     kept.map(line).collect()
 }

@@ -14,6 +14,7 @@ pub mod data;
 pub mod diff;
 pub mod doctor;
 pub mod exchange;
+pub mod export;
 pub mod failure;
 pub mod files;
 pub mod fold;

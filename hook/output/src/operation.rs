@@ -16,7 +16,7 @@ use super::files::moved;
 use super::history::operation_word;
 use super::kept::{differing, reasons_to_keep};
 use super::paint::Paint;
-use super::text::{fit, safe, short, title};
+use super::text::{fit, safe, short, title, with_ids_shortened};
 
 /// Information for people that is not in the report.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -78,7 +78,13 @@ fn in_roots(report: &OperationReport, around: &Around, view: &View) -> String {
 }
 
 fn notes(report: &OperationReport, paint: Paint) -> String {
-    let note = |note: &String| format!("{} {}\n", paint.warning("note:"), safe(note));
+    let note = |note: &String| {
+        format!(
+            "{} {}\n",
+            paint.warning("note:"),
+            safe(&with_ids_shortened(note))
+        )
+    };
     report.notes.iter().map(note).collect()
 }
 

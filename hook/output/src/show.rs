@@ -111,6 +111,9 @@ pub fn show(report: &ShowReport, parts: ShownParts, view: &View) -> String {
             let one_by_one = parts.steps || view.verbose;
             head + &match one_by_one {
                 true => show_steps(steps, view),
+                false if changes.is_empty() && !is_unfinished(message) => {
+                    "\nIt changed no file.\n".to_owned()
+                }
                 false => in_all(changes, parts, view),
             } + &in_roots(roots, parts, view)
         }
@@ -256,7 +259,7 @@ fn show_message(
     let prompt = message.prompt.as_deref().unwrap_or("");
     let prompt: String = prompt
         .lines()
-        .map(|line| format!("    {}\n", safe(line)))
+        .map(|line| format!("{}\n", paint.strong(&safe(line))))
         .collect();
     if let Some(took) = took(message.time, steps) {
         fields.insert(
@@ -275,7 +278,7 @@ fn show_message(
         ));
     }
     let gap = if prompt.is_empty() { "" } else { "\n" };
-    heading("Message", &message.id, view) + &list(fields, view) + gap + &prompt
+    prompt + gap + &heading("Message", &message.id, view) + &list(fields, view)
 }
 
 /// Returns the time from the message to the end of its last step, or `None` while a step is open.

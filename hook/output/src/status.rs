@@ -203,7 +203,7 @@ fn problems(report: &StatusReport, view: &View) -> String {
         let steps = count(report.open_steps, "step");
         text.push_str(&line(
             paint.id("open:"),
-            &format!("{steps} not finished yet; a revert closes what is over"),
+            &format!("{steps} not finished yet; the next revert closes those that are over"),
         ));
     }
     for step in &report.unprotected {

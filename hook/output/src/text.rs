@@ -158,6 +158,25 @@ pub fn short(id: &str) -> String {
     safe(id.get(..length).unwrap_or(id)).into_owned()
 }
 
+/// Returns a sentence of the store with its ids as long as they are elsewhere on the screen: there they have eight digits.
+pub fn with_ids_shortened(sentence: &str) -> String {
+    let ids = locks::read(&IDS);
+    let shortened = |word: &str| {
+        let is_id = word.len() == OF_AN_ID && word.bytes().all(|byte| byte.is_ascii_hexdigit());
+        let (prefixes, least) = ids.as_ref().filter(|_| is_id)?;
+        prefixes.shortened(word, *least).map(str::to_owned)
+    };
+    let words = sentence.split_inclusive(|letter: char| !letter.is_ascii_alphanumeric());
+    let words = words.map(|word| {
+        let digits = word.trim_end_matches(|letter: char| !letter.is_ascii_alphanumeric());
+        match shortened(digits) {
+            Some(id) => id + &word[digits.len()..],
+            None => word.to_owned(),
+        }
+    });
+    words.collect()
+}
+
 /// The largest number of columns that a text takes. A terminal without support for joined emoji shows their parts.
 pub fn width(text: &str) -> usize {
     if is_plain(text) {

@@ -1,7 +1,9 @@
 //! The store's disk usage, what `gc` removed, and what is forgotten.
 
 use bytesize::ByteSize;
-use ckpt_schema::report::{DuReport, ForgetReport, GcReport, GcSession, GcWorkspace};
+use ckpt_schema::report::{
+    DuReport, ForgetReport, ForgetWorkspace, GcReport, GcSession, GcWorkspace,
+};
 use ckpt_store::model::number::{count, grouped};
 
 use super::View;
@@ -169,21 +171,32 @@ pub fn du(report: &DuReport, view: &View) -> String {
 /// How many files are named without `--verbose`.
 const NAMED: usize = 20;
 
+/// Returns what is forgotten of a workspace, in numbers.
+fn what_goes(of: &ForgetWorkspace) -> String {
+    let (snapshots, prompts) = (count(of.snapshots, "snapshot"), count(of.prompts, "prompt"));
+    if of.removed {
+        return format!("its whole history, {snapshots} and {prompts}");
+    }
+    let stay = match of.snapshots {
+        1 => "which stays without it",
+        _ => "which stay without it",
+    };
+    let paths = count(of.files.len() as u64, "path");
+    let paths = (of.snapshots > 0).then(|| format!("{paths} from {snapshots}, {stay}"));
+    let prompts = (of.prompts > 0).then_some(prompts);
+    let parts: Vec<String> = [prompts, paths].into_iter().flatten().collect();
+    match parts.is_empty() {
+        true => "names of files alone".to_owned(),
+        false => parts.join(", and "),
+    }
+}
+
 /// The report of a `forget`.
 pub fn forget(report: &ForgetReport, view: &View) -> String {
     let mut text = String::new();
     for workspace in &report.workspaces {
         let name = safe(&workspace.workspace);
-        let whole = if workspace.removed {
-            ", with its whole history"
-        } else {
-            ""
-        };
-        text.push_str(&format!(
-            "{name}{whole}: {}, {}\n",
-            count(workspace.snapshots, "snapshot"),
-            count(workspace.prompts, "prompt"),
-        ));
+        text.push_str(&format!("{name}: {}\n", what_goes(workspace)));
         if workspace.busy {
             text.push_str("  An agent or an operation is at work here. Nothing is forgotten until it is done.\n");
         }

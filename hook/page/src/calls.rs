@@ -56,6 +56,7 @@ fn respond(invocation: &Invocation, job: &Job) -> Value {
         request: &job.id,
         asker: Asker::Page,
         shown: OnceCell::new(),
+        machine: None,
     };
     methods::answer(&context, job)
 }

@@ -29,7 +29,7 @@ use ckpt_store::Error;
 use clap::Args;
 use serde_json::json;
 
-use self::methods::RequestContext;
+use self::methods::{MachineMethods, RequestContext};
 use self::notify::Subscription;
 use self::protocol::{Incoming, Input, LONGEST_LINE, RequestError};
 use self::queue::RequestQueue;
@@ -56,7 +56,11 @@ const WORKERS: usize = 4;
 const WAITING_LINES: usize = 64;
 
 /// Answers until stdin ends, or the process that started this one.
-pub fn run(invocation: &Invocation, arguments: &ServeArguments) -> Result<u8, Failure> {
+pub fn run(
+    invocation: &Invocation,
+    arguments: &ServeArguments,
+    machine: MachineMethods,
+) -> Result<u8, Failure> {
     if !arguments.stdio {
         return Err(Failure::usage(
             "`serve` speaks only on its standard streams",
@@ -88,6 +92,7 @@ pub fn run(invocation: &Invocation, arguments: &ServeArguments) -> Result<u8, Fa
                         request: &job.id,
                         asker: Asker::FrontEnd,
                         shown: OnceCell::new(),
+                        machine: Some(machine),
                     };
                     let answer = methods::answer(&context, &job);
                     // Before it is sent: a client may use the id again as soon as it has the answer.

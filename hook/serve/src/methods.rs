@@ -17,12 +17,15 @@ use ckpt_output::{progress, show};
 use ckpt_process::failure::{Failure, NOT_A_SESSION};
 use ckpt_process::locks;
 use ckpt_schema::protocol::{
-    BlameParameters, ContentsParameters, ContentsResult, InitializeParameters, InitializeResult,
-    MessagesParameters, OperationName, PatchParameters, PatchResult, PathParameter,
-    RecordParameters, ServerReport, SessionsParameters, ShowParameters, StatusParameters,
-    SubscribeParameters, SubscribeResult, TimelineParameters, WorkspaceParameters,
+    BlameParameters, ContentsParameters, ContentsResult, DoctorParameters, InitializeParameters,
+    InitializeResult, InstallParameters, MessagesParameters, OperationName, PatchParameters,
+    PatchResult, PathParameter, RecordParameters, ServerReport, SessionsParameters, ShowParameters,
+    StatusParameters, SubscribeParameters, SubscribeResult, TimelineParameters,
+    WorkspaceParameters,
 };
-use ckpt_schema::report::{Content, Encoding, OperationReport, ShowReport, VERSION};
+use ckpt_schema::report::{
+    Content, DoctorReport, Encoding, InstallReport, OperationReport, ShowReport, VERSION,
+};
 use ckpt_store::query::{DiffRequest, LogFilter};
 use ckpt_store::{Error, Store};
 use serde_json::{Value, json};
@@ -41,7 +44,7 @@ const PROTOCOL: u64 = 1;
 const MOST_CONTENT: usize = 8 << 20;
 
 /// The methods, in the order of the documentation.
-const METHODS: [&str; 21] = [
+const METHODS: [&str; 23] = [
     "initialize",
     "sessions",
     "messages",
@@ -59,6 +62,8 @@ const METHODS: [&str; 21] = [
     "restore",
     "undo",
     "status",
+    "doctor",
+    "install",
     "record",
     "subscribe",
     "unsubscribe",
@@ -99,6 +104,17 @@ pub struct RequestContext<'a> {
     pub asker: Asker,
     /// Read when it is first asked for.
     pub shown: OnceCell<ShownFiles>,
+    /// What is asked about the machine, if that may be asked here.
+    pub machine: Option<MachineMethods>,
+}
+
+/// What the program itself answers, and not the store.
+#[derive(Clone, Copy)]
+pub struct MachineMethods {
+    /// Checks store, settings and hooks, and repairs nothing but damaged objects.
+    pub doctor: fn(&Invocation, &DoctorParameters) -> Result<DoctorReport, Failure>,
+    /// Puts the hook into agents' settings.
+    pub install: fn(&Invocation, &InstallParameters) -> Result<InstallReport, Failure>,
 }
 
 /// Returns the answer to a request.
@@ -129,12 +145,25 @@ pub fn answer(context: &RequestContext<'_>, job: &Job) -> Value {
 pub fn changes_something(method: &str) -> bool {
     matches!(
         method,
-        "apply" | "revert" | "redo" | "unrevert" | "restore" | "undo" | "record"
+        "apply" | "revert" | "redo" | "unrevert" | "restore" | "undo" | "record" | "install"
     )
 }
 
 fn call(context: &RequestContext<'_>, job: &Job) -> Result<Value, RequestError> {
-    match job.method.as_str() {
+    match (job.method.as_str(), context.machine) {
+        ("doctor", Some(of)) => document(&(of.doctor)(context.invocation, &parameters(job)?)?),
+        ("install", Some(of)) => document(&(of.install)(context.invocation, &parameters(job)?)?),
+        (method, _) => of_workspace(context, job, method),
+    }
+}
+
+/// Calls a method that is about a workspace.
+fn of_workspace(
+    context: &RequestContext<'_>,
+    job: &Job,
+    method: &str,
+) -> Result<Value, RequestError> {
+    match method {
         "initialize" => initialize(context, parameters(job)?),
         "sessions" => sessions(context, parameters(job)?),
         "messages" => messages(context, parameters(job)?),
@@ -355,6 +384,18 @@ fn patch(context: &RequestContext<'_>, asked: PatchParameters) -> Result<Value, 
             store.diff(&directory, &request)?.files
         }
     };
+    if asked.names {
+        let patch = Content {
+            encoding: Encoding::Utf8,
+            text: None,
+            bytes: 0,
+        };
+        return document(&PatchResult {
+            version: VERSION,
+            files,
+            patch,
+        });
+    }
     let arguments = ChangesArguments::default();
     let blobs = store.blobs(&directory)?;
     let changes = ChangesView {
@@ -389,7 +430,7 @@ pub fn paths(directory: &Path, given: &[PathParameter]) -> Vec<PathBuf> {
 }
 
 /// Returns bytes in the form that documents have.
-fn content(bytes: &[u8]) -> Content {
+pub fn content(bytes: &[u8]) -> Content {
     let (encoding, text) = match std::str::from_utf8(bytes) {
         Ok(text) => (Encoding::Utf8, text.to_owned()),
         Err(_) => (Encoding::Base64, STANDARD.encode(bytes)),
@@ -401,14 +442,27 @@ fn content(bytes: &[u8]) -> Content {
     }
 }
 
-/// Returns a blob's bytes, as many as fit into an answer, and the offset to continue at.
+/// Returns the bytes of a blob, or of a file in a state, as many as fit into an answer, and the offset to continue at.
 fn contents(
     context: &RequestContext<'_>,
     asked: &ContentsParameters,
 ) -> Result<Value, RequestError> {
-    let bytes = context
-        .open()?
-        .blob(&context.directory(asked.workspace.as_deref())?, &asked.blob)?;
+    let directory = context.directory(asked.workspace.as_deref())?;
+    let mut store = context.open()?;
+    if asked.exact {
+        check_exact(&mut store, &directory, &[&asked.id])?;
+    }
+    let (blob, bytes) = match (&asked.blob, &asked.path, &asked.id) {
+        (Some(blob), None, None) => (blob.clone(), store.blob(&directory, blob)?),
+        (None, Some(file), Some(id)) => {
+            let found = store.cat(&directory, id, &directory.join(path(file)))?;
+            (found.report.blob, found.bytes)
+        }
+        _ => {
+            let why = "give a `blob`, or a `path` with the `id` of a state";
+            return Err(RequestError::parameters(why));
+        }
+    };
     let size = bytes.len() as u64;
     let offset = usize::try_from(asked.offset).unwrap_or(usize::MAX);
     let rest = bytes.get(offset..).unwrap_or_default();
@@ -416,7 +470,7 @@ fn contents(
     let next = asked.offset.saturating_add(part.len() as u64);
     document(&ContentsResult {
         version: VERSION,
-        blob: asked.blob.clone(),
+        blob,
         size,
         offset: asked.offset,
         content: content(part),

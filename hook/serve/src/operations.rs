@@ -117,12 +117,9 @@ pub fn apply(context: &RequestContext<'_>, asked: &ApplyParameters) -> Result<Va
         force,
         ..Terms::default()
     };
-    document(&carry_out_watched(
-        context,
-        Path::new(""),
-        operation,
-        terms,
-    )?)
+    // The plan says itself where it belongs.
+    let directory = context.directory(None).unwrap_or_default();
+    document(&carry_out_watched(context, &directory, operation, terms)?)
 }
 
 /// Refuses a plan of another workspace to who is confined to one: its token would lead out of it.

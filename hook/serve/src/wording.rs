@@ -64,9 +64,10 @@ const PHRASES: [[&str; 4]; 7] = [
 ];
 
 /// Commands that only list or show something, and the method and the tool that answer the same.
-const COMMANDS: [(&str, &str, Option<&str>); 11] = [
+const COMMANDS: [(&str, &str, Option<&str>); 12] = [
     ("ckpt-hook revert", "revert", Some("plan")),
     ("ckpt-hook log", "messages", Some("list")),
+    ("ckpt-hook log --state live", "messages", Some("list")),
     ("ckpt-hook log --session", "messages", Some("list")),
     ("ckpt-hook log --session ID", "messages", Some("list")),
     ("ckpt-hook log --operations", "operations", None),

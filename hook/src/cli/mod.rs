@@ -18,6 +18,7 @@ pub mod commands {
     pub mod event;
     pub mod exact;
     pub mod exchange;
+    pub mod export;
     pub mod generate;
     pub mod history;
     pub mod inside;
@@ -34,6 +35,7 @@ pub mod commands {
     pub mod recover;
     pub mod run;
     pub mod schema;
+    pub mod short_name;
     pub mod snapshot;
     pub mod status;
     pub mod store_place;
@@ -50,16 +52,19 @@ use std::sync::OnceLock;
 
 use ckpt_command::config;
 use ckpt_command::invocation::{Common, Invocation};
+use ckpt_command::pager::Pages;
 use ckpt_output::{Output, write_error};
 use ckpt_process::failure::{DONE, FAILED, Failure, PARTIAL, is_help, place_of_panic};
 use ckpt_process::posix;
 use ckpt_process::surroundings::Environment;
 
+use ckpt_serve::methods::MachineMethods;
+
 use arguments::{Arguments, Command, Forward};
 use commands::{
     acp, bisect, blame, branch, candidates, cat, demo, diff, doctor, empty, exact, exchange,
-    generate, history, inside, install, label, log, manual, meant, no_document, operation, recover,
-    run as run_command, schema, snapshot, status, upkeep, watch, workspace,
+    export, generate, history, inside, install, label, log, manual, meant, no_document, operation,
+    recover, run as run_command, schema, snapshot, status, upkeep, watch, workspace,
 };
 
 /// Runs a command of a person or a program.
@@ -175,7 +180,9 @@ fn show_help(output: &Output, error: &clap::Error) -> u8 {
     } else {
         text.to_string()
     };
-    output.text(&text).map_or(FAILED, |()| DONE)
+    let mut pages = Pages::on(output);
+    let shown = pages.text(&text).and_then(|()| pages.end());
+    shown.map_or(FAILED, |()| DONE)
 }
 
 /// Prints the help of a command that agents call. Returns the exit code.
@@ -205,6 +212,7 @@ fn dispatch(invocation: &Invocation, command: &Command) -> Result<u8, Failure> {
         Command::Page(arguments) => ckpt_page::run(invocation, arguments),
         Command::Show(arguments) => history::show(invocation, arguments),
         Command::Sessions(arguments) => history::sessions(invocation, arguments),
+        Command::Export(arguments) => export::run(invocation, arguments),
         Command::Diff(arguments) => diff::run(invocation, arguments),
         Command::Push(arguments) => exchange::push(invocation, arguments),
         Command::Fetch(arguments) => exchange::fetch(invocation, arguments),
@@ -228,7 +236,13 @@ fn dispatch(invocation: &Invocation, command: &Command) -> Result<u8, Failure> {
         Command::Forget(arguments) => upkeep::forget(invocation, arguments),
         Command::Demo => demo::run(invocation),
         Command::Inside(arguments) => inside::run(invocation, arguments),
-        Command::Serve(arguments) => ckpt_serve::run(invocation, arguments),
+        Command::Serve(arguments) => {
+            let machine = MachineMethods {
+                doctor: doctor::answer,
+                install: install::answer,
+            };
+            ckpt_serve::run(invocation, arguments, machine)
+        }
         Command::Mcp(arguments) => ckpt_serve::mcp::run(invocation, arguments),
         Command::Watch(arguments) => watch::run(invocation, arguments),
         Command::Schema { name } => schema::run(invocation, name.as_deref()),

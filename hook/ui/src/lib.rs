@@ -32,7 +32,7 @@ use ckpt_command::operation::last;
 use ckpt_output::lines::{DiffOptions, MovedLines};
 use ckpt_output::patch::FileSides;
 use ckpt_output::time::TimeContext;
-use ckpt_output::{MOST_COLUMNS, Output, View, blame, failure, graph, patch, show, text};
+use ckpt_output::{MOST_COLUMNS, Output, View, blame, failure, graph, history, patch, show, text};
 use ckpt_process::failure::Failure;
 #[cfg(debug_assertions)]
 use ckpt_process::fault;
@@ -268,7 +268,9 @@ impl Browser {
     /// Returns whether to search on: as long as the list has room for what is found.
     fn is_searching(&self) -> bool {
         let is_over = self.search.as_ref().is_none_or(|search| search.is_over);
-        !is_over && !self.model.are_operations && self.model.entries.len() < self.model.limit
+        !is_over
+            && !self.model.are_operations
+            && self.model.entries.len() + self.model.folded < self.model.limit
     }
 
     /// Searches for as long as a key may wait.
@@ -394,7 +396,7 @@ impl Browser {
             found: found.unwrap_or_default(),
             ..LogFilter::default()
         };
-        let entries: Vec<TimelineEntry> = match self.model.are_operations {
+        let mut entries: Vec<TimelineEntry> = match self.model.are_operations {
             true => {
                 let operations = self.store.operations(&self.directory, &filter)?.operations;
                 operations
@@ -408,7 +410,10 @@ impl Browser {
             width: Some(view::list_width(columns())),
             ..self.view
         };
-        let rows = graph::rows(&entries, RowNames::Times, &view);
+        let listed = entries.len();
+        let undos = history::fold_undos(&mut entries);
+        self.model.folded = listed - entries.len();
+        let rows = graph::rows(&entries, &undos, RowNames::Times, &view);
         self.model.list(entries, rows);
         let last = last(&mut self.store, &self.directory);
         self.model.no_undo = last.err().map(|failure| advice::words(&failure.message()));

@@ -93,6 +93,8 @@ pub struct Model {
     pub entries: Vec<TimelineEntry>,
     /// The index of the chosen entry.
     pub chosen: usize,
+    /// How many entries are undos, which have no row of their own.
+    pub folded: usize,
     /// How many entries were requested.
     pub limit: usize,
     /// Whether only operations are listed.
@@ -524,7 +526,7 @@ impl Model {
                     self.begin_entry();
                 }
                 let is_last = self.chosen + 1 == self.entries.len();
-                if is_last && self.entries.len() >= self.limit {
+                if is_last && self.entries.len() + self.folded >= self.limit {
                     self.limit += PORTION;
                     return UiAction::List;
                 }

@@ -130,13 +130,7 @@ impl Browser {
                     .join(OsStr::from_bytes(&text::bytes(path)))
             })
             .collect();
-        if let (OperationRequest::Revert(request), false) = (request, overwritten.is_empty()) {
-            let request = OperationRequest::Revert(RevertRequest {
-                only: overwritten,
-                on_conflict: OnConflict::Overwrite,
-                unclear: Some(Unclear::Take),
-                ..request
-            });
+        if let Some(request) = overwriting(request, overwritten) {
             let these = self.dry_run(request)?.report;
             let proposed = self.proposed(&these)?;
             report
@@ -387,6 +381,25 @@ fn texts(sides: &FileSides) -> Option<parts::Texts<'_>> {
     }
 }
 
+/// Returns a request for some files alone, whatever they hold; `None` for none, and where files cannot be named.
+fn overwriting(request: OperationRequest, paths: Vec<PathBuf>) -> Option<OperationRequest> {
+    match request {
+        _ if paths.is_empty() => None,
+        OperationRequest::Revert(request) => Some(OperationRequest::Revert(RevertRequest {
+            only: paths,
+            on_conflict: OnConflict::Overwrite,
+            unclear: Some(Unclear::Take),
+            ..request
+        })),
+        OperationRequest::Restore(request) => Some(OperationRequest::Restore(RestoreRequest {
+            paths,
+            overwrite_mine: true,
+            ..request
+        })),
+        _ => None,
+    }
+}
+
 /// Returns a request on the terms of a plan.
 fn on_terms(base: &OperationRequest, terms: &PlanTerms) -> OperationRequest {
     match base.clone() {
@@ -400,10 +413,12 @@ fn on_terms(base: &OperationRequest, terms: &PlanTerms) -> OperationRequest {
             ..request
         }),
         OperationRequest::Redo(request) => OperationRequest::Redo(RedoRequest {
+            on_conflict: terms.overwrite.then_some(OnConflict::Overwrite),
             git: terms.git,
             ..request
         }),
         OperationRequest::Restore(request) => OperationRequest::Restore(RestoreRequest {
+            overwrite_mine: terms.overwrite,
             git: terms.git,
             ..request
         }),

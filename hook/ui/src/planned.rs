@@ -158,14 +158,20 @@ impl PlanScreen {
                 "there is no way back for it"
             }
             (FileResult::Failed, _) => "the next operation tries again",
-            _ if is_tried || !self.can_overwrite() => "it stays all the same",
+            _ if is_tried || self.kind == PlanKind::Undo => "it stays all the same",
+            _ if !self.can_overwrite() => {
+                "O takes all that stay along, and u then brings back what is there now"
+            }
             _ => "o takes it back all the same, and u then brings back what is there now",
         }
     }
 
-    /// Returns whether files that stay can be taken all the same: what came after them is known of a revert.
+    /// Returns whether single files that stay can be taken all the same.
     fn can_overwrite(&self) -> bool {
-        matches!(self.kind, PlanKind::Revert | PlanKind::Alone)
+        matches!(
+            self.kind,
+            PlanKind::Revert | PlanKind::Alone | PlanKind::Restore
+        )
     }
 
     /// Returns whether a key closes it.
@@ -189,7 +195,7 @@ impl PlanScreen {
             UiKey::Tab | UiKey::Char(' ') => return self.mark(page),
             UiKey::Char('o') => return self.overwrite(),
             UiKey::Char('O') => {
-                if !self.can_overwrite() {
+                if self.kind == PlanKind::Undo {
                     return Err("nothing is overwritten here".to_owned());
                 }
                 self.terms.overwrite = !self.terms.overwrite;

@@ -119,7 +119,7 @@ pub fn model(entries: Vec<TimelineEntry>) -> Model {
         width: Some(LIST),
         ..view(false)
     };
-    let rows = graph::rows(&entries, RowNames::Times, &view);
+    let rows = graph::rows(&entries, &Default::default(), RowNames::Times, &view);
     model.list(entries, rows);
     model.show_files(vec![file("src/cart.rs"), file("src/main.rs")]);
     model.patch = vec![

@@ -163,6 +163,29 @@ fn operation_takes_one_key_more_than_its_plan() {
     assert_eq!(press(&mut model, "y"), [UiAction::Apply]);
 }
 
+/// What stays in a restore or on the way forward is taken along by a key as well.
+#[test]
+fn restore_and_redo_overwrite_by_a_key() {
+    let mut model = lay(plan(PlanKind::Restore));
+    assert_eq!(press(&mut model, "o"), [UiAction::PlanAgain]);
+    assert!(shown(&model).terms.overwrite, "all that stay");
+    for kind in [PlanKind::Forward, PlanKind::AllForward] {
+        let mut model = lay(plan(kind));
+        assert!(
+            press(&mut model, "o")
+                .iter()
+                .all(|it| *it == UiAction::Nothing)
+        );
+        let says = model.notice.clone().unwrap_or_default();
+        assert!(says.contains("O takes all that stay along"), "{says}");
+        assert_eq!(press(&mut model, "O"), [UiAction::PlanAgain]);
+        assert!(shown(&model).terms.overwrite);
+    }
+    let mut model = lay(plan(PlanKind::Undo));
+    press(&mut model, "O");
+    assert!(!shown(&model).terms.overwrite, "an undo is exact");
+}
+
 /// A file is taken, left or overwritten by a key.
 #[test]
 fn file_is_taken_left_or_overwritten() {
@@ -446,6 +469,7 @@ fn cursor_stays_when_a_hook_records() {
     entries.insert(0, message('c', "new", None));
     let rows = graph::rows(
         &entries,
+        &Default::default(),
         graph::RowNames::Times,
         &super::sample::view(false),
     );

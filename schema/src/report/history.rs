@@ -4,7 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    ChangeReport, ConversationPlace, FileReport, GapReport, GitReport, NoteReport, OperationEntry,
+    ChangeReport, Content, ConversationPlace, FileReport, GapReport, GitReport, NoteReport,
+    OperationEntry,
 };
 
 crate::words! {
@@ -126,6 +127,28 @@ pub struct LogReport {
     /// `ckpt-hook doctor --repair` builds a new one from them.
     #[serde(default)]
     pub unknown_workspaces: u64,
+}
+
+/// `export`: a session with everything that its messages did.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ExportReport {
+    /// The version of the document's format.
+    pub version: u32,
+    /// The session.
+    pub session: SessionReport,
+    /// Its messages, oldest first.
+    pub messages: Vec<ExportedMessage>,
+}
+
+/// A message of a session that is exported.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ExportedMessage {
+    /// The message.
+    pub message: MessageReport,
+    /// What it changed, by path.
+    pub changes: Vec<ChangeReport>,
+    /// The patch as `git apply` takes it; without text if it is longer than 8 MiB.
+    pub patch: Content,
 }
 
 /// What happened in a workspace, of whatever kind.

@@ -40,9 +40,9 @@ pub use failure::{CandidateReport, ErrorReport, FailureKind, FailureReport};
 pub use feed::{Notification, StepSummary};
 pub use files::{CatReport, GoneReport, RecoverReport, TakenBy};
 pub use history::{
-    LogReport, MessageReport, MessageRoot, MessageState, RootChanges, SessionReport,
-    SessionsReport, ShowReport, SnapshotEntry, SnapshotsReport, StepReport, TimelineEntry,
-    TimelineReport,
+    ExportReport, ExportedMessage, LogReport, MessageReport, MessageRoot, MessageState,
+    RootChanges, SessionReport, SessionsReport, ShowReport, SnapshotEntry, SnapshotsReport,
+    StepReport, TimelineEntry, TimelineReport,
 };
 pub use kept::{KeptKind, KeptReport, WayOut, WayParameters};
 pub use label::{LabelAction, LabelEntry, LabelledKind, LabelsReport};

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     AuthorReport, ConversationReport, FileContents, KeptReport, NoteReport, PathText, ReasonCode,
+    Rename,
 };
 
 crate::words! {
@@ -111,6 +112,9 @@ pub struct FileReport {
     /// Whether it stays, completely or in part, because nobody knows whose change it is. `--unclear take` undoes it.
     #[serde(default)]
     pub unclear: bool,
+    /// For a file that comes: the one of the same operation that goes and becomes it.
+    #[serde(default)]
+    pub moved_from: Option<Rename>,
     /// Lines that the operation adds to what is on disk; null if there are no lines to count.
     pub additions: Option<u64>,
     /// Lines that it removes.
@@ -133,6 +137,7 @@ impl FileReport {
             new_blob: None,
             contents: None,
             unclear: false,
+            moved_from: None,
             additions: None,
             deletions: None,
         }

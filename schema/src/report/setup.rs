@@ -168,6 +168,9 @@ pub struct InstallReport {
     /// The agents that were left out, and why.
     #[serde(default)]
     pub skipped: Vec<SkippedAgent>,
+    /// The link `ck` to this program that was made or removed; null if none was.
+    #[serde(default)]
+    pub short_name: Option<String>,
 }
 
 /// An agent whose settings were left as they are.

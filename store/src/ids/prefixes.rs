@@ -121,6 +121,18 @@ impl Prefixes {
     }
 }
 
+impl Prefixes {
+    /// Returns the beginning of an id of the store, as long as ids are shown. `None` for other texts, and in a large store.
+    pub fn shortened<'t>(&self, beginning: &'t str, least: usize) -> Option<&'t str> {
+        let all = self.all.get().filter(|_| self.reader.is_none())?;
+        let own = key(format!("{beginning:0<COMPARED_DIGITS$}").as_bytes())?;
+        let next = all.get(all.partition_point(|id| *id < own))?;
+        let is_known = common(own, *next) >= beginning.len();
+        let length = self.usual.max(least).max(LEAST);
+        beginning.get(..length).filter(|_| is_known)
+    }
+}
+
 /// Returns how many digits two ids have in common.
 fn common(one: u64, other: u64) -> usize {
     (one ^ other).leading_zeros() as usize / 4

@@ -3,10 +3,10 @@
 
 use std::path::Path;
 
-use ckpt_schema::report::ChangeReport;
+use ckpt_schema::report::{ChangeReport, FileReport};
 use rusqlite::Connection;
 
-use super::renames::with_renames;
+use super::renames::{of_operation, with_renames};
 use super::{compare, own, show};
 use crate::error::{Error, Result};
 use crate::fs::threads;
@@ -100,6 +100,11 @@ impl BlobReader {
     /// Opens those of the workspace that holds a directory.
     pub(crate) fn open(store: &Store, cwd: &Path) -> Result<Self> {
         Place::known(store, cwd)?.snapshots().map(Self)
+    }
+
+    /// Says of the files that an operation moves where each comes from.
+    pub fn find_moves(&self, files: &mut [FileReport]) {
+        of_operation(&self.0, files);
     }
 
     /// Returns the bytes of a blob by its full id.

@@ -496,6 +496,16 @@ pub(super) fn read_sessions(
     })
 }
 
+/// How many files an operation only moves: each is written and removed, and is one file. Empty ones are all alike.
+const ONLY_MOVED: &str = "(
+    SELECT ifnull(sum(min(gone, come)), 0)
+      FROM (SELECT count(*) FILTER (WHERE action = 'delete') AS gone,
+                   count(*) FILTER (WHERE action = 'write' AND expected_mode IS NULL) AS come
+              FROM operation_files
+             WHERE operation_id = operations.id AND result = 'done' AND reason IS NULL
+               AND iif(action = 'delete', expected_blob, target_blob) <> 'e69de29bb2d1d6434b8b29ae775ad8c2e48c5391'
+             GROUP BY iif(action = 'delete', expected_blob, target_blob)))";
+
 /// Reads operations, newest first.
 pub(super) fn read_operations(
     connection: &Connection,
@@ -509,7 +519,7 @@ pub(super) fn read_operations(
     let sql = format!(
         "SELECT operations.id, workspaces.path AS workspace, kind, session_id, message_id, iif(alone, part_message_id, NULL) AS alone, undoes, started_at, state, outcome, git,
                 before.tree AS before_tree, after.tree AS after_tree,
-                count(*) FILTER (WHERE {HAS_MOVED}) AS files,
+                count(*) FILTER (WHERE {HAS_MOVED}) - {ONLY_MOVED} AS files,
                 count(*) FILTER (WHERE result = 'conflict') AS conflicts
            FROM operations JOIN workspaces ON workspaces.id = operations.workspace_id
            LEFT JOIN snapshots AS before ON before.id = before_snapshot_id

@@ -23,6 +23,7 @@ mod search;
 mod show;
 mod status;
 mod totals;
+mod usage;
 mod withheld;
 
 use std::collections::BTreeSet;
@@ -53,6 +54,7 @@ pub(crate) use search::search;
 pub(crate) use show::{prompt, show};
 pub(crate) use status::status;
 pub(crate) use totals::{of_unsummed, wrong as wrong_totals};
+pub use usage::{MessageUsage, UsageReader};
 pub use withheld::Withheld;
 
 /// The filter of `log`.

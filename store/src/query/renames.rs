@@ -4,7 +4,9 @@
 use std::collections::{BTreeMap, HashMap};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use ckpt_schema::report::{ChangeKind, ChangeReport, PathText, Rename};
+use ckpt_schema::report::{
+    ChangeKind, ChangeReport, FileAction, FileReport, FileResult, PathText, Rename,
+};
 
 use super::compare;
 use crate::lines;
@@ -30,6 +32,43 @@ pub(super) fn with_renames(
 ) -> Vec<ChangeReport> {
     find(snapshots, &mut files);
     files
+}
+
+/// Says of the files that an operation moves where each comes from.
+pub(super) fn of_operation(snapshots: &Snapshots, files: &mut [FileReport]) {
+    let mut changes: Vec<ChangeReport> = files.iter().map(as_change).collect();
+    find(snapshots, &mut changes);
+    for (file, change) in files.iter_mut().zip(changes) {
+        file.moved_from = change.renamed_from;
+    }
+}
+
+/// Returns what an operation does with a file as a change. What stays, wholly or in part, comes from nowhere.
+fn as_change(file: &FileReport) -> ChangeReport {
+    let is_plain = matches!(file.result, FileResult::Done | FileResult::Planned)
+        && file.reason.is_none()
+        && !file.unclear;
+    let kind = match (file.action, &file.old_mode) {
+        (FileAction::Delete, _) if is_plain => ChangeKind::Deleted,
+        (FileAction::Write, None) if is_plain => ChangeKind::Added,
+        _ => ChangeKind::Modified,
+    };
+    ChangeReport {
+        path: file.path.clone(),
+        kind,
+        old_mode: file.old_mode.clone(),
+        new_mode: file.new_mode.clone(),
+        old_blob: file.old_blob.clone(),
+        new_blob: file.new_blob.clone(),
+        additions: None,
+        deletions: None,
+        binary: false,
+        whitespace_only: false,
+        attribution: None,
+        reason: None,
+        renamed_from: None,
+        renamed_to: None,
+    }
 }
 
 fn find(snapshots: &Snapshots, files: &mut [ChangeReport]) {

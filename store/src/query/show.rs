@@ -3,13 +3,13 @@
 use std::path::Path;
 
 use ckpt_schema::report::{
-    ChangeReport, MessageReport, OperationEntry, RootChanges, SessionReport, ShowReport,
-    StepReport, VERSION,
+    ChangeReport, FileReport, MessageReport, OperationEntry, RootChanges, SessionReport,
+    ShowReport, StepReport, VERSION,
 };
 use rusqlite::{Connection, Row};
 
 use super::history::HistoryRange;
-use super::renames::with_renames;
+use super::renames::{of_operation, with_renames};
 use super::{compare, diff, history, own};
 use crate::error::{Context, Error, Result};
 use crate::fs::threads;
@@ -177,6 +177,7 @@ fn show_operation(connection: &Connection, place: &Place, id: &str) -> Result<Sh
         .pop()
         .ok_or_else(|| gone(id))?;
     let files = sessions::operation_items(connection, id)?;
+    let mut files: Vec<FileReport> = files.iter().map(Item::report).collect();
     let notes = "SELECT note.value AS note FROM operations, json_each(operations.notes) AS note
                   WHERE operations.id = ?1 ORDER BY note.key";
     let notes: Vec<String> = all(connection, notes, [id], |row| row.get("note"))?;
@@ -190,12 +191,13 @@ fn show_operation(connection: &Connection, place: &Place, id: &str) -> Result<Sh
         .map(GitItem::report)
         .collect();
     let snapshots = place.snapshots()?;
+    of_operation(&snapshots, &mut files);
     let done = changes_of_operation(connection, id)?;
     let changes = threads::map(&done, |change| compare::report(&snapshots, change));
     Ok(ShowReport::Operation {
         version: VERSION,
         operation,
-        files: files.iter().map(Item::report).collect(),
+        files,
         git,
         notes,
         remarks,

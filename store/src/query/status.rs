@@ -7,6 +7,7 @@ use ckpt_schema::report::{DiagnosticReport, StatusReport, UnclearReport, VERSION
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::check::served_by_another;
+use super::renames::of_operation;
 use crate::error::{Context, Error, Result};
 use crate::fs::layout;
 use crate::ids;
@@ -66,6 +67,11 @@ pub(crate) fn status(store: &Store, cwd: &Path, session: Option<&str>) -> Result
     match session {
         Some(session) => banner(connection, session, store.now(), &mut report)?,
         None => report.unknown_workspaces = store.unknown_workspaces()? as u64,
+    }
+    if !report.files.is_empty()
+        && let Ok(snapshots) = place.snapshots()
+    {
+        of_operation(&snapshots, &mut report.files);
     }
     let open_steps = sessions::open_steps(connection, place.row.id)?;
     report.open_steps = open_steps.len() as u64;

@@ -29,6 +29,7 @@ fn reports(form: &str) -> &'static [&'static str] {
         "log" if has("--operations") => &["report-operations"],
         "log" => &["report-log"],
         "sessions" => &["report-sessions"],
+        "export" => &["report-export"],
         "status" => &["report-status"],
         "show" => &["report-show"],
         "diff" => &["report-diff"],

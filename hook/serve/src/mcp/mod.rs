@@ -117,6 +117,7 @@ fn work(invocation: &Invocation, asked: Receiver<Ask>) {
             request: &ask.job.id,
             asker: Asker::Model,
             shown: OnceCell::new(),
+            machine: None,
         };
         // The client may be gone.
         let _ = ask.answer.send(answer(&context, &ask.job));

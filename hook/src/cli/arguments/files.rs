@@ -55,7 +55,7 @@ pub struct RecoverArguments {
     #[arg(long)]
     pub deleted: bool,
     /// Show what would be done, and do nothing
-    #[arg(long)]
+    #[arg(short = 'n', long)]
     pub dry_run: bool,
     /// Go ahead even if an agent is at work, a database has a log that is in no snapshot, or the workspace belongs to another user
     #[arg(long, requires = "path")]

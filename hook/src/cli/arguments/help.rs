@@ -2,6 +2,7 @@
 //! takes in one line.
 
 use clap::Command;
+use clap::error::{ContextKind, ContextValue, Error};
 
 /// The commands as `help` lists them.
 const GROUPS: [(&str, &[&str]); 6] = [
@@ -12,7 +13,7 @@ const GROUPS: [(&str, &[&str]); 6] = [
     (
         "Look",
         &[
-            "log", "show", "diff", "blame", "cat", "status", "sessions", "ui", "page",
+            "log", "show", "diff", "blame", "cat", "status", "sessions", "export", "ui", "page",
         ],
     ),
     ("Elsewhere", &["branch", "bisect", "push", "fetch"]),
@@ -98,6 +99,16 @@ fn groups(command: &Command) -> String {
         }
     }
     text
+}
+
+/// Puts the command that is most like the unknown one first: clap ends with it.
+pub fn best_first(mut error: Error) -> Error {
+    let kind = ContextKind::SuggestedSubcommand;
+    if let Some(ContextValue::Strings(names)) = error.get(kind) {
+        let names = names.iter().rev().cloned().collect();
+        error.insert(kind, ContextValue::Strings(names));
+    }
+    error
 }
 
 /// Words that stand for a command with an option, and what they stand for.

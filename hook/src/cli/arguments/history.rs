@@ -132,6 +132,26 @@ Examples:
   ckpt-hook show 7c1e --steps             step by step
   ckpt-hook show 7c1e --html page.html    a page to read in a browser";
 
+/// `export`.
+#[derive(Debug, Args)]
+#[command(after_help = EXPORT_EXAMPLES)]
+pub struct ExportArguments {
+    /// The session [default: the newest of this workspace]
+    #[arg(value_name = "ID")]
+    pub session: Option<String>,
+    /// Write one self-contained page to read in a browser
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
+}
+
+const EXPORT_EXAMPLES: &str = "\
+Examples:
+  ckpt-hook export > session.md           the newest session, as Markdown
+  ckpt-hook export 7c1e --html page.html  as a page, with both sides of each change
+  ckpt-hook export 7c1e --json            for programs
+
+It has every prompt of the session, and what was changed for it, line by line.";
+
 /// `sessions`.
 #[derive(Debug, Args)]
 pub struct SessionsArguments {

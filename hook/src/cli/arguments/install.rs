@@ -22,7 +22,7 @@ pub struct InstallArguments {
     #[arg(long)]
     pub user: bool,
     /// Show what would change, and change nothing
-    #[arg(long)]
+    #[arg(short = 'n', long)]
     pub dry_run: bool,
     /// Tell the agent to trust the hook if it would ask you to review it first
     #[arg(long)]
@@ -49,7 +49,7 @@ pub struct UninstallArguments {
     #[arg(long)]
     pub user: bool,
     /// Show what would change, and change nothing
-    #[arg(long)]
+    #[arg(short = 'n', long)]
     pub dry_run: bool,
     /// Take the hook out of every agent, and then remove the store with everything that was ever recorded
     #[arg(long, conflicts_with_all = ["agents", "project"])]

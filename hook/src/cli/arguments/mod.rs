@@ -35,8 +35,8 @@ pub use config::{ConfigArguments, ConfigCommand};
 pub use exchange::{FetchArguments, PushArguments};
 pub use files::{BlameArguments, CatArguments, RecoverArguments};
 pub use history::{
-    DiffArguments, DoctorArguments, Format, LogArguments, SessionsArguments, ShowArguments,
-    SnapshotArguments, StateArgument, StatusArguments,
+    DiffArguments, DoctorArguments, ExportArguments, Format, LogArguments, SessionsArguments,
+    ShowArguments, SnapshotArguments, StateArgument, StatusArguments,
 };
 pub use inside::{InsideArguments, InsideCommand, InsideRevertArguments};
 pub use install::{InstallArguments, UninstallArguments};
@@ -92,6 +92,7 @@ pub const COMMANDS: &[&str] = &[
     "page",
     "show",
     "sessions",
+    "export",
     "diff",
     "blame",
     "cat",
@@ -165,6 +166,8 @@ pub enum Command {
     Show(ShowArguments),
     /// List the sessions of this workspace, newest first
     Sessions(SessionsArguments),
+    /// Write a session as Markdown, as a page, or as JSON
+    Export(ExportArguments),
     /// Show what differs between messages, steps, snapshots and `current`
     Diff(DiffArguments),
     /// Show which prompt wrote each line of a file
@@ -270,6 +273,7 @@ impl Command {
             Self::Log(_)
                 | Self::Show(_)
                 | Self::Sessions(_)
+                | Self::Export(_)
                 | Self::Diff(_)
                 | Self::Blame(_)
                 | Self::Cat(_)
@@ -323,7 +327,8 @@ impl Arguments {
             return Ok(read);
         }
         let command = help::for_people(Self::command());
-        let matches = command.try_get_matches_from(help::spelled_out(arguments))?;
+        let matches = command.try_get_matches_from(help::spelled_out(arguments));
+        let matches = matches.map_err(help::best_first)?;
         Self::from_arg_matches(&matches)
     }
 }

@@ -79,7 +79,7 @@ pub struct Planning {
     #[arg(long, value_name = "TOKEN", conflicts_with = "dry_run")]
     pub plan: Option<String>,
     /// Show what would be done, and do nothing
-    #[arg(long)]
+    #[arg(short = 'n', long)]
     pub dry_run: bool,
     /// With --dry-run --json, also give what each file holds before and after, and the lines that differ
     #[arg(long, requires = "dry_run")]

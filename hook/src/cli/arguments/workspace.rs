@@ -27,7 +27,7 @@ pub struct AdoptArguments {
     #[arg(value_name = "ID|PATH")]
     pub which: Option<String>,
     /// Show what would be done, and do nothing
-    #[arg(long)]
+    #[arg(short = 'n', long)]
     pub dry_run: bool,
 }
 

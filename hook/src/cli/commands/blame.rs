@@ -4,8 +4,9 @@ use std::ops::RangeInclusive;
 use std::path::Path;
 
 use ckpt_command::invocation::Invocation;
+use ckpt_command::pager::paged;
 use ckpt_output::blame;
-use ckpt_process::failure::{DONE, Failure};
+use ckpt_process::failure::Failure;
 use ckpt_schema::report::{BlameHunk, BlameReport};
 use ckpt_store::Error;
 
@@ -29,10 +30,9 @@ pub fn run(invocation: &Invocation, arguments: &BlameArguments) -> Result<u8, Fa
         Some(wanted) => within(blamed.report, &wanted)?,
         None => blamed.report,
     };
-    invocation
-        .output
-        .report(&report, |view| blame::render(&report, &blamed.bytes, view))?;
-    Ok(DONE)
+    paged(invocation, &report, |view| {
+        blame::render(&report, &blamed.bytes, view)
+    })
 }
 
 /// Splits `FILE:LINE`, as compilers and editors write it.

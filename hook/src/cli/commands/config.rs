@@ -9,6 +9,7 @@ use ckpt_command::config::edit::{self, SettingTarget};
 use ckpt_command::config::keys::{self, KEYS, SettingKey};
 use ckpt_command::config::of_directory;
 use ckpt_command::invocation::Invocation;
+use ckpt_command::pager::paged;
 use ckpt_output::config;
 use ckpt_process::failure::{DONE, Failure};
 use ckpt_process::surroundings;
@@ -26,9 +27,7 @@ pub fn run(invocation: &Invocation, arguments: &ConfigArguments) -> Result<u8, F
     match &arguments.command {
         None => {
             let report = settings(invocation, None)?;
-            invocation
-                .output
-                .report(&report, |view| config::render(&report, view))?;
+            paged(invocation, &report, |view| config::render(&report, view))?;
         }
         Some(ConfigCommand::Get { key }) => {
             let key = find(key)?;

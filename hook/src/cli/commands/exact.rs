@@ -32,6 +32,7 @@ fn ids(command: &Command) -> Vec<&str> {
         Command::Restore(arguments) => vec![arguments.id.as_ref()],
         Command::Status(arguments) => vec![arguments.session.as_ref()],
         Command::Log(arguments) => vec![arguments.session.as_ref()],
+        Command::Export(arguments) => vec![arguments.session.as_ref()],
         Command::Show(arguments) => vec![Some(&arguments.id)],
         Command::Diff(arguments) => vec![arguments.from.as_ref(), arguments.to.as_ref()],
         Command::Branch(arguments) => vec![Some(&arguments.id)],

@@ -89,7 +89,7 @@ const BASH_IDS: &str = r#"_ckpt_hook_or_ids() {
     local word command="" ids=""
     for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
         case "$word" in
-            revert|redo|unrevert|status|log|show|diff|restore|label|event|message|step-start|step-finish)
+            revert|redo|unrevert|status|log|show|export|diff|restore|label|event|message|step-start|step-finish)
                 command="$word"
                 break
                 ;;
@@ -97,7 +97,7 @@ const BASH_IDS: &str = r#"_ckpt_hook_or_ids() {
     done
     case "$command,$3,$2" in
         event,*|message,*|step-*|*,--store,*|*,--workspace,*|*,--color,*) ;;
-        *,--session,*) ids="sessions" ;;
+        *,--session,*|export,export,*) ids="sessions" ;;
         log,--agent,*) ids="agents" ;;
         revert,--message,*) ids="messages" ;;
         label,-d,*|label,--delete,*) ids="labels" ;;

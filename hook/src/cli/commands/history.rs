@@ -1,5 +1,6 @@
 //! `show` and `sessions`: what was recorded.
 
+use ckpt_agents::usage::UsageOfRecords;
 use ckpt_command::changes::ChangesView;
 use ckpt_command::invocation::Invocation;
 use ckpt_command::pager::{Pages, paged};
@@ -9,14 +10,22 @@ use ckpt_output::show::{self, ShownParts};
 use ckpt_output::{View, diff};
 use ckpt_process::failure::{DONE, Failure, NOT_A_SESSION};
 use ckpt_schema::report::ShowReport;
+use ckpt_store::Store;
 
 use super::empty;
 use crate::cli::arguments::{SessionsArguments, ShowArguments};
+
+/// Reads what agents' records say of models and tokens, for the views of the session store. No command depends on it.
+pub fn keep_usage(store: &mut Store) {
+    let mut records = UsageOfRecords::default();
+    let _ = store.read_usage(&mut |record, during| records.read(record, during));
+}
 
 /// Shows whatever an id is of, and what it did.
 pub fn show(invocation: &Invocation, arguments: &ShowArguments) -> Result<u8, Failure> {
     let directory = invocation.directory()?;
     let mut store = invocation.open()?;
+    keep_usage(&mut store);
     let report = store.show(&directory, &arguments.id)?;
     let wants_page = arguments.changes.html.is_some();
     if invocation.output.is_json() && !wants_page {
@@ -109,6 +118,7 @@ pub fn sessions(invocation: &Invocation, arguments: &SessionsArguments) -> Resul
         Some(invocation.directory()?)
     };
     let mut store = invocation.open()?;
+    keep_usage(&mut store);
     let report = store.sessions(directory.as_deref())?;
     invocation.look_up(&store, report.sessions.iter().map(|it| it.id.as_str()));
     if report.sessions.is_empty() && !invocation.output.is_json() {

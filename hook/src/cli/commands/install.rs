@@ -8,16 +8,18 @@ use ckpt_agents::install::{
 };
 use ckpt_agents::settings::lasting::Lasting;
 use ckpt_command::invocation::Invocation;
+use ckpt_command::pager::paged;
 use ckpt_output::{agents, text};
 use ckpt_process::failure::{DONE, FAILED, Failure, PARTIAL};
 use ckpt_process::surroundings;
+use ckpt_schema::protocol::InstallParameters;
 use ckpt_schema::report::{
     self, AgentReport, AgentSettings, AgentsReport, InstallReport, SettingsChange, SkippedAgent,
 };
 use ckpt_store::error::Result;
 use ckpt_store::{DryRun, Error, Forget};
 
-use super::{ask, meant, store_place};
+use super::{ask, meant, short_name, store_place};
 use crate::cli::arguments::{InstallArguments, UninstallArguments};
 
 /// What is done to settings.
@@ -149,29 +151,7 @@ fn run(
     if arguments.list {
         return list(invocation, &place);
     }
-    let arguments = &InstallArguments {
-        agents: agents_meant(verb, arguments)?,
-        ..arguments.clone()
-    };
-    // All at once: an agent that does not answer keeps this waiting for seconds.
-    install::learn_versions(&place, |agent| {
-        arguments.all || arguments.agents.iter().any(|name| name == agent)
-    });
-    let mut report = if arguments.all {
-        change_all(verb, arguments, &place, also)
-    } else {
-        change_named(verb, arguments, &place)?
-    };
-    if verb == Verb::Uninstall && also.is_empty() {
-        note_what_remains(scope(arguments), &place, &mut report);
-    }
-    if verb == Verb::Install
-        && store_place::goes_with_a_container(&invocation.store_directory()?)
-        && let Some(change) = report.changes.last_mut()
-    {
-        let (what, hint) = (store_place::ON_A_LAYER, store_place::TO_A_VOLUME);
-        change.notes.push(format!("{what}: {hint}"));
-    }
+    let report = changed(invocation, arguments, verb, also, &place)?;
     let found_none = verb == Verb::Install && report.changes.is_empty() && !has_failed(&report);
     let code = code(&report);
     if !(code == DONE && invocation.output.is_quiet()) {
@@ -183,6 +163,70 @@ fn run(
         })?;
     }
     Ok(code)
+}
+
+/// Answers `install` of a front end.
+pub fn answer(
+    invocation: &Invocation,
+    asked: &InstallParameters,
+) -> std::result::Result<InstallReport, Failure> {
+    let arguments = InstallArguments {
+        agents: asked.agents.clone(),
+        all: asked.all,
+        list: false,
+        project: asked.project,
+        user: !asked.project,
+        dry_run: asked.dry_run,
+        trust: false,
+    };
+    let paths = InstallPaths::of(invocation)?;
+    let place = paths.place();
+    changed(
+        invocation,
+        &arguments,
+        Verb::Install,
+        &BTreeSet::new(),
+        &place,
+    )
+}
+
+/// Changes settings, and returns what was changed.
+fn changed(
+    invocation: &Invocation,
+    arguments: &InstallArguments,
+    verb: Verb,
+    also: &BTreeSet<PathBuf>,
+    place: &SettingsPlace<'_>,
+) -> std::result::Result<InstallReport, Failure> {
+    let arguments = &InstallArguments {
+        agents: agents_meant(verb, arguments)?,
+        ..arguments.clone()
+    };
+    // All at once: an agent that does not answer keeps this waiting for seconds.
+    install::learn_versions(place, |agent| {
+        arguments.all || arguments.agents.iter().any(|name| name == agent)
+    });
+    let mut report = if arguments.all {
+        change_all(verb, arguments, place, also)
+    } else {
+        change_named(verb, arguments, place)?
+    };
+    if verb == Verb::Uninstall && also.is_empty() {
+        note_what_remains(scope(arguments), place, &mut report);
+    }
+    if verb == Verb::Install
+        && store_place::goes_with_a_container(&invocation.store_directory()?)
+        && let Some(change) = report.changes.last_mut()
+    {
+        let (what, hint) = (store_place::ON_A_LAYER, store_place::TO_A_VOLUME);
+        change.notes.push(format!("{what}: {hint}"));
+    }
+    let is_last = verb == Verb::Install || arguments.all;
+    if is_last && !has_failed(&report) && !arguments.dry_run {
+        let name = short_name::change(place.binary, verb == Verb::Install);
+        report.short_name = name.map(|path| path.display().to_string());
+    }
+    Ok(report)
 }
 
 /// Returns the agents that are named; the beginning of a name is enough.
@@ -296,6 +340,7 @@ fn empty_report() -> InstallReport {
         version: report::VERSION,
         changes: Vec::new(),
         skipped: Vec::new(),
+        short_name: None,
     }
 }
 
@@ -426,10 +471,7 @@ fn list(invocation: &Invocation, place: &SettingsPlace<'_>) -> std::result::Resu
         version: report::VERSION,
         agents,
     };
-    invocation
-        .output
-        .report(&report, |view| agents::list(&report, view))?;
-    Ok(DONE)
+    paged(invocation, &report, |view| agents::list(&report, view))
 }
 
 fn agent(agent: &AgentState) -> AgentReport {

@@ -1,6 +1,7 @@
 //! `label`: bookmarks on messages and snapshots.
 
 use ckpt_command::invocation::Invocation;
+use ckpt_command::pager::paged;
 use ckpt_output::label;
 use ckpt_output::text::safe;
 use ckpt_process::failure::{DONE, Failure};
@@ -23,7 +24,7 @@ pub fn run(invocation: &Invocation, arguments: &LabelArguments) -> Result<u8, Fa
                 invocation.output.text(none(pattern.is_some()))?;
                 return Ok(DONE);
             }
-            report
+            return paged(invocation, &report, |view| label::render(&report, view));
         }
     };
     invocation

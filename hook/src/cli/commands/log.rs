@@ -15,6 +15,7 @@ use ckpt_store::query::{ChangeDetail, ListedKind, LogFilter};
 use ckpt_store::{Milliseconds, Store};
 use serde::Serialize;
 
+use super::history::keep_usage;
 use super::query::{self, QueriedView};
 use super::{empty, meant};
 use crate::cli::arguments::{Format, LogArguments, StateArgument};
@@ -39,6 +40,7 @@ pub fn run(invocation: &Invocation, arguments: &LogArguments) -> Result<u8, Fail
         store: invocation.open()?,
     };
     list.know_agent()?;
+    keep_usage(&mut list.store);
     if arguments.sql {
         return list.query();
     }

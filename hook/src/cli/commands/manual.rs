@@ -1,27 +1,41 @@
 //! `man`: manual pages, made from the command line's own description. Writes them to a directory.
 
 use std::fs::DirBuilder;
+use std::io::Write;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
+use std::process::Stdio;
 
 use ckpt_command::invocation::Invocation;
 use ckpt_command::named_file;
+use ckpt_command::pager::Pages;
 use ckpt_process::failure::{DONE, Failure};
+use ckpt_process::surroundings::{self, is_read_by_no_person};
+use ckpt_process::{posix, programs};
 use ckpt_store::error::Context;
 use clap::{Command, CommandFactory};
 use clap_mangen::Man;
 
 use crate::cli::arguments::Arguments;
 
-/// Prints the manual page, or writes a page for every command into a directory.
+/// Prints the manual page, shows it on a terminal, or writes a page for every command into a directory.
 pub fn run(invocation: &Invocation, directory: Option<&Path>) -> Result<u8, Failure> {
     // A manual page does not list the versions of libraries, and `help` has no page.
     let mut command = Arguments::command()
         .version(env!("CARGO_PKG_VERSION"))
         .disable_help_subcommand(true);
     let Some(directory) = directory else {
+        let help = command.render_long_help();
         let (_, page) = page(command)?;
-        invocation.output.bytes(page.as_bytes())?;
+        // As for anything else that is long, an empty pager asks for none.
+        let is_paged = surroundings::pager("CKPT_HOOK_PAGER").is_none_or(|pager| !pager.is_empty());
+        if invocation.output.height().is_none() || is_read_by_no_person() || !is_paged {
+            invocation.output.bytes(page.as_bytes())?;
+        } else if !shown_by_man(&page) {
+            let mut pages = Pages::new(invocation);
+            pages.text(&help.to_string())?;
+            pages.end()?;
+        }
         return Ok(DONE);
     };
     DirBuilder::new()
@@ -32,6 +46,24 @@ pub fn run(invocation: &Invocation, directory: Option<&Path>) -> Result<u8, Fail
     command.build();
     write(command, directory)?;
     Ok(DONE)
+}
+
+/// Shows a page as the system's `man` shows its own. Returns whether it could.
+fn shown_by_man(page: &str) -> bool {
+    let mut man = programs::named("man");
+    man.args(["-l", "-"])
+        .stdin(Stdio::piped())
+        .stderr(Stdio::null());
+    let Ok(mut man) = man.spawn() else {
+        return false;
+    };
+    posix::ignore_interrupts();
+    // One that the reader has left reads no further.
+    let _ = man
+        .stdin
+        .take()
+        .map(|mut stream| stream.write_all(page.as_bytes()));
+    man.wait().is_ok_and(|status| status.success())
 }
 
 fn write(command: Command, directory: &Path) -> Result<(), Failure> {

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use ckpt_command::invocation::Invocation;
 use ckpt_command::operation::OperationResult;
 use ckpt_command::outcome::{AskedExtent, carried_out, finish, watched};
+use ckpt_command::pager::paged;
 use ckpt_output::recover;
 use ckpt_output::text::{bytes, path};
 use ckpt_process::failure::{DONE, Failure};
@@ -21,10 +22,9 @@ pub fn run(invocation: &Invocation, arguments: &RecoverArguments) -> Result<u8, 
     let mut store = invocation.open_to_operate(arguments.dry_run)?;
     let Some(named) = &arguments.path else {
         let report = store.gone(&directory, &[])?;
-        invocation
-            .output
-            .report(&report, |view| recover::list(&report.files, view))?;
-        return Ok(DONE);
+        return paged(invocation, &report, |view| {
+            recover::list(&report.files, view)
+        });
     };
     let mut named = directory.join(named);
     let found = store.gone(&directory, std::slice::from_ref(&named))?.files;

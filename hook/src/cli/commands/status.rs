@@ -1,6 +1,7 @@
 //! `status`: what is reverted, and whether anything is wrong.
 
 use ckpt_command::invocation::Invocation;
+use ckpt_command::pager::paged;
 use ckpt_output::{data, status};
 use ckpt_process::failure::{DONE, Failure};
 use ckpt_schema::report::{MessageReport, StatusReport};
@@ -50,10 +51,9 @@ pub fn run(invocation: &Invocation, arguments: &StatusArguments) -> Result<u8, F
         },
         _ => String::new(),
     };
-    invocation.output.report(&report, |view| {
+    paged(invocation, &report, |view| {
         status::render(&report, &messages, &nothing, view)
-    })?;
-    Ok(DONE)
+    })
 }
 
 /// The report names hidden messages and those undone alone by id; people know them by their text.

@@ -1,6 +1,7 @@
 //! `gc`, `du` and `forget`: the store's disk usage, reducing it, and removing recorded content.
 
 use ckpt_command::invocation::Invocation;
+use ckpt_command::pager::paged;
 use ckpt_output::upkeep;
 use ckpt_process::failure::{DONE, Failure, PARTIAL};
 use ckpt_schema::report::ForgetReport;
@@ -11,7 +12,13 @@ use crate::cli::arguments::{self, DuArguments, ForgetArguments, GcArguments};
 
 /// Removes what was not used for a long time, and repacks the rest.
 pub fn gc(invocation: &Invocation, arguments: &GcArguments) -> Result<u8, Failure> {
-    let report = invocation.open()?.gc(DryRun::asked(arguments.dry_run))?;
+    let mut store = invocation.open()?;
+    let mut report = store.gc(DryRun::asked(arguments.dry_run))?;
+    if report.dry_run {
+        // Besides what is pruned, it removes what nothing needs: as much as `du` says.
+        let freed = store.du(Grouping::Workspace)?.reclaimable;
+        report.bytes_after = report.bytes_before.saturating_sub(freed);
+    }
     let done = (!report.dry_run).then_some("the store was packed");
     invocation
         .output
@@ -29,9 +36,7 @@ pub fn du(invocation: &Invocation, arguments: &DuArguments) -> Result<u8, Failur
         arguments::GroupingArgument::Age => Grouping::Age,
     };
     let report = invocation.open()?.du(by)?;
-    invocation
-        .output
-        .report(&report, |view| upkeep::du(&report, view))?;
+    paged(invocation, &report, |view| upkeep::du(&report, view))?;
     Ok(match report.unmeasured.is_empty() {
         true => DONE,
         false => PARTIAL,

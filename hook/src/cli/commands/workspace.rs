@@ -1,6 +1,7 @@
 //! `workspace`: lists the histories, and adopts one.
 
 use ckpt_command::invocation::Invocation;
+use ckpt_command::pager::paged;
 use ckpt_output::workspace;
 use ckpt_process::failure::{DONE, Failure};
 use ckpt_store::DryRun;
@@ -18,10 +19,7 @@ pub fn run(invocation: &Invocation, arguments: &WorkspaceArguments) -> Result<u8
 fn list(invocation: &Invocation) -> Result<u8, Failure> {
     let directory = invocation.directory().ok();
     let report = invocation.open()?.workspaces(directory.as_deref())?;
-    invocation
-        .output
-        .report(&report, |view| workspace::list(&report, view))?;
-    Ok(DONE)
+    paged(invocation, &report, |view| workspace::list(&report, view))
 }
 
 fn adopt(invocation: &Invocation, arguments: &AdoptArguments) -> Result<u8, Failure> {

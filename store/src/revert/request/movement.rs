@@ -506,7 +506,7 @@ fn refuse_discarded(
         "{what} is discarded: it was reverted before the next one was sent"
     ))
     .hint(format!(
-        "`ckpt-hook restore {}` puts files back to just before it",
+        "`ckpt-hook log --state live` lists what can be reverted; `ckpt-hook restore {}` puts files back to just before it",
         short(id)
     )))
 }

@@ -8,12 +8,14 @@ use std::path::Path;
 use ckpt_agents::settings::command::quoted;
 use ckpt_command::config::of_directory;
 use ckpt_command::invocation::Invocation;
+use ckpt_command::pager::paged;
 use ckpt_command::writable;
 use ckpt_output::doctor;
 use ckpt_output::progress::ProgressLine;
 use ckpt_output::time::utc;
 use ckpt_process::failure::{DONE, FAILED, Failure};
 use ckpt_process::surroundings;
+use ckpt_schema::protocol::DoctorParameters;
 use ckpt_schema::report::{self, DiagnosticReport, DoctorReport, Finding, FindingLevel};
 use ckpt_store::Store;
 
@@ -23,27 +25,39 @@ use crate::log_file::LogFile;
 
 /// Checks everything, and shows what it found. Exits with 1 if something is broken.
 pub fn run(invocation: &Invocation, arguments: &DoctorArguments) -> Result<u8, Failure> {
+    let report = examined(invocation, arguments)?;
+    if let Some(file) = &arguments.report {
+        bug_report::write(invocation, &report, file)?;
+    }
+    paged(invocation, &report, |view| doctor::render(&report, view))?;
+    let is_broken = report
+        .findings
+        .iter()
+        .any(|finding| finding.level == FindingLevel::Error.name());
+    Ok(if is_broken { FAILED } else { DONE })
+}
+
+/// Answers `doctor` of a front end.
+pub fn answer(invocation: &Invocation, asked: &DoctorParameters) -> Result<DoctorReport, Failure> {
+    let arguments = DoctorArguments {
+        all: asked.all,
+        repair: false,
+        report: None,
+    };
+    examined(invocation, &arguments)
+}
+
+fn examined(invocation: &Invocation, arguments: &DoctorArguments) -> Result<DoctorReport, Failure> {
     let directory = invocation.store_directory()?;
     let mut findings = settings(invocation);
     findings.extend(store(invocation, &directory, arguments));
     findings.extend(place(invocation, &directory));
     findings.extend(log(invocation, &directory));
     findings.extend(hooks::look(invocation));
-    let report = DoctorReport {
+    Ok(DoctorReport {
         version: report::VERSION,
         findings,
-    };
-    if let Some(file) = &arguments.report {
-        bug_report::write(invocation, &report, file)?;
-    }
-    invocation
-        .output
-        .report(&report, |view| doctor::render(&report, view))?;
-    let is_broken = report
-        .findings
-        .iter()
-        .any(|finding| finding.level == FindingLevel::Error.name());
-    Ok(if is_broken { FAILED } else { DONE })
+    })
 }
 
 fn finding(

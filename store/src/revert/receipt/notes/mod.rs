@@ -227,9 +227,9 @@ pub(crate) fn without_a_step(
             .collect();
         if !names.is_empty() {
             let text = format!(
-                "no step was recorded for message `{}`: these files have changed since and count as yours: {}",
-                short(&message.id),
-                first_quoted(&names, NAMED)
+                "no step was recorded for message `{id}`: these files have changed since and count as yours: {}; `ckpt-hook restore {id}` with one of their names puts that one back",
+                first_quoted(&names, NAMED),
+                id = short(&message.id)
             );
             warnings.push(Note::about(NoteCode::NoStep, text, names));
         }
