@@ -323,7 +323,7 @@ fn refusal_in_one_root_stops_all() {
     for entry in fs::read_dir(packs).expect("it is there") {
         fs::remove_file(entry.expect("an entry").path()).expect("writable");
     }
-    fs::remove_dir_all(other.join(".git")).expect("writable");
+    world.remove_tree(other.join(".git"));
     let refused = world.try_revert(&to("m1"));
     assert!(refused.is_err(), "{refused:?}");
     assert_eq!(world.read("a"), "2\n", "the first root is as it was");

@@ -115,7 +115,7 @@ mod tests {
             place: None,
             meaning: "What it is for".to_owned(),
         };
-        let long = format!("[{}]", vec!["\"*.pem\""; 12].join(", "));
+        let long = format!("[{}]", ["\"*.pem\""; 12].join(", "));
         let report = ConfigReport {
             version: 1,
             file: None,
