@@ -309,6 +309,10 @@ pub struct ApplyParameters {
     /// The files to which it is limited: then it is a part, and no message is hidden by it.
     #[serde(default)]
     pub parts: Option<Vec<PartParameter>>,
+    /// A name of the client's own for this request, unique for each. After a lost answer the client may send the request
+    /// again: what was done for a key is not done twice, and its report is given once more.
+    #[serde(default)]
+    pub key: Option<String>,
 }
 
 /// A file of a plan that `apply` carries out.

@@ -303,8 +303,18 @@ impl Store {
     /// Carries out the plan of a dry run, by its token. If the workspace, its rules or its history are not the ones
     /// that the plan was made for, the error is `Stale`, and nothing is changed.
     pub fn apply(&mut self, token: &str, force: Force) -> Result<report::OperationReport> {
+        self.apply_once(token, force, None)
+    }
+
+    /// The same, once for each key: the second time, the report is that of the first, as far as it is kept.
+    pub fn apply_once(
+        &mut self,
+        token: &str,
+        force: Force,
+        key: Option<revert::RequestKey>,
+    ) -> Result<report::OperationReport> {
         self.take_up_lost();
-        revert::apply(self, token, force, &query::gone_states)
+        revert::apply(self, token, force, key, &query::gone_states)
     }
 
     /// Makes a store of an empty private directory, with what this one holds of the workspace that holds `cwd`.
@@ -314,9 +324,7 @@ impl Store {
 
     /// Returns whether a plan, by its token, is one of the workspace that holds `cwd`.
     pub fn is_plan_of(&mut self, token: &str, cwd: &Path) -> Result<bool> {
-        let workspace = revert::workspace_of(token)?;
-        let place = timeline::Place::find(self, cwd)?;
-        Ok(place.is_some_and(|place| place.root == workspace))
+        revert::is_plan_of(self, token, cwd)
     }
 
     /// Returns the effect on each file of a dry run's plan, by its token, so that parts of it can be chosen.
@@ -332,9 +340,10 @@ impl Store {
         undoes: Option<&str>,
         dry_run: DryRun,
         force: Force,
+        key: Option<revert::RequestKey>,
     ) -> Result<report::OperationReport> {
         self.take_up_lost();
-        revert::apply_parts(self, cwd, chosen, undoes, Options::new(dry_run, force))
+        revert::apply_parts(self, cwd, chosen, undoes, (dry_run, force, key))
     }
 
     /// Returns the state just before an operation, by its id.
@@ -348,6 +357,7 @@ impl Store {
         if lost.is_empty() {
             sessions::note_killed(&mut self.database, (self.surroundings.clock)())?;
         }
+        let _ = revert::settle_forks_at(self, cwd);
         let mut report = query::status(self, cwd, session)?;
         report.unprotected.extend(lost);
         Ok(report)

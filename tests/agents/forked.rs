@@ -31,15 +31,7 @@ pub fn conversation_goes_back_with_the_files(agent: &'static Agent) {
         conversation.world.tree(),
         conversation.reverted(&conversation.seen.before[1])
     );
-    let words = report["conversation"]["argv"]
-        .as_array()
-        .expect("a command")
-        .iter();
-    let words: Vec<String> = words
-        .skip(1)
-        .filter_map(|it| it.as_str())
-        .map(str::to_owned)
-        .collect();
+    let words = goes_on(&report);
     let asked = conversation.go_on(&words, "TURN-AGAIN please");
     assert!(
         asked.contains("TURN-ONE please") && asked.contains("TURN-AGAIN please"),
@@ -74,4 +66,37 @@ pub fn conversation_goes_back_with_the_files(agent: &'static Agent) {
     let back: Value = serde_json::from_str(&back.stdout).expect("a report");
     assert_eq!(back["conversation"]["kind"], "back", "{back:#}");
     assert_eq!(conversation.world.tree(), tree);
+}
+
+/// Returns the arguments of the command that goes on.
+fn goes_on(report: &Value) -> Vec<String> {
+    let words = report["conversation"]["argv"].as_array();
+    let words = words.unwrap_or_else(|| panic!("a command: {report:#}"));
+    let texts = words.iter().skip(1).filter_map(Value::as_str);
+    texts.map(str::to_owned).collect()
+}
+
+/// The conversation is shortened itself and the whole of it is kept.
+pub fn conversation_is_cut_and_kept(agent: &'static Agent) {
+    let mut conversation = Conversation::with_hook(agent).hold(|_, _| {});
+    let ask = |conversation: &Conversation, words: &[&str]| -> Value {
+        let run = agent.ask_hook(&conversation.world, &[&["--json"], words].concat());
+        serde_json::from_str(&run.stdout).unwrap_or_else(|_| panic!("a report: {run}"))
+    };
+    let tree = conversation.world.tree();
+    let cut = ["revert", "last~1", "--conversation", "cut"];
+    let report = ask(&conversation, &cut);
+    assert_eq!(report["conversation"]["kind"], "cut", "{report:#}");
+    // All of it is there again.
+    let back = ask(&conversation, &["unrevert"]);
+    assert_eq!(conversation.world.tree(), tree);
+    let asked = conversation.go_on(&goes_on(&back), "TURN-AGAIN please");
+    assert!(
+        asked.contains("TURN-ONE") && asked.contains("TURN-TWO"),
+        "{asked}"
+    );
+    // And the one that was cut goes on without the end.
+    let asked = conversation.go_on(&goes_on(&report), "TURN-AGAIN please");
+    assert!(asked.contains("TURN-ONE"), "{asked}");
+    assert!(!asked.contains("TURN-TWO"), "it was cut: {asked}");
 }

@@ -70,6 +70,11 @@ macro_rules! tests {
             beside::two_in_two_work_trees_are_independent;
         );
     };
+    (@cut $program:ident) => {
+        crate::tests!(@rules $program:
+            forked::conversation_is_cut_and_kept;
+        );
+    };
     (@forked $program:ident) => {
         crate::tests!(@rules $program:
             forked::conversation_goes_back_with_the_files;
@@ -154,14 +159,14 @@ use tests;
 
 tests! {
     claude_code: CLAUDE_CODE, bad, forked, package, both, terminal, anew, next_day, beside, work_trees, background, rewind, models;
-    codex: CODEX, bad, forked, package, both, terminal, anew, next_day, beside, work_trees, background, undo;
+    codex: CODEX, bad, forked, cut, package, both, terminal, anew, next_day, beside, work_trees, background, undo;
     gemini_cli: GEMINI_CLI, bad, package, both, terminal, anew, next_day, beside, work_trees, background, rewind, named, left;
     qwen_code: QWEN_CODE, bad, forked, package, both, terminal, anew, next_day, beside, work_trees, background, rewind;
     copilot_cli: COPILOT_CLI, bad, package, both, stories, untold, anew, next_day, beside, work_trees, background, undo;
     opencode: OPENCODE, package, both, terminal, anew, next_day, beside, work_trees, background, undo, waits;
     kilo: KILO, bad, package, both, terminal, anew, next_day, beside, work_trees, background, undo;
     cline: CLINE, bad, terminal, at_once, anew, next_day, beside, work_trees, background, undo, recover;
-    pi: PI, bad, terminal, anew, next_day, beside, work_trees, background, undo;
+    pi: PI, bad, forked, terminal, anew, next_day, beside, work_trees, background, undo;
     grok: GROK, bad, stories, anew, next_day, beside, work_trees;
     grok_beside_claude_code: GROK_BESIDE_CLAUDE_CODE, beside;
     kimi_code: KIMI_CODE, bad, stories, anew, next_day, beside, work_trees;

@@ -6,6 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 
 use serde_json::{Value, json};
 
+use crate::serve::Client;
 use testing::binary::Run;
 use testing::chat::{Chat, OLD, session};
 
@@ -268,28 +269,109 @@ fn part_leaves_the_conversation() {
 #[test]
 fn only_what_leads_there_is_copied() {
     let chat = Chat::of_three();
-    let id = |at: usize| chat.entries(OLD)[at]["uuid"].clone();
-    // Rewound to before message 2, which is entry 4: the next hangs on the answer to message 1.
-    let answer = id(2);
-    chat.add(
-        OLD,
-        [
-            json!({"type": "user", "parentUuid": answer, "promptId": "prompt-9",
-        "version": "2.1.332", "message": {"content": "message 9"}}),
-        ],
-    );
-    chat.event(
-        OLD,
-        "UserPromptSubmit",
-        json!({"prompt": "message 9", "prompt_id": "prompt-9"}),
-    );
-    chat.event(OLD, "Stop", json!({"prompt_id": "prompt-9"}));
+    chat.rewind(1, 9);
     let left = chat.world.json(&["show", "last~1"]);
     assert_eq!(left["conversation"]["left"], true, "{left:#}");
     let first = chat.world.json(&["show", "last~3"]);
     assert_eq!(first["conversation"]["left"], false, "{first:#}");
     let report = chat.fork("last");
     assert_eq!(chat.words(&session(&report)), ["message 1", "answer 1"]);
+}
+
+/// A fork that the user makes in the agent goes on with the history before it.
+///
+/// It is linked to the session that it came from, and its first message settles what was reverted there.
+///
+/// Invariant `truth/own-fork-is-linked`: A session that was forked in the agent goes on with the messages before the fork.
+#[test]
+fn own_fork_goes_on_with_the_history() {
+    const NEW: &str = "0b0b0b0b-0000-4000-8000-000000000002";
+    let chat = Chat::of_three();
+    chat.world.json(&["revert", "last"]);
+    assert_eq!(chat.states(), ["live", "live", "hidden"]);
+    chat.branch(NEW, 2);
+    chat.say(NEW, 4);
+    let sessions = chat.world.json(&["sessions"]);
+    let sessions = sessions["sessions"].as_array().expect("a list");
+    assert_eq!(sessions.len(), 2, "{sessions:#?}");
+    assert_eq!(sessions[0]["agent_id"], NEW);
+    assert_eq!(
+        sessions[0]["forked_from"], sessions[1]["id"],
+        "{sessions:#?}"
+    );
+    assert_eq!(sessions[1]["forked_from"], Value::Null);
+    let log = chat.world.json(&["log", "--session", NEW]);
+    let prompts: Vec<&str> = log["messages"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .filter_map(|it| it["prompt"].as_str())
+        .collect();
+    assert_eq!(prompts, ["message 4", "message 2", "message 1"]);
+    let status = chat.world.json(&["status"]);
+    assert_eq!(status["revert_point"], Value::Null, "{status:#}");
+    assert_eq!(chat.states(), ["live", "live", "discarded", "live"]);
+}
+
+/// The conversation may go back alone.
+///
+/// Every file stays, and the messages that it no longer has are marked, with the command that takes their files back.
+///
+/// Invariant `work/conversation-alone`: Where the conversation goes back alone, no file is touched.
+#[test]
+fn conversation_may_go_back_alone() {
+    let chat = Chat::of_three();
+    let tree = chat.world.tree();
+    let only = ["revert", "last~1", "--conversation", "only"];
+    let plan = chat.world.json(&[&only[..], &["--dry-run"]].concat());
+    assert_eq!(plan["conversation"]["kind"], "forked", "{plan:#}");
+    let plan = plan["plan"].as_str().expect("a token");
+    let report = chat.world.json(&["revert", "--plan", plan]);
+    let new = session(&report);
+    assert_eq!(report["outcome"], "restored", "{report:#}");
+    assert_eq!(chat.words(&new), ["message 1", "answer 1"]);
+    assert_eq!(chat.world.tree(), tree, "every file stays");
+    assert_eq!(chat.states(), ["live", "live", "live"]);
+    let left = |chat: &Chat| {
+        let log = chat.world.json(&["log"]);
+        let messages = log["messages"].as_array().expect("a list").clone();
+        let left = messages.iter().rev().map(|it| it["left"] == true);
+        left.collect::<Vec<_>>()
+    };
+    assert_eq!(left(&chat), [false, true, true]);
+    let back = chat.world.json(&["undo"]);
+    assert_eq!(
+        back["conversation"]["argv"],
+        json!(["claude", "--resume", OLD]),
+        "{back:#}"
+    );
+    assert_eq!(left(&chat), [false, false, false]);
+    let run = chat.world.run(&only, b"").exits(0);
+    assert!(run.stdout.contains("claude --resume"), "{run}");
+    let new = chat.world.json(&["sessions"])["sessions"][0]["agent_id"].clone();
+    chat.say(new.as_str().expect("an id"), 4);
+    assert_eq!(left(&chat), [false, true, true, false]);
+    // Their files are still there, and go back as any others.
+    let status = chat.world.run(&["status"], b"").exits(0);
+    assert!(
+        status.stdout.contains("2 messages are no longer"),
+        "{status}"
+    );
+    let part = ["revert", "last~1", "--only", "made-3"];
+    chat.world.run(&part, b"").exits(0);
+    assert!(!chat.is_made(3) && chat.is_made(2));
+}
+
+/// Where it cannot go back alone nothing is done.
+#[test]
+fn conversation_alone_is_refused_with_a_reason() {
+    let chat = Chat::of_three();
+    fs::remove_file(chat.transcript(OLD)).expect("it is there");
+    let run = chat
+        .world
+        .run(&["revert", "last", "--conversation", "only"], b"");
+    assert_ne!(run.code, Some(0), "{run}");
+    assert!(run.stderr.contains("record of it is gone"), "{run}");
 }
 
 /// The outcome ends with one line to copy.
@@ -306,6 +388,7 @@ fn outcome_names_the_command_to_copy() {
         .find(|line| line.contains("claude --resume"));
     let command = command.unwrap_or_else(|| panic!("it says how to go on: {run}"));
     assert!(command.trim().starts_with("cd "), "{run}");
+    assert!(command.ends_with("--prefill 'message 2'"), "{run}");
 }
 
 /// The settings say what a revert does by default.
@@ -317,4 +400,57 @@ fn settings_choose_the_conversation() {
     assert_eq!(report["conversation"]["kind"], "forked", "{report:#}");
     let status = chat.world.json(&["status"]);
     assert_eq!(status["conversation"]["fork"], true, "{status:#}");
+}
+
+/// A rewind in the agent itself is told with the messages that it left.
+///
+/// Invariant `truth/own-rewind-is-told`: Messages that the agent's own rewind left are marked, and nothing is reverted by
+/// itself.
+#[test]
+fn own_rewind_is_told() {
+    let chat = Chat::of_three();
+    let mut client = Client::start(&chat.world);
+    client.call("subscribe", json!({"events": ["rewound"]}));
+    let tree = chat.world.tree();
+    chat.rewind(1, 9);
+    let told = client.told("rewound");
+    let log = chat.world.json(&["log"]);
+    let left: Vec<&Value> = log["messages"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .rev()
+        .filter(|message| message["left"] == true)
+        .map(|message| &message["id"])
+        .collect();
+    assert_eq!(left.len(), 2, "{log:#}");
+    assert_eq!(told["messages"], json!(left), "{told:#}");
+    assert_eq!(chat.world.tree(), tree, "nothing is reverted by itself");
+    client.end();
+}
+
+/// A request that is sent again with its key is done once.
+///
+/// After a lost answer nobody knows whether it was done: the second answer says so, also from another process.
+///
+/// Invariant `work/applied-once`: What is applied with a key is done once, however often it is asked for.
+#[test]
+fn keyed_plan_is_applied_once() {
+    let world = &Chat::of_three().world;
+    let plan = world.json(&["revert", "prompt-3", "--dry-run"])["plan"].clone();
+    let ask = json!({"plan": plan, "key": "request-1"});
+    let mut client = Client::start(world);
+    let done = client.call("apply", ask.clone());
+    client.end();
+    world.write("newest", "mine\n");
+    let mut client = Client::start(world);
+    let again = client.call("apply", ask);
+    for member in ["operation", "outcome", "message", "files"] {
+        assert_eq!(again[member], done[member], "{member}: {again:#}");
+    }
+    assert_eq!(world.read("newest"), b"mine\n", "nothing is done twice");
+    let other = json!({"plan": plan, "key": "request-2"});
+    let error = client.refused("apply", other);
+    assert_eq!(error["data"]["kind"], "stale", "{error:#}");
+    client.end();
 }

@@ -68,8 +68,12 @@ impl Scripted {
     }
 
     fn revert(&self) -> Run {
+        self.revert_with("fork")
+    }
+
+    fn revert_with(&self, conversation: &str) -> Run {
         let path = format!("{}:/usr/bin:/bin", self.folder().display());
-        let words = ["--json", "revert", "last", "--conversation", "fork"];
+        let words = ["--json", "revert", "last", "--conversation", conversation];
         testing::binary::finish(self.world.command(&words).env("PATH", path), b"")
     }
 
@@ -195,6 +199,56 @@ fn session_that_goes_on_meanwhile_stays() {
     assert_ne!(run.code, Some(0), "{run}");
     assert!(run.stdout.contains("codex resume new"), "{run}");
     assert!(chat.is_made(1) && chat.is_made(2), "{run}");
+}
+
+/// An agent shortens its conversation where it is asked to in so many words.
+///
+/// All of it is kept first, and is the way back.
+///
+/// Invariant `work/cut-is-kept`: What is cut off a conversation is kept before.
+#[test]
+fn cut_keeps_what_it_cuts() {
+    let chat = Scripted::new(
+        r#"#!/bin/sh
+while read -r line; do
+  echo "$line" >> "$0.heard"
+  case "$line" in
+    *thread/fork*) echo '{"id":1,"result":{"thread":{"id":"kept"}}}' ;;
+    *thread/resume*) echo '{"id":1,"result":{}}' ;;
+    *thread/revert*) echo '{"id":2,"result":{}}' ;;
+    *clientInfo*) echo '{"id":0,"result":{}}' ;;
+  esac
+done
+"#,
+    );
+    let run = chat.revert_with("cut").exits(0);
+    let report: Value = serde_json::from_str(&run.stdout).expect("a report");
+    let conversation = &report["conversation"];
+    assert_eq!(conversation["kind"], "cut", "{report:#}");
+    assert_eq!(conversation["argv"], json!(["codex", "resume", "old"]));
+    assert!(chat.is_made(1) && !chat.is_made(2));
+    let heard = fs::read_to_string(chat.folder().join("codex.heard")).expect("it was asked");
+    let place = |what: &str| {
+        heard
+            .find(what)
+            .unwrap_or_else(|| panic!("{what}: {heard}"))
+    };
+    assert!(place("thread/fork") < place("thread/revert"), "{heard}");
+    assert!(heard.contains(r#""beforeTurnId":"turn-2""#), "{heard}");
+    let back = chat.world.json(&["unrevert"]);
+    assert_eq!(
+        back["conversation"]["argv"],
+        json!(["codex", "resume", "kept"]),
+        "{back:#}"
+    );
+    assert!(chat.is_made(2));
+    chat.say("kept", 3);
+    let sessions = chat.world.json(&["sessions"]);
+    assert_eq!(
+        sessions["sessions"].as_array().map(Vec::len),
+        Some(1),
+        "{sessions:#}"
+    );
 }
 
 /// Without the agent's program the files go back alone.

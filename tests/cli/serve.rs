@@ -92,7 +92,7 @@ impl Client {
     }
 
     /// Waits for a notification.
-    fn told(&mut self, method: &str) -> Value {
+    pub fn told(&mut self, method: &str) -> Value {
         loop {
             if let Some(at) = self.told.iter().position(|told| told["method"] == method) {
                 return self.told.remove(at)["params"].clone();
@@ -103,7 +103,7 @@ impl Client {
     }
 
     /// Ends it as a client does that goes away.
-    fn end(mut self) {
+    pub fn end(mut self) {
         drop(self.stdin.take());
         let status = self.server.wait().expect("it ends");
         assert!(status.success(), "the end of stdin is the end: {status}");

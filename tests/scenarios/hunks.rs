@@ -53,6 +53,7 @@ fn apply(world: &mut World, chosen: &[Chosen]) -> Result<OperationReport, ckpt_s
         None,
         ckpt_store::DryRun::No,
         ckpt_store::Force::No,
+        None,
     )
 }
 

@@ -112,6 +112,40 @@ impl Chat {
         self.event(session, "Stop", json!({"prompt_id": name}));
     }
 
+    /// Rewinds in the agent itself to just after some of the first messages, and sends another one.
+    pub fn rewind(&self, messages: usize, number: u32) {
+        let last = self.entries(OLD)[3 * messages - 1]["uuid"].clone();
+        let (prompt, name) = (format!("message {number}"), format!("prompt-{number}"));
+        self.add(
+            OLD,
+            [
+                json!({"type": "user", "parentUuid": last, "promptId": name, "version": "2.1.332",
+                "message": {"content": prompt}}),
+            ],
+        );
+        let sent = json!({"prompt": prompt, "prompt_id": name});
+        self.event(OLD, "UserPromptSubmit", sent);
+        self.event(OLD, "Stop", json!({"prompt_id": name}));
+    }
+
+    /// Begins another conversation as the agent's own fork does: with a copy of the entries up to a message's answer.
+    pub fn branch(&self, new: &str, messages: usize) {
+        let copied = self.entries(OLD).into_iter().take(3 * messages);
+        let copied: Vec<Value> = copied
+            .filter(|entry| entry["type"] != "mode")
+            .map(|mut entry| {
+                entry["forkedFrom"] = json!({"sessionId": OLD, "messageUuid": entry["uuid"]});
+                entry["uuid"] = format!("{new}/{}", entry["uuid"]).into();
+                entry
+                    .as_object_mut()
+                    .expect("an object")
+                    .remove("parentUuid");
+                entry
+            })
+            .collect();
+        self.add(new, copied);
+    }
+
     /// Returns the entries of a transcript.
     pub fn entries(&self, session: &str) -> Vec<Value> {
         let text = fs::read_to_string(self.transcript(session)).expect("it is there");

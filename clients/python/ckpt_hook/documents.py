@@ -232,6 +232,10 @@ class ConversationReport(TypedDict):
     """
     What else the user should know.
     """
+    prefill: list[str]
+    """
+    The arguments after `argv` that put it into the agent's input box at a terminal; empty if the agent has none.
+    """
     prompt: str | None
     """
     What the user wrote in the message, for an input box; null if it is not known.
@@ -789,6 +793,31 @@ class BusyNotification(TypedDict):
     """
 
 
+class RewoundNotification(TypedDict):
+    """
+    An agent's own rewind left messages of a session, or a fork of its conversation alone did: their files are still
+    here. Like `busy`, it is a state.
+    """
+
+    messages: list[str]
+    """
+    All messages that are no longer in its conversation, oldest first; a revert to the first takes their files back.
+    """
+    seq: int
+    """
+    The event before it.
+    """
+    session: str
+    """
+    The session.
+    """
+    type: Literal['rewound']
+    workspace: str | None
+    """
+    The workspace's directory.
+    """
+
+
 class ResetNotification(TypedDict):
     """
     The store is a different one, or was created again: discard what you know about it.
@@ -1055,6 +1084,10 @@ class SessionReport(TypedDict):
     files: int
     """
     How many files they changed.
+    """
+    forked_from: str | None
+    """
+    The session from whose conversation it was forked in the agent itself, if something was recorded of that one.
     """
     id: str
     """
@@ -3316,6 +3349,11 @@ class ApplyParameters(TypedDict):
     """
     Whether to go ahead even if an agent is at work.
     """
+    key: NotRequired[str | None]
+    """
+    A name of the client's own for this request, unique for each. After a lost answer the client may send the request
+    again: what was done for a key is not done twice, and its report is given once more.
+    """
     parts: NotRequired[list[PartParameter] | None]
     """
     The files to which it is limited: then it is a part, and no message is hidden by it.
@@ -3652,7 +3690,7 @@ class OperationNotification(TypedDict):
     """
 
 
-Notification: TypeAlias = MessageNotification | StepNotification | OperationNotification | GapNotification | FailedNotification | BusyNotification | ResetNotification
+Notification: TypeAlias = MessageNotification | StepNotification | OperationNotification | GapNotification | FailedNotification | BusyNotification | RewoundNotification | ResetNotification
 """
 Something that happened. Continue from the `seq` of the last one that you have handled. `busy` is a state, not an
 event, and has the `seq` of the last event before it. Types may be added, each with a `seq`: ignore one that you do

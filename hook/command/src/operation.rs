@@ -6,6 +6,7 @@ use ckpt_process::failure::Failure;
 use ckpt_schema::report::{OperationEntry, OperationReport};
 use ckpt_store::model::request::Force;
 use ckpt_store::query::LogFilter;
+use ckpt_store::revert::RequestKey;
 use ckpt_store::{
     Chosen, DryRun, Error, RedoRequest, RestoreRequest, RevertRequest, Store, UndoRequest,
 };
@@ -45,6 +46,8 @@ pub struct Terms {
     pub contents: bool,
     /// What to ignore.
     pub force: Force,
+    /// What a caller names it by who may ask again; only plans that are applied have one.
+    pub key: Option<RequestKey>,
 }
 
 /// What an operation did.
@@ -79,6 +82,7 @@ pub fn carry_out(
         dry_run,
         contents,
         force,
+        key,
     } = terms;
     let mut extent = AskedExtent::Whole;
     let report = match operation {
@@ -100,7 +104,7 @@ pub fn carry_out(
                 )
             });
         }
-        OperationRequest::Apply(token) => store.apply(&token, force)?,
+        OperationRequest::Apply(token) => store.apply_once(&token, force, key)?,
         OperationRequest::Parts {
             workspace,
             chosen,
@@ -108,7 +112,8 @@ pub fn carry_out(
         } => {
             extent = AskedExtent::Part;
             let dry_run = DryRun::asked(dry_run);
-            store.apply_parts(&workspace, &chosen, undoes.as_deref(), dry_run, force)?
+            let undoes = undoes.as_deref();
+            store.apply_parts(&workspace, &chosen, undoes, dry_run, force, key)?
         }
         OperationRequest::Revert(request) => {
             extent = AskedExtent::of(request.is_part());

@@ -5,10 +5,18 @@ use ckpt_schema::report::{ConversationKind, ConversationReason, ConversationRepo
 use super::paint::Paint;
 use super::text::safe;
 
+/// The longest prompt that a line to copy puts back into the input box, in bytes.
+const LONGEST: usize = 200;
+
 /// Says what becomes of the conversation: the command that goes on is a line to copy.
 pub fn lines(report: &ConversationReport, is_plan: bool, paint: Paint) -> Vec<String> {
     let command = || {
-        let words: Vec<String> = report.argv.iter().map(|word| quoted(word)).collect();
+        // A long prompt is found in the old conversation.
+        let is_short = |word: &String| word.len() <= LONGEST && !word.contains('\n');
+        let fits = report.prefill.iter().all(is_short);
+        let prefill = report.prefill.iter().filter(|_| fits);
+        let words = report.argv.iter().chain(prefill);
+        let words: Vec<String> = words.map(|word| quoted(word)).collect();
         let place = report.directory.as_deref().map(quoted).unwrap_or_default();
         format!(
             "  {}",
@@ -20,17 +28,29 @@ pub fn lines(report: &ConversationReport, is_plan: bool, paint: Paint) -> Vec<St
         (ConversationKind::Forked, true) => vec![format!(
             "The conversation would go on in a new one that ends just before the message, by {interface}; the old one stays."
         )],
-        (ConversationKind::Forked | ConversationKind::Cut, _) => vec![
+        (ConversationKind::Cut, true) => vec![format!(
+            "The conversation itself would end just before the message, by {interface}; a copy of all of it is kept."
+        )],
+        (ConversationKind::Cut, false) => vec![
+            "The conversation itself ends just before the message now; `undo` names the copy of all of it:".to_owned(),
+            command(),
+        ],
+        (ConversationKind::Forked, false) => vec![
             "The conversation goes on in a new one that ends just before the message; the old one stays as it is:".to_owned(),
             command(),
         ],
         (ConversationKind::Back, true) => vec!["The conversation would go on in the one before:".to_owned()],
         (ConversationKind::Back, false) => vec!["The conversation goes on in the one before:".to_owned(), command()],
         (ConversationKind::Manual, _) => vec!["The conversation stays: ckpt-hook cannot take this one back.".to_owned()],
-        (ConversationKind::None, _) => match report.reason.and_then(why) {
-            Some(why) => vec![format!("The conversation stays as it is: {why}.")],
-            None => Vec::new(),
-        },
+        (ConversationKind::None, _) => {
+            // Nobody asked for more.
+            let is_told = |reason: &ConversationReason| {
+                !matches!(reason, ConversationReason::NotAsked | ConversationReason::Part)
+            };
+            let reason = report.reason.filter(is_told).map(ConversationReason::in_words);
+            let told = |why: &str| format!("The conversation stays as it is: {why}.");
+            reason.map(told).into_iter().collect()
+        }
     };
     lines.extend(
         report
@@ -39,22 +59,6 @@ pub fn lines(report: &ConversationReport, is_plan: bool, paint: Paint) -> Vec<St
             .map(|note| format!("{} {}", paint.warning("note:"), safe(note))),
     );
     lines
-}
-
-/// Returns why a conversation stays, where it was asked for.
-fn why(reason: ConversationReason) -> Option<&'static str> {
-    match reason {
-        ConversationReason::NotAsked | ConversationReason::Part => None,
-        ConversationReason::Unsupported => Some("the agent has no interface for it"),
-        ConversationReason::NoTranscript => {
-            Some("the agent's record of it is gone, or no event named it")
-        }
-        ConversationReason::UnknownFormat => {
-            Some("the agent's record of it is of a form that is not known")
-        }
-        ConversationReason::NotFound => Some("the message is not in the agent's record of it"),
-        ConversationReason::NoProgram => Some("the agent's program was not found"),
-    }
 }
 
 /// Returns a word as a shell reads it.

@@ -53,7 +53,9 @@ pub fn head(report: &OperationReport, around: &Around, view: &View) -> (String, 
     }
     (
         head,
-        moved(&[], &report.git, view) + &notes(report, view.paint),
+        moved(&[], &report.git, view)
+            + &notes(report, view.paint)
+            + &conversation(report, view.paint),
     )
 }
 
@@ -152,6 +154,9 @@ fn what(report: &OperationReport, around: &Around, paint: Paint) -> String {
             };
             format!("{would} all the way forward; nothing{of} is reverted any more")
         }
+        (OperationKind::Restore, _) if report.conversation.is_some() => {
+            format!("{would} back in the conversation; every file stays")
+        }
         (OperationKind::Restore, _) if report.dry_run => "Would restore".to_owned(),
         (OperationKind::Restore, _) => "Restored".to_owned(),
     }
@@ -208,12 +213,8 @@ fn closing(report: &OperationReport, around: &Around, paint: Paint) -> String {
         lines.push(hidden(report));
     }
     lines.extend(also_reverted(&report.also_reverted, paint));
-    lines.extend(
-        report
-            .conversation
-            .iter()
-            .flat_map(|it| conversation::lines(it, report.dry_run, paint)),
-    );
+    let mut text: String = lines.drain(..).map(|line| line + "\n").collect();
+    text.push_str(&conversation(report, paint));
     lines.extend(way_back(report, around, paint));
     if report.busy {
         lines.push(format!(
@@ -221,7 +222,16 @@ fn closing(report: &OperationReport, around: &Around, paint: Paint) -> String {
             paint.warning("busy:")
         ));
     }
-    lines.into_iter().map(|line| line + "\n").collect()
+    text.extend(lines.into_iter().map(|line| line + "\n"));
+    text
+}
+
+/// What becomes of the conversation.
+fn conversation(report: &OperationReport, paint: Paint) -> String {
+    let told = report.conversation.iter();
+    told.flat_map(|it| conversation::lines(it, report.dry_run, paint))
+        .map(|line| line + "\n")
+        .collect()
 }
 
 fn hidden(report: &OperationReport) -> String {

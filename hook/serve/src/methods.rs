@@ -71,11 +71,12 @@ const METHODS: [&str; 23] = [
 ];
 
 /// The notifications, in the order of the documentation.
-const NOTIFICATIONS: [&str; 12] = [
+const NOTIFICATIONS: [&str; 13] = [
     "message",
     "step",
     "operation",
     "busy",
+    "rewound",
     "gap",
     "failed",
     "reset",

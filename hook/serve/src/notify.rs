@@ -132,6 +132,7 @@ fn follow_with(
 ) -> Result<(), Failure> {
     let mut since = subscription.since;
     let mut working: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    let mut left: BTreeMap<String, Vec<String>> = BTreeMap::new();
     while goes_on() {
         let mut store = invocation.open()?;
         let file = identity(invocation);
@@ -150,10 +151,17 @@ fn follow_with(
             let is_due = looked.elapsed() >= POLL_INTERVAL;
             if version != Some(now) || is_due {
                 version = Some(now);
-                if !news(&mut store, &subscription, &mut from, &mut tell)? {
+                let mut heard = BTreeMap::new();
+                let mut hear = |told: &Notification| {
+                    heard.extend(session_of(told));
+                    tell(told)
+                };
+                if !news(&mut store, &subscription, &mut from, &mut hear)? {
                     return Ok(());
                 }
-                for told in changes_of_work(&mut store, &subscription, &mut working, from)? {
+                let mut changes = changes_of_work(&mut store, &subscription, &mut working, from)?;
+                changes.extend(rewinds(&mut store, heard, &mut left, from)?);
+                for told in changes {
                     if !tell(&told) {
                         return Ok(());
                     }
@@ -190,6 +198,46 @@ fn news(
             return Ok(true);
         }
     }
+}
+
+/// Returns the session that a notification is about, with its workspace, where its agent may have rewound before.
+fn session_of(told: &Notification) -> Option<(String, Option<String>)> {
+    match told {
+        Notification::Message {
+            workspace, message, ..
+        } => Some((message.session.clone(), workspace.clone())),
+        Notification::Step {
+            workspace, step, ..
+        } => Some((step.session.clone(), workspace.clone())),
+        _ => None,
+    }
+}
+
+/// Returns which of these sessions have left other messages than before. The agent's record is read here, where no agent
+/// waits.
+fn rewinds(
+    store: &mut Store,
+    heard: BTreeMap<String, Option<String>>,
+    before: &mut BTreeMap<String, Vec<String>>,
+    seq: i64,
+) -> Result<Vec<Notification>, Failure> {
+    let mut told = Vec::new();
+    for (session, workspace) in heard {
+        let directory = PathBuf::from(workspace.as_deref().unwrap_or_default());
+        let status = store.status(&directory, Some(&session));
+        // What is gone meanwhile is told of by others.
+        let messages = status.map(|status| status.left).unwrap_or_default();
+        if before.get(&session).map_or(&[][..], Vec::as_slice) != messages {
+            before.insert(session.clone(), messages.clone());
+            told.push(Notification::Rewound {
+                seq,
+                workspace,
+                session,
+                messages,
+            });
+        }
+    }
+    Ok(told)
 }
 
 /// Returns the workspaces whose busy sessions have changed.

@@ -14,6 +14,7 @@ use ckpt_schema::protocol::{
 };
 use ckpt_schema::report::OperationReport;
 use ckpt_store::model::request::ConversationChoice;
+use ckpt_store::revert::RequestKey;
 use ckpt_store::{
     Chosen, DryRun, Force, OnConflict, RedoRequest, RestoreRequest, RevertRequest, Unclear,
 };
@@ -89,8 +90,9 @@ fn conversation(asked: &OperationParameters) -> Result<ConversationChoice, Reque
     let Some(name) = &asked.conversation else {
         return Ok(ConversationChoice::No);
     };
-    ConversationChoice::from_name(name)
-        .ok_or_else(|| RequestError::parameters("`conversation` must be `fork`, `cut` or `no`"))
+    ConversationChoice::from_name(name).ok_or_else(|| {
+        RequestError::parameters("`conversation` must be `fork`, `only`, `cut` or `no`")
+    })
 }
 
 /// Plans an operation, and returns the plan's token beside its report.
@@ -115,6 +117,10 @@ pub fn apply(context: &RequestContext<'_>, asked: &ApplyParameters) -> Result<Va
     };
     let terms = Terms {
         force,
+        key: asked
+            .key
+            .as_deref()
+            .map(|key| RequestKey::of(key, &asked.plan)),
         ..Terms::default()
     };
     // The plan says itself where it belongs.
@@ -232,6 +238,7 @@ fn run(
         dry_run: dry_run.is_dry(),
         contents: asked.contents,
         force: Force::asked(asked.force),
+        key: None,
     };
     let operation = match asked.operation {
         OperationName::Revert => OperationRequest::Revert(RevertRequest {

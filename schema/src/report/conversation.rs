@@ -39,6 +39,21 @@ pub enum ConversationReason {
     NoProgram,
 }
 
+impl ConversationReason {
+    /// Returns the reason in words, as the end of a sentence.
+    pub fn in_words(self) -> &'static str {
+        match self {
+            Self::NotAsked => "only the files were asked for",
+            Self::Part => "only a part of the session goes back",
+            Self::Unsupported => "the agent has no interface for it",
+            Self::NoTranscript => "the agent's record of it is gone, or no event named it",
+            Self::UnknownFormat => "the agent's record of it is of a form that is not known",
+            Self::NotFound => "the message is not in the agent's record of it",
+            Self::NoProgram => "the agent's program was not found",
+        }
+    }
+}
+
 /// What an operation does to the conversation of its session.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ConversationReport {
@@ -58,6 +73,9 @@ pub struct ConversationReport {
     pub note: Option<String>,
     /// What the user wrote in the message, for an input box; null if it is not known.
     pub prompt: Option<String>,
+    /// The arguments after `argv` that put it into the agent's input box at a terminal; empty if the agent has none.
+    #[serde(default)]
+    pub prefill: Vec<String>,
 }
 
 impl ConversationReport {
@@ -72,6 +90,7 @@ impl ConversationReport {
             interface: None,
             note: None,
             prompt: None,
+            prefill: Vec::new(),
         }
     }
 }

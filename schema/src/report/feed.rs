@@ -67,6 +67,18 @@ pub enum Notification {
         /// Sessions with a running tool, by agent and session; empty if there are none.
         agents_at_work: Vec<String>,
     },
+    /// An agent's own rewind left messages of a session, or a fork of its conversation alone did: their files are still
+    /// here. Like `busy`, it is a state.
+    Rewound {
+        /// The event before it.
+        seq: i64,
+        /// The workspace's directory.
+        workspace: Option<String>,
+        /// The session.
+        session: String,
+        /// All messages that are no longer in its conversation, oldest first; a revert to the first takes their files back.
+        messages: Vec<String>,
+    },
     /// The store is a different one, or was created again: discard what you know about it.
     Reset {
         /// The current position in the order of this store.
@@ -84,6 +96,7 @@ impl Notification {
             | Self::Gap { seq, .. }
             | Self::Failed { seq, .. }
             | Self::Busy { seq, .. }
+            | Self::Rewound { seq, .. }
             | Self::Reset { seq } => *seq,
         }
     }
@@ -97,6 +110,7 @@ impl Notification {
             Self::Gap { .. } => "gap",
             Self::Failed { .. } => "failed",
             Self::Busy { .. } => "busy",
+            Self::Rewound { .. } => "rewound",
             Self::Reset { .. } => "reset",
         }
     }

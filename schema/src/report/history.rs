@@ -239,6 +239,9 @@ pub struct SessionReport {
     pub agent: String,
     /// The session that started it.
     pub parent: Option<String>,
+    /// The session from whose conversation it was forked in the agent itself, if something was recorded of that one.
+    #[serde(default)]
+    pub forked_from: Option<String>,
     /// Its workspace's directory.
     pub workspace: String,
     /// The time of its start.

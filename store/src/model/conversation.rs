@@ -87,6 +87,9 @@ pub struct ForkPlan {
     pub note: Option<String>,
     /// How far the conversation had got: if it goes on, the plan is stale.
     pub seen: String,
+    /// Whether the old conversation is shortened itself; what is made keeps all of it.
+    #[serde(default)]
+    pub is_cut: bool,
 }
 
 /// Why there is no plan for a fork.
@@ -125,11 +128,18 @@ pub trait Conversations: Debug + Sync {
     /// Finds a message in its conversation. It reads only.
     fn find(&self, message: &SoughtMessage) -> Result<FoundMessage, ConversationReason>;
 
-    /// Returns which messages of one conversation the agent has left; none where its record does not tell.
-    fn left(&self, messages: &[SoughtMessage]) -> Vec<bool>;
+    /// Returns for each message of one conversation whether the agent has left it. `None` where its record does not tell,
+    /// or does not have the message.
+    fn places(&self, messages: &[SoughtMessage]) -> Vec<Option<bool>>;
+
+    /// Returns the agent's id of the conversation from which one was forked, if its record names one.
+    fn origin(&self, agent: &str, conversation: &AgentConversation) -> Option<String>;
 
     /// Plans a conversation that ends just before a message. It reads only.
     fn plan(&self, message: &SoughtMessage) -> Result<ForkPlan, NoFork>;
+
+    /// Turns the plan of a fork into one that shortens the conversation itself. `None` if the agent does not offer that.
+    fn cut(&self, plan: ForkPlan) -> Option<ForkPlan>;
 
     /// Makes the new conversation, whole or not at all. The old one stays as it is.
     fn fork(&self, plan: &ForkPlan) -> Result<AgentConversation, ForkFailure>;
@@ -139,6 +149,9 @@ pub trait Conversations: Debug + Sync {
 
     /// Returns the command that goes on in a conversation; empty if there is none.
     fn command(&self, agent: &str, conversation: &AgentConversation) -> Vec<String>;
+
+    /// Returns the arguments after that command that put a text into the input box at a terminal; none if it has none.
+    fn prefill(&self, agent: &str, text: &str) -> Vec<String>;
 
     /// Returns the access to the conversations of an agent.
     fn abilities(&self, agent: &str) -> ConversationAbilities;
@@ -153,12 +166,20 @@ impl Conversations for NoConversations {
         Err(ConversationReason::Unsupported)
     }
 
-    fn left(&self, messages: &[SoughtMessage]) -> Vec<bool> {
-        vec![false; messages.len()]
+    fn places(&self, messages: &[SoughtMessage]) -> Vec<Option<bool>> {
+        vec![None; messages.len()]
+    }
+
+    fn origin(&self, _: &str, _: &AgentConversation) -> Option<String> {
+        None
     }
 
     fn plan(&self, _: &SoughtMessage) -> Result<ForkPlan, NoFork> {
         Err(NoFork::because(ConversationReason::Unsupported))
+    }
+
+    fn cut(&self, _: ForkPlan) -> Option<ForkPlan> {
+        None
     }
 
     fn fork(&self, _: &ForkPlan) -> Result<AgentConversation, ForkFailure> {
@@ -168,6 +189,10 @@ impl Conversations for NoConversations {
     fn clean(&self, _: &ForkPlan) {}
 
     fn command(&self, _: &str, _: &AgentConversation) -> Vec<String> {
+        Vec::new()
+    }
+
+    fn prefill(&self, _: &str, _: &str) -> Vec<String> {
         Vec::new()
     }
 

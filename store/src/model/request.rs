@@ -40,6 +40,8 @@ ckpt_schema::words! {
         No = "no",
         /// A new one ends just before the message. The old one stays, too.
         Fork = "fork",
+        /// The same, and every file stays.
+        Only = "only",
         /// It is shortened itself.
         Cut = "cut",
     }

@@ -123,8 +123,36 @@ pub(crate) fn log(store: &Store, cwd: &Path, filter: &LogFilter) -> Result<LogRe
     let ids = choose::by_content(connection, place.as_ref(), chosen, filter)?;
     chosen.ids = ids.as_deref();
     let mut messages = messages(store, chosen)?;
+    if let (Some(session), None) = (chosen.session_id, chosen.ids) {
+        add_inherited(store, session, chosen, &mut messages)?;
+    }
     mark_left(store, &mut messages)?;
     log_of(store, messages)
+}
+
+/// Adds the messages before a fork that the user made in the agent: they are those of the session that it came from.
+fn add_inherited(
+    store: &Store,
+    session: &str,
+    chosen: Messages<'_>,
+    messages: &mut Vec<MessageReport>,
+) -> Result<()> {
+    let inherited = crate::revert::inherited(store, session)?;
+    if inherited.is_empty() {
+        return Ok(());
+    }
+    let ids = serde_json::to_string(&inherited).unwrap_or_default();
+    messages.extend(self::messages(
+        store,
+        Messages {
+            session_id: None,
+            ids: Some(&ids),
+            ..chosen
+        },
+    )?);
+    messages.sort_by_key(|message| std::cmp::Reverse(message.seq));
+    messages.truncate(chosen.limit.unwrap_or(usize::MAX));
+    Ok(())
 }
 
 /// Marks the messages that their agent left by a rewind of its own, of the newest conversation.
@@ -230,11 +258,15 @@ pub(crate) fn operations(
 pub(crate) fn sessions(store: &Store, cwd: Option<&Path>) -> Result<SessionsReport> {
     let place = cwd.map(|cwd| Place::find(store, cwd)).transpose()?;
     let connection = store.database.connection();
-    let sessions = match place {
+    let mut sessions = match place {
         Some(None) => Vec::new(),
         Some(Some(place)) => read_sessions(connection, HistoryRange::Workspace(place.row.id))?,
         None => read_sessions(connection, HistoryRange::All)?,
     };
+    for session in sessions.iter_mut().filter(|it| it.parent.is_none()) {
+        let parent = crate::revert::forked_from(store, &session.id)?;
+        session.forked_from = parent.map(|parent| parent.id);
+    }
     let Loss {
         set_aside,
         unknown_workspaces,
@@ -483,6 +515,7 @@ pub(super) fn read_sessions(
             agent_id: row.get("agent_id")?,
             agent: row.get("agent")?,
             parent: row.get("parent_id")?,
+            forked_from: None,
             workspace: row.get("workspace")?,
             started: row.get("started_at")?,
             last_event: row.get("last_event_at")?,

@@ -39,7 +39,7 @@ pub(super) fn prepared(
     conversation.waits().then_some(conversation)
 }
 
-/// Returns what was prepared for a movement. What was made cannot be made again, so it must be for this one.
+/// Returns the conversation that was prepared for a movement. What was made cannot be made again, so it must be for this one.
 pub(super) fn agreed(
     store: &Store,
     movement: &Movement,
@@ -75,13 +75,7 @@ pub(super) fn planned(
     let known = sessions::conversations(connection, &movement.session.id)?;
     let is_revert = movement.kind == OperationKind::Revert;
     Ok(Some(match (&movement.to, known.left) {
-        (None, Some(left)) => back(
-            store,
-            known.directory,
-            &movement.session.agent,
-            known.present,
-            left,
-        ),
+        (None, Some(left)) => back(store, &movement.session, known.present, left)?,
         (Some(to), left) if asked != ConversationChoice::No || left.is_some() && !is_revert => {
             forked(store, movement, to, asked)?
         }
@@ -94,37 +88,42 @@ pub(super) fn of_undone(store: &Store, row: &OperationRow) -> Option<JournalledC
     let connection = store.database.connection();
     let undone = sessions::conversation_of_operation(connection, &row.id).ok()?;
     let undone = JournalledConversation::of_row(undone.as_deref())?;
-    let session = row.session_id.as_deref()?;
-    let agent = sessions::session(connection, session).ok()??.agent;
-    let directory = sessions::conversations(connection, session).ok()?.directory;
-    Some(back(store, directory, &agent, undone.to?, undone.from?))
+    let session = undone.of.as_deref().or(row.session_id.as_deref())?;
+    let session = sessions::session(connection, session).ok()??;
+    back(store, &session, undone.to?, undone.from?).ok()
 }
 
 fn back(
     store: &Store,
-    directory: String,
-    agent: &str,
+    session: &SessionRow,
     from: AgentConversation,
     to: AgentConversation,
-) -> JournalledConversation {
+) -> Result<JournalledConversation> {
+    let connection = store.database.connection();
+    let directory = sessions::conversations(connection, &session.id)?.directory;
     let report = ConversationReport {
         kind: ConversationKind::Back,
         reason: None,
         session: Some(to.session.clone()),
-        argv: store.surroundings.conversations.command(agent, &to),
+        argv: store
+            .surroundings
+            .conversations
+            .command(&session.agent, &to),
         directory: Some(directory),
         interface: None,
         note: None,
         prompt: None,
+        prefill: Vec::new(),
     };
-    JournalledConversation {
+    Ok(JournalledConversation {
         report,
         from: Some(from),
         to: Some(to),
         fork: None,
+        of: Some(session.id.clone()),
         messages: Vec::new(),
         made_for: None,
-    }
+    })
 }
 
 fn forked(
@@ -135,52 +134,67 @@ fn forked(
 ) -> Result<JournalledConversation> {
     let agents = store.surroundings.conversations;
     let agent = &movement.session.agent;
-    if asked == ConversationChoice::Cut && !agents.abilities(agent).cut {
-        return Ok(JournalledConversation::none(NoFork {
-            reason: ConversationReason::Unsupported,
+    let sought = sought(store, &movement.session, to)?;
+    let plan = agents.plan(&sought).and_then(|plan| match asked {
+        ConversationChoice::Cut => agents.cut(plan).ok_or_else(|| NoFork {
             note: Some(
                 "the agent cannot shorten a conversation: `fork` makes a new one".to_owned(),
             ),
-            is_manual: false,
-        }));
-    }
-    let sought = sought(store, &movement.session, to)?;
-    let plan = match agents.plan(&sought) {
+            ..NoFork::because(ConversationReason::Unsupported)
+        }),
+        _ => Ok(plan),
+    });
+    let plan = match plan {
         Ok(plan) => plan,
         Err(no) => return Ok(JournalledConversation::none(no)),
     };
+    let goes_on = match plan.is_cut {
+        true => Some(plan.from.clone()),
+        false => plan.to.clone(),
+    };
     let prompt = agents.find(&sought).ok().and_then(|found| found.prompt);
+    let prompt = prompt.or_else(|| to.prompt.clone());
     let report = ConversationReport {
-        kind: ConversationKind::Forked,
+        kind: match plan.is_cut {
+            true => ConversationKind::Cut,
+            false => ConversationKind::Forked,
+        },
         reason: None,
-        session: plan
-            .to
+        session: goes_on
             .as_ref()
             .filter(|to| !to.is_copy())
             .map(|to| to.session.clone()),
-        argv: plan
-            .to
+        argv: goes_on
             .as_ref()
             .map(|to| agents.command(agent, to))
             .unwrap_or_default(),
         directory: Some(plan.directory.to_string_lossy().into_owned()),
         interface: Some(plan.interface.clone()),
         note: plan.note.clone(),
-        prompt: prompt.or_else(|| to.prompt.clone()),
+        prefill: prompt
+            .as_deref()
+            .map(|prompt| agents.prefill(agent, prompt))
+            .unwrap_or_default(),
+        prompt,
     };
     let connection = store.database.connection();
     Ok(JournalledConversation {
         report,
         from: Some(sessions::conversations(connection, &movement.session.id)?.present),
-        to: plan.to.clone(),
+        to: goes_on,
         fork: Some(plan),
+        of: Some(movement.session.id.clone()),
         messages: hidden(store, movement),
         made_for: None,
     })
 }
 
 /// Returns a message as the agents' adapters look for it.
-fn sought(store: &Store, session: &SessionRow, message: &MessageRow) -> Result<SoughtMessage> {
+pub(super) fn sought(
+    store: &Store,
+    session: &SessionRow,
+    message: &MessageRow,
+) -> Result<SoughtMessage> {
     let connection = store.database.connection();
     let (conversation, before, turn_before) = sessions::conversation_of(connection, &message.id)?;
     Ok(SoughtMessage {
@@ -230,16 +244,17 @@ pub(crate) fn conversation_place(
 /// How many messages of a session are looked for in its conversation, the newest.
 const MOST_SOUGHT: i64 = 200;
 
-/// Returns the live messages that a session's agent left by a rewind of its own, oldest first, of those that were sent in
-/// the conversation that the session is in. Nothing is said where the agent's record does not tell.
+/// Returns the live messages that are no longer in the conversation that a session is in, oldest first: those that a fork
+/// of the conversation alone left behind, and those that its agent left by a rewind of its own. Nothing is said where the agent's record does not tell.
 pub(crate) fn left(store: &Store, session: &str) -> Result<Vec<String>> {
     let agents = store.surroundings.conversations;
     let connection = store.database.connection();
     let Some(session) = sessions::session(connection, session)? else {
         return Ok(Vec::new());
     };
+    let mut known = sessions::messages_left_behind(connection, &session.id)?;
     if !agents.abilities(&session.agent).fork {
-        return Ok(Vec::new());
+        return Ok(known);
     }
     let ids = sessions::messages_of_conversation(connection, &session.id, MOST_SOUGHT)?;
     let mut sought = Vec::new();
@@ -248,9 +263,7 @@ pub(crate) fn left(store: &Store, session: &str) -> Result<Vec<String>> {
             sought.push(self::sought(store, &session, &message)?);
         }
     }
-    let left = agents.left(&sought);
-    let messages = ids.into_iter().zip(left);
-    Ok(messages
-        .filter_map(|(id, is_left)| is_left.then_some(id))
-        .collect())
+    let messages = ids.into_iter().zip(agents.places(&sought));
+    known.extend(messages.filter_map(|(id, is_left)| (is_left == Some(true)).then_some(id)));
+    Ok(known)
 }

@@ -33,7 +33,7 @@ use crate::model::item::Item;
 use crate::model::path::WorkspacePath;
 use crate::model::request::DryRun;
 use crate::revert::request::conversation::JournalledConversation;
-use crate::sessions::{self, OpenStep};
+use crate::sessions::OpenStep;
 use crate::snapshot::Snapshots;
 use crate::store::Store;
 use crate::timeline::{Observation, Place};
@@ -45,6 +45,17 @@ pub(crate) struct Executed {
     pub plan: Plan,
     /// The conversation that is to be made before the plan is carried out. Nothing else speaks against it.
     pub waits_for: Option<JournalledConversation>,
+}
+
+impl Executed {
+    /// A report without a plan.
+    pub fn done(report: OperationReport) -> Self {
+        Self {
+            report,
+            plan: Plan::default(),
+            waits_for: None,
+        }
+    }
 }
 
 /// What is said of an agent that is at work in the session that moves.
@@ -100,7 +111,7 @@ pub(crate) fn execute(
     }
     let mut ids: Vec<Option<String>> = vec![None; planned.len()];
     if options.dry_run == DryRun::No {
-        ids = write_down_all(store, &mut planned, &ready)?;
+        ids = write_down_all(store, &mut planned, &ready, options)?;
     }
     let mut reports: Vec<Option<OperationReport>> = vec![None; planned.len()];
     for at in inner_first(&planned) {
@@ -144,6 +155,7 @@ fn write_down_all(
     store: &mut Store,
     planned: &mut [PlannedRoot<'_>],
     ready: &[ReadyPlan],
+    options: Options,
 ) -> Result<Vec<Option<String>>> {
     for one in planned.iter() {
         let merged: Vec<&[u8]> = one
@@ -167,7 +179,7 @@ fn write_down_all(
                     let conversation = one.operation.conversation.as_ref();
                     let made_for = conversation.and_then(|it| it.made_for.clone());
                     whole
-                        .insert(made_for.unwrap_or_else(sessions::new_id))
+                        .insert(made_for.unwrap_or_else(|| options.operation()))
                         .clone()
                 }
             });

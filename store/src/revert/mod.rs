@@ -9,6 +9,7 @@ pub mod request;
 
 mod conversation;
 mod execute;
+mod lineage;
 mod operate;
 mod receipt;
 mod recover;
@@ -34,6 +35,7 @@ use crate::timeline::Place;
 use crate::upkeep::check;
 use carry_out::conversation as fork;
 use execute::Executed;
+use operate::operate_conversation;
 use plan::Plan;
 use recover::Recovered;
 use report::token::{PlanToken, absolute};
@@ -46,8 +48,10 @@ pub(crate) use carry_out::conversation::taken_back as fork_taken_back;
 pub(crate) use carry_out::journal::has_begun;
 pub(crate) use conversation::{conversation_place, left};
 pub(crate) use goal::states::PathStates;
+pub(crate) use lineage::{forked_from, inherited, settle_forks_at};
 pub(crate) use recover::{finish_all_open, finish_open_operations, interrupted};
 pub(crate) use request::chain::{make_permanent, went_back};
+pub use request::options::RequestKey;
 pub(crate) use request::options::{Options, PlanRequest};
 pub(crate) use restore::snapshot_named;
 
@@ -95,7 +99,7 @@ pub(crate) fn operate(
             return Ok(with_token(executed, &place, asked, store.is_limited));
         };
         // No lock is held: the hooks of other agents go on.
-        let (noted, made) = fork::fork(store, &place, waits_for)?;
+        let (noted, made) = fork::fork(store, &place, waits_for, options.operation())?;
         (pending, prepared) = (Some(noted), Some(made));
     }
 }
@@ -121,6 +125,9 @@ impl Asked<'_> {
     ) -> Result<Executed> {
         let (cwd, beside) = (self.cwd, self.beside);
         let (options, how) = (self.options, (self.options, self.prepared));
+        if let Some(report) = report::of_key(store, self.options, recovered[0].told())? {
+            return Ok(Executed::done(report));
+        }
         match request {
             PlanRequest::Revert(request) => {
                 let (only, elsewhere) = beside.divide(place, &request.only);
@@ -146,6 +153,13 @@ impl Asked<'_> {
                     only: absolute(cwd, &request.only),
                     ..request.clone()
                 };
+                if self.options.conversation == ConversationChoice::Only {
+                    let recovered = recovered.swap_remove(0);
+                    let (options, prepared) = how;
+                    return operate_conversation(
+                        store, place, &movement, options, recovered, prepared,
+                    );
+                }
                 operate_movements(store, place, movement, (beside, paths), how, recovered)
             }
             PlanRequest::Redo(request) => {
@@ -252,6 +266,7 @@ pub(crate) fn apply(
     store: &mut Store,
     token: &str,
     force: Force,
+    key: Option<RequestKey>,
     find_gone: &FindGone,
 ) -> Result<OperationReport> {
     let PlanToken {
@@ -263,14 +278,16 @@ pub(crate) fn apply(
     store.is_limited = is_limited;
     let options = Options {
         expected: Some(fingerprint),
-        ..Options::new(DryRun::No, force)
+        ..Options::new(DryRun::No, force).keyed(key)
     };
     Ok(operate_token(store, &workspace, &asked, options, find_gone)?.report)
 }
 
-/// Returns the workspace of a dry run's token.
-pub(crate) fn workspace_of(token: &str) -> Result<PathBuf> {
-    PlanToken::decode(token).map(|token| token.workspace)
+/// Returns whether a dry run's token is of the workspace that holds `cwd`.
+pub(crate) fn is_plan_of(store: &Store, token: &str, cwd: &Path) -> Result<bool> {
+    let workspace = PlanToken::decode(token)?.workspace;
+    let place = Place::find(store, cwd)?;
+    Ok(place.is_some_and(|place| place.root == workspace))
 }
 
 /// Returns the workspace of a dry run's token, and what the plan would do now.
@@ -345,8 +362,9 @@ pub(crate) fn apply_parts(
     cwd: &Path,
     chosen: &[Chosen],
     undoes: Option<&str>,
-    options: Options,
+    (dry_run, force, key): (DryRun, Force, Option<RequestKey>),
 ) -> Result<OperationReport> {
+    let options = Options::new(dry_run, force).keyed(key);
     let place = Place::known(store, cwd)?;
     let mut seen = PathStates::new();
     let mut states = PathStates::new();
@@ -367,9 +385,16 @@ pub(crate) fn apply_parts(
         undoes,
     };
     let places = (&place, &[][..]);
-    let executed = under_locks(store, places, options.dry_run, |store, mut recovered| {
-        put_back(store, &place, wanted, options, recovered.swap_remove(0))
-    })?;
+    let executed =
+        under_locks(
+            store,
+            places,
+            options.dry_run,
+            |store, mut recovered| match report::of_key(store, options, recovered[0].told())? {
+                Some(report) => Ok(Executed::done(report)),
+                None => put_back(store, &place, wanted, options, recovered.swap_remove(0)),
+            },
+        )?;
     // What was chosen cannot be asked for by a token.
     Ok(OperationReport {
         plan: None,
@@ -449,9 +474,5 @@ fn nothing_reverted(
         remarks: note::reports(&warnings),
         roots: Vec::new(),
     };
-    Ok(Executed {
-        report,
-        plan: Plan::default(),
-        waits_for: None,
-    })
+    Ok(Executed::done(report))
 }

@@ -140,6 +140,31 @@ pub(crate) fn plan_movement<'m>(
     )
 }
 
+/// Moves the conversation of a session alone: every file stays, and so does the revert point.
+pub(crate) fn operate_conversation(
+    store: &mut Store,
+    place: &Place,
+    movement: &Movement,
+    options: Options,
+    recovered: Recovered,
+    prepared: Option<&JournalledConversation>,
+) -> Result<Executed> {
+    let agreed = conversation::agreed(store, movement, prepared)?;
+    operate(store, place, None, options, recovered, |store, _, _| {
+        let conversation = match agreed {
+            Some(agreed) => Some(agreed),
+            None => conversation::planned(store, movement, options.conversation)?,
+        };
+        if let Some(stays) = conversation.iter().find(|it| !it.has_work()) {
+            return Err(stays.refusal());
+        }
+        Ok(Operation {
+            conversation,
+            ..Operation::restore(Plan::default())
+        })
+    })
+}
+
 /// What planning a movement needs.
 struct PlanContext<'a, 'm> {
     store: &'a Store,

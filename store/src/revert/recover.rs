@@ -36,6 +36,11 @@ pub(crate) struct Recovered {
 }
 
 impl Recovered {
+    /// Returns the parts of it that a report has.
+    pub fn told(&self) -> (&[Note], &[FinishedReport]) {
+        (&self.warnings, &self.finished)
+    }
+
     /// Adds what was found and done later.
     pub fn and(mut self, later: Self) -> Self {
         self.warnings.extend(later.warnings);
@@ -58,6 +63,8 @@ pub(crate) fn recover(store: &mut Store, place: &Place, dry_run: DryRun) -> Resu
     let note = |text| Note::new(NoteCode::Borrowed, text);
     let mut warnings: Vec<Note> = borrowed.into_iter().map(note).collect();
     if dry_run == DryRun::No {
+        // What cannot be read settles nothing.
+        let _ = super::lineage::settle_forks(store, place);
         let finished = finish_all_open(store, place)?;
         let done = texts(&finished);
         warnings.extend(conversation::taken_back(store, place));

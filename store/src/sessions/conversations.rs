@@ -57,6 +57,50 @@ pub(crate) fn messages_of_conversation(
     read::all(connection, sql, params![session, most], |row| row.get(0))
 }
 
+/// Returns the newest messages of a session that are older than the first of another one, oldest first.
+pub(crate) fn messages_before(
+    connection: &Connection,
+    session: &str,
+    other: &str,
+    most: i64,
+) -> Result<Vec<String>> {
+    let sql = "SELECT id FROM (SELECT id, seq FROM messages WHERE session_id = ?1
+                                  AND seq < (SELECT min(seq) FROM messages WHERE session_id = ?2)
+                                ORDER BY seq DESC LIMIT ?3) ORDER BY seq";
+    read::all(connection, sql, params![session, other, most], |row| {
+        row.get(0)
+    })
+}
+
+/// Returns the reverted sessions of a workspace, each with one of the same agent that began with a message after the revert.
+pub(crate) fn sessions_after_reverts(
+    connection: &Connection,
+    workspace_id: i64,
+) -> Result<Vec<(String, String)>> {
+    let sql = "SELECT reverted.id, other.id FROM sessions AS reverted
+                 JOIN sessions AS other ON other.workspace_id = reverted.workspace_id AND other.agent = reverted.agent
+                WHERE reverted.workspace_id = ?1 AND reverted.revert_base_id IS NOT NULL
+                  AND other.id <> reverted.id AND other.parent_id IS NULL
+                  AND EXISTS (SELECT 1 FROM messages WHERE session_id = other.id AND created_at >=
+                      (SELECT max(started_at) FROM operations WHERE session_id = reverted.id))";
+    read::all(connection, sql, [workspace_id], |row| {
+        Ok((row.get(0)?, row.get(1)?))
+    })
+}
+
+/// Returns the live messages that the conversation of a session does not have, because it was forked and the files stayed.
+pub(crate) fn messages_left_behind(connection: &Connection, session: &str) -> Result<Vec<String>> {
+    let sql = "SELECT messages.id FROM sessions
+                 JOIN operations ON operations.workspace_id = sessions.workspace_id
+                 JOIN json_each(iif(json_valid(operations.conversation), operations.conversation, '{}'), '$.messages') AS behind
+                 JOIN messages ON messages.id = behind.value
+                WHERE sessions.id = ?1 AND operations.kind = 'restore' AND operations.state = 'done'
+                  AND messages.session_id = ?1 AND messages.state = 'live'
+                  AND operations.conversation ->> '$.to.session' = sessions.agent_id
+                GROUP BY messages.id ORDER BY messages.seq";
+    read::all(connection, sql, [session], |row| row.get(0))
+}
+
 /// Returns the conversation in which a message was sent, how many messages were sent in it before, and the turn of the
 /// one before it.
 pub(crate) fn conversation_of(
@@ -93,14 +137,14 @@ fn conversation(session: String, transcript: Option<String>) -> AgentConversatio
     }
 }
 
-/// Has a session go on in another conversation. While something of it is reverted, the first one that it left stays
+/// Has a session go on in another conversation. While something of it is reverted, the first one that it `left` stays
 /// known: unrevert goes back there, and a message in it is one of the session's. Returns whether it does: not if
 /// another session of ours holds messages of that conversation.
 pub(crate) fn go_on_in(
     connection: &Connection,
     session: &SessionRow,
     to: &AgentConversation,
-    is_reverted: bool,
+    left: Option<&AgentConversation>,
 ) -> Result<bool> {
     let other = super::find_session_named(
         connection,
@@ -124,10 +168,16 @@ pub(crate) fn go_on_in(
         .context(what)?;
     connection
         .execute(
-            "UPDATE sessions SET left_id = iif(?4, ifnull(left_id, agent_id), NULL),
-                    left_transcript = iif(?4, iif(left_id IS NULL, transcript, left_transcript), NULL),
+            "UPDATE sessions SET left_id = iif(?4 IS NULL, NULL, ifnull(left_id, ?4)),
+                    left_transcript = iif(?4 IS NULL, NULL, iif(left_id IS NULL, ?5, left_transcript)),
                     agent_id = ?2, transcript = ?3 WHERE id = ?1",
-            params![session.id, to.session, transcript, is_reverted],
+            params![
+                session.id,
+                to.session,
+                transcript,
+                left.map(|left| &left.session),
+                left.and_then(AgentConversation::path)
+            ],
         )
         .context(what)?;
     for part in super::parts(connection, &session.id)? {
@@ -160,7 +210,7 @@ pub(crate) fn settle_conversation(
         true => left,
         false => known.present,
     };
-    go_on_in(connection, session, &to, false)?;
+    go_on_in(connection, session, &to, None)?;
     Ok(())
 }
 

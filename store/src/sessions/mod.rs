@@ -64,8 +64,9 @@ pub(crate) use changes::{
     release_to_outside, reverted_changes, sharers,
 };
 pub(crate) use conversations::{
-    conversation_of, conversation_of_operation, conversations, go_on_in, messages_of_conversation,
-    note_conversation, settle_conversation,
+    conversation_of, conversation_of_operation, conversations, go_on_in, messages_before,
+    messages_left_behind, messages_of_conversation, note_conversation, sessions_after_reverts,
+    settle_conversation,
 };
 pub(crate) use git::{
     GitOperation, SeenGit, StepSpan, close_git_items, git_items, git_line, git_operations_since,

@@ -25,12 +25,14 @@ pub fn find(message: &SoughtMessage) -> Result<FoundMessage, ConversationReason>
     })
 }
 
-/// Returns which messages of one conversation its agent has left.
-pub fn left(messages: &[SoughtMessage]) -> Option<Vec<bool>> {
+/// Returns for each message of one conversation whether its agent has left it.
+pub fn places(messages: &[SoughtMessage]) -> Option<Vec<Option<bool>>> {
     let record = record::glance(messages.first()?.conversation.transcript.as_deref())?;
-    let left =
-        |message: &SoughtMessage| position(&record, message).is_ok_and(|at| is_left(&record, at));
-    Some(messages.iter().map(left).collect())
+    let place = |message: &SoughtMessage| {
+        let at = position(&record, message).ok()?;
+        Some(is_left(&record, at))
+    };
+    Some(messages.iter().map(place).collect())
 }
 
 fn position(record: &AgentRecord, message: &SoughtMessage) -> Result<usize, ConversationReason> {
@@ -100,6 +102,7 @@ pub fn plan(message: &SoughtMessage) -> Result<ForkPlan, NoFork> {
         interface: "`gemini --session-file` of a copy in our store".to_owned(),
         note: None,
         seen: record.length.to_string(),
+        is_cut: false,
     })
 }
 

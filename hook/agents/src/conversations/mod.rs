@@ -77,16 +77,26 @@ impl Conversations for AgentConversations {
         }
     }
 
-    fn left(&self, messages: &[SoughtMessage]) -> Vec<bool> {
+    fn places(&self, messages: &[SoughtMessage]) -> Vec<Option<bool>> {
         let first = messages.first();
-        let left = first.and_then(|first| match adapter(&first.agent)? {
-            Adapter::Tree(format) => format.left(messages),
-            Adapter::Gemini => gemini_cli::left(messages),
-            Adapter::Pi => program::pi::left(messages),
+        let places = first.and_then(|first| match adapter(&first.agent)? {
+            Adapter::Tree(format) => format.places(messages),
+            Adapter::Gemini => gemini_cli::places(messages),
+            Adapter::Pi => program::pi::places(messages),
             // Nothing that is cheap to read tells.
             Adapter::Codex | Adapter::Opencode => None,
         });
-        left.unwrap_or_else(|| vec![false; messages.len()])
+        places.unwrap_or_else(|| vec![None; messages.len()])
+    }
+
+    fn origin(&self, agent: &str, conversation: &AgentConversation) -> Option<String> {
+        match adapter(agent)? {
+            Adapter::Tree(_) => record::beginning(conversation.transcript.as_deref()?)
+                .find_map(|entry| Some(entry["forkedFrom"]["sessionId"].as_str()?.to_owned())),
+            Adapter::Pi => program::pi::origin(&conversation.session),
+            // Their records do not say.
+            Adapter::Codex | Adapter::Opencode | Adapter::Gemini => None,
+        }
     }
 
     fn plan(&self, message: &SoughtMessage) -> Result<ForkPlan, NoFork> {
@@ -101,6 +111,14 @@ impl Conversations for AgentConversations {
                 is_manual: by_hand(&message.agent).is_some(),
                 ..NoFork::because(ConversationReason::Unsupported)
             }),
+        }
+    }
+
+    fn cut(&self, plan: ForkPlan) -> Option<ForkPlan> {
+        match adapter(&plan.agent)? {
+            Adapter::Codex => Some(program::codex::cut(plan)),
+            // opencode's own takes files back, too, and the others' records are theirs alone to shorten.
+            Adapter::Tree(_) | Adapter::Pi | Adapter::Opencode | Adapter::Gemini => None,
         }
     }
 
@@ -144,12 +162,21 @@ impl Conversations for AgentConversations {
         words.iter().map(|word| (*word).to_owned()).collect()
     }
 
+    fn prefill(&self, agent: &str, text: &str) -> Vec<String> {
+        match agent {
+            "claude-code" => vec!["--prefill".to_owned(), text.to_owned()],
+            _ => Vec::new(),
+        }
+    }
+
     fn abilities(&self, agent: &str) -> ConversationAbilities {
-        let fork = adapter(agent).is_some();
+        let adapter = adapter(agent);
+        let fork = adapter.is_some();
         ConversationAbilities {
             fork,
-            cut: false,
-            inside: false,
+            cut: matches!(adapter, Some(Adapter::Codex)),
+            // Its extension goes on in the fork at once.
+            inside: agent == "pi",
             reason: (!fork).then_some(ConversationReason::Unsupported),
         }
     }

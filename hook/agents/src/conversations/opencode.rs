@@ -17,7 +17,7 @@ use serde_json::Value;
 use super::program;
 
 /// How long the server may take to listen, and to answer.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(120);
 
 /// The longest answer that is read, in bytes.
 const LONGEST: u64 = 1 << 20;
@@ -50,6 +50,7 @@ pub fn plan(message: &SoughtMessage) -> Result<ForkPlan, NoFork> {
         interface: format!("`POST /session/…/fork` of `{} serve`", message.agent),
         note: None,
         seen: String::new(),
+        is_cut: false,
     })
 }
 

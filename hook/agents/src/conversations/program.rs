@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use super::record::{self, AgentRecord, text};
 
 /// How long a program may take to answer.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Returns a program of that name, which records nothing. `None` if it is not on the `PATH`.
 pub fn start(name: &str) -> Option<Command> {
@@ -105,6 +105,7 @@ fn planned(message: &SoughtMessage, anchor: String, interface: &str) -> ForkPlan
         interface: interface.to_owned(),
         note: None,
         seen: length.map_or(0, |length| length.len()).to_string(),
+        is_cut: false,
     }
 }
 
@@ -145,26 +146,50 @@ pub mod codex {
         Ok(plan)
     }
 
-    /// Has Codex make it.
+    /// Turns a fork into a cut.
+    pub fn cut(plan: ForkPlan) -> ForkPlan {
+        ForkPlan {
+            interface: "`thread/revert` of `codex app-server`".to_owned(),
+            is_cut: true,
+            ..plan
+        }
+    }
+
+    /// Has Codex make it. What is cut is kept as a whole fork first.
     pub fn fork(plan: &ForkPlan) -> Result<AgentConversation, ForkFailure> {
-        let mut codex = start("codex")
-            .ok_or_else(|| ForkFailure::Failed("`codex` is not on the PATH".to_owned()))?;
-        codex.arg("app-server");
-        let client = json!({"name": "ckpt-hook", "title": "ckpt-hook", "version": env!("CARGO_PKG_VERSION")});
-        let requests = [
-            json!({"id": 0, "method": "initialize", "params":
-                {"clientInfo": client, "capabilities": {"experimentalApi": true}}}),
-            json!({"method": "initialized"}),
-            json!({"id": 1, "method": "thread/fork", "params":
-                {"threadId": plan.from.session, "beforeTurnId": plan.anchor, "excludeTurns": true}}),
-        ];
-        let answer = ask(codex, &requests)?;
-        let named = |place: &str| answer.pointer(place).and_then(Value::as_str);
-        let session = named("/result/thread/id").ok_or_else(|| refused(&answer))?;
+        let (thread, turn) = (&plan.from.session, &plan.anchor);
+        let made = talk(&[
+            json!({"id": 1, "method": "thread/fork", "params": match plan.is_cut {
+                true => json!({"threadId": thread, "excludeTurns": true}),
+                false => json!({"threadId": thread, "beforeTurnId": turn, "excludeTurns": true}),
+            }}),
+        ])?;
+        if plan.is_cut {
+            talk(&[
+                json!({"id": 1, "method": "thread/resume", "params": {"threadId": thread, "excludeTurns": true}}),
+                json!({"id": 2, "method": "thread/revert", "params": {"threadId": thread, "beforeTurnId": turn}}),
+            ])?;
+        }
+        let named = |place: &str| made.pointer(place).and_then(Value::as_str);
+        let session = named("/result/thread/id").ok_or_else(|| refused(&made))?;
         Ok(AgentConversation {
             session: session.to_owned(),
             transcript: named("/result/thread/path").map(Into::into),
         })
+    }
+
+    /// Sends requests to the app server, and returns the last answer.
+    fn talk(requests: &[Value]) -> Result<Value, ForkFailure> {
+        let mut codex = start("codex")
+            .ok_or_else(|| ForkFailure::Failed("`codex` is not on the PATH".to_owned()))?;
+        codex.arg("app-server");
+        let client = json!({"name": "ckpt-hook", "title": "ckpt-hook", "version": env!("CARGO_PKG_VERSION")});
+        let begin = [
+            json!({"id": 0, "method": "initialize", "params":
+                {"clientInfo": client, "capabilities": {"experimentalApi": true}}}),
+            json!({"method": "initialized"}),
+        ];
+        ask(codex, &[&begin, requests].concat())
     }
 }
 
@@ -197,12 +222,20 @@ pub mod pi {
         found(&record::read(path.as_deref())?, message)
     }
 
-    /// Returns which messages of one conversation its agent has left.
-    pub fn left(messages: &[SoughtMessage]) -> Option<Vec<bool>> {
+    /// Returns the session from whose record another one was forked: the record's first entry names that one's file.
+    pub fn origin(session: &str) -> Option<String> {
+        let head = record::beginning(&record_of(session)?).next()?;
+        let parent = PathBuf::from(text(&head, "parentSession")?);
+        let (_, id) = parent.file_stem()?.to_str()?.rsplit_once('_')?;
+        Some(id.to_owned())
+    }
+
+    /// Returns for each message of one conversation whether its agent has left it.
+    pub fn places(messages: &[SoughtMessage]) -> Option<Vec<Option<bool>>> {
         let path = record_of(&messages.first()?.conversation.session);
         let record = record::glance(path.as_deref())?;
-        let is_left = |message| found(&record, message).is_ok_and(|found| found.is_left);
-        Some(messages.iter().map(is_left).collect())
+        let place = |message| Some(found(&record, message).ok()?.is_left);
+        Some(messages.iter().map(place).collect())
     }
 
     fn found(

@@ -2,7 +2,7 @@
 //! part of it is written beside it; the record itself is never written to.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
@@ -47,7 +47,7 @@ pub fn read(path: Option<&Path>) -> Result<AgentRecord, ConversationReason> {
 }
 
 /// The longest record that is read only to tell which messages its agent has left.
-const LONGEST_GLANCE: u64 = 64 << 20;
+const LONGEST_GLANCE: u64 = 16 << 20;
 
 /// Reads a record that is not too long for a list to wait for.
 pub fn glance(path: Option<&Path>) -> Option<AgentRecord> {
@@ -55,6 +55,27 @@ pub fn glance(path: Option<&Path>) -> Option<AgentRecord> {
     (length <= LONGEST_GLANCE)
         .then(|| read(path).ok())
         .flatten()
+}
+
+/// How much of a record is read to tell where it came from, in bytes.
+const BEGINNING: u64 = 256 << 10;
+
+/// Returns the first entries of a record.
+pub fn beginning(path: &Path) -> impl Iterator<Item = Value> {
+    let mut bytes = Vec::new();
+    // What cannot be read tells nothing. A pipe would never end.
+    if fs::metadata(path).is_ok_and(|it| it.is_file())
+        && let Ok(file) = File::open(path)
+    {
+        let _ = file.take(BEGINNING).read_to_end(&mut bytes);
+    }
+    let lines: Vec<Vec<u8>> = bytes
+        .split(|byte| *byte == b'\n')
+        .map(<[u8]>::to_vec)
+        .collect();
+    lines
+        .into_iter()
+        .filter_map(|line| serde_json::from_slice(&line).ok())
 }
 
 /// Writes a new record, whole or not at all, with the permissions of the one that it comes from.

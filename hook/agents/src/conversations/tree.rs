@@ -56,15 +56,15 @@ impl TreeFormat {
         })
     }
 
-    /// Returns which messages of one conversation its agent has left.
-    pub fn left(&self, messages: &[SoughtMessage]) -> Option<Vec<bool>> {
+    /// Returns for each message of one conversation whether its agent has left it.
+    pub fn places(&self, messages: &[SoughtMessage]) -> Option<Vec<Option<bool>>> {
         let record = record::glance(messages.first()?.conversation.transcript.as_deref())?;
         let line = self.in_conversation(&record)?;
-        let is_left = |message: &SoughtMessage| {
-            let at = self.position(&record, message);
-            at.is_ok_and(|at| !line.contains(&at))
+        let place = |message: &SoughtMessage| {
+            let at = self.position(&record, message).ok()?;
+            Some(!line.contains(&at))
         };
-        Some(messages.iter().map(is_left).collect())
+        Some(messages.iter().map(place).collect())
     }
 
     fn read(&self, message: &SoughtMessage) -> Result<AgentRecord, ConversationReason> {
@@ -171,6 +171,7 @@ impl TreeFormat {
             },
             note,
             seen: record.length.to_string(),
+            is_cut: false,
         })
     }
 

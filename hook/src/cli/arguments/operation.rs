@@ -49,7 +49,7 @@ pub struct RevertArguments {
     /// Also move HEAD, branches and the index back; without it they stay as they are
     #[arg(long, conflicts_with_all = ["only", "step", "plan"])]
     pub git: bool,
-    /// What to do with the agent's conversation: `fork` makes a new one that ends just before the message [default: from the settings]
+    /// What to do with the agent's conversation: `fork` makes a new one that ends just before the message, `only` does that and leaves the files [default: from the settings]
     #[arg(long, value_name = "HOW", value_enum, conflicts_with_all = ["only", "step", "alone", "patch", "plan"])]
     pub conversation: Option<ConversationArgument>,
     /// Plan first, act later.
@@ -91,6 +91,8 @@ pub struct Planning {
 pub enum ConversationArgument {
     /// Make a new one that ends just before the message; the old one stays.
     Fork,
+    /// The same, and leave every file as it is.
+    Only,
     /// Shorten it, where the agent can.
     Cut,
     /// Leave it, and tell the agent which files went back.

@@ -48,6 +48,7 @@ impl<'a> OperationFlags<'a> {
             dry_run: self.planning.dry_run,
             contents: self.planning.contents,
             force: self.force,
+            key: None,
         })
     }
 
@@ -164,11 +165,14 @@ fn with_conversation(
     if conversation.is_none_or(|it| it.kind != ConversationKind::Forked) {
         return Ok(request);
     }
-    let question =
-        "Go back in the conversation, too, in a new one that ends just before the message? [y/n]";
-    let answer = ask::key(question, &['y', 'n']).map_err(ask::unanswered)?;
+    let question = "Go back in the conversation, too, in a new one that ends just before the message? [y/n, or o: in it only]";
+    let answer = ask::key(question, &['y', 'n', 'o']).map_err(ask::unanswered)?;
     Ok(match answer {
         Some('y') => forked,
+        Some('o') => RevertRequest {
+            conversation: ConversationChoice::Only,
+            ..request
+        },
         _ => request,
     })
 }
@@ -299,6 +303,7 @@ fn absolute(invocation: &Invocation, paths: &[PathBuf]) -> Result<Vec<PathBuf>, 
 fn conversation(word: arguments::ConversationArgument) -> ConversationChoice {
     match word {
         arguments::ConversationArgument::Fork => ConversationChoice::Fork,
+        arguments::ConversationArgument::Only => ConversationChoice::Only,
         arguments::ConversationArgument::Cut => ConversationChoice::Cut,
         arguments::ConversationArgument::No => ConversationChoice::No,
     }

@@ -10,7 +10,7 @@
 
 use std::path::PathBuf;
 
-use ckpt_schema::report::{ConversationReport, NoteCode};
+use ckpt_schema::report::{ConversationKind, ConversationReport, NoteCode};
 use rusqlite::Connection;
 use serde::{Deserialize, Serialize};
 
@@ -75,21 +75,27 @@ pub(crate) fn fork(
     store: &Store,
     place: &Place,
     mut conversation: JournalledConversation,
+    operation: String,
 ) -> Result<(PendingFork, JournalledConversation)> {
     let Some(plan) = conversation.fork.clone() else {
         return Err(Error::failed("there is nothing to fork"));
     };
-    conversation.made_for = Some(sessions::new_id());
+    conversation.made_for = Some(operation);
     let pending = PendingFork::begin(place, &conversation)?;
     let agents = store.surroundings.conversations;
     let made = agents.fork(&plan).map_err(|failure| {
         agents.clean(&plan);
         not_made(&failure)
     })?;
-    conversation.report.argv = agents.command(&plan.agent, &made);
-    // The agent gives what begins with a copy an id of its own.
-    conversation.report.session = (!made.is_copy()).then(|| made.session.clone());
-    conversation.to = Some(made);
+    if plan.is_cut {
+        // What was made keeps what is cut, and is the way back.
+        conversation.from = Some(made);
+    } else {
+        conversation.report.argv = agents.command(&plan.agent, &made);
+        // The agent gives what begins with a copy an id of its own.
+        conversation.report.session = (!made.is_copy()).then(|| made.session.clone());
+        conversation.to = Some(made);
+    }
     pending
         .note(&conversation)
         .map_err(|error| error.after([unused(&conversation)]))?;
@@ -110,10 +116,15 @@ fn not_made(failure: &ForkFailure) -> Error {
 
 /// Names a conversation that was made for nothing.
 pub(crate) fn unused(conversation: &JournalledConversation) -> String {
-    format!(
-        "a conversation was made for it, and is not used: `{}`",
-        conversation.report.argv.join(" ")
-    )
+    let command = conversation.report.argv.join(" ");
+    match conversation.report.kind {
+        ConversationKind::Cut => {
+            let kept = conversation.from.as_ref().map(|it| it.session.as_str());
+            let kept = kept.unwrap_or_default();
+            format!("the conversation of `{command}` was shortened; all of it is kept as `{kept}`")
+        }
+        _ => format!("a conversation was made for it, and is not used: `{command}`"),
+    }
 }
 
 /// Tells of a fork that a crash left, of which no operation came: no file had changed. The caller holds the workspace's
@@ -135,8 +146,13 @@ pub(crate) fn taken_back(store: &Store, place: &Place) -> Option<Note> {
     }
     let plan = conversation.fork.as_ref()?;
     store.surroundings.conversations.clean(plan);
+    // Before the copy is named, it is not known how far the agent came.
+    let is_unknown = plan.is_cut && conversation.from == Some(plan.from.clone());
     let is_there = |path: &PathBuf| path.try_exists().unwrap_or_default();
     let rest = match &conversation.to {
+        _ if is_unknown => {
+            "it is not known whether the agent shortened the conversation, all of which it kept first".to_owned()
+        }
         Some(made) if made.transcript.as_ref().is_none_or(is_there) => unused(&conversation),
         Some(_) => "no conversation was made for it".to_owned(),
         None => "the agent may have made a conversation for it, which nothing names".to_owned(),
@@ -152,6 +168,12 @@ pub(crate) fn report_of(store: &Store, row: &OperationRow) -> Result<Option<Conv
     Ok(JournalledConversation::of_row(noted.as_deref()).map(|it| it.report))
 }
 
+/// Returns whether an operation is about a conversation and moves no revert point.
+pub(crate) fn moves_alone(store: &Store, row: &OperationRow) -> Result<bool> {
+    let is_alone = row.session_id.is_none();
+    Ok(is_alone && report_of(store, row)?.is_some())
+}
+
 /// Has the session go on in the conversation of an operation that is closed.
 pub(crate) fn move_session(
     connection: &Connection,
@@ -159,14 +181,21 @@ pub(crate) fn move_session(
     has_failed: bool,
 ) -> Result<()> {
     let conversation = sessions::conversation_of_operation(connection, &row.id)?;
-    let conversation = JournalledConversation::of_row(conversation.as_deref());
-    let (Some(session), Some(to)) = (&row.session_id, conversation.and_then(|it| it.to)) else {
+    let Some(JournalledConversation {
+        from,
+        to: Some(to),
+        of: Some(of),
+        ..
+    }) = JournalledConversation::of_row(conversation.as_deref())
+    else {
         return Ok(());
     };
-    let Some(session) = sessions::session(connection, session)?.filter(|_| !to.is_copy()) else {
+    let Some(session) = sessions::session(connection, &of)?.filter(|_| !to.is_copy()) else {
         return Ok(());
     };
-    let is_reverted = !has_ended(row.kind, row.message_id.as_deref(), has_failed);
-    sessions::go_on_in(connection, &session, &to, is_reverted)?;
+    let moves_point = row.session_id.is_some();
+    let is_reverted = moves_point && !has_ended(row.kind, row.message_id.as_deref(), has_failed);
+    let left = from.filter(|_| is_reverted);
+    sessions::go_on_in(connection, &session, &to, left.as_ref())?;
     Ok(())
 }

@@ -423,7 +423,10 @@ fn close(
     } = performed;
     let outcome = match compared.is_incomplete {
         true => Outcome::Partial,
-        false => outcome(items, git),
+        false => match outcome(items, git) {
+            Outcome::Nothing if conversation::moves_alone(store, row)? => Outcome::Restored,
+            outcome => outcome,
+        },
     };
     let now = store.now();
     store.database.write_synced(|connection| {

@@ -5,17 +5,19 @@ mod kept;
 pub(crate) mod token;
 
 use ckpt_schema::report::{
-    OperationReport, Outcome, Receipt, RevertedSession, RootOperation, VERSION,
+    FinishedReport, OperationReport, Outcome, Receipt, RevertedSession, RootOperation, VERSION,
 };
 
+use crate::error::Result;
 use crate::model::git_item::GitItem;
 use crate::model::item::Item;
-use crate::model::note;
+use crate::model::note::{self, Note};
 use crate::model::request::DryRun;
 use crate::revert::carry_out::outcome::outcome;
 use crate::revert::plan::operation::Operation;
 use crate::revert::request::conversation::JournalledConversation;
 use crate::revert::request::movement::Movement;
+use crate::revert::request::options::Options;
 use crate::sessions;
 use crate::store::Store;
 
@@ -30,10 +32,15 @@ pub(crate) fn report(
     dry_run: DryRun,
 ) -> OperationReport {
     let movement = operation.movement;
+    let chat = operation.conversation.as_ref();
+    let conversation_alone = movement.is_none() && chat.is_some_and(|it| it.has_work());
     let outcome = if operation.is_incomplete {
         Outcome::Partial
     } else {
-        outcome(items, git)
+        match outcome(items, git) {
+            Outcome::Nothing if conversation_alone => Outcome::Restored,
+            outcome => outcome,
+        }
     };
     OperationReport {
         version: VERSION,
@@ -84,6 +91,53 @@ pub(crate) fn joined(reports: Vec<(String, OperationReport)>) -> Option<Operatio
         first.roots.push(RootOperation { workspace, report });
     }
     Some(first)
+}
+
+/// Returns the report on the operation that was carried out for a key already. A caller that did not hear the answer
+/// hears it now, as far as the rows say it.
+pub(crate) fn of_key(
+    store: &Store,
+    options: Options,
+    (warnings, finished): (&[Note], &[FinishedReport]),
+) -> Result<Option<OperationReport>> {
+    let connection = store.database.connection();
+    let named = options.key.map(|_| options.operation());
+    let row = named.and_then(|id| sessions::operation(connection, &id).ok());
+    let Some(row) = row else {
+        return Ok(None);
+    };
+    let items = sessions::operation_items(connection, &row.id)?;
+    let git = sessions::git_items(connection, &row.id)?;
+    let outcome = sessions::operation_outcome(connection, &row.id)?;
+    let conversation = sessions::conversation_of_operation(connection, &row.id)?;
+    let conversation = JournalledConversation::of_row(conversation.as_deref());
+    let notes = note::texts(warnings).into_iter();
+    let told: Vec<String> = serde_json::from_str(&row.notes).unwrap_or_default();
+    Ok(Some(OperationReport {
+        version: VERSION,
+        operation: Some(row.id),
+        kind: row.kind,
+        session: row.session_id,
+        message: row.message_id,
+        alone: row.part_message_id.filter(|_| row.is_alone),
+        undoes: row.undoes,
+        // Of an outcome that is not known, this claims the least.
+        outcome: outcome.unwrap_or(Outcome::Partial),
+        dry_run: false,
+        plan: None,
+        busy: false,
+        messages_hidden: Vec::new(),
+        files: items.iter().map(Item::report).collect(),
+        kept: Vec::new(),
+        git: git.iter().map(GitItem::report).collect(),
+        also_reverted: Vec::new(),
+        receipt: None,
+        conversation: conversation.map(|it| it.report),
+        finished: finished.to_vec(),
+        notes: notes.chain(told).collect(),
+        remarks: note::reports(warnings),
+        roots: Vec::new(),
+    }))
 }
 
 /// Returns the other sessions that are reverted, once nothing of this session is. If they cannot be read, the list is

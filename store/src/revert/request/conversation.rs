@@ -1,8 +1,9 @@
 //! What an operation's row says of the agent's conversation.
 
-use ckpt_schema::report::{ConversationKind, ConversationReport};
+use ckpt_schema::report::{ConversationKind, ConversationReason, ConversationReport};
 use serde::{Deserialize, Serialize};
 
+use crate::error::Error;
 use crate::model::conversation::{AgentConversation, ForkPlan, NoFork};
 
 /// What becomes of a conversation, as an operation's row says.
@@ -15,6 +16,8 @@ pub(crate) struct JournalledConversation {
     pub to: Option<AgentConversation>,
     /// How the one that goes on is made; none if it is there.
     pub fork: Option<ForkPlan>,
+    /// Our session.
+    pub of: Option<String>,
     /// The messages that it does not have; it ends before the first.
     pub messages: Vec<String>,
     /// The operation that it was made for; none before.
@@ -34,6 +37,7 @@ impl JournalledConversation {
             from: None,
             to: None,
             fork: None,
+            of: None,
             messages: Vec::new(),
             made_for: None,
         }
@@ -49,6 +53,7 @@ impl JournalledConversation {
     pub fn without_prompt(&self) -> Self {
         let mut kept = self.clone();
         kept.report.prompt = None;
+        kept.report.prefill = Vec::new();
         kept
     }
 
@@ -59,7 +64,18 @@ impl JournalledConversation {
 
     /// Returns whether something is done with it.
     pub fn has_work(&self) -> bool {
-        self.fork.is_some()
+        !matches!(
+            self.report.kind,
+            ConversationKind::None | ConversationKind::Manual
+        )
+    }
+
+    /// Returns the refusal where nothing can be done with it and nothing else is asked for.
+    pub fn refusal(&self) -> Error {
+        let reason = self.report.reason.map(ConversationReason::in_words);
+        let note = self.report.note.clone();
+        let why = note.or(reason.map(str::to_owned)).unwrap_or_default();
+        Error::unavailable(format!("the conversation stays as it is: {why}"))
     }
 
     /// Returns whether the one that goes on is yet to be made.

@@ -6,6 +6,22 @@ use crate::model::entry::ObjectId;
 use crate::model::request::{
     ConversationChoice, DryRun, Force, RedoRequest, RestoreRequest, RevertRequest, UndoRequest,
 };
+use crate::objects::hash::blob_id;
+use crate::sessions::new_id;
+
+/// A caller's own name for a request, of which only the hash is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RequestKey(ObjectId);
+
+impl RequestKey {
+    /// Returns the key with that name for a plan.
+    pub fn of(name: &str, plan: &str) -> Self {
+        Self(blob_id(format!("{name}\n{plan}").as_bytes()))
+    }
+}
+
+/// As many digits as the id of any operation has.
+const ID_LENGTH: usize = 32;
 
 /// The options of an operation.
 #[derive(Clone, Copy, Debug)]
@@ -20,6 +36,8 @@ pub(crate) struct Options {
     pub contents: bool,
     /// What becomes of the agent's conversation.
     pub conversation: ConversationChoice,
+    /// What a caller names it by who may ask again, as it did not hear the answer: it is done once.
+    pub key: Option<RequestKey>,
 }
 
 impl Options {
@@ -32,6 +50,20 @@ impl Options {
             expected: None,
             contents: false,
             conversation: ConversationChoice::No,
+            key: None,
+        }
+    }
+
+    /// Returns the options with a caller's key.
+    pub fn keyed(self, key: Option<RequestKey>) -> Self {
+        Self { key, ..self }
+    }
+
+    /// Returns the id of the operation: that of its key, or a new one.
+    pub fn operation(&self) -> String {
+        match self.key {
+            Some(RequestKey(key)) => key.to_string().chars().take(ID_LENGTH).collect(),
+            None => new_id(),
         }
     }
 }
