@@ -42,6 +42,42 @@ const ask = (words, cwd) =>
 const unquoted = (word) => word.replace(/^(["'])(.*)\1$/s, "$2")
 const words = (line) => (line?.match(/"[^"]*"|'[^']*'|[^\s"']+/g) ?? []).map(unquoted)
 
+// Returns the report of a command, if it gives one.
+const report = async (words, cwd) => {
+  try {
+    return JSON.parse(await ask(["--json", ...words], cwd))
+  } catch {}
+}
+
+// Takes back what the user chooses, and as far. The chat goes on from there, with the message in the input.
+const choose = async (session, context) => {
+  const { cwd, ui } = context
+  const log = await report(["log", "--session", session, "--limit", "20"], cwd)
+  const messages = (log?.messages ?? []).filter(({ state }) => state === "live")
+  if (messages.length === 0) return ui.notify("This conversation has no message to take back.", "info")
+  const titles = messages.map(({ prompt, files }, at) => `${at + 1}  ${(prompt ?? "").split("\n")[0].slice(0, 60)}  (${files} files)`)
+  const chosen = messages[titles.indexOf(await ui.select("Take back this message, and all after it:", titles))]
+  if (!chosen) return
+  // Forced, because the agent that is at work is this one.
+  const revert = (how, ...more) => ["revert", chosen.id, "--session", session, "--conversation", how, "--force", ...more]
+  const plan = await report(revert("fork", "--dry-run"), cwd)
+  const going = (plan?.files ?? []).filter(({ action }) => ["write", "delete", "merge"].includes(action)).map(({ path }) => path)
+  const ways = plan?.conversation?.kind === "forked" ? { "Files and conversation": "fork", Files: "no", Conversation: "only" } : { Files: "no" }
+  const names = going.length > 8 ? [...going.slice(0, 8), `and ${going.length - 8} more`] : going
+  const way = ways[await ui.select(`Goes back: ${names.join(", ") || "no file"}`, Object.keys(ways))]
+  if (!way) return
+  const done = await report(revert(way), cwd)
+  if (!done?.outcome) return ui.notify(`error: ${done?.error?.message ?? "ckpt-hook said nothing"}`, "error")
+  const { kind, argv = [], prompt } = done.conversation ?? {}
+  const said = [`Went back to just before “${(chosen.prompt ?? "").split("\n")[0]}” (${done.outcome}).`, ...(done.notes ?? []).map((note) => `note: ${note}`)]
+  const tell = async ({ ui }) => {
+    ui.notify(said.join("\n"), "info")
+    if (kind === "forked" && prompt) ui.setEditorText(prompt)
+  }
+  if (kind === "forked") await context.switchSession(argv.at(-1), { withSession: tell })
+  else await tell(context)
+}
+
 // The fields that are needed, so that no file's content goes through a pipe.
 const narrowed = (event) => ({
   prompt: event?.prompt,
@@ -95,6 +131,11 @@ export default function (pi) {
     const handler = async (line, context) => {
       try {
         const session = context?.sessionManager?.getSessionId?.()
+        if (name === "ckpt-revert" && !line?.trim() && session && context.hasUI && context.switchSession) {
+          const chosen = chain.then(() => choose(session, context))
+          chain = chosen.catch(() => {})
+          return await chosen
+        }
         const asked = [...command.words, ...(session ? ["--session", session] : []), ...words(line)]
         const answer = chain.then(() => ask(asked, context?.cwd))
         chain = answer.then(() => {}, () => {})

@@ -89,6 +89,17 @@ await commands["ckpt-revert"].handler("", { ...context, hasUI: false, ui })
 console.log(JSON.stringify(shown))
 "#;
 
+/// The user's choice of the first answer each time.
+const CHOICE: &str = r#"
+const ui = {
+  notify: () => {},
+  select: async (title, choices) => (console.log(`${title}: ${choices.join(" | ")}`), choices[0]),
+  setEditorText: (text) => console.log(`input ${text}`),
+}
+const switchSession = async (path, { withSession }) => (console.log(`to ${path}`), await withSession({ ui }))
+await commands["ckpt-revert"].handler("", { ...context, hasUI: true, ui, switchSession })
+"#;
+
 /// Runs a script with the installed extension, or returns `None` without an engine to run it.
 fn run(world: &World, script: &str) -> Option<Output> {
     world.install("pi");
@@ -262,6 +273,41 @@ fn users_command_is_shown_to_the_user_alone() {
     assert!(
         log.lines().any(|line| line == asked),
         "the session is the user's own, words are as typed: {log}"
+    );
+}
+
+/// What the user chooses goes back and the chat goes on from there.
+///
+/// The message is in the input again.
+#[test]
+fn chosen_message_goes_back_with_the_chat() {
+    let world = World::new();
+    let log = world.path("log");
+    let script = format!(
+        r#"#!/bin/sh
+echo "$*" >> '{}'
+case "$*" in
+  *--dry-run*) echo '{{"files":[{{"path":"made","action":"delete"}}],"conversation":{{"kind":"forked"}}}}' ;;
+  *"log "*) echo '{{"messages":[{{"id":"m2","prompt":"two","state":"live","files":1}},{{"id":"m1","prompt":"one","state":"live","files":0}}]}}' ;;
+  *) echo '{{"outcome":"restored","notes":[],"conversation":{{"kind":"forked","argv":["pi","--session","/new.jsonl"],"prompt":"two"}}}}' ;;
+esac
+"#,
+        log.display()
+    );
+    executable::write(&world.path("bin/ckpt-hook"), &script);
+    let Some(output) = run(&world, CHOICE) else {
+        return;
+    };
+    let shown = String::from_utf8_lossy(&output.stdout);
+    let expected = "Take back this message, and all after it:: 1  two  (1 files) | 2  one  (0 files)\n\
+                    Goes back: made: Files and conversation | Files | Conversation\n\
+                    to /new.jsonl\ninput two\n";
+    assert_eq!(shown, expected, "{output:?}");
+    let asked = "--json revert m2 --session root --conversation fork --force";
+    assert!(
+        world.read("log").lines().any(|line| line == asked),
+        "{}",
+        world.read("log")
     );
 }
 
