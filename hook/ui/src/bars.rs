@@ -3,9 +3,11 @@
 use ckpt_output::paint::Paint;
 use ckpt_output::text::{fit, safe, width, wrap};
 use ckpt_store::model::number::count;
+use ckpt_store::model::request::ConversationChoice;
 use ratatui::layout::Rect;
 
 use super::model::{Popup, Typing};
+use super::planned::PlanKind;
 use super::view::Canvas;
 
 impl Canvas<'_, '_> {
@@ -100,6 +102,15 @@ impl Canvas<'_, '_> {
                             "without git"
                         } else {
                             "with git"
+                        },
+                    ),
+                    hint_if(
+                        plan.kind == PlanKind::Revert,
+                        "c",
+                        match plan.terms.conversation {
+                            ConversationChoice::No => "and chat",
+                            ConversationChoice::Fork => "chat alone",
+                            ConversationChoice::Only | ConversationChoice::Cut => "files alone",
                         },
                     ),
                     hint("i", "as text"),

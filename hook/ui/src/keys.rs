@@ -77,7 +77,7 @@ pub const KEYS: [(&str, &str); 21] = [
 ];
 
 /// Every key of a plan.
-pub const PLAN_KEYS: [(&str, &str); 8] = [
+pub const PLAN_KEYS: [(&str, &str); 9] = [
     ("y", "do it"),
     (
         "Space",
@@ -89,6 +89,10 @@ pub const PLAN_KEYS: [(&str, &str); 8] = [
     ),
     ("t", "take what is unclear, too"),
     ("g", "move git's HEAD, branches and index along, or not"),
+    (
+        "c",
+        "go back in the files, in files and conversation, or in the conversation alone",
+    ),
     ("!", "go ahead beside an agent at work"),
     ("i", "the whole plan as text"),
     ("Esc q n", "leave it; nothing was done"),

@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use ckpt_schema::report::{
     FileReport, MessageState, OperationReport, Outcome, PathText, TimelineEntry,
 };
+use ckpt_store::model::request::ConversationChoice;
 use ckpt_store::query::Proposed;
 use ckpt_store::{
     Chosen, Error, Force, OnConflict, RedoRequest, RestoreRequest, RevertRequest, Unclear,
@@ -351,7 +352,13 @@ impl Browser {
         self.model.unmark();
         let around = around(&mut self.store, Some(&self.directory), done);
         let report = &done.report;
-        let is_well = report.outcome == Outcome::Restored && report.notes.is_empty();
+        // A command to copy is no notice that goes away.
+        let has_command = report
+            .conversation
+            .as_ref()
+            .is_some_and(|it| !it.argv.is_empty());
+        let is_well =
+            report.outcome == Outcome::Restored && report.notes.is_empty() && !has_command;
         if is_well && !report.busy {
             let plain = View {
                 paint: Paint::PLAIN,
@@ -389,6 +396,7 @@ fn overwriting(request: OperationRequest, paths: Vec<PathBuf>) -> Option<Operati
             only: paths,
             on_conflict: OnConflict::Overwrite,
             unclear: Some(Unclear::Take),
+            conversation: ConversationChoice::No,
             ..request
         })),
         OperationRequest::Restore(request) => Some(OperationRequest::Restore(RestoreRequest {
@@ -410,6 +418,7 @@ fn on_terms(base: &OperationRequest, terms: &PlanTerms) -> OperationRequest {
             },
             unclear: terms.unclear.then_some(Unclear::Take),
             git: terms.git,
+            conversation: terms.conversation,
             ..request
         }),
         OperationRequest::Redo(request) => OperationRequest::Redo(RedoRequest {

@@ -8,6 +8,7 @@ use ckpt_schema::report::{FileReport, FileResult, PathText};
 use super::keys::UiKey;
 use super::model::{UiAction, heads, step};
 use ckpt_output::files;
+use ckpt_store::model::request::ConversationChoice;
 
 /// What the plan is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,6 +38,8 @@ pub struct PlanTerms {
     pub overwritten: BTreeSet<PathText>,
     /// Whether git's own state moves.
     pub git: bool,
+    /// What becomes of the agent's conversation.
+    pub conversation: ConversationChoice,
     /// Whether an agent at work does not matter.
     pub force: bool,
 }
@@ -212,6 +215,17 @@ impl PlanScreen {
             }
             UiKey::Char('g') if self.kind != PlanKind::Undo => {
                 self.terms.git = !self.terms.git;
+                return Ok(UiAction::PlanAgain);
+            }
+            UiKey::Char('c') => {
+                if self.kind != PlanKind::Revert {
+                    return Err("only a whole revert can take the conversation back".to_owned());
+                }
+                self.terms.conversation = match self.terms.conversation {
+                    ConversationChoice::No => ConversationChoice::Fork,
+                    ConversationChoice::Fork => ConversationChoice::Only,
+                    ConversationChoice::Only | ConversationChoice::Cut => ConversationChoice::No,
+                };
                 return Ok(UiAction::PlanAgain);
             }
             UiKey::Char('!') if self.is_busy => self.terms.force = true,

@@ -181,7 +181,7 @@ pub(crate) fn go_on_in(
         )
         .context(what)?;
     for part in super::parts(connection, &session.id)? {
-        go_on_in(connection, &part, to, is_reverted)?;
+        go_on_in(connection, &part, to, left)?;
     }
     Ok(true)
 }

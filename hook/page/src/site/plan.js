@@ -119,6 +119,7 @@ class Proposal {
       report.busy ? h("p.banner", { role: "status" }, "An agent is at work in this workspace. Wait until it is done, or go ahead anyway.") : null,
       h("p.facts", { id: "plan-facts", role: "status" }),
       report.notes.map((note) => h("p.note", {}, shown(note))),
+      this.conversation(report),
       sections,
       list,
       same.length > 0 ? h("section", {}, h("h3", {}, "Stays"), h("ul.plan-files", {}, folded(same, { row: (file) => this.file(file), movement: () => null, group: () => "as it is" }))) : null,
@@ -138,9 +139,32 @@ class Proposal {
   async moves(report) {
     const { operation, alone, step, only } = this.asked;
     if (report.git.some(({ result }) => result === "planned")) return true;
+    if (["forked", "cut", "back"].includes(report.conversation?.kind)) return true;
     if (operation === "restore" || alone || step || only || report.session === null) return false;
     const now = await call("status", { session: report.session });
     return now.revert_point !== report.message || (now.redo && ["redo", "unrevert"].includes(operation));
+  }
+
+  /** What goes back: the files, the agent's conversation, or both. What cannot be is said, and why. */
+  conversation({ conversation: told }) {
+    const { operation, alone, step, only, conversation: asked = "no" } = this.asked;
+    if (operation !== "revert" || alone || step || only) return null;
+    const choices = { no: "Files", fork: "Files and conversation", only: "Conversation" };
+    const button = ([how, name]) => h("button", { type: "button", id: `conversation-${how}`, "aria-pressed": String(how === asked), on: { click: () => this.again({ conversation: how }) } }, name);
+    const stays = told?.note ?? told?.reason?.replaceAll("_", " ");
+    const text = asked === "no" ? null
+      : told?.kind === "forked" ? `A new conversation will end just before the message (${told.interface}); the old one stays.${told.note ? ` ${told.note}` : ""}`
+        : `The conversation stays as it is: ${stays}.`;
+    return h("section.conversation", {}, h("h3", {}, "Goes back"), h("p", {}, Object.entries(choices).map(button)), text ? h("p.note", {}, shown(text)) : null);
+  }
+
+  /** The command that goes on in the conversation, to copy. */
+  goOn({ argv, prefill = [], directory }) {
+    const quote = (word) => /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
+    const command = `cd ${quote(directory)} && ${[...argv, ...prefill].map(quote).join(" ")}`;
+    this.dialog.replaceChildren(
+      h("h2", { id: "plan-title" }, this.title), h("p", {}, "The conversation goes on here:"), h("pre", {}, shown(command)),
+      h("footer", {}, h("button.main", { type: "button", on: { click: () => this.dialog.close() } }, "Close")));
   }
 
   /** Says how much of it is taken. */
@@ -292,7 +316,9 @@ class Proposal {
     for (const button of this.dialog.querySelectorAll("button")) button.disabled = true;
     try {
       this.report = await call("apply", { plan: this.planned.plan, force, ...this.parts() });
-      this.dialog.close();
+      const conversation = this.report.conversation;
+      if (conversation?.argv.length > 0) this.goOn(conversation);
+      else this.dialog.close();
     } catch (error) {
       if (error.kind !== "stale" && error.kind !== "busy") return this.fail(error);
       this.banner = error.kind === "stale" ? "Something has changed since this plan was made, and nothing was done. This is the new plan." : shown(error.message);
