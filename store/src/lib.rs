@@ -30,7 +30,6 @@ mod store;
 mod timeline;
 mod upkeep;
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -377,123 +376,6 @@ impl Store {
         dry_run: DryRun,
     ) -> Result<report::AdoptReport> {
         timeline::adopt(self, cwd, which, dry_run)
-    }
-
-    /// Returns the messages of the workspace that holds `cwd`, newest first.
-    pub fn log(&mut self, cwd: &Path, filter: &query::LogFilter) -> Result<report::LogReport> {
-        query::log(self, cwd, filter)
-    }
-
-    /// Returns how much of each id distinguishes it.
-    pub fn prefixes(&mut self) -> Result<Prefixes> {
-        self.unstuck(|store| store.database.read(Prefixes::read))
-    }
-
-    /// Looks up ids that are about to be shown, if they are looked up one by one.
-    pub fn look_up(&self, prefixes: &Prefixes, ids: &[&str]) -> Result<()> {
-        self.database.read(|connection| {
-            prefixes.look_up(connection, ids);
-            Ok(())
-        })
-    }
-
-    /// Searches the changes of `count` messages of the workspace, from the newest on or before a `seq`.
-    pub fn search(
-        &mut self,
-        cwd: &Path,
-        text: &str,
-        before: Option<i64>,
-        count: usize,
-    ) -> Result<query::Searched> {
-        query::search(self, cwd, text, before, count)
-    }
-
-    /// Returns the operations of the workspace that holds `cwd`, newest first.
-    pub fn operations(
-        &mut self,
-        cwd: &Path,
-        filter: &query::LogFilter,
-    ) -> Result<report::OperationsReport> {
-        query::operations(self, cwd, filter)
-    }
-
-    /// Returns the messages, operations and changes from outside of the workspace that holds `cwd`, newest first.
-    pub fn timeline(
-        &mut self,
-        cwd: &Path,
-        filter: &query::LogFilter,
-    ) -> Result<report::TimelineReport> {
-        query::timeline(self, cwd, filter)
-    }
-
-    /// Returns the snapshots of the workspace that holds `cwd`, newest first.
-    pub fn snapshots(
-        &mut self,
-        cwd: &Path,
-        filter: &query::LogFilter,
-    ) -> Result<report::SnapshotsReport> {
-        query::snapshots(self, cwd, filter)
-    }
-
-    /// Returns the sessions of the workspace that holds `cwd`, or of all workspaces without one, newest first.
-    pub fn sessions(&mut self, cwd: Option<&Path>) -> Result<report::SessionsReport> {
-        query::sessions(self, cwd)
-    }
-
-    /// Returns the id of the session that an agent's process is in, as [`agent_process`] names that process.
-    pub fn session_of_process(&mut self, cwd: &Path, process: &str) -> Result<Option<String>> {
-        let place = timeline::Place::known(self, cwd)?;
-        let connection = self.database.connection();
-        let session = sessions::session_of_process(connection, place.row.id, process)?;
-        Ok(session.map(|session| session.id))
-    }
-
-    /// Returns the item that an id names.
-    pub fn show(&mut self, cwd: &Path, id: &str) -> Result<report::ShowReport> {
-        query::show(self, cwd, id)
-    }
-
-    /// Fails if text is not a full id, ours or an agent's. A prefix, a label or `last` is not.
-    pub fn check_exact(&mut self, cwd: &Path, id: &str) -> Result<()> {
-        let place = timeline::Place::known(self, cwd)?;
-        ids::check_exact(self.database.connection(), place.row.id, id)
-    }
-
-    /// Fails if text is neither a history's full id nor the path where its directory was.
-    pub fn check_exact_workspace(&self, cwd: &Path, which: &str) -> Result<()> {
-        timeline::check_exact(self, cwd, which)
-    }
-
-    /// Returns the prompt of a message, if it was recorded.
-    pub fn prompt(&mut self, cwd: &Path, message: &str) -> Result<Option<String>> {
-        query::prompt(self, cwd, message)
-    }
-
-    /// Returns the difference between two states: ids of messages, steps, snapshots, operations, or `current`.
-    pub fn diff(&mut self, cwd: &Path, request: &query::DiffRequest) -> Result<report::DiffReport> {
-        query::diff(self, cwd, request)
-    }
-
-    /// Returns the events after a place in the feed, in the workspace that holds `cwd` or everywhere, and where to
-    /// go on from. A place after the newest one belongs to another store: the answer is a reset.
-    pub fn feed(&mut self, cwd: Option<&Path>, since: i64) -> Result<query::Feed> {
-        query::feed(self, cwd, since)
-    }
-
-    /// Returns the newest place in the feed; 0 if it is empty.
-    pub fn newest_in_feed(&mut self) -> Result<i64> {
-        query::newest(self)
-    }
-
-    /// Returns the sessions with a tool at work, by agent and session, of each workspace in which there are any.
-    pub fn agents_at_work(&mut self) -> Result<BTreeMap<String, Vec<String>>> {
-        query::agents_at_work(self)
-    }
-
-    /// Returns a number that changes when another process has written to the session store: SQLite's `data_version`. It
-    /// does not access the disk.
-    pub fn data_version(&mut self) -> Result<i64> {
-        self.database.data_version()
     }
 
     /// Moves aside what stands in the place of a file, and builds a new session store from what can be read of a

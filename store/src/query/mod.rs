@@ -16,6 +16,7 @@ mod gone;
 mod graph;
 mod history;
 mod label;
+mod lists;
 mod own;
 mod proposal;
 mod renames;
