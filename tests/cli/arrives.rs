@@ -332,7 +332,9 @@ fn purge_takes_the_hook_from_other_profiles() {
         run.stdout.contains("still in the profile `"),
         "it is named: {run}"
     );
-    let run = world.run(&["uninstall", "--purge", "--yes"], b"").exits(0);
+    let run = world
+        .run(&["uninstall", "--purge", "--yes", "-v"], b"")
+        .exits(0);
     assert!(run.stdout.contains(".claude-work/settings.json"), "{run}");
     assert!(
         !work.join("settings.json").exists(),

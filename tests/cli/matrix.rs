@@ -252,6 +252,8 @@ fn check_on_a_terminal(
         }
         let is_silent = form.starts_with("run --")
             || form.contains("--strict")
+            || form.contains("--html ")
+            || form.starts_with("acp --agent")
             // A prompt has no word where nothing is to be told.
             || form == "status --short";
         assert!(

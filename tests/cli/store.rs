@@ -541,7 +541,11 @@ fn read_only_store_answers() {
             "it says what to do: {run}"
         );
         modes(0o700, 0o600);
-        world.run(&["revert", "m1"], b"").exits(0);
+        let run = world.run(&["revert", "m1"], b"").exits(3);
+        assert!(
+            run.stdout.contains("was not recorded"),
+            "the lost event: {run}"
+        );
         assert_eq!(world.read("a"), b"0\n");
     });
 }

@@ -12,8 +12,10 @@ from ckpt_hook.aio_connection import Connection
 from ckpt_hook.binary import find_binary
 from ckpt_hook.documents import (
     BlameReport,
+    DoctorReport,
     Event,
     EventReport,
+    InstallReport,
     MessageReport,
     OperationReport,
     OperationsReport,
@@ -239,6 +241,23 @@ class Client(Listeners):
 
     async def status(self, *, session: str | None = None) -> StatusReport:
         report: StatusReport = await self.request("status", session=session)
+        return report
+
+    async def doctor(self, *, all: bool | None = None) -> DoctorReport:
+        """Checks store, settings and hooks; with `all`, every object of every snapshot."""
+        report: DoctorReport = await self.request("doctor", all=all)
+        return report
+
+    async def install(
+        self,
+        agents: list[str] | None = None,
+        *,
+        all: bool | None = None,
+        project: bool | None = None,
+        dry_run: bool | None = None,
+    ) -> InstallReport:
+        """Puts the hook into the settings of some agents, or of `all` on this machine."""
+        report: InstallReport = await self.request("install", agents=agents, all=all, project=project, dry_run=dry_run)
         return report
 
     async def record(self, event: Event) -> EventReport:

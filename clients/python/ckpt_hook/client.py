@@ -13,8 +13,10 @@ from ckpt_hook.binary import find_binary
 from ckpt_hook.connection import Connection
 from ckpt_hook.documents import (
     BlameReport,
+    DoctorReport,
     Event,
     EventReport,
+    InstallReport,
     MessageReport,
     OperationReport,
     OperationsReport,
@@ -240,6 +242,23 @@ class Client(Listeners):
 
     def status(self, *, session: str | None = None) -> StatusReport:
         report: StatusReport = self.request("status", session=session)
+        return report
+
+    def doctor(self, *, all: bool | None = None) -> DoctorReport:
+        """Checks store, settings and hooks; with `all`, every object of every snapshot."""
+        report: DoctorReport = self.request("doctor", all=all)
+        return report
+
+    def install(
+        self,
+        agents: list[str] | None = None,
+        *,
+        all: bool | None = None,
+        project: bool | None = None,
+        dry_run: bool | None = None,
+    ) -> InstallReport:
+        """Puts the hook into the settings of some agents, or of `all` on this machine."""
+        report: InstallReport = self.request("install", agents=agents, all=all, project=project, dry_run=dry_run)
         return report
 
     def record(self, event: Event) -> EventReport:

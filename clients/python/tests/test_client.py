@@ -176,6 +176,8 @@ class ClientTest(unittest.TestCase):
         self.assertFalse((self.world.workspace / "file").exists(), "what the step made is gone")
         self.assertEqual(len(client.operations()["operations"]), 1)
         self.assertEqual(client.status()["version"], 1)
+        self.assertEqual(client.doctor()["version"], 1)
+        self.assertEqual(client.install(all=True, dry_run=True)["version"], 1)
         known = {name for name in dir(client) if not name.startswith("_")} | {"initialize", "cancel"}
         self.assertEqual(set(client.server["methods"]) - known, set(), "each method has a name here")
 

@@ -29,6 +29,7 @@ export type Notification =
   | GapNotification
   | FailedNotification
   | BusyNotification
+  | RewoundNotification
   | ResetNotification;
 /**
  * The state of a message.
@@ -841,6 +842,29 @@ export interface BusyNotification {
   workspace: string | null;
 }
 /**
+ * An agent's own rewind left messages of a session, or a fork of its conversation alone did: their files are still
+ * here. Like `busy`, it is a state.
+ */
+export interface RewoundNotification {
+  /**
+   * All messages that are no longer in its conversation, oldest first; a revert to the first takes their files back.
+   */
+  messages: string[];
+  /**
+   * The event before it.
+   */
+  seq: number;
+  /**
+   * The session.
+   */
+  session: string;
+  type: "rewound";
+  /**
+   * The workspace's directory.
+   */
+  workspace: string | null;
+}
+/**
  * The store is a different one, or was created again: discard what you know about it.
  */
 export interface ResetNotification {
@@ -858,6 +882,11 @@ export interface ApplyParameters {
    * Whether to go ahead even if an agent is at work.
    */
   force?: boolean;
+  /**
+   * A name of the client's own for this request, unique for each. After a lost answer the client may send the request
+   * again: what was done for a key is not done twice, and its report is given once more.
+   */
+  key?: string | null;
   /**
    * The files to which it is limited: then it is a part, and no message is hidden by it.
    */
@@ -2303,6 +2332,10 @@ export interface SessionReport {
    */
   files: number;
   /**
+   * The session from whose conversation it was forked in the agent itself, if something was recorded of that one.
+   */
+  forked_from: string | null;
+  /**
    * Our id.
    */
   id: string;
@@ -2827,6 +2860,10 @@ export interface ConversationReport {
    * What else the user should know.
    */
   note: string | null;
+  /**
+   * The arguments after `argv` that put it into the agent's input box at a terminal; empty if the agent has none.
+   */
+  prefill: string[];
   /**
    * What the user wrote in the message, for an input box; null if it is not known.
    */

@@ -6,9 +6,13 @@ import type {
   BlameReport,
   ContentsParameters,
   ContentsResult,
+  DoctorParameters,
+  DoctorReport,
   Event,
   EventReport,
   InitializeResult,
+  InstallParameters,
+  InstallReport,
   LogReport,
   MessagesParameters,
   OperationReport,
@@ -106,6 +110,8 @@ export interface Methods {
   restore: [Force & RestoreParameters, OperationReport];
   undo: [Force & Place, OperationReport];
   status: [Place & { session?: string }, StatusReport];
+  doctor: [DoctorParameters, DoctorReport];
+  install: [InstallParameters, InstallReport];
   record: [{ event: Event }, EventReport];
   subscribe: [SubscribeParameters, SubscribeResult];
   unsubscribe: [Record<string, never>, Record<string, never>];

@@ -212,6 +212,8 @@ test("every method of the server is known, and the other way round", () =>
       restore: true,
       undo: true,
       status: true,
+      doctor: true,
+      install: true,
       record: true,
       subscribe: true,
       unsubscribe: true,

@@ -13,10 +13,10 @@ use crate::schema::check;
 use crate::workspace::replaced;
 
 /// What prints no document, even if that is asked for. A word that is no command is a hook's call on a pipe, which is silent.
-/// `run` says on stderr what a shell says of a program that is not there. A query in SQL is no document.
+/// `acp` prints what the agent prints, and `run` says on stderr what a shell says of a program that is not there. A query in SQL is no document.
 fn has_none(form: &str) -> bool {
     form.starts_with("demo")
-        || file_of(form) == "other"
+        || ["other", "acp"].contains(&file_of(form))
         || ["run -- no-such-program", "log --sql"].contains(&form)
 }
 

@@ -274,6 +274,8 @@ pub const CHANGING: &[&str] = &[
     "bisect --from m1 -- false",
     "push ~/history.git --name ours --yes",
     "push",
+    "push --auto",
+    "push --no-auto",
     "fetch ~/history.git --name ours",
     "label last another",
     "label --delete another",
@@ -286,6 +288,8 @@ pub const CHANGING: &[&str] = &[
     "run --prompt 'Touch a file' --agent me -- touch made",
     "run -- false",
     "run -- no-such-program",
+    "run --push ~/history.git --push-name ours -- touch made-too",
+    "acp --agent me -- true </dev/null",
     "message --session by-hand --message h1 --prompt 'By hand' --strict",
     "step-start --session by-hand --message h1 --step one --strict",
     "revert m4",
@@ -315,6 +319,7 @@ pub const CHANGING: &[&str] = &[
 /// Commands whose help is shown: all that people call.
 pub const HELP: &[&str] = &[
     "--help",
+    "acp --help",
     "bisect --help",
     "blame --help",
     "branch --help",

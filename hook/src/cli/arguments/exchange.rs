@@ -48,9 +48,9 @@ Examples:
   ckpt-hook push --dry-run                           what that is
   ckpt-hook push --auto                              the same, and after each turn from now on
 
-Your own git sends it, to a repository that you name once for a workspace; nothing is ever sent by \
-itself. Prompts and the contents of files go as they are. Ignored files are left out. The first push \
-lists what would go, and asks; without a terminal, pass --yes.";
+Your own git sends it, to a repository that you name once for a workspace; nothing is sent by itself \
+unless you set that with --auto. Prompts and the contents of files go as they are. Ignored files are \
+left out. The first push lists what would go, and asks; without a terminal, pass --yes.";
 
 /// `fetch`.
 #[derive(Debug, Args)]
