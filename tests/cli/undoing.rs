@@ -221,17 +221,3 @@ fn plan_without_files_is_something_to_do() {
         "nothing is reverted: {first}"
     );
 }
-
-/// There is no message to go forward to where nothing is reverted, but who asks for all the way is there.
-#[test]
-fn redo_of_nothing_is_unavailable() {
-    let world = Sandbox::new();
-    world.write("a", "1\n");
-    world.play("m1", "change it", |world| world.write("a", "2\n"));
-    for (command, code) in [("undo", 4), ("redo", 4), ("redo --all", 0), ("unrevert", 0)] {
-        let words: Vec<&str> = command.split(' ').collect();
-        world.run(&words, b"").exits(code);
-    }
-    world.run(&["revert", "m1"], b"").exits(0);
-    world.run(&["redo"], b"").exits(0);
-}

@@ -207,7 +207,7 @@ fn forgotten_stays_away_from_a_damaged_store() {
     for (command, note) in cases {
         let begun = AtomicUsize::new(0);
         let all = points(&ready(), command, b"");
-        at_each(sample(all, 16), |point| {
+        at_each(sample(all, 32), |point| {
             let world = ready();
             let before = world.path("before.db");
             let copy = format!("VACUUM INTO '{}'", before.display());

@@ -296,6 +296,33 @@ fn edit_of_an_unfinished_operations_file_is_kept() {
     assert_eq!(world.read("d/a"), "agent\n");
 }
 
+/// What an interrupted operation did is nobody's change: no look had seen it when the next command finishes it.
+///
+/// Invariant `truth/own-changes`: What an operation did to files counts as nobody's change, whichever command finishes it.
+#[test]
+fn interrupted_operations_changes_are_nobodys() {
+    let mut world = World::git(&[("a", "0\n")]);
+    world.turn("m1", |world| world.write("a", "1\n"));
+    let after = world.tree();
+    world.revert("m1");
+    interrupt_the_last_operation(&world);
+    let path = world.base().join("store/sessions.db");
+    rusqlite::Connection::open(&path)
+        .and_then(|connection| {
+            connection.execute_batch(
+                "PRAGMA foreign_keys = OFF;
+                 DELETE FROM snapshots WHERE id = (SELECT max(id) FROM snapshots);
+                 UPDATE workspaces SET last_snapshot_id = (SELECT max(id) FROM snapshots);",
+            )
+        })
+        .expect("its tables");
+    world.capture();
+    let sql = "SELECT attribution FROM changes WHERE attribution <> 'agent'";
+    assert_eq!(testing::rows::texts(&path, sql), [""; 0]);
+    world.unrevert();
+    assert_eq!(world.tree(), after);
+}
+
 /// What cannot be written the second time either is named and keeps nothing from being done.
 ///
 /// Invariant `work/undo-failed-change`.

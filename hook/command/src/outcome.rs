@@ -124,10 +124,7 @@ pub fn code(report: &OperationReport) -> u8 {
     if report.busy {
         return BUSY;
     }
-    let is_redo = report.kind == OperationKind::Redo;
     match report.outcome {
-        // There is no message to go forward to. Whoever asks for all the way is there.
-        Outcome::Nothing if is_redo && report.operation.is_none() && !report.dry_run => UNAVAILABLE,
         Outcome::Restored | Outcome::Nothing => DONE,
         Outcome::Partial => PARTIAL,
         Outcome::Unavailable => UNAVAILABLE,

@@ -568,7 +568,7 @@ mod tests {
         expect![[r#"
             ! Went back to just before “tidy up” (abcdefgh), but not everything
               kept  +10  -2  kept (why)
-            Yours stays: a, b, c, and 2 more.
+            Yours stay: a, b, c, and 2 more.
             1 other path differs from that state: ignored now or then (x.log).
             1 message is hidden until you redo, or send a new one.
             To undo this: ckpt-hook undo

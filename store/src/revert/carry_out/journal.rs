@@ -14,7 +14,7 @@ use super::git;
 use super::outcome::outcome;
 use crate::error::{Error, Result};
 use crate::model::Milliseconds;
-use crate::model::entry::{Change, EntryKind, ObjectId};
+use crate::model::entry::{Change, EntryKind, ObjectId, State};
 use crate::model::git_item::GitItem;
 use crate::model::item::{Item, ItemOutcome, ItemReason};
 use crate::model::note::{self, Note};
@@ -367,8 +367,8 @@ fn perform(
     let (done, rest) = put_files(store, place, (snapshots, root), row, items, || {
         // Git's state comes after the files: git trusts its index about files that are older than it.
         let git = git::carry_out(store, place, snapshots, &row.id, row.kind, git.clone());
-        // Without work, the state before the operation is the state after it.
-        let after = if has_work {
+        // Without work, now or in an earlier try, the state before the operation is the state after it.
+        let after = if has_work || items.iter().any(is_done) {
             // This look is taken while the files are synced, and its own objects may be on the disk before them.
             // That does no harm: the row that names it is written only in `close`, after both.
             Some(look_again(store, place, snapshots, items)?)
@@ -453,13 +453,11 @@ fn note_what_is_done(store: &mut Store, id: &str, items: &[Item]) -> Result<()> 
         .into_iter()
         .zip(items);
     let noted: Vec<Item> = planned
-        .map(|(plan, item)| {
-            if item.result == FileResult::Done {
-                item.clone()
-            } else {
-                plan
-            }
-        })
+        .map(
+            |(plan, item)| {
+                if is_done(item) { item.clone() } else { plan }
+            },
+        )
         .collect();
     store
         .database
@@ -509,10 +507,20 @@ fn look_again(
         .map(|item| item.path.clone())
         .collect();
     let parents = WorkspacePath::all_above(&touched);
+    // What an earlier try did may be edited since.
+    let earlier: BTreeMap<&WorkspacePath, State> = items
+        .iter()
+        .filter(|item| is_done(item))
+        .map(|item| (&item.path, item.target))
+        .collect();
     let is_own = |change: &Change| {
+        let is_asked = match earlier.get(&change.path) {
+            Some(target) => change.new == *target,
+            None => touched.contains(&change.path),
+        };
         // A directory above a file comes and goes with it. A file in the place of such a directory was put there by
         // somebody else.
-        touched.contains(&change.path) || is_directory(change) && parents.contains(&change.path)
+        is_asked || is_directory(change) && parents.contains(&change.path)
     };
     let how = CaptureOptions {
         only_around: Some(&touched),
@@ -530,6 +538,10 @@ fn look_again(
             ..Looking::default()
         },
     )
+}
+
+fn is_done(item: &Item) -> bool {
+    item.result == FileResult::Done
 }
 
 fn is_directory(change: &Change) -> bool {
