@@ -72,7 +72,7 @@ impl Store {
         super::sessions(self, cwd)
     }
 
-    /// Returns the id of the session that an agent's process is in, as [`agent_process`] names that process.
+    /// Returns the id of the session that an agent's process is in, as [`crate::agent_process`] names that process.
     pub fn session_of_process(&mut self, cwd: &Path, process: &str) -> Result<Option<String>> {
         let place = timeline::Place::known(self, cwd)?;
         let connection = self.database.connection();
