@@ -11,6 +11,8 @@ use testing::git;
 use testing::scenario::{World, to};
 use testing::tree;
 
+mod as_one;
+
 /// A repository, and another one beside it that the session names with its first message.
 fn with_two() -> (World, PathBuf) {
     let world = World::git(&[("a", "1\n")]);

@@ -72,11 +72,12 @@ pub(crate) fn operate(
         _ => Vec::new(),
     };
     let mut prepared = conversation::prepared(store, &place, request, options.conversation);
-    let beside = Beside::of(store, &place, request);
-    let places = (&place, &beside.places[..]);
+    let mut beside = Beside::of(store, &place, request);
     let mut earlier = vec![Recovered::default(); 1 + beside.places.len()];
     let (mut asked, mut pending) = (request.clone(), None);
     loop {
+        let mut found = None;
+        let places = (&place, &beside.places[..]);
         let part = Asked {
             cwd,
             only: &only,
@@ -89,12 +90,26 @@ pub(crate) fn operate(
         let executed = under_locks(store, places, options.dry_run, |store, recovered| {
             let all = before.iter().cloned().zip(recovered);
             earlier = all.map(|(before, now)| before.and(now)).collect();
-            part.carry_out(store, &place, &mut asked, earlier.clone())
+            // What was finished just now may be what the request is about, with other roots.
+            let now = Beside::of(store, &place, request);
+            if !now.is_of_the_same(&beside) {
+                found = Some(now);
+                return Ok(None);
+            }
+            let done = part.carry_out(store, &place, &mut asked, earlier.clone());
+            done.map(Some)
         });
         let executed = executed.map_err(|error| match (&prepared, &pending) {
             (Some(made), Some(_)) => error.after([fork::unused(made)]),
             _ => error,
         })?;
+        let Some(executed) = executed else {
+            beside = found.unwrap_or_default();
+            let all = earlier.into_iter().reduce(Recovered::and);
+            earlier = vec![Recovered::default(); beside.places.len()];
+            earlier.insert(0, all.unwrap_or_default());
+            continue;
+        };
         let Some(waits_for) = executed.waits_for.clone() else {
             return Ok(with_token(executed, &place, asked, store.is_limited));
         };
@@ -216,14 +231,14 @@ fn refuse_git_of_a_part(request: &PlanRequest) -> Result<()> {
 }
 
 /// Does something under the locks of a workspace and those beside it, once what a crash left is finished and before
-/// anything is planned. If an object that it needs is damaged, heals the store and tries once more. A damaged index of an
+/// anything is planned. It does nothing if other roots are to be locked. If an object that it needs is damaged, heals the store and tries once more. A damaged index of an
 /// intact pack, or a tree that can be made again from other snapshots, is no reason to refuse.
 fn under_locks(
     store: &mut Store,
     (place, beside): (&Place, &[Place]),
     dry_run: DryRun,
-    mut carry_out: impl FnMut(&mut Store, Vec<Recovered>) -> Result<Executed>,
-) -> Result<Executed> {
+    mut carry_out: impl FnMut(&mut Store, Vec<Recovered>) -> Result<Option<Executed>>,
+) -> Result<Option<Executed>> {
     let mut locking = |store: &mut Store| {
         // In one order, so that two that want the same locks do not wait for each other.
         let mut order: Vec<&Place> = std::iter::once(place).chain(beside).collect();
@@ -254,7 +269,9 @@ fn under_locks(
     }
     let before = error.notes().to_vec();
     let mut executed = locking(store).map_err(|error| error.after(before.clone()))?;
-    executed.report.notes.splice(0..0, before);
+    if let Some(executed) = &mut executed {
+        executed.report.notes.splice(0..0, before);
+    }
     Ok(executed)
 }
 
@@ -391,14 +408,19 @@ pub(crate) fn apply_parts(
             places,
             options.dry_run,
             |store, mut recovered| match report::of_key(store, options, recovered[0].told())? {
-                Some(report) => Ok(Executed::done(report)),
-                None => put_back(store, &place, wanted, options, recovered.swap_remove(0)),
+                Some(report) => Ok(Some(Executed::done(report))),
+                None => {
+                    let recovered = recovered.swap_remove(0);
+                    put_back(store, &place, wanted, options, recovered).map(Some)
+                }
             },
         )?;
+    let report = executed.map(|executed| executed.report);
+    let report = report.ok_or_else(|| Error::failed("nothing was carried out"))?;
     // What was chosen cannot be asked for by a token.
     Ok(OperationReport {
         plan: None,
-        ..executed.report
+        ..report
     })
 }
 

@@ -73,6 +73,15 @@ impl Beside {
         Ok(beside)
     }
 
+    /// Returns whether the roots that are there are the same.
+    pub fn is_of_the_same(&self, other: &Self) -> bool {
+        let ids = |beside: &Self| -> Vec<i64> {
+            let places = beside.places.iter();
+            places.map(|place| place.row.id).collect()
+        };
+        ids(self) == ids(other)
+    }
+
     /// Divides the paths of a request among the roots that hold them: those of the first root, with those that are in no
     /// root, and those of each other one.
     pub fn divide(&self, place: &Place, paths: &[PathBuf]) -> (Vec<PathBuf>, Vec<Vec<PathBuf>>) {

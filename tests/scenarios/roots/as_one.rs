@@ -1,0 +1,51 @@
+//! The parts of an operation on several roots stay one: after a crash, in what is known of it, and in what is kept.
+
+use std::fs;
+
+use ckpt_schema::report::OperationReport;
+use testing::scenario::World;
+
+use super::{message, read, with_two};
+
+/// As a crash leaves it that comes after the last file and before an operation is closed in any root.
+fn interrupt_the_last_operation(world: &World) {
+    let connection = rusqlite::Connection::open(world.base().join("store/sessions.db"));
+    connection
+        .expect("it is there")
+        .execute_batch(
+            "UPDATE operations SET state = 'open', outcome = NULL, after_snapshot_id = NULL, finished_at = NULL
+              WHERE ifnull(part_of, id) = (SELECT ifnull(part_of, id) FROM operations ORDER BY seq DESC LIMIT 1);
+             UPDATE sessions SET revert_message_id = NULL, revert_base_id = NULL;
+             UPDATE messages SET state = 'live' WHERE state <> 'discarded';",
+        )
+        .expect("its tables");
+}
+
+/// What a crash left is finished in all roots before it is known where the next command goes.
+#[test]
+fn interrupted_revert_goes_forward_in_all_roots() {
+    let unrevert = |world: &mut World| world.unrevert();
+    let redo = |world: &mut World| world.redo();
+    for next in [&unrevert as &dyn Fn(&mut World) -> OperationReport, &redo] {
+        for from_other in [false, true] {
+            let (mut world, other) = with_two();
+            message(&mut world, "m1", &[&other]);
+            world.step(|world| {
+                world.write("a", "2\n");
+                fs::write(other.join("b"), "2\n").expect("writable");
+            });
+            world.revert("m1");
+            interrupt_the_last_operation(&world);
+            if from_other {
+                world.cwd.clone_from(&other);
+            }
+            let report = next(&mut world);
+            assert_eq!(report.finished.len(), 2, "{report:#?}");
+            assert_eq!(
+                (world.read("a"), read(&other.join("b"))),
+                ("2\n".into(), "2\n".into()),
+                "{report:#?}"
+            );
+        }
+    }
+}
