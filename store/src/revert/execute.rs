@@ -150,7 +150,7 @@ fn inner_first(planned: &[PlannedRoot<'_>]) -> Vec<usize> {
     order
 }
 
-/// Writes the journals of all plans that have something to do, and returns their ids.
+/// Writes the journals of all plans that have something to do, with that of the first, and returns their ids.
 fn write_down_all(
     store: &mut Store,
     planned: &mut [PlannedRoot<'_>],
@@ -170,39 +170,30 @@ fn write_down_all(
             one.snapshots.write_blobs(&merged)?;
         }
     }
-    let ids: Vec<Option<String>> = planned
+    if !planned.iter().any(|one| has_work(&one.operation)) {
+        return Ok(vec![None; planned.len()]);
+    }
+    let conversation = planned[0].operation.conversation.as_ref();
+    let made_for = conversation.and_then(|it| it.made_for.clone());
+    let whole = made_for.unwrap_or_else(|| options.operation());
+    // The root where it was asked for has a row of it, even with nothing to do there: its undo is asked for there, too.
+    let others = planned[1..]
         .iter()
-        .scan(None, |whole: &mut Option<String>, one| {
-            let id = has_work(&one.operation).then(|| match whole {
-                Some(whole) => format!("{whole}-{}", one.place.row.id),
-                None => {
-                    let conversation = one.operation.conversation.as_ref();
-                    let made_for = conversation.and_then(|it| it.made_for.clone());
-                    whole
-                        .insert(made_for.unwrap_or_else(|| options.operation()))
-                        .clone()
-                }
-            });
-            Some(id)
-        })
-        .collect();
-    let whole = ids.iter().flatten().next();
+        .map(|one| has_work(&one.operation).then(|| format!("{whole}-{}", one.place.row.id)));
+    let ids: Vec<Option<String>> = std::iter::once(Some(whole.clone())).chain(others).collect();
     let kind = planned[0].operation.kind;
     let mut entries = Vec::new();
     for ((one, ready), id) in planned.iter_mut().zip(ready).zip(&ids) {
         let Some(id) = id else { continue };
         entries.push(JournalEntry {
             id,
-            part_of: whole.filter(|whole| *whole != id).map(String::as_str),
+            part_of: Some(&*whole).filter(|whole| *whole != id),
             place: &one.place,
             operation: &mut one.operation,
             seen: &one.seen,
             closing: &one.closing,
             leaving: &ready.leaving,
         });
-    }
-    if entries.is_empty() {
-        return Ok(ids);
     }
     write_down(store, &mut entries)
         .map_err(|error| take_back_what_was_written(store, kind, error))?;

@@ -3,7 +3,8 @@
 use std::fs;
 
 use ckpt_schema::report::OperationReport;
-use testing::scenario::World;
+use ckpt_store::query::LogFilter;
+use testing::scenario::{World, to};
 
 use super::{message, read, with_two};
 
@@ -48,4 +49,34 @@ fn interrupted_revert_goes_forward_in_all_roots() {
             );
         }
     }
+}
+
+/// What is asked for in a root is known there, even if it has nothing to do in that root.
+#[test]
+fn operation_is_known_where_it_was_asked() {
+    let (mut world, other) = with_two();
+    message(&mut world, "m1", &[&other]);
+    world.step(|world| world.write("a", "2\n"));
+    message(&mut world, "m2", &[]);
+    world.step(|_| fs::write(other.join("b"), "2\n").expect("writable"));
+    let mut older = to("m1");
+    older.only = vec![world.path("a")];
+    world.try_revert(&older).expect("it is known");
+    let mut alone = to("m2");
+    alone.alone = true;
+    let report = world.try_revert(&alone).expect("it is known");
+    assert_eq!(read(&other.join("b")), "1\n", "{report:#?}");
+    let asked = report.operation.expect("it has an id where it was asked");
+    let cwd = world.cwd.clone();
+    let log = world
+        .store
+        .operations(&cwd, &LogFilter::default())
+        .expect("readable");
+    assert_eq!(log.operations[0].id, asked);
+    world.undo(&asked);
+    assert_eq!(
+        (world.read("a"), read(&other.join("b"))),
+        ("1\n".into(), "2\n".into()),
+        "only the newest one is taken back"
+    );
 }
