@@ -26,7 +26,7 @@ pub(crate) struct SessionUse {
     pub is_reverted: bool,
     /// Whether an operation on it is open, or a step.
     pub has_open_operation: bool,
-    /// Whether one of its messages or snapshots has a label.
+    /// Whether one of its messages or snapshots has a label, in whatever root.
     pub is_labelled: bool,
     /// Whether it has a snapshot that was not pruned.
     pub has_snapshots: bool,
@@ -44,8 +44,10 @@ pub(crate) fn session_uses(connection: &Connection, now: Milliseconds) -> Result
                                            WHERE operations.session_id = sessions.id), 0)) AS used_at,
                EXISTS (SELECT 1 FROM operations WHERE operations.session_id = sessions.id AND state = 'open')
                  AS has_open_operation,
-               EXISTS (SELECT 1 FROM labels JOIN messages ON messages.id = labels.message_id
-                        WHERE messages.session_id = sessions.id) AS is_labelled,
+               ifnull(part_of, id) IN (SELECT ifnull(labelled.part_of, labelled.id)
+                                         FROM labels JOIN messages ON messages.id = labels.message_id
+                                                     JOIN sessions AS labelled ON labelled.id = messages.session_id)
+                 AS is_labelled,
                EXISTS (SELECT 1 FROM messages JOIN snapshots ON snapshots.id = messages.snapshot_id
                         WHERE messages.session_id = sessions.id AND pruned_at IS NULL)
                  OR EXISTS (SELECT 1 FROM steps JOIN snapshots ON snapshots.id = steps.finish_snapshot_id

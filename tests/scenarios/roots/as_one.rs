@@ -2,9 +2,11 @@
 
 use std::fs;
 
+use ckpt_schema::EventKind;
 use ckpt_schema::report::OperationReport;
 use ckpt_store::query::LogFilter;
-use testing::scenario::{World, to};
+use ckpt_store::DryRun;
+use testing::scenario::{World, to, wait_ms};
 
 use super::{message, read, with_two};
 
@@ -79,4 +81,37 @@ fn operation_is_known_where_it_was_asked() {
         ("1\n".into(), "2\n".into()),
         "only the newest one is taken back"
     );
+}
+
+/// A label keeps what its message was in every root.
+#[test]
+fn label_keeps_snapshots_of_all_roots() {
+    for in_other in [false, true] {
+        let (mut world, other) = with_two();
+        message(&mut world, "m1", &[&other]);
+        world.step(|world| {
+            world.write("a", "2\n");
+            fs::write(other.join("b"), "2\n").expect("writable");
+        });
+        let cwd = if in_other {
+            other.clone()
+        } else {
+            world.cwd.clone()
+        };
+        let id = world.log().messages[0].id.clone();
+        world.store.label(&cwd, &id, "good").expect("it is known");
+        let end = world.event(EventKind::SessionEnd, "s1");
+        world.send(&end);
+        wait_ms(40 * 86_400_000);
+        let report = world.store.gc(DryRun::No).expect("it is idle");
+        assert!(
+            report.sessions.iter().all(|session| !session.goes),
+            "{report:#?}"
+        );
+        world.revert("m1");
+        assert_eq!(
+            (world.read("a"), read(&other.join("b"))),
+            ("1\n".into(), "1\n".into())
+        );
+    }
 }
