@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use ckpt_schema::report::{
-    FileResult, OperationEntry, OperationKind, OperationReport, Outcome, RevertedSession,
-    RootOperation,
+    FileResult, NoteCode, NoteReport, OperationEntry, OperationKind, OperationReport, Outcome,
+    RevertedSession, RootOperation,
 };
 
 use ckpt_store::model::number::count;
@@ -148,11 +148,16 @@ fn what(report: &OperationReport, around: &Around, paint: Paint) -> String {
             format!("{would} forward, to just before {message}")
         }
         (OperationKind::Redo | OperationKind::Unrevert, None) => {
+            let is_elsewhere = |remark: &NoteReport| remark.code == NoteCode::OtherDirectories;
+            let here = match report.remarks.iter().any(is_elsewhere) {
+                true => " here",
+                false => "",
+            };
             let of = match report.also_reverted.is_empty() {
                 true => "",
                 false => " of this session",
             };
-            format!("{would} all the way forward; nothing{of} is reverted any more")
+            format!("{would} all the way forward; nothing{of} is reverted{here} any more")
         }
         (OperationKind::Restore, _) if report.conversation.is_some() => {
             format!("{would} back in the conversation; every file stays")

@@ -461,14 +461,20 @@ fn nothing_reverted(
     let connection = store.database.connection();
     let also_reverted = sessions::other_reverted_sessions(connection, place.row.id, None)?;
     let mut warnings = recovered.warnings;
-    warnings.push(Note::new(
-        NoteCode::NothingReverted,
-        if also_reverted.is_empty() {
-            "nothing is reverted"
-        } else {
-            "nothing of this session is reverted"
-        },
-    ));
+    let elsewhere = match sessions::newest_reverted_beside(connection, place.row.id)? {
+        Some(session) => {
+            let parts = sessions::other_parts(connection, &session)?.into_iter();
+            roots::note_of_reverted(store, parts)?
+        }
+        None => None,
+    };
+    let text = match (&elsewhere, also_reverted.is_empty()) {
+        (_, false) => "nothing of this session is reverted",
+        (Some(_), true) => "nothing is reverted here",
+        (None, true) => "nothing is reverted",
+    };
+    warnings.push(Note::new(NoteCode::NothingReverted, text));
+    warnings.extend(elsewhere);
     let report = OperationReport {
         version: VERSION,
         operation: None,

@@ -158,6 +158,10 @@ pub(super) fn operate_movements(
     movements[0].1.along = going
         .chain(beside.away.iter().map(|path| shown(path)))
         .collect();
+    let still = match movements[0].1.takes_all_back() {
+        true => still_reverted(store, &movements)?,
+        false => None,
+    };
     let mut planned = Vec::new();
     let mut recovered = recovered_of(place, beside, recovered);
     for (place, movement) in &movements {
@@ -166,7 +170,44 @@ pub(super) fn operate_movements(
         let root = plan_movement(store, place, movement, options, recovered, prepared)?;
         planned.push(of_root(root, planned.is_empty()));
     }
+    planned[0].operation.warnings.extend(still);
     finish(store, planned, beside, options, recovered)
+}
+
+/// Names the roots in which the session is still reverted after it went all the way forward in the first.
+fn still_reverted(store: &Store, movements: &[(&Place, Movement)]) -> Result<Option<Note>> {
+    let connection = store.database.connection();
+    let goes_forward = |part: &SessionRow| {
+        let same = |(_, movement): &&(_, Movement)| movement.session.id == part.id;
+        let movement = movements.iter().find(same);
+        movement.is_some_and(|(_, movement)| movement.takes_all_back())
+    };
+    let parts = sessions::other_parts(connection, &movements[0].1.session)?;
+    let still = parts.into_iter();
+    let still = still.filter(|part| part.revert_base_id.is_some() && !goes_forward(part));
+    note_of_reverted(store, still)
+}
+
+/// Says in which roots parts of a session are reverted.
+pub(super) fn note_of_reverted(
+    store: &Store,
+    parts: impl Iterator<Item = SessionRow>,
+) -> Result<Option<Note>> {
+    let connection = store.database.connection();
+    let names = parts
+        .filter(|part| part.revert_base_id.is_some())
+        .map(|part| {
+            let workspace = sessions::workspace(connection, part.workspace_id)?;
+            Ok(shown(&workspace.path))
+        });
+    let names = names.collect::<Result<Vec<_>>>()?;
+    Ok((!names.is_empty()).then(|| {
+        let text = format!(
+            "the session is still reverted in other directories, where `ckpt-hook unrevert` goes on: {}",
+            names.join(", ")
+        );
+        Note::about(NoteCode::OtherDirectories, text, names)
+    }))
 }
 
 /// Takes an operation back in all roots in which it has a part.

@@ -109,9 +109,10 @@ pub(crate) use rows::{
     COMMAND, MessageRow, NewMessage, SessionRow, SteplessMessage, bind_pending_messages,
     discard_hidden_messages, find_message_by_agent_id, find_session, find_session_named,
     has_message_since, insert_message, message, message_at_or_after, message_time, messages_from,
-    messages_of_turn, newest_begun_message, newest_message, newest_reverted_session,
-    next_hidden_message, root_of, session, session_at_home, session_of_process, set_hidden_from,
-    set_revert_point, stepless_messages, touch_session, upsert_session,
+    messages_of_turn, newest_begun_message, newest_message, newest_reverted_beside,
+    newest_reverted_session, next_hidden_message, root_of, session, session_at_home,
+    session_of_process, set_hidden_from, set_revert_point, stepless_messages, touch_session,
+    upsert_session,
 };
 pub(crate) use runs::{begin_run, end_run, note_killed};
 pub(crate) use salvage::{Salvaged, add_former, remove_unfinished, salvage, unfinished, unread};

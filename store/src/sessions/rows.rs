@@ -232,6 +232,21 @@ pub(crate) fn newest_reverted_session(
     )
 }
 
+/// Returns the session of a workspace that was reverted last of those that are reverted in another root.
+pub(crate) fn newest_reverted_beside(
+    connection: &Connection,
+    workspace_id: i64,
+) -> Result<Option<SessionRow>> {
+    one_session(
+        connection,
+        "WHERE workspace_id = ?1 AND (part_of IS NOT NULL OR has_parts)
+           AND EXISTS (SELECT 1 FROM sessions AS other WHERE other.revert_base_id IS NOT NULL
+                          AND ifnull(other.part_of, other.id) = ifnull(sessions.part_of, sessions.id))
+         ORDER BY (SELECT max(seq) FROM operations WHERE operations.session_id = sessions.id) DESC, seq DESC LIMIT 1",
+        [workspace_id],
+    )
+}
+
 /// A message without a recorded step.
 #[derive(Clone, Debug)]
 pub(crate) struct SteplessMessage {

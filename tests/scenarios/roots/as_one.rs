@@ -115,3 +115,73 @@ fn label_keeps_snapshots_of_all_roots() {
         );
     }
 }
+
+/// What is reverted in a root that the request leaves out is named, and is not called forward.
+#[test]
+fn root_that_stays_reverted_is_named() {
+    let (mut world, other) = with_two();
+    message(&mut world, "m1", &[&other]);
+    world.step(|world| {
+        world.write("a", "2\n");
+        fs::write(other.join("b"), "2\n").expect("writable");
+    });
+    world.revert("m1");
+    world.store.limit_to_workspace();
+    let is_named = |report: &OperationReport| {
+        let root = other.to_str().expect("a plain path");
+        let notes = report.notes.iter();
+        let mut named = notes.filter(|note| note.contains("still reverted"));
+        named.any(|note| note.contains(root))
+    };
+    let report = world.unrevert();
+    assert_eq!(
+        (world.read("a"), read(&other.join("b"))),
+        ("2\n".into(), "1\n".into())
+    );
+    assert!(is_named(&report), "{:?}", report.notes);
+    let report = world.unrevert();
+    assert!(
+        is_named(&report),
+        "nothing is left here: {:?}",
+        report.notes
+    );
+}
+
+/// A root that was away goes forward by the same command once it is back.
+#[test]
+fn root_that_was_away_goes_forward_later() {
+    let unrevert = |world: &mut World| world.unrevert();
+    let redo = |world: &mut World| world.redo();
+    for next in [&unrevert as &dyn Fn(&mut World) -> OperationReport, &redo] {
+        let (mut world, other) = with_two();
+        message(&mut world, "m1", &[&other]);
+        world.step(|world| {
+            world.write("a", "2\n");
+            fs::write(other.join("b"), "2\n").expect("writable");
+        });
+        world.revert("m1");
+        let away = world.base().join("away");
+        fs::rename(&other, &away).expect("writable");
+        next(&mut world);
+        let report = next(&mut world);
+        assert_eq!(
+            report.operation, None,
+            "there is nothing to do: {report:#?}"
+        );
+        fs::rename(&away, &other).expect("writable");
+        let report = next(&mut world);
+        assert_eq!(
+            (world.read("a"), read(&other.join("b"))),
+            ("2\n".into(), "2\n".into()),
+            "{report:#?}"
+        );
+        let undone = report.operation.expect("it did something");
+        world.undo(&undone);
+        assert_eq!(
+            (world.read("a"), read(&other.join("b"))),
+            ("2\n".into(), "1\n".into())
+        );
+        next(&mut world);
+        assert_eq!(read(&other.join("b")), "2\n");
+    }
+}

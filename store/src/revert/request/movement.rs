@@ -160,28 +160,51 @@ impl Movement {
                     connection,
                     &ids::session(connection, place.row.id, id)?.id,
                 )?)?;
-                Some(sessions::root_of(connection, &named)?)
-                    .filter(|session| session.revert_base_id.is_some())
+                let session = sessions::root_of(connection, &named)?;
+                let is_beside = || {
+                    let parts = sessions::other_parts(connection, &session)?;
+                    Ok(parts.iter().any(|part| part.revert_base_id.is_some()))
+                };
+                let is_reverted =
+                    session.revert_base_id.is_some() || !store.is_limited && is_beside()?;
+                is_reverted.then_some(session)
             }
-            None => sessions::newest_reverted_session(connection, place.row.id)?,
+            None => match sessions::newest_reverted_session(connection, place.row.id)? {
+                // What is still reverted in another root was away when it went forward here.
+                None if !store.is_limited => {
+                    sessions::newest_reverted_beside(connection, place.row.id)?
+                }
+                session => session,
+            },
         };
         let Some(session) = session else {
             return Ok(None);
-        };
-        let from = point_of(store, &session)?;
-        let to = match &from {
-            // One message forward. Behind the last hidden one there is none, and then nothing is reverted any more.
-            Some(from) if !request.all => {
-                sessions::next_hidden_message(connection, &session.id, from.seq)?
-            }
-            _ => None,
         };
         let kind = if request.all {
             OperationKind::Unrevert
         } else {
             OperationKind::Redo
         };
-        Ok(Some(Self {
+        Self::forward(store, session, kind, request.on_conflict).map(Some)
+    }
+
+    /// Returns the movement that takes back what is reverted in a session: all of it, or that of one message.
+    fn forward(
+        store: &Store,
+        session: SessionRow,
+        kind: OperationKind,
+        on_conflict: Option<OnConflict>,
+    ) -> Result<Self> {
+        let connection = store.database.connection();
+        let from = point_of(store, &session)?;
+        let to = match &from {
+            // One message forward. Behind the last hidden one there is none, and then nothing is reverted any more.
+            Some(from) if kind == OperationKind::Redo => {
+                sessions::next_hidden_message(connection, &session.id, from.seq)?
+            }
+            _ => None,
+        };
+        Ok(Self {
             kind,
             session,
             from,
@@ -190,11 +213,11 @@ impl Movement {
             asked_for: None,
             since_snapshot: None,
             part: None,
-            on_conflict: request.on_conflict,
+            on_conflict,
             unclear: None,
             undoes: None,
             along: Vec::new(),
-        }))
+        })
     }
 
     /// Returns the same movement in another root of its session, for the paths that it is limited to there. `None` if it
@@ -206,6 +229,12 @@ impl Movement {
         only: Vec<WorkspacePath>,
     ) -> Result<Option<Self>> {
         let connection = store.database.connection();
+        let is_forward = matches!(self.kind, OperationKind::Redo | OperationKind::Unrevert);
+        if is_forward && self.undoes.is_none() && self.session.revert_base_id.is_none() {
+            // It is forward already in the root where it was asked for, and goes on from where the other one is.
+            return Self::forward(store, part.clone(), self.kind, self.on_conflict)
+                .map(|it| Some(it).filter(|it| it.session.revert_base_id.is_some()));
+        }
         let message = |id: &str| match sessions::part_in(connection, "messages", &part.id, id)? {
             Some(id) => sessions::message(connection, &id),
             None => Ok(None),
@@ -340,7 +369,8 @@ impl Movement {
     /// Returns whether the revert point stays where it is.
     pub fn is_same_point(&self) -> bool {
         let id = |message: &Option<MessageRow>| message.as_ref().map(|message| message.id.clone());
-        id(&self.from) == id(&self.to) && !self.takes_all_back()
+        let is_forward = self.takes_all_back() && self.session.revert_base_id.is_some();
+        id(&self.from) == id(&self.to) && !is_forward
     }
 
     /// Returns whether nothing is to be reverted any more after it.
