@@ -3,9 +3,10 @@
 use std::fs;
 
 use ckpt_schema::EventKind;
-use ckpt_schema::report::OperationReport;
+use ckpt_schema::report::{OperationReport, Outcome};
 use ckpt_store::query::LogFilter;
-use ckpt_store::DryRun;
+use ckpt_store::revert::RequestKey;
+use ckpt_store::{DryRun, Force, RevertRequest};
 use testing::scenario::{World, to, wait_ms};
 
 use super::{message, read, with_two};
@@ -184,4 +185,38 @@ fn root_that_was_away_goes_forward_later() {
         next(&mut world);
         assert_eq!(read(&other.join("b")), "2\n");
     }
+}
+
+/// The answer to a key that was used has all roots, with what stayed in each.
+#[test]
+fn used_key_is_answered_for_all_roots() {
+    let (mut world, other) = with_two();
+    message(&mut world, "m1", &[&other]);
+    world.step(|world| {
+        world.write("a", "2\n");
+        fs::write(other.join("b"), "2\n").expect("writable");
+    });
+    fs::write(other.join("b"), "the user's\n").expect("writable");
+    let request = RevertRequest {
+        dry_run: true,
+        ..to("m1")
+    };
+    let planned = world.try_revert(&request).expect("it is known");
+    let token = planned.plan.expect("there is something to do");
+    let mut apply = || {
+        let key = RequestKey::of("once", &token);
+        world
+            .store
+            .apply_once(&token, Force::No, Some(key))
+            .expect("nothing is in the way")
+    };
+    let (first, again) = (apply(), apply());
+    let told = |report: &OperationReport| {
+        let roots = report.roots.iter();
+        let kept: Vec<_> = roots.map(|root| root.report.kept.clone()).collect();
+        (report.outcome, report.messages_hidden.clone(), kept)
+    };
+    assert_eq!(first.outcome, Outcome::Partial);
+    assert!(!told(&first).2[0].is_empty(), "{first:#?}");
+    assert_eq!(told(&again), told(&first));
 }

@@ -14,12 +14,14 @@ use crate::model::item::Item;
 use crate::model::note::{self, Note};
 use crate::model::request::DryRun;
 use crate::revert::carry_out::outcome::outcome;
+use crate::revert::plan::Plan;
 use crate::revert::plan::operation::Operation;
 use crate::revert::request::conversation::JournalledConversation;
 use crate::revert::request::movement::Movement;
 use crate::revert::request::options::Options;
-use crate::sessions;
+use crate::sessions::{self, OperationRow};
 use crate::store::Store;
+use crate::timeline::snapshot_of;
 
 /// Returns the report on an operation, with what became of its files and of git's state. It has an id if it was carried
 /// out.
@@ -106,38 +108,58 @@ pub(crate) fn of_key(
     let Some(row) = row else {
         return Ok(None);
     };
+    let mut reports = Vec::new();
+    for (workspace, row) in sessions::operation_parts(connection, &row.id)? {
+        let workspace = sessions::workspace(connection, workspace)?;
+        let name = workspace.path.to_string_lossy().into_owned();
+        reports.push((name, of_row(store, row)?));
+    }
+    let told = joined(reports).map(|report| OperationReport {
+        finished: finished.to_vec(),
+        notes: note::texts(warnings)
+            .into_iter()
+            .chain(report.notes)
+            .collect(),
+        remarks: note::reports(warnings),
+        ..report
+    });
+    Ok(told)
+}
+
+/// Returns the report on an operation in one workspace that was carried out earlier.
+fn of_row(store: &Store, row: OperationRow) -> Result<OperationReport> {
+    let connection = store.database.connection();
     let items = sessions::operation_items(connection, &row.id)?;
     let git = sessions::git_items(connection, &row.id)?;
     let outcome = sessions::operation_outcome(connection, &row.id)?;
     let conversation = sessions::conversation_of_operation(connection, &row.id)?;
-    let conversation = JournalledConversation::of_row(conversation.as_deref());
-    let notes = note::texts(warnings).into_iter();
-    let told: Vec<String> = serde_json::from_str(&row.notes).unwrap_or_default();
-    Ok(Some(OperationReport {
-        version: VERSION,
-        operation: Some(row.id),
+    let movement = Movement::of_row(connection, &row)?;
+    let goal = match &movement {
+        Some(movement) => movement.reference_snapshot(row.base_snapshot_id),
+        None => row.goal_snapshot_id,
+    };
+    let goal = goal.map(|id| sessions::snapshot(connection, id));
+    let planned = match &movement {
+        Some(movement) => Operation::nothing(movement, Vec::new()),
+        None => Operation::restore(Plan::default()),
+    };
+    let operation = Operation {
+        undoes: row.undoes.clone(),
+        reference: goal.transpose()?.as_ref().map(snapshot_of),
+        git: row.git.then(|| git.clone()),
+        conversation: JournalledConversation::of_row(conversation.as_deref()),
+        ..planned
+    };
+    let id = Some(row.id);
+    let told = report(store, &operation, id, (&items, &git), None, DryRun::No);
+    Ok(OperationReport {
         kind: row.kind,
-        session: row.session_id,
-        message: row.message_id,
-        alone: row.part_message_id.filter(|_| row.is_alone),
-        undoes: row.undoes,
         // Of an outcome that is not known, this claims the least.
         outcome: outcome.unwrap_or(Outcome::Partial),
-        dry_run: false,
-        plan: None,
-        busy: false,
-        messages_hidden: Vec::new(),
-        files: items.iter().map(Item::report).collect(),
-        kept: Vec::new(),
-        git: git.iter().map(GitItem::report).collect(),
         also_reverted: Vec::new(),
-        receipt: None,
-        conversation: conversation.map(|it| it.report),
-        finished: finished.to_vec(),
-        notes: notes.chain(told).collect(),
-        remarks: note::reports(warnings),
-        roots: Vec::new(),
-    }))
+        notes: serde_json::from_str(&row.notes).unwrap_or_default(),
+        ..told
+    })
 }
 
 /// Returns the other sessions that are reverted, once nothing of this session is. If they cannot be read, the list is
