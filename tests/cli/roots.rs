@@ -136,3 +136,38 @@ fn plan_over_two_roots_is_stale_by_either() {
         "nothing was changed in the first one"
     );
 }
+
+/// Two roots in which one message worked.
+fn played() -> (Sandbox, PathBuf) {
+    let world = Sandbox::new();
+    let other = second(&world);
+    world.configure(&format!(
+        "roots = [{:?}]\n",
+        other.to_str().expect("a plain path")
+    ));
+    play(&world, &other);
+    (world, other)
+}
+
+/// No root that took part is named as one that is yet to be reverted, whichever root is asked.
+#[test]
+fn notes_leave_out_roots_that_took_part() {
+    for asks_second in [false, true] {
+        let (world, other) = played();
+        let mut command = world.command(&["revert", "last", "--json"]);
+        if asks_second {
+            command.current_dir(&other);
+        }
+        let run = testing::binary::Run::of(&mut command).exits(0);
+        let report: serde_json::Value = serde_json::from_str(&run.stdout).expect("a document");
+        assert_eq!(report["roots"].as_array().map(Vec::len), Some(1));
+        assert_eq!(report["notes"], json!([]), "{report:#}");
+        assert_eq!(
+            report["roots"][0]["report"]["notes"],
+            json!([]),
+            "{report:#}"
+        );
+        assert_eq!(world.read("a"), b"before\n");
+        assert_eq!(fs::read(other.join("b")).expect("readable"), b"before\n");
+    }
+}

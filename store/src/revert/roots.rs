@@ -155,9 +155,11 @@ pub(super) fn operate_movements(
         }
     }
     let going = movements.iter().map(|(place, _)| shown(&place.root));
-    movements[0].1.along = going
-        .chain(beside.away.iter().map(|path| shown(path)))
-        .collect();
+    let away = beside.away.iter().map(|path| shown(path));
+    let along: Vec<String> = going.chain(away).collect();
+    for (_, movement) in &mut movements {
+        movement.along.clone_from(&along);
+    }
     let still = match movements[0].1.takes_all_back() {
         true => still_reverted(store, &movements)?,
         false => None,
