@@ -362,6 +362,51 @@ fn conversation_may_go_back_alone() {
     assert!(!chat.is_made(3) && chat.is_made(2));
 }
 
+/// After it went back alone, the old conversation may go on instead, as the same session.
+///
+/// Its next message settles what was reverted meanwhile, and none of its messages is missing any more.
+#[test]
+fn old_conversation_settles_what_was_reverted() {
+    let chat = Chat::of_three();
+    chat.world
+        .json(&["revert", "last", "--conversation", "only"]);
+    let status = chat.world.json(&["status"]);
+    let id = status["left"][0].as_str().expect("one is left behind");
+    let revert = ["revert", id];
+    let report = chat.world.json(&revert);
+    assert_eq!(report["conversation"]["reason"], "not_asked", "{report:#}");
+    // Files that go forward leave the conversation, which went back by itself.
+    let report = chat.world.json(&["redo", "--all"]);
+    assert_eq!(report["conversation"]["kind"], "none", "{report:#}");
+    chat.world.json(&revert);
+    assert_eq!(chat.states(), ["live", "live", "hidden"]);
+    chat.say(OLD, 4);
+    assert_eq!(chat.states(), ["live", "live", "discarded", "live"]);
+    chat.say(OLD, 5);
+    let status = chat.world.json(&["status"]);
+    assert_eq!(status["revert_point"], Value::Null, "{status:#}");
+    assert_eq!(status["left"], json!([]), "{status:#}");
+    let sessions = chat.world.json(&["sessions"]);
+    let sessions = sessions["sessions"].as_array().expect("a list");
+    assert_eq!(sessions.len(), 1, "{sessions:#?}");
+    assert_eq!(sessions[0]["agent_id"], OLD, "{sessions:#?}");
+    chat.world.run(&["redo"], b"");
+    assert!(!chat.is_made(3) && chat.is_made(4) && chat.is_made(5));
+}
+
+/// While a fork is pending, the old conversation's id names the session, too.
+#[test]
+fn old_conversation_names_its_session() {
+    let chat = Chat::of_three();
+    let new = session(&chat.fork("last~1"));
+    let status = |id: &str| chat.world.json(&["status", "--session", id])["session"].clone();
+    assert_eq!(status(OLD), status(&new));
+    chat.world.json(&["redo", "--session", OLD]);
+    assert!(chat.is_made(2) && !chat.is_made(3));
+    chat.world.json(&["redo", "--all", "--session", OLD]);
+    assert!(chat.is_made(3));
+}
+
 /// Where it cannot go back alone nothing is done.
 #[test]
 fn conversation_alone_is_refused_with_a_reason() {

@@ -74,9 +74,11 @@ impl IdKind {
                   ORDER BY sessions.last_event_at DESC, sessions.seq DESC, steps.seq DESC"
             }
             Self::Session => {
-                "SELECT seq, id AS ours, agent_id AS theirs, id AS session, 0 AS discarded, workspace_id AS workspace
+                // Of a session that a revert led away from a conversation, either one is a name.
+                "SELECT seq, id AS ours, iif(left_id = ?3, left_id, agent_id) AS theirs, id AS session, 0 AS discarded,
+                        workspace_id AS workspace
                    FROM sessions
-                  WHERE ((id >= ?3 AND id < ?4) OR agent_id = ?3)
+                  WHERE ((id >= ?3 AND id < ?4) OR agent_id = ?3 OR left_id = ?3)
                     AND (?1 IS NULL OR workspace_id = ?1) AND (?2 IS NULL OR id = ?2)
                   ORDER BY last_event_at DESC, seq DESC"
             }

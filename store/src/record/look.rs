@@ -252,6 +252,7 @@ mod tests {
             revert_base_id: None,
             part_of: None,
             has_parts: false,
+            has_left: false,
         }
     }
 

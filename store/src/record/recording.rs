@@ -137,7 +137,7 @@ impl<'a> Recording<'a> {
         // Asked before the revert becomes permanent: this message is the one that tells the agent about it.
         self.written.went_back =
             crate::revert::went_back(self.connection, self.place.row.id, &self.root, agent_id)?;
-        if self.root.revert_base_id.is_some() {
+        if self.root.has_left {
             sessions::settle_conversation(self.connection, &self.root, agent_id)?;
         }
         crate::revert::make_permanent(self.connection, &self.root)?;

@@ -74,7 +74,12 @@ pub(super) fn planned(
     }
     let known = sessions::conversations(connection, &movement.session.id)?;
     let is_revert = movement.kind == OperationKind::Revert;
-    Ok(Some(match (&movement.to, known.left) {
+    // Files that go forward lead back only what went back with files.
+    let left = match sessions::went_back_alone(connection, &known.present)? {
+        true => None,
+        false => known.left,
+    };
+    Ok(Some(match (&movement.to, left) {
         (None, Some(left)) => back(store, &movement.session, known.present, left)?,
         (Some(to), left) if asked != ConversationChoice::No || left.is_some() && !is_revert => {
             forked(store, movement, to, asked)?

@@ -101,6 +101,21 @@ pub(crate) fn messages_left_behind(connection: &Connection, session: &str) -> Re
     read::all(connection, sql, [session], |row| row.get(0))
 }
 
+/// Returns whether a conversation was forked and every file stayed.
+pub(crate) fn went_back_alone(
+    connection: &Connection,
+    conversation: &AgentConversation,
+) -> Result<bool> {
+    let sql = "SELECT kind = 'restore' FROM operations
+                WHERE iif(json_valid(conversation), conversation, '{}') ->> '$.to.session' = ?1
+                ORDER BY seq DESC LIMIT 1";
+    let row = connection
+        .query_row(sql, [&conversation.session], |row| row.get(0))
+        .optional();
+    let row = row.context(|| "cannot read what became of a conversation")?;
+    Ok(row.unwrap_or_default())
+}
+
 /// Returns the conversation in which a message was sent, how many messages were sent in it before, and the turn of the
 /// one before it.
 pub(crate) fn conversation_of(

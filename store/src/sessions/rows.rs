@@ -30,6 +30,8 @@ pub(crate) struct SessionRow {
     pub part_of: Option<String>,
     /// Whether it has such parts.
     pub has_parts: bool,
+    /// Whether it was led away from a conversation, and no message has said yet which of the two goes on.
+    pub has_left: bool,
 }
 
 /// A user message.
@@ -62,7 +64,7 @@ pub(crate) struct NewMessage {
 
 pub(super) const SESSION: &str =
     "seq, id, workspace_id, agent, agent_id, parent_id, last_event_at, last_event, tool_events, process_seen,
-                       revert_message_id, revert_base_id, part_of, has_parts";
+                       revert_message_id, revert_base_id, part_of, has_parts, left_id IS NOT NULL AS has_left";
 pub(super) const MESSAGE: &str =
     "seq, id, session_id, agent_id, turn_id, prompt, state, snapshot_id, pending, unprotected";
 
@@ -89,6 +91,7 @@ impl SessionRow {
             revert_base_id: row.get("revert_base_id")?,
             part_of: row.get("part_of")?,
             has_parts: row.get("has_parts")?,
+            has_left: row.get("has_left")?,
         })
     }
 }

@@ -21,6 +21,7 @@ fn session() -> SessionRow {
         revert_base_id: None,
         part_of: None,
         has_parts: false,
+        has_left: false,
     }
 }
 

@@ -182,6 +182,7 @@ pub(crate) fn move_session(
 ) -> Result<()> {
     let conversation = sessions::conversation_of_operation(connection, &row.id)?;
     let Some(JournalledConversation {
+        report,
         from,
         to: Some(to),
         of: Some(of),
@@ -193,9 +194,12 @@ pub(crate) fn move_session(
     let Some(session) = sessions::session(connection, &of)?.filter(|_| !to.is_copy()) else {
         return Ok(());
     };
-    let moves_point = row.session_id.is_some();
-    let is_reverted = moves_point && !has_ended(row.kind, row.message_id.as_deref(), has_failed);
-    let left = from.filter(|_| is_reverted);
+    // A conversation that went back alone moves no revert point, and may go on as it was, too.
+    let is_pending = match row.session_id {
+        Some(_) => !has_ended(row.kind, row.message_id.as_deref(), has_failed),
+        None => report.kind == ConversationKind::Forked,
+    };
+    let left = from.filter(|_| is_pending);
     sessions::go_on_in(connection, &session, &to, left.as_ref())?;
     Ok(())
 }
