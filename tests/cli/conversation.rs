@@ -407,6 +407,22 @@ fn old_conversation_names_its_session() {
     assert!(chat.is_made(3));
 }
 
+/// Where it cannot be cut, one sentence says so and what can be done.
+#[test]
+fn missing_cut_is_told_in_one_sentence() {
+    let chat = Chat::of_three();
+    let run = chat
+        .world
+        .run(&["revert", "last", "--conversation", "cut"], b"")
+        .exits(0);
+    let told = "The conversation stays as it is: its agent cannot shorten one; `--conversation fork` makes a new one.";
+    assert!(run.stdout.lines().any(|line| line == told), "{run}");
+    assert!(
+        !run.stdout.contains("interface") && !run.stdout.contains("note:"),
+        "{run}"
+    );
+}
+
 /// Where it cannot go back alone nothing is done.
 #[test]
 fn conversation_alone_is_refused_with_a_reason() {

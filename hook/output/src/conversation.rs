@@ -47,9 +47,11 @@ pub fn lines(report: &ConversationReport, is_plan: bool, paint: Paint) -> Vec<St
             let is_told = |reason: &ConversationReason| {
                 !matches!(reason, ConversationReason::NotAsked | ConversationReason::Part)
             };
-            let reason = report.reason.filter(is_told).map(ConversationReason::in_words);
-            let told = |why: &str| format!("The conversation stays as it is: {why}.");
-            reason.map(told).into_iter().collect()
+            // A note says more exactly why.
+            let why = |reason: ConversationReason| report.note.as_deref().unwrap_or(reason.in_words());
+            let why = report.reason.filter(is_told).map(why);
+            let told = |why| format!("The conversation stays as it is: {}.", safe(why));
+            return why.map(told).into_iter().collect();
         }
     };
     lines.extend(

@@ -143,7 +143,7 @@ fn forked(
     let plan = agents.plan(&sought).and_then(|plan| match asked {
         ConversationChoice::Cut => agents.cut(plan).ok_or_else(|| NoFork {
             note: Some(
-                "the agent cannot shorten a conversation: `fork` makes a new one".to_owned(),
+                "its agent cannot shorten one; `--conversation fork` makes a new one".to_owned(),
             ),
             ..NoFork::because(ConversationReason::Unsupported)
         }),
