@@ -528,7 +528,8 @@ fn a_turn_pushes_by_itself_if_told() {
     };
     turn("m3", "3\n");
     assert_eq!(tip(), first, "nothing leaves by itself");
-    world.run(&["push", "--auto"], b"").exits(0);
+    let run = world.run(&["push", "--auto"], b"").exits(0);
+    assert!(run.stdout.contains("pushed after each turn"), "{run}");
     let second = tip();
     assert_ne!(second, first);
     turn("m4", "4\n");
@@ -537,5 +538,27 @@ fn a_turn_pushes_by_itself_if_told() {
     }
     let setting = world.json(&["config", "get", "auto_push", "--workspace", "."]);
     assert!(setting.to_string().contains("true"), "{setting}");
+    let again = world.run(&["push", "--auto"], b"").exits(0);
+    assert!(again.stdout.contains("pushed after each turn"), "{again}");
     world.run(&["push", "--no-auto"], b"").exits(0);
+}
+
+/// `push --no-auto` only changes the setting, and says so.
+#[test]
+fn pushing_no_more_sends_nothing() {
+    let world = machine();
+    let server = server(&world);
+    let tip = || in_server(&world, &server, &["for-each-ref", "--format=%(objectname)"]);
+    world.run(&["push", &server, "--yes", "--auto"], b"").exits(0);
+    let first = tip();
+    world.play("m3", "go on", |world| world.write("a", "3\n"));
+    let run = world.run(&["push", "--no-auto"], b"").exits(0);
+    assert_eq!(
+        run.stdout,
+        "Nothing was sent, and nothing is pushed by itself here from now on.\n"
+    );
+    assert_eq!(tip(), first);
+    let setting = world.json(&["config", "get", "auto_push", "--workspace", "."]);
+    assert!(setting.to_string().contains("false"), "{setting}");
+    assert_eq!(world.json(&["push", "--no-auto"])["pushed"], false);
 }

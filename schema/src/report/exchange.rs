@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::PathText;
 
 /// What a push sends, or would send.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PushReport {
     /// The version of the document's format.
     pub version: u32,

@@ -21,8 +21,8 @@ pub struct PushArguments {
     /// Push by itself after each turn in this workspace, in the background
     #[arg(long, conflicts_with = "no_auto")]
     pub auto: bool,
-    /// Push only when told to
-    #[arg(long)]
+    /// Push only when told to from now on, and send nothing now
+    #[arg(long, conflicts_with = "dry_run")]
     pub no_auto: bool,
 }
 

@@ -101,8 +101,9 @@ fn key_unechoed(question: &str, keys: &[char]) -> io::Result<Option<char>> {
     Ok(answer)
 }
 
-/// Asks before something that cannot be undone. Fails without a terminal, because there would be no answer.
-pub fn agrees(invocation: &Invocation, question: &str) -> Result<bool, Failure> {
+/// Asks before something that cannot be undone; `done` is the word for it. Fails without a terminal, because there would
+/// be no answer.
+pub fn agrees(invocation: &Invocation, question: &str, done: &str) -> Result<bool, Failure> {
     if !stdin::is_terminal() || !io::stderr().is_terminal() {
         return Err(Failure::usage(
             "there is no terminal to ask for confirmation",
@@ -112,7 +113,7 @@ pub fn agrees(invocation: &Invocation, question: &str) -> Result<bool, Failure> 
     let answer = key(question, &['y', 'n']).map_err(unanswered)?;
     let agrees = answer == Some('y');
     if !agrees && !invocation.output.is_quiet() {
-        eprint_line("Nothing was removed.")?;
+        eprint_line(&format!("Nothing was {done}."))?;
     }
     Ok(agrees)
 }

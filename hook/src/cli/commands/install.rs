@@ -85,7 +85,7 @@ pub fn uninstall(
             "Remove `{}` and everything in it, for good? [y/n]",
             store.display()
         );
-        if !arguments.yes && !ask::agrees(invocation, &question)? {
+        if !arguments.yes && !ask::agrees(invocation, &question, "removed")? {
             return Ok(DONE);
         }
     }

@@ -79,7 +79,7 @@ pub fn forget(invocation: &Invocation, arguments: &ForgetArguments) -> Result<u8
             "{}Forget it for good? [y/n]",
             upkeep::forget(&plan, invocation.output.view())
         );
-        if !ask::agrees(invocation, &question)? {
+        if !ask::agrees(invocation, &question, "removed")? {
             return Ok(DONE);
         }
     }

@@ -7,7 +7,7 @@ use std::path::Path;
 use ckpt_output::exchange;
 use ckpt_process::failure::{DONE, Failure};
 use ckpt_process::surroundings::variable;
-use ckpt_schema::report::{FetchReport, VERSION};
+use ckpt_schema::report::{FetchReport, PushReport, VERSION};
 use ckpt_store::exchange::{Outgoing, Remote};
 use ckpt_store::sessions::{Diagnostic, DiagnosticLevel};
 use ckpt_store::{Error, Store};
@@ -19,6 +19,9 @@ use ckpt_command::invocation::Invocation;
 
 /// Sends what is new to a remote, and sets whether that goes on by itself.
 pub fn push(invocation: &Invocation, arguments: &PushArguments) -> Result<u8, Failure> {
+    if arguments.no_auto {
+        return push_no_more(invocation);
+    }
     let sent = match send(invocation, arguments) {
         // As the process in the background is called, which has nobody to tell.
         Err(failure) if invocation.common.quiet => {
@@ -30,12 +33,36 @@ pub fn push(invocation: &Invocation, arguments: &PushArguments) -> Result<u8, Fa
     let Some(outgoing) = sent else {
         return Ok(DONE);
     };
-    let is_set = arguments.auto || arguments.no_auto;
-    if is_set && !arguments.dry_run {
+    let mut said = "";
+    if arguments.auto && !arguments.dry_run {
         let root = invocation.open()?.root(&invocation.directory()?)?;
-        config::set_in(invocation, &root, "auto_push", arguments.auto)?;
+        config::set_in(invocation, &root, "auto_push", true)?;
+        said = "From now on, what is new is pushed after each turn; `ckpt-hook push --no-auto` ends that.\n";
     }
-    show(invocation, &outgoing, arguments.dry_run)
+    show(invocation, &outgoing, arguments.dry_run, said)
+}
+
+/// Ends that what is new is pushed by itself. Sends nothing, and needs no remote.
+fn push_no_more(invocation: &Invocation) -> Result<u8, Failure> {
+    let directory = invocation.directory()?;
+    let mut store = invocation.open()?;
+    let root = store.root(&directory)?;
+    config::set_in(invocation, &root, "auto_push", false)?;
+    let remote = store.remotes(&directory)?.into_iter().next();
+    let (remote, name) = remote.map(|it| (it.address, it.name)).unwrap_or_default();
+    let report = PushReport {
+        version: VERSION,
+        workspace: root.to_string_lossy().into_owned(),
+        remote,
+        name,
+        machine: store.machine(&host())?,
+        ..PushReport::default()
+    };
+    let output = &invocation.output;
+    output.report_done(&report, Some("the setting was changed"), |_| {
+        "Nothing was sent, and nothing is pushed by itself here from now on.\n".to_owned()
+    })?;
+    Ok(DONE)
 }
 
 /// Notes for `status` and `doctor` that a push in the background failed.
@@ -80,7 +107,7 @@ pub fn send(
     }
     if !is_named {
         let list = exchange::push(&outgoing.report, true, invocation.output.view());
-        if !arguments.yes && !ask::agrees(invocation, &format!("{list}Push it? [y/n]"))? {
+        if !arguments.yes && !ask::agrees(invocation, &format!("{list}Push it? [y/n]"), "sent")? {
             return Ok(None);
         }
         store.name_remote(&directory, &remote.address, &remote.name)?;
@@ -96,12 +123,17 @@ pub fn send(
     Ok(Some(outgoing))
 }
 
-fn show(invocation: &Invocation, outgoing: &Outgoing, is_dry_run: bool) -> Result<u8, Failure> {
+fn show(
+    invocation: &Invocation,
+    outgoing: &Outgoing,
+    is_dry_run: bool,
+    said: &str,
+) -> Result<u8, Failure> {
     let report = &outgoing.report;
     let done = report.pushed.then_some("it was pushed");
     let output = &invocation.output;
     output.report_done(report, done, |view| {
-        exchange::push(report, is_dry_run, view)
+        exchange::push(report, is_dry_run, view) + said
     })?;
     Ok(DONE)
 }
