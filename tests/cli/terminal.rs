@@ -5,6 +5,7 @@ use std::process::Command;
 use testing::skip::{has_program, has_strace};
 
 use testing::binary::{Run, Sandbox, binary, finish};
+use testing::chat::Chat;
 
 use crate::screen::Screen;
 
@@ -96,6 +97,68 @@ fn forgetting_is_shown_first() {
     world
         .run(&["forget", "--path", "one", "--dry-run"], b"")
         .exits(4);
+}
+
+/// A push that is not wanted says what was not done.
+#[test]
+fn push_that_is_declined_sends_nothing() {
+    let world = two_messages();
+    let remote = world.path("server.git");
+    let mut git = testing::git::command(&world.path("."), &world.home());
+    testing::git::text(git.args(["init", "-q", "--bare"]).arg(&remote));
+    for key in ["n", "q", "\u{4}", "\u{1b}"] {
+        let push = format!("ckpt-hook push {}", remote.display());
+        let Some(mut screen) = Screen::open(&world, 100, &push) else {
+            return;
+        };
+        screen.wait_for("Push it? [y/n]");
+        screen.press(key);
+        assert_eq!(screen.end(), Some(0), "{}", screen.contents());
+        let contents = screen.contents();
+        assert!(contents.contains("Nothing was sent."), "{contents}");
+    }
+}
+
+/// What leaves other questions leaves that for the conversation, too.
+#[test]
+fn leaving_the_conversation_question_changes_nothing() {
+    let chat = Chat::of_three();
+    for key in ["\u{1b}", "q", "\u{4}"] {
+        let Some(mut screen) = Screen::open(&chat.world, 100, "ckpt-hook revert last") else {
+            return;
+        };
+        screen.wait_for("[y/n, or o");
+        screen.press(key);
+        assert_eq!(screen.end(), Some(0), "{}", screen.contents());
+        let contents = screen.contents();
+        assert!(contents.contains("Nothing was changed."), "{contents}");
+        assert!(chat.is_made(3), "{key:?}");
+    }
+}
+
+/// A signal in the middle of a question ends the process and restores the terminal.
+#[test]
+fn terminated_question_restores_the_terminal() {
+    for signal in ["TERM", "HUP"] {
+        let world = two_messages();
+        let line = format!(
+            "stty -a >before; ckpt-hook forget --path one </dev/tty & pid=$!; \
+             while kill -0 $pid && ! stty -a | grep -q -e -icanon; do :; done; kill -{signal} $pid; \
+             wait $pid; echo ended $?; stty -a >after"
+        );
+        let Some(mut screen) = Screen::open(&world, 100, &line) else {
+            return;
+        };
+        screen.end();
+        let ended = if signal == "TERM" { "ended 143" } else { "ended 129" };
+        assert!(screen.contents().contains(ended), "{}", screen.contents());
+        assert_eq!(
+            world.read("before"),
+            world.read("after"),
+            "{signal}: {}",
+            screen.contents()
+        );
+    }
 }
 
 #[test]

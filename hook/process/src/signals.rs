@@ -1,11 +1,15 @@
-//! Passes signals on to a command that was started here.
+//! Passes signals on to a command that was started here, and restores what a signal would leave behind.
 
 use std::process::Child;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
-use signal_hook::consts::{SIGHUP, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::flag::register_conditional_default;
 use signal_hook::iterator::{Handle, Signals};
+use signal_hook::low_level::emulate_default_handler;
 
 use crate::posix;
 
@@ -64,6 +68,52 @@ impl Drop for SignalForwarder {
     fn drop(&mut self) {
         if let Some((handle, thread)) = self.0.take() {
             handle.close();
+            // The thread does nothing that could panic.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// While this lives, a signal that ends the process does something else first.
+pub struct Deadly {
+    handle: Handle,
+    thread: Option<JoinHandle<()>>,
+    is_over: Arc<AtomicBool>,
+}
+
+/// Does something before a signal ends the process. Ignored signals stay ignored. Returns `None` if they cannot be caught.
+pub fn before_end(work: impl FnOnce() + Send + 'static) -> Option<Deadly> {
+    let deadly = PASSED_ON.into_iter().chain([SIGINT]);
+    let deadly: Vec<i32> = deadly
+        .filter(|signal| !posix::is_ignored(*signal))
+        .collect();
+    let is_over = Arc::new(AtomicBool::new(false));
+    let mut signals = Signals::new(&deadly).ok()?;
+    for signal in deadly {
+        // A signal that was caught once has no default action any more.
+        register_conditional_default(signal, Arc::clone(&is_over)).ok()?;
+    }
+    let handle = signals.handle();
+    let thread = std::thread::Builder::new().spawn(move || {
+        let first = signals.forever().next();
+        // It may have come while the end was told.
+        if let Some(signal) = first.or_else(|| signals.pending().next()) {
+            work();
+            let _ = emulate_default_handler(signal);
+        }
+    });
+    Some(Deadly {
+        handle,
+        thread: Some(thread.ok()?),
+        is_over,
+    })
+}
+
+impl Drop for Deadly {
+    fn drop(&mut self) {
+        self.is_over.store(true, Ordering::SeqCst);
+        self.handle.close();
+        if let Some(thread) = self.thread.take() {
             // The thread does nothing that could panic.
             let _ = thread.join();
         }

@@ -9,12 +9,16 @@ use ckpt_command::invocation::Invocation;
 use ckpt_output::size_of;
 use ckpt_output::text::{fit, wrap};
 use ckpt_process::failure::Failure;
+use ckpt_process::signals::{self, Deadly};
 use ckpt_process::stdin;
 use ckpt_store::Error;
 use console::{Key, Term};
 use rustix::process::{Signal, getpid, kill_process};
 use rustix::stdio;
 use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
+
+/// Ctrl-D, which leaves a question as it ends any other input.
+const END_OF_INPUT: char = '\u{4}';
 
 /// How many lines of a list are shown at once.
 const SHOWN: usize = 15;
@@ -34,7 +38,7 @@ fn choose_unechoed(prompt: &str, lines: &[String]) -> io::Result<Option<usize>> 
         let last = lines.len().saturating_sub(1);
         chosen = match key? {
             Key::Enter | Key::Char(' ') => return Ok(Some(chosen)),
-            Key::Escape | Key::Char('q') => return Ok(None),
+            Key::Escape | Key::Char('q' | END_OF_INPUT) => return Ok(None),
             Key::CtrlC => return Err(io::ErrorKind::Interrupted.into()),
             Key::ArrowDown | Key::Tab | Key::Char('j') => (chosen + 1) % lines.len(),
             Key::ArrowUp | Key::BackTab | Key::Char('k') => chosen.checked_sub(1).unwrap_or(last),
@@ -68,7 +72,7 @@ fn draw(terminal: &Term, prompt: &str, lines: &[String], chosen: usize) -> io::R
     Ok(text.lines().count())
 }
 
-/// Asks a question that one of several keys answers, and returns that key, or `None` for Esc, Enter or `q`.
+/// Asks a question that one of several keys answers, and returns that key, or `None` for Esc, Enter, `q` or Ctrl-D.
 pub fn key(question: &str, keys: &[char]) -> io::Result<Option<char>> {
     asked(|| key_unechoed(question, keys))
 }
@@ -85,7 +89,7 @@ fn key_unechoed(question: &str, keys: &[char]) -> io::Result<Option<char>> {
                 if keys.contains(&key) {
                     break Some(key);
                 }
-                if key == 'q' {
+                if key == 'q' || key == END_OF_INPUT {
                     break None;
                 }
             }
@@ -144,24 +148,35 @@ fn asked<T>(question: impl FnOnce() -> io::Result<Option<T>>) -> io::Result<Opti
 }
 
 /// A terminal with echo off, also between two reads: otherwise a key that is held down would be drawn into the list.
-struct Unechoed(Termios);
+struct Unechoed {
+    before: Termios,
+    /// Dropped after the terminal is restored.
+    signals: Option<Deadly>,
+}
 
 impl Unechoed {
     fn begin() -> io::Result<Self> {
         let before = tcgetattr(stdio::stdin())?;
         // Without `ISIG`, Ctrl-C is a key: as a signal, it would end the process with the echo still off.
         let mut unechoed = before.clone();
+        let restored = before.clone();
+        let signals = signals::before_end(move || restore(&restored));
         unechoed
             .local_modes
             .remove(LocalModes::ECHO | LocalModes::ICANON | LocalModes::ISIG);
         tcsetattr(stdio::stdin(), OptionalActions::Drain, &unechoed)?;
-        Ok(Self(before))
+        Ok(Self { before, signals })
     }
+}
+
+fn restore(before: &Termios) {
+    // If the terminal is gone, there is nothing to restore.
+    let _ = tcsetattr(stdio::stdin(), OptionalActions::Drain, before);
 }
 
 impl Drop for Unechoed {
     fn drop(&mut self) {
-        // If the terminal is gone, there is nothing to restore.
-        let _ = tcsetattr(stdio::stdin(), OptionalActions::Drain, &self.0);
+        restore(&self.before);
+        drop(self.signals.take());
     }
 }

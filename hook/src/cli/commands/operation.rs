@@ -95,7 +95,10 @@ pub fn revert(invocation: &Invocation, arguments: &RevertArguments) -> Result<u8
         ..RevertRequest::default()
     };
     if message.is_some() || request.step.is_some() || asked.planning.plan.is_some() {
-        let request = with_conversation(invocation, arguments, request)?;
+        let Some(request) = with_conversation(invocation, arguments, request)? else {
+            invocation.output.text("Nothing was changed.\n")?;
+            return Ok(DONE);
+        };
         return asked.run(invocation, OperationRequest::Revert(request));
     }
     let terms = asked.terms(invocation)?;
@@ -122,34 +125,34 @@ pub fn browse(invocation: &Invocation, arguments: &UiArguments) -> Result<u8, Fa
 }
 
 /// Adds what becomes of the conversation where the command line does not say it: what the settings say, or what a user
-/// at a terminal answers, if the agent's conversation can be forked there.
+/// at a terminal answers, if the agent's conversation can be forked there. Returns `None` if they leave the question.
 fn with_conversation(
     invocation: &Invocation,
     arguments: &RevertArguments,
     request: RevertRequest,
-) -> Result<RevertRequest, Failure> {
+) -> Result<Option<RevertRequest>, Failure> {
     let is_open = arguments.conversation.is_none()
         && arguments.planning.plan.is_none()
         && !arguments.patch
         && !request.is_part();
     if !is_open {
-        return Ok(request);
+        return Ok(Some(request));
     }
     let directory = invocation.directory()?;
     let settings = invocation.config.settings.for_directory(&directory);
     if let Some(conversation) = settings.conversation {
-        return Ok(RevertRequest {
+        return Ok(Some(RevertRequest {
             conversation,
             ..request
-        });
+        }));
     }
     if !invocation.output.can_ask() || is_read_by_no_person() || request.dry_run {
-        return Ok(request);
+        return Ok(Some(request));
     }
     let mut store = invocation.open_to_operate(true)?;
     let status = store.status(&directory, request.session.as_deref());
     if !status.is_ok_and(|status| status.conversation.is_some_and(|can| can.fork)) {
-        return Ok(request);
+        return Ok(Some(request));
     }
     let forked = RevertRequest {
         conversation: ConversationChoice::Fork,
@@ -163,18 +166,18 @@ fn with_conversation(
     let plan = store.revert(&directory, &plan).ok();
     let conversation = plan.and_then(|plan| plan.conversation);
     if conversation.is_none_or(|it| it.kind != ConversationKind::Forked) {
-        return Ok(request);
+        return Ok(Some(request));
     }
     let question = "Go back in the conversation, too, in a new one that ends just before the message? [y/n, or o: in it only]";
     let answer = ask::key(question, &['y', 'n', 'o']).map_err(ask::unanswered)?;
-    Ok(match answer {
-        Some('y') => forked,
-        Some('o') => RevertRequest {
+    Ok(answer.map(|answer| match answer {
+        'y' => forked,
+        'o' => RevertRequest {
             conversation: ConversationChoice::Only,
             ..request
         },
         _ => request,
-    })
+    }))
 }
 
 /// Returns whether the browser has a key for everything that is asked for.
