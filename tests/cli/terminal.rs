@@ -150,7 +150,11 @@ fn terminated_question_restores_the_terminal() {
             return;
         };
         screen.end();
-        let ended = if signal == "TERM" { "ended 143" } else { "ended 129" };
+        let ended = if signal == "TERM" {
+            "ended 143"
+        } else {
+            "ended 129"
+        };
         assert!(screen.contents().contains(ended), "{}", screen.contents());
         assert_eq!(
             world.read("before"),
@@ -158,6 +162,26 @@ fn terminated_question_restores_the_terminal() {
             "{signal}: {}",
             screen.contents()
         );
+    }
+}
+
+/// A command to copy stands on the screen in one piece, with or without colours.
+#[test]
+fn commands_to_copy_are_not_broken() {
+    let world = two_messages();
+    let place = world.path("a place with a long name");
+    std::os::unix::fs::symlink(world.workspace(), &place).expect("writable");
+    let command = "ckpt-hook undo --workspace '../a place with a long name'";
+    for set in ["", "NO_COLOR=1 "] {
+        let line = format!("{set}ckpt-hook revert last --workspace '../a place with a long name'");
+        let Some(mut screen) = Screen::open(&world, 40, &line) else {
+            return;
+        };
+        screen.end();
+        let raw = String::from_utf8_lossy(screen.raw()).into_owned();
+        assert!(raw.contains(command), "{raw}");
+        assert!(!raw.contains(['\u{2}', '\u{3}']), "{raw:?}");
+        world.run(&["undo"], b"").exits(0);
     }
 }
 

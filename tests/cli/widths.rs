@@ -74,8 +74,10 @@ fn no_row_wraps_at_any_width() {
                 return;
             };
             screen.end();
+            // A command to copy is one line, which the terminal wraps.
+            let wrapped = screen.wrapped();
             assert_eq!(
-                screen.wrapped(),
+                wrapped.filter(|row| !row.trim_start().starts_with("ckpt-hook ")),
                 None,
                 "`{command}` at {columns} columns:\n{}",
                 screen.contents()

@@ -62,6 +62,7 @@ impl Common {
             quiet: self.quiet,
             verbose: self.verbose > 0,
             color: self.color,
+            workspace: self.workspace.clone(),
         }
     }
 

@@ -20,7 +20,7 @@ pub fn lines(report: &ConversationReport, is_plan: bool, paint: Paint) -> Vec<St
         let place = report.directory.as_deref().map(quoted).unwrap_or_default();
         format!(
             "  {}",
-            paint.strong(&format!("cd {place} && {}", words.join(" ")))
+            paint.command(&format!("cd {place} && {}", words.join(" ")))
         )
     };
     let interface = report.interface.as_deref().unwrap_or_default();
@@ -39,7 +39,7 @@ pub fn lines(report: &ConversationReport, is_plan: bool, paint: Paint) -> Vec<St
             "The conversation goes on in a new one that ends just before the message; the old one stays as it is:".to_owned(),
             command(),
         ],
-        (ConversationKind::Back, true) => vec!["The conversation would go on in the one before:".to_owned()],
+        (ConversationKind::Back, true) => vec!["The conversation would go on in the one before.".to_owned()],
         (ConversationKind::Back, false) => vec!["The conversation goes on in the one before:".to_owned(), command()],
         (ConversationKind::Manual, _) => vec!["The conversation stays: ckpt-hook cannot take this one back.".to_owned()],
         (ConversationKind::None, _) => {

@@ -106,7 +106,7 @@ fn of_other_messages(report: &OperationReport, around: &Around, paint: Paint) ->
         let stay = stays(report, &format!("What {more} changed"));
         text.push_str(&format!(
             "{stay}: {} lists them.\n",
-            paint.strong("ckpt-hook log")
+            paint.own_command("ckpt-hook log")
         ));
     }
     text
@@ -137,7 +137,7 @@ fn way_out(kept: &KeptReport, around: &Around, paint: Paint) -> String {
         return "; nothing takes that back.".to_owned();
     };
     let path = |path: &PathText| around.named(path);
-    let command = paint.strong(&way.parameters.command(short, path));
+    let command = paint.own_command(&way.parameters.command(short, path));
     match &way.first {
         None => format!("; {command} {}.", way.does),
         Some(first) => format!("; {first}, then {command} {}.", way.does),
@@ -162,10 +162,12 @@ impl Around {
 }
 
 /// Returns bytes as one word of a shell.
-fn word(bytes: &[u8]) -> String {
+pub(super) fn word(bytes: &[u8]) -> String {
     let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"/._-+,=@%:".contains(byte);
     match bytes.utf8_chunks().all(|chunk| chunk.invalid().is_empty()) {
-        true if bytes.iter().all(is_plain) && !bytes.starts_with(b"-") => safe_bytes(bytes),
+        true if !bytes.is_empty() && bytes.iter().all(is_plain) && !bytes.starts_with(b"-") => {
+            safe_bytes(bytes)
+        }
         true if !safe_bytes(bytes).contains('\\') => {
             let word = safe_bytes(bytes).replace('\'', "'\\''");
             let here = if word.starts_with('-') { "./" } else { "" };

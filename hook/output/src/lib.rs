@@ -41,6 +41,8 @@ pub mod workspace;
 
 use std::borrow::Cow;
 use std::io::{self, IsTerminal, Write};
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
 
 use ckpt_process::failure::Failure;
 use ckpt_process::surroundings::{self, Environment};
@@ -70,6 +72,14 @@ pub struct View {
 const NARROW_WIDTH: usize = 60;
 
 impl View {
+    /// Returns the same for a browser, which wraps by itself and has keys in the place of commands.
+    pub fn for_browser(self) -> Self {
+        Self {
+            paint: self.paint.for_commands(false, ""),
+            ..self
+        }
+    }
+
     /// Returns whether the terminal is narrow. Output that goes elsewhere has all the room.
     pub fn is_narrow(&self) -> bool {
         self.width.is_some_and(|columns| columns < NARROW_WIDTH)
@@ -94,7 +104,7 @@ pub fn size_of(terminal: &Term) -> (usize, usize) {
 const INDENT: usize = 2;
 
 /// The options of the output.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct OutputOptions {
     /// One JSON document instead of text.
     pub json: bool,
@@ -106,6 +116,8 @@ pub struct OutputOptions {
     pub verbose: bool,
     /// Colours.
     pub color: When,
+    /// The workspace that was named.
+    pub workspace: Option<PathBuf>,
 }
 
 /// The streams of a command that people use.
@@ -139,9 +151,16 @@ impl Output {
                 .filter(|columns| *columns > 0)
         };
         let terminal = io::stdout().is_terminal();
+        let width = columns(Term::stdout());
+        let given = wanted.workspace.as_ref().map(|workspace| {
+            let word = kept::word(workspace.as_os_str().as_bytes());
+            // Once for the process.
+            &*format!(" --workspace {word}").leak()
+        });
+        let paint = Paint::new(color(terminal));
         let view = View {
-            paint: Paint::new(color(terminal)),
-            width: columns(Term::stdout()),
+            paint: paint.for_commands(width.is_some(), given.unwrap_or_default()),
+            width,
             times: TimeContext::local(surroundings::now()),
             verbose: wanted.verbose,
         };

@@ -262,7 +262,7 @@ pub fn also_reverted(sessions: &[RevertedSession], paint: Paint) -> impl Iterato
             "Session {} ({}) is reverted, too, {what}: {}",
             paint.id(&id),
             safe(&session.agent),
-            paint.strong(&command)
+            paint.own_command(&command)
         )
     })
 }
@@ -282,17 +282,17 @@ fn way_back(report: &OperationReport, around: &Around, paint: Paint) -> Option<S
     }
     // Where no file had to change, the revert point moved all the same.
     report.operation.as_ref()?;
-    let undo = paint.strong("ckpt-hook undo");
+    let undo = paint.own_command("ckpt-hook undo");
     if around.undoes.is_some() {
         return Some(format!(
             "To do it again: {undo}; what else can be taken back: {}",
-            paint.strong("ckpt-hook log --operations")
+            paint.own_command("ckpt-hook log --operations")
         ));
     }
     let before = &around.before;
     let is_whole = report.kind == OperationKind::Revert && before.is_unreverted && !before.is_part;
     if is_whole && report.messages_hidden.len() > 1 {
-        let redo = paint.strong("ckpt-hook redo");
+        let redo = paint.own_command("ckpt-hook redo");
         return Some(format!(
             "To undo this: {undo}, or one message at a time: {redo}"
         ));

@@ -15,23 +15,43 @@ pub enum When {
     Never,
 }
 
+/// What stands on a terminal before a command, and after it, until the text is wrapped: no name that is shown holds these.
+pub(super) const COMMAND: [char; 2] = ['\u{2}', '\u{3}'];
+
 /// Colours, or none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Paint {
     on: bool,
+    /// Whether commands are marked, because the text will be wrapped.
+    marks: bool,
+    /// What every command of ours ends with, so that it acts on the same workspace.
+    given: &'static str,
 }
 
 impl Paint {
     /// No colours.
-    pub const PLAIN: Self = Self { on: false };
+    pub const PLAIN: Self = Self::new(false);
 
     /// Colours.
     #[cfg(test)]
-    pub const COLOURED: Self = Self { on: true };
+    pub const COLOURED: Self = Self::new(true);
 
     /// Returns colours, or none.
     pub const fn new(on: bool) -> Self {
-        Self { on }
+        Self {
+            on,
+            marks: false,
+            given: "",
+        }
+    }
+
+    /// Returns the same for text that will be wrapped, and commands that end with these options.
+    pub(super) const fn for_commands(self, marks: bool, given: &'static str) -> Self {
+        Self {
+            marks,
+            given,
+            ..self
+        }
     }
 
     /// Returns whether there are colours.
@@ -42,6 +62,25 @@ impl Paint {
     /// A title, or the most important part of a line.
     pub fn strong(self, text: &str) -> String {
         self.with(Style::new().bold(), text)
+    }
+
+    /// A command to copy, which is never broken.
+    pub fn command(self, text: &str) -> String {
+        let text = self.strong(text);
+        match self.marks {
+            true => format!("{}{text}{}", COMMAND[0], COMMAND[1]),
+            false => text,
+        }
+    }
+
+    /// A command of ours, for the workspace that was given.
+    pub fn own(self, text: &str) -> String {
+        format!("{text}{}", self.given)
+    }
+
+    /// The same, to copy.
+    pub fn own_command(self, text: &str) -> String {
+        self.command(&self.own(text))
     }
 
     /// Less important text.

@@ -75,13 +75,13 @@ pub fn render(report: &StatusReport, told: &[MessageReport], nothing: &str, view
     }
     if let Some(first) = report.left.first() {
         text.push_str(&format!(
-            "{} {} no longer in the agent's conversation, and its work is still here: `ckpt-hook revert {}` takes it back.\n",
+            "{} {} no longer in the agent's conversation, and its work is still here: `{}` takes it back.\n",
             paint.warning("!"),
             match report.left.len() {
                 1 => "A message is".to_owned(),
                 number => format!("{number} messages are"),
             },
-            short(first)
+            paint.own(&format!("ckpt-hook revert {}", short(first)))
         ));
     }
     for line in operation::also_reverted(&report.also_reverted, paint) {
@@ -155,9 +155,11 @@ fn banner(report: &StatusReport, point: &str, told: &[MessageReport], view: &Vie
     }
     text.push('\n');
     if report.redo {
-        text.push_str(
-            "`ckpt-hook redo` brings back the first of them, `ckpt-hook unrevert` all of them.\n",
-        );
+        text.push_str(&format!(
+            "`{}` brings back the first of them, `{}` all of them.\n",
+            paint.own("ckpt-hook redo"),
+            paint.own("ckpt-hook unrevert")
+        ));
     }
     text + PERMANENT
 }
@@ -180,9 +182,9 @@ fn part(report: &StatusReport, told: &[MessageReport], view: &View) -> String {
     let head = view.paint.warning("Undone in part");
     let files = files::files(&report.files, view);
     format!(
-        "{head}: no message is hidden\n{}{files}\n`ckpt-hook unrevert` brings it back.\n\
-         {PERMANENT}",
-        alone(report, told, view)
+        "{head}: no message is hidden\n{}{files}\n`{}` brings it back.\n{PERMANENT}",
+        alone(report, told, view),
+        view.paint.own("ckpt-hook unrevert")
     )
 }
 

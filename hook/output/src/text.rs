@@ -14,6 +14,7 @@ use ckpt_store::Prefixes;
 use console::{AnsiCodeIterator, measure_text_width};
 
 use super::data;
+use super::paint::COMMAND;
 
 /// Returns text without characters that act on a terminal.
 pub fn safe(text: &str) -> Cow<'_, str> {
@@ -182,6 +183,9 @@ pub fn width(text: &str) -> usize {
     if is_plain(text) {
         return text.len();
     }
+    if text.contains(COMMAND) {
+        return width(&text.replace(COMMAND, ""));
+    }
     if text
         .chars()
         .any(|character| joins(character) || character == AS_EMOJI)
@@ -262,7 +266,9 @@ pub fn fit_end(text: &str, columns: usize) -> Cow<'_, str> {
 }
 
 /// Returns text with no line wider than a number of columns: longer ones are broken between words, with further lines
-/// indented by `indent`. A command in backticks or bold is broken only if it is longer than a line.
+/// indented by `indent`. A command or an address is never broken, because the first line of it could be another one: if it
+/// is longer than a line, it has one of its own, which the terminal wraps. Other text in backticks or bold is broken only
+/// if it is longer than a line.
 pub fn wrap(text: &str, columns: usize, indent: usize) -> String {
     let mut wrapped = String::with_capacity(text.len() + 16);
     for line in text.split_inclusive('\n') {
@@ -277,7 +283,10 @@ pub fn wrap(text: &str, columns: usize, indent: usize) -> String {
         }
         wrapped.push_str(end);
     }
-    wrapped
+    match wrapped.contains(COMMAND) {
+        true => wrapped.replace(COMMAND, ""),
+        false => wrapped,
+    }
 }
 
 fn wrap_line(line: &str, columns: usize, indent: usize, wrapped: &mut String) {
@@ -299,7 +308,7 @@ fn wrap_line(line: &str, columns: usize, indent: usize, wrapped: &mut String) {
             (begin, used) = (next, next);
         }
         let mut rest = word;
-        while used + width(rest) > columns {
+        while used + width(rest) > columns && !is_copied(word) {
             let head = head_of(rest, columns - used);
             wrapped.push_str(&rest[..head]);
             wrapped.push('\n');
@@ -310,6 +319,12 @@ fn wrap_line(line: &str, columns: usize, indent: usize, wrapped: &mut String) {
         wrapped.push_str(rest);
         used += width(rest);
     }
+}
+
+/// Returns whether a piece of a line is a command or an address, which people copy.
+fn is_copied(piece: &str) -> bool {
+    let is_ours = || piece.contains("`ckpt-hook ") || piece.contains("\u{1b}[1mckpt-hook ");
+    piece.contains(COMMAND) || piece.contains("://") || is_ours()
 }
 
 /// The bytes of a long word that fit into a number of columns; at least one character's.
@@ -332,7 +347,8 @@ fn head_of(word: &str, columns: usize) -> usize {
     end
 }
 
-/// Returns the words of a line. Text in backticks or in bold counts as one word if it fits into a line.
+/// Returns the words of a line. A command counts as one word, and so does other text in backticks or in bold if it fits
+/// into a line.
 fn pieces(line: &str, columns: usize) -> Vec<&str> {
     const BOLD: &str = "\u{1b}[1m";
     const END: &str = "\u{1b}[0m";
@@ -344,30 +360,23 @@ fn pieces(line: &str, columns: usize) -> Vec<&str> {
             continue;
         }
         let piece = &line[start..end];
-        let is_open = piece.matches('`').count() % 2 == 1
-            || piece
-                .rfind(BOLD)
-                .is_some_and(|bold| !piece[bold..].contains(END));
-        if is_open && end < line.len() {
-            let close = if piece.matches('`').count() % 2 == 1 {
-                "`"
-            } else {
-                END
-            };
-            let whole = line[end..].find(close).map(|found| {
-                let after = end + found + close.len();
-                line[after..]
-                    .find(' ')
-                    .map_or(line.len(), |space| after + space)
-            });
-            if let Some(whole) = whole.filter(|whole| width(&line[start..*whole]) <= columns) {
-                pieces.push(&line[start..whole]);
-                start = whole + 1;
-                continue;
-            }
-        }
-        pieces.push(piece);
-        start = end + 1;
+        let is_open = |begin: &str, close: &str| {
+            let begin = piece.rfind(begin);
+            begin.is_some_and(|begin| !piece[begin..].contains(close))
+        };
+        let close = match piece.matches('`').count() % 2 {
+            _ if is_open("\u{2}", "\u{3}") => Some("\u{3}"),
+            1 => Some("`"),
+            _ => is_open(BOLD, END).then_some(END),
+        };
+        let whole = close.and_then(|close| {
+            let after = end + line[end..].find(close)? + close.len();
+            let whole = after + line[after..].find(' ').unwrap_or(line.len() - after);
+            let piece = &line[start..whole];
+            (is_copied(piece) || width(piece) <= columns).then_some(whole)
+        });
+        pieces.push(&line[start..whole.unwrap_or(end)]);
+        start = whole.unwrap_or(end) + 1;
     }
     pieces
 }
@@ -375,6 +384,7 @@ fn pieces(line: &str, columns: usize) -> Vec<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::paint::Paint;
 
     /// Invariant `private/terminal`: Names and contents cannot act on a terminal.
     #[test]
@@ -519,6 +529,36 @@ mod tests {
         );
     }
 
+    /// A command or an address is one line to copy, however narrow the terminal is.
+    #[test]
+    fn command_or_address_is_never_broken() {
+        let command = Paint::PLAIN.for_commands(true, " --workspace 'a b'");
+        let undo = command.own_command("ckpt-hook undo");
+        for columns in 2..60 {
+            let wrapped = wrap(
+                &format!(
+                    "say {undo} or `ckpt-hook revert a --only b` at http://localhost:1/#abcdef\n"
+                ),
+                columns,
+                2,
+            );
+            for whole in [
+                "ckpt-hook undo --workspace 'a b'",
+                "ckpt-hook revert a --only b",
+                "http://localhost:1/#abcdef",
+            ] {
+                let line = wrapped.lines().find(|line| line.contains(whole));
+                let line = line.unwrap_or_else(|| panic!("{whole} at {columns}: {wrapped}"));
+                let alone = line.trim().trim_matches('`') == whole;
+                assert!(
+                    width(line) <= columns || alone,
+                    "{whole} at {columns}: {wrapped}"
+                );
+            }
+            assert!(!wrapped.contains(COMMAND), "{wrapped:?}");
+        }
+    }
+
     /// No line is wider than the terminal and nothing is lost.
     #[test]
     fn no_line_is_too_wide_and_nothing_lost() {
@@ -530,10 +570,9 @@ mod tests {
         };
         for columns in 8..100 {
             let wrapped = wrap(text, columns, 2);
-            assert!(
-                wrapped.lines().all(|line| width(line) <= columns),
-                "at {columns}: {wrapped}"
-            );
+            let is_command = |line: &str| line.trim_start().starts_with("`ckpt-hook");
+            let fits = |line: &str| width(line) <= columns || is_command(line);
+            assert!(wrapped.lines().all(fits), "at {columns}: {wrapped}");
             assert_eq!(letters(&wrapped), letters(text), "at {columns}");
         }
     }

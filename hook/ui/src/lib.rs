@@ -166,7 +166,7 @@ impl Browser {
         let mut wanted = invocation.common.wanted();
         // What a command says on stderr would be written over the frame.
         wanted.quiet = true;
-        let view = *invocation.output.view();
+        let view = invocation.output.view().for_browser();
         let invocation = Invocation {
             common: invocation.common.clone(),
             surroundings: invocation.surroundings.clone(),
