@@ -237,6 +237,22 @@ fn an_ambiguous_id_is_answered_with_its_candidates() {
     }
 }
 
+/// An empty id names nothing, and no file either.
+#[test]
+fn empty_id_is_refused() {
+    let world = world();
+    for command in WITH_ID.iter().filter(|words| words.contains(&"ID")) {
+        let error = fails(&world, command, "ID", "", USAGE);
+        assert!(error.contains("the id is empty"), "{command:?}: {error}");
+        assert!(!error.contains("is a file"), "{command:?}: {error}");
+    }
+    let error = fails(&world, &["log", "--machine", "ID"], "ID", "", USAGE);
+    assert!(
+        error.contains("the name of the machine is empty"),
+        "{error}"
+    );
+}
+
 /// A number below zero is told apart from an option.
 #[test]
 fn negative_number_is_no_option() {

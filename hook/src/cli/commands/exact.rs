@@ -1,4 +1,5 @@
-//! `--exact`: a program that passes an id means exactly that message, never another one whose id begins the same.
+//! The ids of a command: an empty one names nothing. With `--exact`, a program that passes an id means exactly that
+//! message, never another one whose id begins the same.
 
 use ckpt_command::invocation::Invocation;
 use ckpt_process::failure::Failure;
@@ -6,13 +7,23 @@ use ckpt_store::Store;
 
 use crate::cli::arguments::{Command, RevertArguments};
 
-/// Fails if `--exact` is given and an id of the command is not a full one.
+/// Fails if an id of the command is empty, or is not a full one although `--exact` is given.
 pub fn check(invocation: &Invocation, command: &Command) -> Result<(), Failure> {
-    if !invocation.common.exact {
-        return Ok(());
+    let is_empty = |name: &String| name.is_empty();
+    if invocation.common.machine.as_ref().is_some_and(is_empty) {
+        return Err(Failure::usage(
+            "the name of the machine is empty",
+            "`ckpt-hook fetch` lists the machines",
+        ));
     }
     let ids = ids(command);
-    if ids.is_empty() {
+    if ids.contains(&"") {
+        return Err(Failure::usage(
+            "the id is empty",
+            "`ckpt-hook log` lists the messages, `last` is the newest",
+        ));
+    }
+    if ids.is_empty() || !invocation.common.exact {
         return Ok(());
     }
     let directory = invocation.directory()?;
