@@ -520,7 +520,15 @@ fn short_name_is_made_and_removed() {
     assert_eq!(target, std::path::Path::new("ckpt-hook"));
     let told = run(&["install", "claude-code"], &[&folder]);
     assert!(!told.contains("`ck` is short"), "it is there: {told}");
-    run(&["uninstall", "--all"], &[&folder]);
+    let told = run(&["uninstall", "--all"], &[&folder]);
     assert!(link.symlink_metadata().is_err(), "it went");
+    assert!(
+        !told.contains("Next: ") && !told.contains("from now on"),
+        "{told}"
+    );
+    assert!(
+        told.contains("removed ") && told.contains("/ck\n"),
+        "{told}"
+    );
     assert!(taken.exists(), "another's stays");
 }

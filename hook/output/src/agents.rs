@@ -97,7 +97,12 @@ fn state(settings: Option<&AgentSettings>, paint: Paint) -> String {
 
 /// Returns a line for each agent and the next step; for each settings file, with its diff, if nothing was changed yet or
 /// details are asked for. If no agent was found, it also says what to do then.
-pub fn changes(report: &InstallReport, found_none: bool, view: &View) -> String {
+pub fn changes(
+    report: &InstallReport,
+    is_installed: bool,
+    found_none: bool,
+    view: &View,
+) -> String {
     let is_whole = view.verbose || report.changes.iter().any(|change| change.dry_run);
     let of_one = |one: &SettingsChange, other: &SettingsChange| {
         !is_whole && (&one.agent, &one.action) == (&other.agent, &other.action)
@@ -118,10 +123,10 @@ pub fn changes(report: &InstallReport, found_none: bool, view: &View) -> String 
     let skipped = named.into_iter().map(|agent| skipped(agent, view.paint));
     let skipped = skipped.chain(names);
     let is_new = |change: &SettingsChange| {
-        !change.dry_run && ["created", "updated"].contains(&change.action.as_str())
+        is_installed && !change.dry_run && ["created", "updated"].contains(&change.action.as_str())
     };
     let next = report.changes.iter().any(is_new).then(|| {
-        let log = view.paint.strong("ckpt-hook log");
+        let log = view.paint.command("ckpt-hook log");
         format!("Next: start the agent anew, and send it a message. Then {log} lists it.\n")
     });
     let hint = format!(
@@ -130,9 +135,9 @@ pub fn changes(report: &InstallReport, found_none: bool, view: &View) -> String 
     );
     let short_name = report.short_name.iter().map(|link| {
         let link = safe(link);
-        match report.changes.iter().any(|it| it.action == "removed") {
-            true => format!("removed {link}\n"),
-            false => format!("`ck` is short for `ckpt-hook` from now on: {link}\n"),
+        match is_installed {
+            false => format!("removed {link}\n"),
+            true => format!("`ck` is short for `ckpt-hook` from now on: {link}\n"),
         }
     });
     changes

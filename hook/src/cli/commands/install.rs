@@ -159,7 +159,7 @@ fn run(
         let is_changed = !arguments.dry_run && changes.any(|change| change.action != "unchanged");
         let done = is_changed.then_some("settings were changed");
         invocation.output.report_done(&report, done, |view| {
-            agents::changes(&report, found_none, view)
+            agents::changes(&report, verb == Verb::Install, found_none, view)
         })?;
     }
     Ok(code)
