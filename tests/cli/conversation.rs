@@ -272,6 +272,9 @@ fn only_what_leads_there_is_copied() {
     chat.rewind(1, 9);
     let left = chat.world.json(&["show", "last~1"]);
     assert_eq!(left["conversation"]["left"], true, "{left:#}");
+    let shown = chat.world.run(&["show", "last~1"], b"").exits(0).stdout;
+    let state = shown.lines().find(|line| line.contains("state "));
+    assert!(state.is_some_and(|line| line.ends_with("left")), "{shown}");
     let first = chat.world.json(&["show", "last~3"]);
     assert_eq!(first["conversation"]["left"], false, "{first:#}");
     let report = chat.fork("last");
@@ -514,4 +517,31 @@ fn keyed_plan_is_applied_once() {
     let error = client.refused("apply", other);
     assert_eq!(error["data"]["kind"], "stale", "{error:#}");
     client.end();
+}
+
+/// What moved the conversation alone is not called a restore of files.
+#[test]
+fn move_in_the_conversation_is_named_so() {
+    let chat = Chat::of_three();
+    let run = |arguments: &[&str]| chat.world.run(arguments, b"").exits(0).stdout;
+    run(&["revert", "last", "--conversation", "only"]);
+    let operations = chat.world.json(&["log", "--operations"]);
+    let operation = &operations["operations"][0];
+    assert_eq!(operation["conversation"], true, "{operation:#}");
+    let id = operation["id"].as_str().expect("a text");
+    let plan = run(&["undo", "--dry-run"]);
+    assert!(
+        plan.contains("Would undo the move in the conversation "),
+        "{plan}"
+    );
+    assert!(plan.contains("in the one before.\n"), "{plan}");
+    for shown in [
+        run(&["log", "--operations"]),
+        run(&["show", id]),
+        plan,
+        run(&["undo"]),
+    ] {
+        assert!(shown.contains("conversation"), "{shown}");
+        assert!(!shown.contains("restore "), "{shown}");
+    }
 }

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use ckpt_schema::report::{
-    LogReport, MessageReport, MessageRoot, MessageState, OperationEntry, OperationsReport, Outcome,
-    SessionReport, SessionsReport, SnapshotsReport, TimelineEntry,
+    LogReport, MessageReport, MessageRoot, MessageState, OperationEntry, OperationKind,
+    OperationsReport, Outcome, SessionReport, SessionsReport, SnapshotsReport, TimelineEntry,
 };
 use ckpt_store::model::number::{count, grouped};
 
@@ -462,6 +462,7 @@ fn operation_row(entry: &OperationEntry, undos: usize, view: &View) -> Vec<Strin
 pub fn kind(entry: &OperationEntry, paint: Paint) -> String {
     match &entry.undoes {
         Some(undone) => format!("undo of {}", paint.id(&short(undone))),
+        None if is_of_conversation(entry) => "conversation".to_owned(),
         None => entry.kind.name().to_owned(),
     }
 }
@@ -470,8 +471,14 @@ pub fn kind(entry: &OperationEntry, paint: Paint) -> String {
 pub fn operation_word(entry: &OperationEntry) -> &'static str {
     match entry.undoes {
         Some(_) => "undo",
+        None if is_of_conversation(entry) => "move in the conversation",
         None => entry.kind.name(),
     }
+}
+
+/// Returns whether an operation moved the agent's conversation alone, and left every file.
+fn is_of_conversation(entry: &OperationEntry) -> bool {
+    entry.conversation && entry.kind == OperationKind::Restore
 }
 
 /// Returns the word for what an operation came to, in its colour.

@@ -58,6 +58,7 @@ pub fn operation() -> TimelineEntry {
         files: 1,
         conflicts: 0,
         git: false,
+        conversation: false,
         alone: None,
         undoes: None,
         workspace: "/w".to_owned(),

@@ -413,6 +413,9 @@ pub struct OperationEntry {
     /// Whether git's own state moved, too.
     #[serde(default)]
     pub git: bool,
+    /// Whether the agent's conversation moved, alone or with the files.
+    #[serde(default)]
+    pub conversation: bool,
     /// The path of its workspace.
     #[serde(default)]
     pub workspace: String,

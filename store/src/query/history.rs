@@ -551,6 +551,7 @@ pub(super) fn read_operations(
     };
     let sql = format!(
         "SELECT operations.id, workspaces.path AS workspace, kind, session_id, message_id, iif(alone, part_message_id, NULL) AS alone, undoes, started_at, state, outcome, git,
+                operations.conversation IS NOT NULL AS conversation,
                 before.tree AS before_tree, after.tree AS after_tree,
                 count(*) FILTER (WHERE {HAS_MOVED}) - {ONLY_MOVED} AS files,
                 count(*) FILTER (WHERE result = 'conflict') AS conflicts
@@ -581,6 +582,7 @@ fn read_operation(row: &Row<'_>) -> rusqlite::Result<OperationEntry> {
         files: count(row, "files")?,
         conflicts: count(row, "conflicts")?,
         git: row.get("git")?,
+        conversation: row.get("conversation")?,
         workspace: row.get("workspace")?,
     })
 }

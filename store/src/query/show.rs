@@ -82,6 +82,7 @@ fn show_message(
     (message.additions, message.deletions) = lines_in_all(&changes);
     let roots = roots_of(store, &message)?;
     let conversation = crate::revert::conversation_place(store, id)?;
+    message.left = conversation.as_ref().is_some_and(|place| place.left);
     Ok(ShowReport::Message {
         version: VERSION,
         conversation,
