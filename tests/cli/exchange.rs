@@ -549,7 +549,9 @@ fn pushing_no_more_sends_nothing() {
     let world = machine();
     let server = server(&world);
     let tip = || in_server(&world, &server, &["for-each-ref", "--format=%(objectname)"]);
-    world.run(&["push", &server, "--yes", "--auto"], b"").exits(0);
+    world
+        .run(&["push", &server, "--yes", "--auto"], b"")
+        .exits(0);
     let first = tip();
     world.play("m3", "go on", |world| world.write("a", "3\n"));
     let run = world.run(&["push", "--no-auto"], b"").exits(0);
