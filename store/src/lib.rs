@@ -273,6 +273,18 @@ impl Store {
         Ok(timeline::Place::known(self, cwd)?.root)
     }
 
+    /// Returns the nearest recorded directory above one in which nothing was recorded.
+    ///
+    /// # Errors
+    ///
+    /// The session store cannot be read.
+    pub fn recorded_above(&self, cwd: &Path) -> Result<Option<PathBuf>> {
+        match timeline::Place::find(self, cwd)? {
+            Some(_) => Ok(None),
+            None => timeline::neighbour(self, cwd),
+        }
+    }
+
     /// Puts paths back to any captured state.
     pub fn restore(
         &mut self,

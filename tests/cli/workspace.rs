@@ -1,6 +1,7 @@
 //! `workspace`: the histories of directories are listed, offered and taken over.
 
-use testing::binary::{Sandbox, finish};
+use serde_json::json;
+use testing::binary::{Run, Sandbox, finish};
 
 /// A workspace whose directory was replaced by another one with the same files.
 pub fn replaced() -> Sandbox {
@@ -118,6 +119,38 @@ fn copy_beside_its_original_is_told_of_histories() {
     let listed = world.json(&["workspace", "list"]);
     let root = world.workspace();
     assert_eq!(listed["workspaces"][0]["path"], *root.to_string_lossy());
+}
+
+/// In a folder below a recorded directory without a repository, each command names that directory, as a shell reads it.
+#[test]
+fn folder_below_names_the_recorded_directory() {
+    let world = Sandbox::new();
+    let above = world.path("my work");
+    let below = above.join("docs");
+    std::fs::create_dir_all(&below).expect("writable");
+    let at = above.to_str().expect("a plain path");
+    world
+        .event(json!({"event": "user_message", "session_id": "s", "message_id": "m1", "prompt": "go", "cwd": at}))
+        .ends_silently();
+    let commands: [(&[&str], i32); 7] = [
+        (&["log"], 0),
+        (&["log", "--operations"], 0),
+        (&["status"], 0),
+        (&["sessions"], 0),
+        (&["export"], 0),
+        (&["undo"], 4),
+        (&["revert", "last"], 4),
+    ];
+    for (words, code) in commands {
+        let mut command = world.command(words);
+        let run = Run::of(command.current_dir(&below)).exits(code);
+        let told = format!("{}{}", run.stdout, run.stderr);
+        let hint = format!("`{at}` was recorded: give `--workspace '{at}'`");
+        assert!(told.contains(&hint), "{words:?}: {run}");
+        assert!(!told.contains("not installed"), "{words:?}: {run}");
+    }
+    let log = world.json(&["--workspace", at, "log"]);
+    assert_eq!(log["messages"][0]["prompt"], "go", "{log:#}");
 }
 
 /// A copy elsewhere is offered the history of what is gone by the command that is named.

@@ -160,6 +160,10 @@ fn with_moves(store: &mut Store, directory: &Path, mut report: OperationReport) 
 
 /// The newest operation of a workspace that was carried out.
 pub fn last(store: &mut Store, directory: &Path) -> Result<OperationEntry, Failure> {
+    if store.recorded_above(directory)?.is_some() {
+        // The refusal names that directory.
+        store.root(directory)?;
+    }
     let all = store.operations(directory, &LogFilter::default())?;
     let mut operations = all.operations.into_iter();
     let is_done = |entry: &OperationEntry| entry.state == "done" || entry.state == "open";

@@ -2,6 +2,8 @@
 
 use ckpt_schema::report::{ConversationKind, ConversationReason, ConversationReport};
 
+use ckpt_store::model::shell::quoted;
+
 use super::paint::Paint;
 use super::text::safe;
 
@@ -16,12 +18,7 @@ pub fn lines(report: &ConversationReport, is_plan: bool, paint: Paint) -> Vec<St
         let fits = report.prefill.iter().all(is_short);
         let prefill = report.prefill.iter().filter(|_| fits);
         let words = report.argv.iter().chain(prefill);
-        let words: Vec<String> = words.map(|word| quoted(word)).collect();
-        let place = report.directory.as_deref().map(quoted).unwrap_or_default();
-        format!(
-            "  {}",
-            paint.command(&format!("cd {place} && {}", words.join(" ")))
-        )
+        command(report.directory.as_deref(), words, paint)
     };
     let interface = report.interface.as_deref().unwrap_or_default();
     let mut lines = match (report.kind, is_plan) {
@@ -63,11 +60,15 @@ pub fn lines(report: &ConversationReport, is_plan: bool, paint: Paint) -> Vec<St
     lines
 }
 
-/// Returns a word as a shell reads it.
-fn quoted(word: &str) -> String {
-    let is_plain = |it: char| it.is_ascii_alphanumeric() || "-_./:=@%+,".contains(it);
-    match !word.is_empty() && word.chars().all(is_plain) {
-        true => word.to_owned(),
-        false => format!("'{}'", safe(word).replace('\'', "'\\''")),
-    }
+/// Returns a command as a line to copy.
+pub fn command<'a>(
+    directory: Option<&str>,
+    words: impl Iterator<Item = &'a String>,
+    paint: Paint,
+) -> String {
+    let word = |word: &str| quoted(&safe(word));
+    let place = directory.map(word).unwrap_or_default();
+    let words: Vec<String> = words.map(|it| word(it)).collect();
+    let line = format!("cd {place} && {}", words.join(" "));
+    format!("  {}", paint.command(&line))
 }

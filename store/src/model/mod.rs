@@ -12,6 +12,7 @@ pub mod number;
 pub mod path;
 pub mod progress;
 pub mod request;
+pub mod shell;
 
 pub(crate) mod attribution;
 pub(crate) mod git_item;

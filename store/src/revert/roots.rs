@@ -17,6 +17,7 @@ use super::undo::UndoneOperation;
 use crate::error::{Error, Result};
 use crate::model::note::Note;
 use crate::model::request::RevertRequest;
+use crate::model::shell::quoted;
 use crate::revert::request::conversation::JournalledConversation;
 use crate::sessions::{self, OperationRow, SessionRow};
 use crate::store::Store;
@@ -107,7 +108,7 @@ impl Beside {
     pub fn only_elsewhere(&self, paths: &[Vec<PathBuf>]) -> Error {
         let mut roots = self.places.iter().zip(paths);
         let root = roots.find(|(_, paths)| !paths.is_empty());
-        let root = root.map_or_else(String::new, |(place, _)| shown(&place.root));
+        let root = root.map_or_else(String::new, |(place, _)| quoted(&shown(&place.root)));
         Error::usage("the paths are in another root of the session")
             .hint(format!("ask there: `--workspace {root}`"))
     }

@@ -31,7 +31,9 @@ pub(crate) use losses::{
 pub(crate) use observe::{Baseline, Looking, MAX_COUNTED, Observation, count_with, snapshot_of};
 pub(crate) use process::uptime;
 pub(crate) use retrace::retrace;
-pub(crate) use workspace::{CaptureOptions, LOCK_TIMEOUT, Place, normal, parent_of, root_of};
+pub(crate) use workspace::{
+    CaptureOptions, LOCK_TIMEOUT, Place, neighbour, normal, parent_of, root_of,
+};
 
 use crate::error::Result;
 use crate::snapshot::Taken;

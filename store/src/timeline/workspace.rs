@@ -19,6 +19,7 @@ use crate::model::noted::WorkspaceOrigin;
 use crate::model::number::count;
 use crate::model::path::WorkspacePath;
 use crate::model::progress::SnapshotProgress;
+use crate::model::shell::quoted;
 use crate::sessions::{self, SessionRow, WorkspaceRow};
 use crate::settings::Settings;
 use crate::snapshot::{Request, Snapshots, Taken};
@@ -121,8 +122,9 @@ impl Place {
         }
         Err(match neighbour(store, cwd)? {
             Some(path) => Error::unavailable(what).hint(format!(
-                "`{0}` was recorded: give `--workspace {0}`",
-                path.display()
+                "`{}` was recorded: give `--workspace {}`",
+                path.display(),
+                quoted(&path.to_string_lossy())
             )),
             None => Error::unrecorded(what),
         })
@@ -471,7 +473,7 @@ fn within(store: &Store, workspace: &Workspace) -> Result<Option<WorkspaceRow>> 
 
 /// Returns the nearest recorded directory above. If a repository was made in the middle of a session, this directory
 /// became a workspace of its own, and the one above has the earlier history.
-fn neighbour(store: &Store, cwd: &Path) -> Result<Option<PathBuf>> {
+pub(crate) fn neighbour(store: &Store, cwd: &Path) -> Result<Option<PathBuf>> {
     let cwd = cwd.canonicalize().unwrap_or_else(|_| cwd.to_owned());
     for above in cwd.ancestors() {
         let is_recorded = sessions::workspace_at(store.database.connection(), above)?

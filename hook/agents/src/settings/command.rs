@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use ckpt_store::error::{Error, Result};
+pub use ckpt_store::model::shell::quoted;
 
 /// The binary's name, by which our entries are recognized.
 const BINARY: &str = "ckpt-hook";
@@ -78,16 +79,6 @@ pub fn binary(line: &str) -> Option<String> {
     };
     let name = path.rsplit(['/', '\\']).next()?;
     (name == BINARY || name.strip_suffix(".exe") == Some(BINARY)).then_some(path)
-}
-
-/// Returns a word for a POSIX shell.
-pub fn quoted(word: &str) -> String {
-    let plain =
-        |character: char| character.is_ascii_alphanumeric() || "/._-+@%:,=".contains(character);
-    if !word.is_empty() && word.chars().all(plain) {
-        return word.to_owned();
-    }
-    format!("'{}'", word.replace('\'', r"'\''"))
 }
 
 /// Returns the last word of a line that ends within single quotes.

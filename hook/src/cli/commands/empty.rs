@@ -7,6 +7,7 @@ use ckpt_output::text::safe;
 use ckpt_process::failure::{DONE, Failure};
 use ckpt_process::surroundings;
 use ckpt_store::model::number::count;
+use ckpt_store::model::shell::quoted;
 use ckpt_store::{OLDER, Store};
 
 use crate::cli::commands::install::InstallPaths;
@@ -21,10 +22,23 @@ pub fn say(invocation: &Invocation, what: &str) -> Result<u8, Failure> {
     let next = match (store.set_aside()?, out_of_sight(&store)?) {
         (Some(aside), _) => was_set_aside(&aside.to_string_lossy()),
         (None, Some(lost)) => lost,
-        (None, None) => unrecorded(invocation)? + &next_step(invocation),
+        (None, None) => next(invocation, &store)?,
     };
     invocation.output.text(&format!("{what}\n{next}\n"))?;
     Ok(DONE)
+}
+
+/// Returns what to do next where nothing was recorded: it may have been in a directory above.
+pub fn next(invocation: &Invocation, store: &Store) -> Result<String, Failure> {
+    let Some(above) = store.recorded_above(&invocation.directory()?)? else {
+        return Ok(unrecorded(invocation)? + &next_step(invocation));
+    };
+    let above = above.to_string_lossy();
+    let above = safe(&above);
+    let word = quoted(&above);
+    Ok(format!(
+        "`{above}` was recorded: give `--workspace {word}`."
+    ))
 }
 
 /// Returns a failure that says what to do next where nothing was ever recorded; another as it is.
@@ -59,7 +73,7 @@ fn is_tidied(invocation: &Invocation) -> bool {
 }
 
 /// Returns sentences on what was not recorded here, or in another store.
-pub fn unrecorded(invocation: &Invocation) -> Result<String, Failure> {
+fn unrecorded(invocation: &Invocation) -> Result<String, Failure> {
     let mut store = invocation.open()?;
     Ok(unrecorded::said(invocation, &mut store) + &store_place::said(invocation))
 }
@@ -105,7 +119,7 @@ pub fn out_of_sight(store: &Store) -> Result<Option<String>, Failure> {
 }
 
 /// The steps to take so that something is recorded.
-pub fn next_step(invocation: &Invocation) -> String {
+fn next_step(invocation: &Invocation) -> String {
     if let Some(why) = turned_off(invocation) {
         return format!("Recording is turned off here: {why}.");
     }

@@ -44,9 +44,8 @@ pub fn run(invocation: &Invocation, arguments: &StatusArguments) -> Result<u8, F
         None if !invocation.output.is_json() => match empty::out_of_sight(&store)? {
             Some(lost) => lost,
             None => format!(
-                "Nothing has been recorded here yet. {}{}",
-                empty::unrecorded(invocation)?,
-                empty::next_step(invocation)
+                "Nothing has been recorded here yet. {}",
+                empty::next(invocation, &store)?
             ),
         },
         _ => String::new(),
