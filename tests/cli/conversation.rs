@@ -410,6 +410,30 @@ fn old_conversation_names_its_session() {
     assert!(chat.is_made(3));
 }
 
+/// The command that goes on in a fork is shown until a message says which conversation goes on.
+#[test]
+fn pending_fork_names_its_command() {
+    for conversation in ["fork", "only"] {
+        let chat = Chat::of_three();
+        let report = chat
+            .world
+            .json(&["revert", "last", "--conversation", conversation]);
+        let (new, argv) = (session(&report), &report["conversation"]["argv"]);
+        let operation = report["operation"].as_str().expect("an id");
+        let shown = |words: &[&str]| chat.world.json(words)["conversation"]["argv"].clone();
+        assert_eq!(shown(&["status"]), *argv, "{conversation}");
+        assert_eq!(shown(&["show", operation]), *argv, "{conversation}");
+        for words in [&["status"][..], &["show", operation]] {
+            let text = chat.world.run(words, b"").exits(0).stdout;
+            let line = format!("&& claude --resume {new}");
+            assert!(text.contains(&line), "{conversation}: {text}");
+        }
+        chat.say(&new, 4);
+        assert_eq!(shown(&["status"]), json!([]), "{conversation}");
+        assert_eq!(shown(&["show", operation]), Value::Null, "{conversation}");
+    }
+}
+
 /// Where it cannot be cut, one sentence says so and what can be done.
 #[test]
 fn missing_cut_is_told_in_one_sentence() {

@@ -171,3 +171,53 @@ fn notes_leave_out_roots_that_took_part() {
         assert_eq!(fs::read(other.join("b")).expect("readable"), b"before\n");
     }
 }
+
+/// What is shown of a revert has a part for each root, also where the first one had no file to change.
+///
+/// Invariant `truth/roots-are-shown`: What `status`, `log` and `show` say of a revert covers all roots of its session.
+#[test]
+fn reverts_are_shown_with_all_roots() {
+    let world = Sandbox::new();
+    let other = second(&world);
+    let directory = other.to_str().expect("a plain path");
+    world.configure(&format!("roots = [{directory:?}]\n"));
+    world.play("m1", "change the library", |_| {
+        fs::write(other.join("b"), "after\n").expect("writable");
+    });
+    let text = |words: &[&str]| world.run(words, b"").exits(0).stdout;
+    let names = |text: &str| {
+        let mut words = text.split_whitespace();
+        text.contains(directory) && words.any(|word| word == "b")
+    };
+    let stat = text(&["log", "--stat"]);
+    assert!(names(&stat), "{stat}");
+
+    world.json(&["revert", "last"]);
+    let status = world.json(&["status"]);
+    assert_eq!(status["files"], json!([]), "{status:#}");
+    assert_eq!(status["roots"][0]["workspace"], directory, "{status:#}");
+    assert_eq!(status["roots"][0]["files"][0]["path"], "b", "{status:#}");
+    let told = text(&["status"]);
+    assert!(names(&told), "{told}");
+
+    let log = world.json(&["log", "--operations"]);
+    let entry = &log["operations"][0];
+    assert_eq!(entry["outcome"], "restored", "{log:#}");
+    assert_eq!(entry["roots"][0]["files"], 1, "{log:#}");
+    let row = text(&["log", "--operations"]);
+    assert!(
+        row.contains("restored") && !row.contains("nothing"),
+        "{row}"
+    );
+    let stat = text(&["log", "--operations", "--stat"]);
+    assert!(names(&stat), "{stat}");
+    let everywhere = world.json(&["log", "--operations", "--everywhere"]);
+    let number = everywhere["operations"].as_array().map(Vec::len);
+    assert_eq!(number, Some(1), "{everywhere:#}");
+
+    let id = entry["id"].as_str().expect("an id");
+    let shown = world.json(&["show", id]);
+    assert_eq!(shown["roots"][0]["files"][0]["path"], "b", "{shown:#}");
+    let shown = text(&["show", id]);
+    assert!(names(&shown), "{shown}");
+}

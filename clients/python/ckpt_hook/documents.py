@@ -1959,9 +1959,17 @@ class ConversationAbilities(TypedDict):
     What can be done to the conversation of a session.
     """
 
+    argv: list[str]
+    """
+    The command that goes on in the conversation that a revert made, until a message says which one goes on; else empty.
+    """
     cut: bool
     """
     Whether `--conversation cut` can shorten it.
+    """
+    directory: str | None
+    """
+    The directory in which that command runs.
     """
     fork: bool
     """
@@ -2756,73 +2764,6 @@ class StepNotification(TypedDict):
     """
 
 
-class OperationEntry(TypedDict):
-    """
-    An operation, as `log --operations` lists it.
-    """
-
-    after: str | None
-    """
-    The tree after it.
-    """
-    alone: str | None
-    """
-    The only message that it undid, while later ones stayed.
-    """
-    before: str | None
-    """
-    The tree before it.
-    """
-    conflicts: int
-    """
-    How many conflicts it left.
-    """
-    files: int
-    """
-    How many files it wrote, deleted or merged.
-    """
-    git: bool
-    """
-    Whether git's own state moved, too.
-    """
-    id: str
-    """
-    Its id.
-    """
-    kind: OperationKind
-    """
-    The kind of operation.
-    """
-    message: str | None
-    """
-    The message that it went to.
-    """
-    outcome: Outcome | None
-    """
-    How it ended.
-    """
-    session: str | None
-    """
-    Its session.
-    """
-    state: str
-    """
-    `open`, `done` or `rolled_back`.
-    """
-    time: int
-    """
-    The time at which it began.
-    """
-    undoes: str | None
-    """
-    The operation that it took back, if it was an undo. Null for an undo that an older version recorded.
-    """
-    workspace: str
-    """
-    The path of its workspace.
-    """
-
-
 class OperationParameters(TypedDict):
     """
     The parameters of `plan`, `revert`, `redo`, `unrevert`, `restore` and `undo`. An operation refuses those that it has
@@ -2891,28 +2832,30 @@ class OperationParameters(TypedDict):
     """
 
 
-class OperationsReport(TypedDict):
+class OperationRoot(TypedDict):
     """
-    `log --operations`.
+    What an operation did in another root of its session.
     """
 
-    operations: list[OperationEntry]
+    conflicts: int
     """
-    Newest first.
+    How many conflicts it left there.
     """
-    set_aside: str | None
+    files: int
     """
-    Where a damaged session store was set aside, while nothing was recorded since. What it holds does not show here;
-    `ckpt-hook doctor --repair` makes a new one of what can be read. Null in all other cases.
+    How many files it wrote, deleted or merged there.
     """
-    unknown_workspaces: int
+    operation: str
     """
-    If the list is empty: how many workspaces have snapshots here whose session store is gone.
-    `ckpt-hook doctor --repair` builds a new one from them.
+    The operation's id there.
     """
-    version: Literal[1]
+    outcome: Outcome | None
     """
-    The version of the document's format.
+    How it ended there.
+    """
+    workspace: str
+    """
+    The root.
     """
 
 
@@ -3010,6 +2953,21 @@ class RootChanges(TypedDict):
     """
 
 
+class RootFiles(TypedDict):
+    """
+    What was done to files in another root of a session.
+    """
+
+    files: list[FileReport]
+    """
+    The files.
+    """
+    workspace: str
+    """
+    The root.
+    """
+
+
 class SettingReport(TypedDict):
     """
     A setting.
@@ -3055,42 +3013,6 @@ class SessionShowReport(TypedDict):
     The session.
     """
     type: Literal['session']
-    version: Literal[1]
-    """
-    The version of the document's format.
-    """
-
-
-class OperationShowReport(TypedDict):
-    """
-    An operation with its files.
-    """
-
-    changes: list[ChangeReport]
-    """
-    What it did to files, by path.
-    """
-    files: list[FileReport]
-    """
-    Its files.
-    """
-    git: list[GitReport]
-    """
-    What it did to HEAD, branches and the index.
-    """
-    notes: list[str]
-    """
-    Its notes.
-    """
-    operation: OperationEntry
-    """
-    The operation.
-    """
-    remarks: list[NoteReport]
-    """
-    The same for programs; empty for operations of older versions.
-    """
-    type: Literal['operation']
     version: Literal[1]
     """
     The version of the document's format.
@@ -3203,45 +3125,6 @@ class MessageTimelineEntry(MessageReport):
     """
 
     type: Literal['message']
-
-
-class OperationTimelineEntry(OperationEntry):
-    """
-    Something was reverted, redone or restored.
-    """
-
-    type: Literal['operation']
-
-
-TimelineEntry: TypeAlias = MessageTimelineEntry | OperationTimelineEntry | OutsideTimelineEntry
-"""
-What happened in a workspace, of whatever kind.
-"""
-
-
-class TimelineReport(TypedDict):
-    """
-    `log --graph`.
-    """
-
-    entries: list[TimelineEntry]
-    """
-    Newest first.
-    """
-    set_aside: str | None
-    """
-    Where a damaged session store was set aside, while nothing was recorded since. What it holds does not show here;
-    `ckpt-hook doctor --repair` makes a new one of what can be read. Null in all other cases.
-    """
-    unknown_workspaces: int
-    """
-    If the list is empty: how many workspaces have snapshots here whose session store is gone.
-    `ckpt-hook doctor --repair` builds a new one from them.
-    """
-    version: Literal[1]
-    """
-    The version of the document's format.
-    """
 
 
 class WayOut(TypedDict):
@@ -3670,32 +3553,100 @@ class LogReport(TypedDict):
     """
 
 
-class OperationNotification(TypedDict):
+class OperationEntry(TypedDict):
     """
-    A revert, redo, unrevert or restore began or ended.
-    """
-
-    operation: OperationEntry
-    """
-    The operation as it is now.
-    """
-    seq: int
-    """
-    Its position in the order of everything that happened in this store.
-    """
-    type: Literal['operation']
-    workspace: str | None
-    """
-    The workspace's directory.
+    An operation, as `log --operations` lists it.
     """
 
+    after: str | None
+    """
+    The tree after it.
+    """
+    alone: str | None
+    """
+    The only message that it undid, while later ones stayed.
+    """
+    before: str | None
+    """
+    The tree before it.
+    """
+    conflicts: int
+    """
+    How many conflicts it left.
+    """
+    files: int
+    """
+    How many files it wrote, deleted or merged.
+    """
+    git: bool
+    """
+    Whether git's own state moved, too.
+    """
+    id: str
+    """
+    Its id.
+    """
+    kind: OperationKind
+    """
+    The kind of operation.
+    """
+    message: str | None
+    """
+    The message that it went to.
+    """
+    outcome: Outcome | None
+    """
+    How it ended, in all roots of its session.
+    """
+    roots: list[OperationRoot]
+    """
+    What it did in the other roots of its session.
+    """
+    session: str | None
+    """
+    Its session.
+    """
+    state: str
+    """
+    `open`, `done` or `rolled_back`.
+    """
+    time: int
+    """
+    The time at which it began.
+    """
+    undoes: str | None
+    """
+    The operation that it took back, if it was an undo. Null for an undo that an older version recorded.
+    """
+    workspace: str
+    """
+    The path of its workspace.
+    """
 
-Notification: TypeAlias = MessageNotification | StepNotification | OperationNotification | GapNotification | FailedNotification | BusyNotification | RewoundNotification | ResetNotification
-"""
-Something that happened. Continue from the `seq` of the last one that you have handled. `busy` is a state, not an
-event, and has the `seq` of the last event before it. Types may be added, each with a `seq`: ignore one that you do
-not know.
-"""
+
+class OperationsReport(TypedDict):
+    """
+    `log --operations`.
+    """
+
+    operations: list[OperationEntry]
+    """
+    Newest first.
+    """
+    set_aside: str | None
+    """
+    Where a damaged session store was set aside, while nothing was recorded since. What it holds does not show here;
+    `ckpt-hook doctor --repair` makes a new one of what can be read. Null in all other cases.
+    """
+    unknown_workspaces: int
+    """
+    If the list is empty: how many workspaces have snapshots here whose session store is gone.
+    `ckpt-hook doctor --repair` builds a new one from them.
+    """
+    version: Literal[1]
+    """
+    The version of the document's format.
+    """
 
 
 class MessageShowReport(TypedDict):
@@ -3749,6 +3700,50 @@ class StepShowReport(TypedDict):
     The step.
     """
     type: Literal['step']
+    version: Literal[1]
+    """
+    The version of the document's format.
+    """
+
+
+class OperationShowReport(TypedDict):
+    """
+    An operation with its files.
+    """
+
+    changes: list[ChangeReport]
+    """
+    What it did to files, by path.
+    """
+    conversation: ConversationReport | None
+    """
+    The conversation that it made, until a message says which one goes on.
+    """
+    files: list[FileReport]
+    """
+    Its files.
+    """
+    git: list[GitReport]
+    """
+    What it did to HEAD, branches and the index.
+    """
+    notes: list[str]
+    """
+    Its notes.
+    """
+    operation: OperationEntry
+    """
+    The operation.
+    """
+    remarks: list[NoteReport]
+    """
+    The same for programs; empty for operations of older versions.
+    """
+    roots: list[RootFiles]
+    """
+    What it did in the other roots of its session.
+    """
+    type: Literal['operation']
     version: Literal[1]
     """
     The version of the document's format.
@@ -3868,6 +3863,10 @@ class StatusReport(TypedDict):
     """
     The message that it is reverted to.
     """
+    roots: list[RootFiles]
+    """
+    What they did in the other roots of the session.
+    """
     session: str | None
     """
     The session that the rest is about: the newest, or the one asked for.
@@ -3903,6 +3902,45 @@ class StatusReport(TypedDict):
     """
 
 
+class OperationTimelineEntry(OperationEntry):
+    """
+    Something was reverted, redone or restored.
+    """
+
+    type: Literal['operation']
+
+
+TimelineEntry: TypeAlias = MessageTimelineEntry | OperationTimelineEntry | OutsideTimelineEntry
+"""
+What happened in a workspace, of whatever kind.
+"""
+
+
+class TimelineReport(TypedDict):
+    """
+    `log --graph`.
+    """
+
+    entries: list[TimelineEntry]
+    """
+    Newest first.
+    """
+    set_aside: str | None
+    """
+    Where a damaged session store was set aside, while nothing was recorded since. What it holds does not show here;
+    `ckpt-hook doctor --repair` makes a new one of what can be read. Null in all other cases.
+    """
+    unknown_workspaces: int
+    """
+    If the list is empty: how many workspaces have snapshots here whose session store is gone.
+    `ckpt-hook doctor --repair` builds a new one from them.
+    """
+    version: Literal[1]
+    """
+    The version of the document's format.
+    """
+
+
 class ExportReport(TypedDict):
     """
     `export`: a session with everything that its messages did.
@@ -3920,3 +3958,31 @@ class ExportReport(TypedDict):
     """
     The version of the document's format.
     """
+
+
+class OperationNotification(TypedDict):
+    """
+    A revert, redo, unrevert or restore began or ended.
+    """
+
+    operation: OperationEntry
+    """
+    The operation as it is now.
+    """
+    seq: int
+    """
+    Its position in the order of everything that happened in this store.
+    """
+    type: Literal['operation']
+    workspace: str | None
+    """
+    The workspace's directory.
+    """
+
+
+Notification: TypeAlias = MessageNotification | StepNotification | OperationNotification | GapNotification | FailedNotification | BusyNotification | RewoundNotification | ResetNotification
+"""
+Something that happened. Continue from the `seq` of the last one that you have handled. `busy` is a state, not an
+event, and has the `seq` of the last event before it. Types may be added, each with a `seq`: ignore one that you do
+not know.
+"""

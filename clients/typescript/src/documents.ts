@@ -713,9 +713,13 @@ export interface OperationEntry {
    */
   message: string | null;
   /**
-   * How it ended.
+   * How it ended, in all roots of its session.
    */
   outcome: Outcome | null;
+  /**
+   * What it did in the other roots of its session.
+   */
+  roots: OperationRoot[];
   /**
    * Its session.
    */
@@ -734,6 +738,31 @@ export interface OperationEntry {
   undoes: string | null;
   /**
    * The path of its workspace.
+   */
+  workspace: string;
+}
+/**
+ * What an operation did in another root of its session.
+ */
+export interface OperationRoot {
+  /**
+   * How many conflicts it left there.
+   */
+  conflicts: number;
+  /**
+   * How many files it wrote, deleted or merged there.
+   */
+  files: number;
+  /**
+   * The operation's id there.
+   */
+  operation: string;
+  /**
+   * How it ended there.
+   */
+  outcome: Outcome | null;
+  /**
+   * The root.
    */
   workspace: string;
 }
@@ -3483,6 +3512,10 @@ export interface OperationShowReport {
    */
   changes: ChangeReport[];
   /**
+   * The conversation that it made, until a message says which one goes on.
+   */
+  conversation: ConversationReport | null;
+  /**
    * Its files.
    */
   files: FileReport[];
@@ -3502,11 +3535,28 @@ export interface OperationShowReport {
    * The same for programs; empty for operations of older versions.
    */
   remarks: NoteReport[];
+  /**
+   * What it did in the other roots of its session.
+   */
+  roots: RootFiles[];
   type: "operation";
   /**
    * The version of the document's format.
    */
   version: 1;
+}
+/**
+ * What was done to files in another root of a session.
+ */
+export interface RootFiles {
+  /**
+   * The files.
+   */
+  files: FileReport[];
+  /**
+   * The root.
+   */
+  workspace: string;
 }
 /**
  * A snapshot.
@@ -3704,6 +3754,10 @@ export interface StatusReport {
    */
   revert_point: string | null;
   /**
+   * What they did in the other roots of the session.
+   */
+  roots: RootFiles[];
+  /**
    * The session that the rest is about: the newest, or the one asked for.
    */
   session: string | null;
@@ -3742,9 +3796,17 @@ export interface StatusReport {
  */
 export interface ConversationAbilities {
   /**
+   * The command that goes on in the conversation that a revert made, until a message says which one goes on; else empty.
+   */
+  argv: string[];
+  /**
    * Whether `--conversation cut` can shorten it.
    */
   cut: boolean;
+  /**
+   * The directory in which that command runs.
+   */
+  directory: string | null;
   /**
    * Whether `--conversation fork` can make a new one.
    */

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ckpt_schema::report::{
-    FileAction, FileReport, FileResult, GitPart, GitReport, PathText, Rename,
+    FileAction, FileReport, FileResult, GitPart, GitReport, PathText, Rename, RootFiles,
 };
 use ckpt_store::model::branch_name;
 
@@ -16,6 +16,15 @@ use super::text::{path, safe, short, with_ids_shortened};
 /// Returns a line for each file, except those that were already as they should be.
 pub fn files(files: &[FileReport], view: &View) -> String {
     moved(files, &[], view)
+}
+
+/// Returns the files of other roots, each list below the name of its root.
+pub fn in_roots(roots: &[RootFiles], view: &View) -> String {
+    let root = |root: &RootFiles| {
+        let name = view.paint.strong(&safe(&root.workspace));
+        format!("{name}\n{}", files(&root.files, view))
+    };
+    roots.iter().map(root).collect()
 }
 
 /// The same, with a line for each part of git's state below.

@@ -4,7 +4,8 @@ use std::collections::HashMap;
 
 use ckpt_schema::report::{
     LogReport, MessageReport, MessageRoot, MessageState, OperationEntry, OperationKind,
-    OperationsReport, Outcome, SessionReport, SessionsReport, SnapshotsReport, TimelineEntry,
+    OperationRoot, OperationsReport, Outcome, SessionReport, SessionsReport, SnapshotsReport,
+    TimelineEntry,
 };
 use ckpt_store::model::number::{count, grouped};
 
@@ -440,6 +441,10 @@ pub fn undone(undos: usize) -> &'static str {
 
 fn operation_row(entry: &OperationEntry, undos: usize, view: &View) -> Vec<String> {
     let paint = view.paint;
+    let in_all = |own: u64, of: fn(&OperationRoot) -> u64| {
+        let others: u64 = entry.roots.iter().map(of).sum();
+        own + others
+    };
     vec![
         paint.id(&short(&entry.id)),
         view.times.ago(entry.time),
@@ -453,8 +458,8 @@ fn operation_row(entry: &OperationEntry, undos: usize, view: &View) -> Vec<Strin
             .or(entry.message.as_deref())
             .map_or_else(|| paint.faint("-"), |message| paint.id(&short(message))),
         outcome(entry, paint),
-        grouped(entry.files),
-        grouped(entry.conflicts),
+        grouped(in_all(entry.files, |root| root.files)),
+        grouped(in_all(entry.conflicts, |root| root.conflicts)),
     ]
 }
 

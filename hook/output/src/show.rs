@@ -7,8 +7,9 @@ use ckpt_schema::report::{
 use ckpt_store::model::number::count;
 
 use super::View;
+use super::conversation;
 use super::diff;
-use super::files::moved;
+use super::files::{self, moved};
 use super::history::{self, LogReach, is_unfinished, messages, outcome, state, total};
 use super::paint::Paint;
 use super::text::{path, safe, short, wrap};
@@ -133,11 +134,17 @@ pub fn show(report: &ShowReport, parts: ShownParts, view: &View) -> String {
             files,
             git,
             notes,
+            roots,
+            conversation,
             ..
         } => {
+            let told = conversation.iter();
+            let told = told.flat_map(|it| conversation::lines(it, false, view.paint));
+            let told: String = told.map(|line| line + "\n").collect();
             let note = |note: &String| format!("note: {}\n", safe(note));
             let notes: String = notes.iter().map(note).collect();
-            show_operation(entry, view) + &below(&moved(files, git, view)) + &notes
+            let files = moved(files, git, view) + &files::in_roots(roots, view);
+            show_operation(entry, view) + &below(&files) + &notes + &told
         }
         ShowReport::Snapshot {
             snapshot,

@@ -7,6 +7,7 @@ use ckpt_store::Milliseconds;
 use ckpt_store::model::number::count;
 
 use super::View;
+use super::conversation;
 use super::files;
 use super::operation;
 use super::paint::Paint;
@@ -84,6 +85,17 @@ pub fn render(report: &StatusReport, told: &[MessageReport], nothing: &str, view
             paint.own(&format!("ckpt-hook revert {}", short(first)))
         ));
     }
+    if let Some(pending) = report
+        .conversation
+        .as_ref()
+        .filter(|it| !it.argv.is_empty())
+    {
+        let place = pending.directory.as_deref();
+        text.push_str(&format!(
+            "Until your next message, the conversation may go on in the old one, or in the new one that a revert made:\n{}\n",
+            conversation::command(place, pending.argv.iter(), paint)
+        ));
+    }
     for line in operation::also_reverted(&report.also_reverted, paint) {
         text.push_str(&line);
         text.push('\n');
@@ -149,7 +161,7 @@ fn banner(report: &StatusReport, point: &str, told: &[MessageReport], view: &Vie
     }
     text.push_str(&table.render(view));
     text.push_str(&alone(report, told, view));
-    let files = files::files(&report.files, view);
+    let files = files::files(&report.files, view) + &files::in_roots(&report.roots, view);
     if !files.is_empty() {
         text.push_str(&format!("\nFiles that the revert changed:\n{files}"));
     }
@@ -180,7 +192,7 @@ fn alone(report: &StatusReport, told: &[MessageReport], view: &View) -> String {
 /// Without a revert point, only single files, steps or messages were undone.
 fn part(report: &StatusReport, told: &[MessageReport], view: &View) -> String {
     let head = view.paint.warning("Undone in part");
-    let files = files::files(&report.files, view);
+    let files = files::files(&report.files, view) + &files::in_roots(&report.roots, view);
     format!(
         "{head}: no message is hidden\n{}{files}\n`{}` brings it back.\n{PERMANENT}",
         alone(report, told, view),

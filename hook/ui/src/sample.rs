@@ -62,6 +62,7 @@ pub fn operation() -> TimelineEntry {
         alone: None,
         undoes: None,
         workspace: "/w".to_owned(),
+        roots: Vec::new(),
     })
 }
 

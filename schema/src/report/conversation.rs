@@ -127,4 +127,10 @@ pub struct ConversationAbilities {
     pub inside: bool,
     /// Why a fork cannot be made; null if it can.
     pub reason: Option<ConversationReason>,
+    /// The command that goes on in the conversation that a revert made, until a message says which one goes on; else empty.
+    #[serde(default)]
+    pub argv: Vec<String>,
+    /// The directory in which that command runs.
+    #[serde(default)]
+    pub directory: Option<String>,
 }

@@ -4,8 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    ChangeReport, Content, ConversationPlace, FileReport, GapReport, GitReport, NoteReport,
-    OperationEntry,
+    ChangeReport, Content, ConversationPlace, ConversationReport, FileReport, GapReport, GitReport,
+    NoteReport, OperationEntry, RootFiles,
 };
 
 crate::words! {
@@ -378,6 +378,12 @@ pub enum ShowReport {
         /// What it did to files, by path.
         #[serde(default)]
         changes: Vec<ChangeReport>,
+        /// What it did in the other roots of its session.
+        #[serde(default)]
+        roots: Vec<RootFiles>,
+        /// The conversation that it made, until a message says which one goes on.
+        #[serde(default)]
+        conversation: Option<ConversationReport>,
     },
     /// A snapshot.
     Snapshot {

@@ -49,8 +49,8 @@ pub use label::{LabelAction, LabelEntry, LabelledKind, LabelsReport};
 pub use note::{NoteCode, NoteReport};
 pub use operation::{
     Difference, DifferenceReason, FileAction, FileReport, FileResult, FinishedReport, GitPart,
-    GitReport, OperationEntry, OperationKind, OperationReport, OperationsReport, Outcome, Receipt,
-    RevertedSession, RootOperation,
+    GitReport, OperationEntry, OperationKind, OperationReport, OperationRoot, OperationsReport,
+    Outcome, Receipt, RevertedSession, RootFiles, RootOperation,
 };
 pub use reason::{AuthorKind, AuthorReport, ReasonCode};
 pub use recording::{EventReport, Looked, SnapshotReport};

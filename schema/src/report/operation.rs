@@ -40,6 +40,18 @@ crate::words! {
     }
 }
 
+impl Outcome {
+    /// Returns the outcome of an operation that has this one in one root and another one in a second.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Partial, _) | (_, Self::Partial) => Self::Partial,
+            (Self::Nothing, Self::Nothing) => Self::Nothing,
+            _ => Self::Restored,
+        }
+    }
+}
+
 crate::words! {
     /// What an operation does to a path.
     #[derive(Serialize, Deserialize, JsonSchema)]
@@ -379,6 +391,30 @@ pub struct RevertedSession {
     pub messages_hidden: u64,
 }
 
+/// What was done to files in another root of a session.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RootFiles {
+    /// The root.
+    pub workspace: String,
+    /// The files.
+    pub files: Vec<FileReport>,
+}
+
+/// What an operation did in another root of its session.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct OperationRoot {
+    /// The root.
+    pub workspace: String,
+    /// The operation's id there.
+    pub operation: String,
+    /// How it ended there.
+    pub outcome: Option<Outcome>,
+    /// How many files it wrote, deleted or merged there.
+    pub files: u64,
+    /// How many conflicts it left there.
+    pub conflicts: u64,
+}
+
 /// An operation, as `log --operations` lists it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct OperationEntry {
@@ -400,7 +436,7 @@ pub struct OperationEntry {
     pub time: i64,
     /// `open`, `done` or `rolled_back`.
     pub state: String,
-    /// How it ended.
+    /// How it ended, in all roots of its session.
     pub outcome: Option<Outcome>,
     /// The tree before it.
     pub before: Option<String>,
@@ -419,6 +455,9 @@ pub struct OperationEntry {
     /// The path of its workspace.
     #[serde(default)]
     pub workspace: String,
+    /// What it did in the other roots of its session.
+    #[serde(default)]
+    pub roots: Vec<OperationRoot>,
 }
 
 /// `log --operations`.

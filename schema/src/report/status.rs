@@ -4,7 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    ConversationAbilities, FileReport, GapReport, PathText, RevertedSession, WorkspaceReport,
+    ConversationAbilities, FileReport, GapReport, PathText, RevertedSession, RootFiles,
+    WorkspaceReport,
 };
 
 /// `status`: the revert banner and the state of the recording.
@@ -31,6 +32,9 @@ pub struct StatusReport {
     pub left: Vec<String>,
     /// What the reverts so far did to each file.
     pub files: Vec<FileReport>,
+    /// What they did in the other roots of the session.
+    #[serde(default)]
+    pub roots: Vec<RootFiles>,
     /// Whether there is something to redo.
     pub redo: bool,
     /// What can be done to the conversation of the session.

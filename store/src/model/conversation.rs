@@ -202,6 +202,8 @@ impl Conversations for NoConversations {
             cut: false,
             inside: false,
             reason: Some(ConversationReason::Unsupported),
+            argv: Vec::new(),
+            directory: None,
         }
     }
 }

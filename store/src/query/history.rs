@@ -4,12 +4,13 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::Path;
 
 use ckpt_schema::report::{
-    LogReport, MessageReport, MessageRoot, MessageState, OperationEntry, OperationsReport,
-    SessionReport, SessionsReport, VERSION,
+    LogReport, MessageReport, MessageState, OperationEntry, OperationsReport, SessionReport,
+    SessionsReport, VERSION,
 };
+use rusqlite::types::Null;
 use rusqlite::{Connection, Row, ToSql, params};
 
-use super::{LogFilter, choose, totals};
+use super::{LogFilter, choose, roots, totals};
 use crate::error::Result;
 use crate::ids;
 use crate::model::Milliseconds;
@@ -290,52 +291,12 @@ pub(super) fn messages(store: &Store, chosen: Messages<'_>) -> Result<Vec<Messag
     // All statements see one state, and SQLite locks the file once instead of for each of them.
     store.database.read(|connection| {
         let mut messages = read_messages(store, connection, chosen)?;
-        add_roots(store, connection, &mut messages)?;
+        roots::add_to_messages(store, connection, &mut messages)?;
         Ok(messages)
     })
 }
 
-/// Adds what messages did in the other roots of their sessions.
-fn add_roots(store: &Store, connection: &Connection, messages: &mut [MessageReport]) -> Result<()> {
-    let parts = sessions::message_parts(connection)?;
-    if parts.is_empty() {
-        return Ok(());
-    }
-    let whole_of: HashMap<&str, &str> = parts
-        .iter()
-        .map(|(part, whole)| (part.as_str(), whole.as_str()))
-        .collect();
-    let whole = |id: &str| whole_of.get(id).copied().unwrap_or(id).to_owned();
-    let shown: HashSet<String> = messages.iter().map(|message| whole(&message.id)).collect();
-    let of_shown = parts.iter().filter(|(_, whole)| shown.contains(whole));
-    let ids: BTreeSet<&str> = of_shown
-        .flat_map(|(part, whole)| [part.as_str(), whole.as_str()])
-        .collect();
-    let ids = serde_json::to_string(&ids).unwrap_or_default();
-    let chosen = Messages {
-        ids: Some(&ids),
-        ..Messages::default()
-    };
-    let mut roots: HashMap<String, Vec<MessageRoot>> = HashMap::new();
-    for part in read_messages(store, connection, chosen)?.into_iter().rev() {
-        roots.entry(whole(&part.id)).or_default().push(MessageRoot {
-            workspace: part.workspace,
-            message: part.id,
-            files: part.files,
-            unclear: part.unclear,
-            additions: part.additions,
-            deletions: part.deletions,
-        });
-    }
-    for message in messages {
-        let all = roots.get(&whole(&message.id)).into_iter().flatten();
-        let others = all.filter(|root| root.message != message.id);
-        message.roots = others.cloned().collect();
-    }
-    Ok(())
-}
-
-fn read_messages(
+pub(super) fn read_messages(
     store: &Store,
     connection: &Connection,
     chosen: Messages<'_>,
@@ -539,18 +500,38 @@ const ONLY_MOVED: &str = "(
                AND iif(action = 'delete', expected_blob, target_blob) <> 'e69de29bb2d1d6434b8b29ae775ad8c2e48c5391'
              GROUP BY iif(action = 'delete', expected_blob, target_blob)))";
 
-/// Reads operations, newest first.
+/// Reads operations, newest first, with what they did in all roots of their sessions.
 pub(super) fn read_operations(
     connection: &Connection,
     range: HistoryRange<'_>,
 ) -> Result<Vec<OperationEntry>> {
-    let (chosen, value): (_, &dyn ToSql) = match &range {
-        HistoryRange::All => ("?1 IS NULL", &rusqlite::types::Null),
-        HistoryRange::Workspace(id) => ("operations.workspace_id = ?1", id),
-        HistoryRange::Only(id) => ("operations.id = ?1", id),
+    let rows = match &range {
+        HistoryRange::All => read_rows(
+            connection,
+            "?1 IS NULL AND operations.part_of IS NULL",
+            &Null,
+        ),
+        HistoryRange::Workspace(id) => read_rows(connection, "operations.workspace_id = ?1", id),
+        HistoryRange::Only(id) => read_rows(connection, "operations.id = ?1", id),
     };
+    Ok(roots::of_operations(
+        rows?,
+        read_rows(connection, IN_ROOTS, &Null)?,
+    ))
+}
+
+/// Chooses the operations of which there are parts in several roots.
+const IN_ROOTS: &str = "?1 IS NULL AND (operations.part_of IS NOT NULL
+    OR EXISTS (SELECT 1 FROM operations AS part WHERE part.part_of = operations.id))";
+
+/// Reads operations, newest first, each with the one that it is a part of.
+fn read_rows(
+    connection: &Connection,
+    chosen: &str,
+    value: &dyn ToSql,
+) -> Result<Vec<(OperationEntry, Option<String>)>> {
     let sql = format!(
-        "SELECT operations.id, workspaces.path AS workspace, kind, session_id, message_id, iif(alone, part_message_id, NULL) AS alone, undoes, started_at, state, outcome, git,
+        "SELECT operations.id, operations.part_of, workspaces.path AS workspace, kind, session_id, message_id, iif(alone, part_message_id, NULL) AS alone, undoes, started_at, state, outcome, git,
                 operations.conversation IS NOT NULL AS conversation,
                 before.tree AS before_tree, after.tree AS after_tree,
                 count(*) FILTER (WHERE {HAS_MOVED}) - {ONLY_MOVED} AS files,
@@ -561,7 +542,9 @@ pub(super) fn read_operations(
            LEFT JOIN operation_files ON operation_id = operations.id
           WHERE {chosen} GROUP BY operations.seq ORDER BY operations.seq DESC"
     );
-    all(connection, &sql, [value], read_operation)
+    all(connection, &sql, [value], |row| {
+        Ok((read_operation(row)?, row.get("part_of")?))
+    })
 }
 
 fn read_operation(row: &Row<'_>) -> rusqlite::Result<OperationEntry> {
@@ -584,5 +567,6 @@ fn read_operation(row: &Row<'_>) -> rusqlite::Result<OperationEntry> {
         git: row.get("git")?,
         conversation: row.get("conversation")?,
         workspace: row.get("workspace")?,
+        roots: Vec::new(),
     })
 }

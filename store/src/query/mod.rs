@@ -20,6 +20,7 @@ mod lists;
 mod own;
 mod proposal;
 mod renames;
+mod roots;
 mod search;
 mod show;
 mod status;

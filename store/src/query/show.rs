@@ -10,7 +10,7 @@ use rusqlite::{Connection, Row};
 
 use super::history::HistoryRange;
 use super::renames::{of_operation, with_renames};
-use super::{compare, diff, history, own};
+use super::{compare, diff, history, own, roots};
 use crate::error::{Context, Error, Result};
 use crate::fs::threads;
 use crate::ids::{self, Any};
@@ -45,7 +45,7 @@ pub(crate) fn show(store: &Store, cwd: &Path, id: &str) -> Result<ShowReport> {
             })
         }
         Any::Session(session) => show_session(store, &session.id),
-        Any::Operation(operation) => show_operation(connection, &place, &operation.id),
+        Any::Operation(operation) => show_operation(store, &place, &operation.id),
         Any::Snapshot(snapshot) => show_snapshot(connection, &place, &snapshot),
     }
 }
@@ -173,7 +173,8 @@ fn show_session(store: &Store, id: &str) -> Result<ShowReport> {
     })
 }
 
-fn show_operation(connection: &Connection, place: &Place, id: &str) -> Result<ShowReport> {
+fn show_operation(store: &Store, place: &Place, id: &str) -> Result<ShowReport> {
+    let connection = store.database.connection();
     let operation: OperationEntry = history::read_operations(connection, HistoryRange::Only(id))?
         .pop()
         .ok_or_else(|| gone(id))?;
@@ -203,6 +204,8 @@ fn show_operation(connection: &Connection, place: &Place, id: &str) -> Result<Sh
         notes,
         remarks,
         changes: with_renames(&snapshots, changes),
+        roots: roots::of_operation_elsewhere(store, id)?,
+        conversation: crate::revert::pending_of(connection, id)?,
     })
 }
 

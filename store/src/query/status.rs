@@ -8,6 +8,7 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::check::served_by_another;
 use super::renames::of_operation;
+use super::roots;
 use crate::error::{Context, Error, Result};
 use crate::fs::layout;
 use crate::ids;
@@ -64,6 +65,13 @@ pub(crate) fn status(store: &Store, cwd: &Path, session: Option<&str>) -> Result
     report.conversation = session
         .as_ref()
         .map(|session| agents.abilities(&session.agent));
+    if let Some(session) = &session {
+        report.roots = readable(roots::reverted(store, session), store.now(), &mut report);
+        let pending = crate::revert::pending(connection, session)?;
+        if let (Some(abilities), Some((_, fork))) = (&mut report.conversation, pending) {
+            (abilities.argv, abilities.directory) = (fork.argv, fork.directory);
+        }
+    }
     match session {
         Some(session) => banner(connection, session, store.now(), &mut report)?,
         None => report.unknown_workspaces = store.unknown_workspaces()? as u64,
@@ -155,6 +163,7 @@ fn empty(workspace: &Path) -> StatusReport {
         undone_alone: Vec::new(),
         left: Vec::new(),
         files: Vec::new(),
+        roots: Vec::new(),
         redo: false,
         conversation: None,
         also_reverted: Vec::new(),

@@ -8,6 +8,8 @@ use ckpt_schema::report::{
     ConversationKind, ConversationPlace, ConversationReason, ConversationReport, OperationKind,
 };
 
+use rusqlite::Connection;
+
 use super::report::hidden;
 use super::request::conversation::JournalledConversation;
 use super::request::movement::Movement;
@@ -125,7 +127,7 @@ fn back(
         from: Some(from),
         to: Some(to),
         fork: None,
-        of: Some(session.id.clone()),
+        of: Some(session.whole().unwrap_or(&session.id).to_owned()),
         messages: Vec::new(),
         made_for: None,
     })
@@ -183,15 +185,45 @@ fn forked(
         prompt,
     };
     let connection = store.database.connection();
+    let session = &movement.session;
+    let whole = session.whole().unwrap_or(&session.id);
     Ok(JournalledConversation {
         report,
         from: Some(sessions::conversations(connection, &movement.session.id)?.present),
         to: goes_on,
         fork: Some(plan),
-        of: Some(movement.session.id.clone()),
+        of: Some(whole.to_owned()),
         messages: hidden(store, movement),
         made_for: None,
     })
+}
+
+/// Returns the conversation that a revert made for a session, with its operation, until a message says which one goes on.
+pub(crate) fn pending(
+    connection: &Connection,
+    session: &SessionRow,
+) -> Result<Option<(String, ConversationReport)>> {
+    let whole = session.whole().unwrap_or(&session.id);
+    let newest = sessions::newest_conversation(connection, whole)?;
+    Ok(newest.and_then(|(operation, text)| {
+        let report = JournalledConversation::of_row(Some(&text))?.report;
+        (report.kind == ConversationKind::Forked).then_some((operation, report))
+    }))
+}
+
+/// Returns the conversation that an operation made, until a message says which one goes on.
+pub(crate) fn pending_of(
+    connection: &Connection,
+    operation: &str,
+) -> Result<Option<ConversationReport>> {
+    let noted = sessions::conversation_of_operation(connection, operation)?;
+    let session = JournalledConversation::of_row(noted.as_deref()).and_then(|it| it.of);
+    let session = session.map(|id| sessions::session(connection, &id));
+    let Some(session) = session.transpose()?.flatten() else {
+        return Ok(None);
+    };
+    let pending = pending(connection, &session)?.filter(|(id, _)| id == operation);
+    Ok(pending.map(|(_, report)| report))
 }
 
 /// Returns a message as the agents' adapters look for it.

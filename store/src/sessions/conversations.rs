@@ -116,6 +116,21 @@ pub(crate) fn went_back_alone(
     Ok(row.unwrap_or_default())
 }
 
+/// Returns the newest operation on a session's conversation since its last message, with what its row says of it.
+pub(crate) fn newest_conversation(
+    connection: &Connection,
+    session: &str,
+) -> Result<Option<(String, String)>> {
+    let sql = "SELECT id, conversation FROM operations
+                WHERE state = 'done' AND iif(json_valid(conversation), conversation, '{}') ->> '$.of' = ?1
+                  AND NOT EXISTS (SELECT 1 FROM messages WHERE session_id = ?1 AND created_at >= started_at)
+                ORDER BY seq DESC LIMIT 1";
+    let row = connection
+        .query_row(sql, [session], |row| Ok((row.get(0)?, row.get(1)?)))
+        .optional();
+    row.context(|| "cannot read what became of a conversation")
+}
+
 /// Returns the conversation in which a message was sent, how many messages were sent in it before, and the turn of the
 /// one before it.
 pub(crate) fn conversation_of(

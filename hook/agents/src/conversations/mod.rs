@@ -178,6 +178,8 @@ impl Conversations for AgentConversations {
             // Its extension goes on in the fork at once.
             inside: agent == "pi",
             reason: (!fork).then_some(ConversationReason::Unsupported),
+            argv: Vec::new(),
+            directory: None,
         }
     }
 }

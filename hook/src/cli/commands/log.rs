@@ -1,16 +1,17 @@
 //! `log`: messages, operations, snapshots, or all of these in one timeline.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use ckpt_command::changes::ChangesArguments;
 use ckpt_command::changes::ChangesView;
 use ckpt_command::invocation::Invocation;
 use ckpt_command::pager::{Pages, paged};
 use ckpt_output::history::LogReach;
+use ckpt_output::text::safe;
 use ckpt_output::{diff, graph, history, when, write_error};
 use ckpt_process::failure::{DONE, Failure};
-use ckpt_schema::report::{ChangeReport, MessageReport, MessageState, OperationEntry};
+use ckpt_schema::report::{ChangeReport, MessageState, OperationEntry};
 use ckpt_store::query::{ChangeDetail, ListedKind, LogFilter};
 use ckpt_store::{Milliseconds, Store};
 use serde::Serialize;
@@ -53,6 +54,15 @@ pub fn run(invocation: &Invocation, arguments: &LogArguments) -> Result<u8, Fail
     } else {
         list.messages()
     }
+}
+
+/// An entry whose changes are shown.
+struct ListedEntry<'a> {
+    id: &'a str,
+    /// The line above them.
+    line: String,
+    /// The other roots of its session, each with the id of its part there.
+    roots: Vec<(&'a str, &'a str)>,
 }
 
 /// Returns the ids that the line of an operation shows.
@@ -150,9 +160,15 @@ impl List<'_> {
         }
         if self.is_for_people() && shows_files(self.arguments) {
             let view = self.invocation.output.view();
-            let line = |entry: &OperationEntry| history::operation_line(entry, view);
-            let entries = report.operations.iter();
-            let entries = entries.map(|entry| (entry.id.as_str(), line(entry)));
+            let entries = report.operations.iter().map(|entry| ListedEntry {
+                id: &entry.id,
+                line: history::operation_line(entry, view),
+                roots: entry
+                    .roots
+                    .iter()
+                    .map(|it| (&*it.workspace, &*it.operation))
+                    .collect(),
+            });
             return self.with_files(ListedKind::Operations, &entries.collect::<Vec<_>>());
         }
         paged(self.invocation, &report, |view| {
@@ -173,9 +189,15 @@ impl List<'_> {
         }
         if self.is_for_people() && shows_files(self.arguments) {
             let view = self.invocation.output.view();
-            let line = |message: &MessageReport| history::message_line(message, view);
-            let entries = report.messages.iter();
-            let entries = entries.map(|message| (message.id.as_str(), line(message)));
+            let entries = report.messages.iter().map(|message| ListedEntry {
+                id: &message.id,
+                line: history::message_line(message, view),
+                roots: message
+                    .roots
+                    .iter()
+                    .map(|it| (&*it.workspace, &*it.message))
+                    .collect(),
+            });
             return self.with_files(ListedKind::Messages, &entries.collect::<Vec<_>>());
         }
         paged(self.invocation, &report, |view| {
@@ -184,7 +206,7 @@ impl List<'_> {
     }
 
     /// Shows each entry, by its id and the line above, with its changes below it.
-    fn with_files(&mut self, kind: ListedKind, entries: &[(&str, String)]) -> Result<u8, Failure> {
+    fn with_files(&mut self, kind: ListedKind, entries: &[ListedEntry<'_>]) -> Result<u8, Failure> {
         let (invocation, arguments) = (self.invocation, self.arguments);
         let shape = ChangesArguments {
             patch: arguments.patch,
@@ -209,16 +231,26 @@ impl List<'_> {
         // The blank line after an entry is written with the next one.
         let mut above = "";
         for batch in entries.chunks(BATCH) {
-            let ids: Vec<&str> = batch.iter().map(|(id, _)| *id).collect();
+            let ids: Vec<&str> = batch.iter().map(|entry| entry.id).collect();
             let listed = (kind, &ids[..]);
             let all = self.store.changes_of(&self.directory, listed, detail)?;
-            for ((_, line), files) in batch.iter().zip(&all) {
+            for (listed, files) in batch.iter().zip(&all) {
                 if pages.is_over() {
                     return pages.end().map(|()| DONE);
                 }
-                pages.text(&format!("{above}{line}"))?;
+                pages.text(&format!("{above}{}", listed.line))?;
                 above = "\n";
                 entry(&changes, files, &mut pages)?;
+                for (root, id) in &listed.roots {
+                    let place = Path::new(root);
+                    let all = self.store.changes_of(place, (kind, &[*id]), detail)?;
+                    let Some(files) = all.first().filter(|files| !files.is_empty()) else {
+                        continue;
+                    };
+                    pages.text(&format!("{}\n", safe(root)))?;
+                    let blobs = &self.store.blobs(place)?;
+                    entry(&ChangesView { blobs, ..changes }, files, &mut pages)?;
+                }
             }
         }
         pages.text(above)?;

@@ -84,11 +84,7 @@ pub(crate) fn joined(reports: Vec<(String, OperationReport)>) -> Option<Operatio
     let mut reports = reports.into_iter();
     let (_, mut first) = reports.next()?;
     for (workspace, report) in reports {
-        first.outcome = match (first.outcome, report.outcome) {
-            (Outcome::Partial, _) | (_, Outcome::Partial) => Outcome::Partial,
-            (Outcome::Nothing, Outcome::Nothing) => Outcome::Nothing,
-            _ => Outcome::Restored,
-        };
+        first.outcome = first.outcome.and(report.outcome);
         first.busy |= report.busy;
         first.roots.push(RootOperation { workspace, report });
     }
