@@ -93,5 +93,19 @@ fn message_is_no_session_to_export() {
     let world = world();
     let run = world.run(&["export", "last"], b"").exits(2);
     assert!(run.stderr.contains("`ckpt-hook sessions` lists"), "{run}");
-    world.run(&["export", "nobody"], b"").exits(4);
+    let run = world.run(&["export", "nobody"], b"").exits(4);
+    assert!(run.stderr.contains("`ckpt-hook sessions` lists"), "{run}");
+}
+
+/// Without an id, a session without messages is passed over.
+#[test]
+fn newest_session_with_messages_is_exported() {
+    let world = world();
+    let begin = serde_json::json!({"event": "session_start", "session_id": "empty"});
+    world.event(begin).ends_silently();
+    let newest = world.json(&["sessions"])["sessions"][0].clone();
+    assert_eq!(newest["messages"], 0, "{newest:#}");
+    let report = world.json(&["export"]);
+    assert_ne!(report["session"]["id"], newest["id"], "{report:#}");
+    assert_ne!(report["messages"], serde_json::json!([]), "{report:#}");
 }

@@ -10,6 +10,7 @@ use ckpt_schema::report::{
     Content, Encoding, ExportReport, ExportedMessage, SessionReport, ShowReport, VERSION,
 };
 use ckpt_serve::methods::content;
+use ckpt_store::ErrorKind;
 use ckpt_store::query::{ChangeDetail, ListedKind};
 
 use super::empty;
@@ -26,7 +27,10 @@ pub fn run(invocation: &Invocation, arguments: &ExportArguments) -> Result<u8, F
         Some(id) => Some(id.clone()),
         None => {
             let sessions = store.sessions(Some(&directory))?.sessions;
-            sessions.into_iter().next().map(|session| session.id)
+            let mut sessions = sessions.into_iter();
+            sessions
+                .find(|session| session.messages > 0)
+                .map(|session| session.id)
         }
     };
     let Some(id) = id else {
@@ -36,7 +40,12 @@ pub fn run(invocation: &Invocation, arguments: &ExportArguments) -> Result<u8, F
         session,
         mut messages,
         ..
-    } = store.show(&directory, &id)?
+    } = store
+        .show(&directory, &id)
+        .map_err(|error| match error.kind {
+            ErrorKind::Unknown => error.hint("`ckpt-hook sessions` lists the sessions"),
+            _ => error,
+        })?
     else {
         return Err(Failure::usage(
             "that is not a session",
