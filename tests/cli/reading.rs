@@ -20,6 +20,26 @@ fn two_messages() -> Sandbox {
     world
 }
 
+/// Where recording is turned off, `status` says so, whatever was recorded before.
+#[test]
+fn status_says_that_recording_is_off() {
+    let world = two_messages();
+    let off = "! Recording is turned off here: ";
+    let told = |variable: Option<&str>| {
+        let mut command = world.command(&["status"]);
+        command.envs(variable.map(|name| (name, "1")));
+        testing::binary::finish(&mut command, b"").exits(0).stdout
+    };
+    assert!(!told(None).contains(off), "{}", told(None));
+    let disabled = told(Some("CKPT_HOOK_DISABLE"));
+    assert!(
+        disabled.contains(&format!("{off}`CKPT_HOOK_DISABLE` is set.")),
+        "{disabled}"
+    );
+    world.configure("enabled = false\n");
+    assert!(told(None).contains(off), "{}", told(None));
+}
+
 /// What a command prints.
 #[track_caller]
 fn printed(world: &Sandbox, line: &str) -> String {

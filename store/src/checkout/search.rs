@@ -161,7 +161,7 @@ impl Bisection<'_, '_> {
             return Err(Error::unavailable(
                 "the command does not fail in the newest recorded state",
             )
-            .hint("ignored files are not there: give a command that first makes what it needs"));
+            .hint("give a command that fails as the workspace is now; it runs where ignored files are missing"));
         }
         if last == 0 || self.test_state(0)? != Tested::Succeeds {
             return Err(Error::unavailable(

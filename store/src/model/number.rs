@@ -2,7 +2,14 @@
 
 /// Returns "1 file" or "2,000 files".
 pub fn count(number: u64, thing: &str) -> String {
-    let plural = if number == 1 { "" } else { "s" };
+    let is_hissing = ["s", "x", "ch", "sh"]
+        .iter()
+        .any(|end| thing.ends_with(end));
+    let plural = match (number, is_hissing) {
+        (1, _) => "",
+        (_, false) => "s",
+        (_, true) => "es",
+    };
     format!("{} {thing}{plural}", grouped(number))
 }
 
@@ -31,6 +38,13 @@ pub(crate) fn first_of(mut names: impl ExactSizeIterator<Item = String>, most: u
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_hissing_word_has_a_longer_plural() {
+        assert_eq!(count(1, "push"), "1 push");
+        assert_eq!(count(3, "push"), "3 pushes");
+        assert_eq!(count(3, "file"), "3 files");
+    }
 
     /// A list is shortened to its first names and a number.
     #[test]

@@ -161,7 +161,7 @@ fn next_step(invocation: &Invocation) -> String {
 }
 
 /// The setting that turns the recording off here.
-fn turned_off(invocation: &Invocation) -> Option<&'static str> {
+pub fn turned_off(invocation: &Invocation) -> Option<&'static str> {
     if surroundings::is_disabled() {
         return Some("`CKPT_HOOK_DISABLE` is set");
     }

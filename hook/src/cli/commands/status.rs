@@ -50,8 +50,14 @@ pub fn run(invocation: &Invocation, arguments: &StatusArguments) -> Result<u8, F
         },
         _ => String::new(),
     };
+    // Where nothing was recorded, that is said with it.
+    let off = empty::turned_off(invocation).filter(|_| report.session.is_some());
     paged(invocation, &report, |view| {
-        status::render(&report, &messages, &nothing, view)
+        let off = off.map(|why| {
+            let sign = view.paint.warning("!");
+            format!("{sign} Recording is turned off here: {why}.\n")
+        });
+        status::render(&report, &messages, &nothing, view) + &off.unwrap_or_default()
     })
 }
 
