@@ -199,6 +199,52 @@ fn printed(run: &Run, why: &str) -> String {
 /// The command that is printed for a kept file does what its sentence says.
 ///
 /// Invariant `truth/way-out`: Every kept file is named with a way out that does what it says, or with that there is none.
+/// The commands that an outcome names act on the workspace that was given.
+#[test]
+fn hints_name_the_given_workspace() {
+    let world = Sandbox::new();
+    world.write("a", "1\n");
+    world.play("m1", "change it", |world| world.write("a", "2\n"));
+    world.write("a", "mine\n");
+    world.write("b", "1\n");
+    world.play("m2", "and more", |world| world.write("b", "2\n"));
+    let place = world.path("it's here");
+    std::os::unix::fs::symlink(world.workspace(), &place).expect("writable");
+    let given = r"--workspace '../it'\''s here'";
+    let run = world.run(&["revert", "m1", "--workspace", "../it's here"], b"");
+    for command in [
+        format!("To undo this: ckpt-hook undo {given}"),
+        format!("--only a --on-conflict overwrite {given} puts"),
+    ] {
+        assert!(run.stdout.contains(&command), "{command}: {run}");
+    }
+    let status = world.run(&["status", "--workspace", "../it's here"], b"");
+    let redo = format!("`ckpt-hook redo {given}`");
+    assert!(status.stdout.contains(&redo), "{status}");
+    let here = world.run(&["undo"], b"");
+    assert!(here.stdout.contains("ckpt-hook undo;"), "{here}");
+}
+
+/// A way out that leads to no file says that it removes the file.
+#[test]
+fn way_out_to_no_file_removes_it() {
+    let world = Sandbox::new();
+    world.write("old", "1\n");
+    world.play("m1", "make one and change one", |world| {
+        world.write("new", "1\n");
+        world.write("old", "2\n");
+    });
+    world.write("new", "mine\n");
+    world.write("old", "mine\n");
+    let run = world.run(&["revert", "m1"], b"");
+    for way in [
+        "--only new --on-conflict overwrite removes it.",
+        "--only old --on-conflict overwrite puts the earlier version there.",
+    ] {
+        assert!(run.stdout.contains(way), "{way}: {run}");
+    }
+}
+
 #[test]
 fn printed_way_out_takes_the_file_along() {
     for case in CASES {

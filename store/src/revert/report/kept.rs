@@ -21,21 +21,24 @@ pub(super) fn kept(
     items: &[Item],
     receipt: Option<&Receipt>,
 ) -> Vec<KeptReport> {
-    let mut groups: BTreeMap<(KeptKind, String), Vec<&Item>> = BTreeMap::new();
+    // What would be removed is told apart from what would be put back.
+    let mut groups: BTreeMap<(KeptKind, String, bool), Vec<&Item>> = BTreeMap::new();
     for item in items {
         if let Some(kind) = kind(item) {
+            let is_removed = item.code() == Some(ReasonCode::Edited);
             groups
-                .entry((kind, why(kind, item)))
+                .entry((kind, why(kind, item), is_removed))
                 .or_default()
                 .push(item);
         }
     }
-    let group = |((kind, why), items): ((KeptKind, String), Vec<&Item>)| KeptReport {
-        kind,
-        way: way(operation, kind, &items),
-        paths: items.iter().map(|item| item.path.to_report()).collect(),
-        why,
-    };
+    let group =
+        |((kind, why, is_removed), items): ((KeptKind, String, bool), Vec<&Item>)| KeptReport {
+            kind,
+            way: way(operation, kind, is_removed, &items),
+            paths: items.iter().map(|item| item.path.to_report()).collect(),
+            why,
+        };
     let mut all: Vec<KeptReport> = groups.into_iter().map(group).collect();
     all.extend(receipt.map(others).unwrap_or_default());
     all
@@ -112,7 +115,17 @@ fn why(kind: KeptKind, item: &Item) -> String {
 }
 
 /// Returns the way out for files of one kind, if there is one.
-fn way(operation: &Operation<'_>, kind: KeptKind, items: &[&Item]) -> Option<WayOut> {
+fn way(
+    operation: &Operation<'_>,
+    kind: KeptKind,
+    is_removed: bool,
+    items: &[&Item],
+) -> Option<WayOut> {
+    let put = match (is_removed, items.len()) {
+        (false, _) => "puts the earlier version there",
+        (true, 1) => "removes it",
+        (true, _) => "removes them",
+    };
     let again = again(operation)?;
     let only: Vec<PathText> = items.iter().map(|item| item.path.to_report()).collect();
     let these = WayParameters {
@@ -133,7 +146,11 @@ fn way(operation: &Operation<'_>, kind: KeptKind, items: &[&Item]) -> Option<Way
             only: only.clone(),
             ..WayParameters::of(OperationKind::Restore)
         };
-        Some(plain("puts it there all the same", parameters))
+        let does = match is_removed {
+            true => does,
+            false => "puts it there all the same",
+        };
+        Some(plain(does, parameters))
     };
     let first = |first: &str, does: &str| WayOut {
         first: Some(first.to_owned()),
@@ -145,18 +162,16 @@ fn way(operation: &Operation<'_>, kind: KeptKind, items: &[&Item]) -> Option<Way
                 on_conflict: Some(OnConflict::Overwrite.name().to_owned()),
                 ..again
             };
-            let does = "puts the earlier version there as well, and `ckpt-hook revert` takes back only what an agent did";
-            Some(plain(does, parameters))
+            let does =
+                format!("{put} as well, and `ckpt-hook revert` takes back only what an agent did");
+            Some(plain(&does, parameters))
         }
-        KeptKind::Conflict => chosen("puts the earlier version there", |parameters| {
+        KeptKind::Conflict => chosen(put, |parameters| {
             parameters.on_conflict = Some(OnConflict::Overwrite.name().to_owned());
         }),
-        KeptKind::OtherAgent => chosen(
-            "puts the earlier version there, without theirs",
-            |parameters| {
-                parameters.on_conflict = Some(OnConflict::Overwrite.name().to_owned());
-            },
-        ),
+        KeptKind::OtherAgent => chosen(&format!("{put}, without theirs"), |parameters| {
+            parameters.on_conflict = Some(OnConflict::Overwrite.name().to_owned());
+        }),
         KeptKind::Shared => chosen("takes that back all the same", |_| ()),
         KeptKind::Unclear if again.operation == OperationKind::Revert => {
             let parameters = WayParameters {
