@@ -114,6 +114,15 @@ fn why(kind: KeptKind, item: &Item) -> String {
     }
 }
 
+/// Returns what overwriting does to so many files.
+fn put(is_removed: bool, files: usize) -> &'static str {
+    match (is_removed, files) {
+        (false, _) => "puts the earlier version there",
+        (true, 1) => "removes it",
+        (true, _) => "removes them",
+    }
+}
+
 /// Returns the way out for files of one kind, if there is one.
 fn way(
     operation: &Operation<'_>,
@@ -121,11 +130,7 @@ fn way(
     is_removed: bool,
     items: &[&Item],
 ) -> Option<WayOut> {
-    let put = match (is_removed, items.len()) {
-        (false, _) => "puts the earlier version there",
-        (true, 1) => "removes it",
-        (true, _) => "removes them",
-    };
+    let put = put(is_removed, items.len());
     let again = again(operation)?;
     let only: Vec<PathText> = items.iter().map(|item| item.path.to_report()).collect();
     let these = WayParameters {
@@ -146,10 +151,7 @@ fn way(
             only: only.clone(),
             ..WayParameters::of(OperationKind::Restore)
         };
-        let does = match is_removed {
-            true => does,
-            false => "puts it there all the same",
-        };
+        let does = ["puts it there all the same", does][usize::from(is_removed)];
         Some(plain(does, parameters))
     };
     let first = |first: &str, does: &str| WayOut {
@@ -166,12 +168,12 @@ fn way(
                 format!("{put} as well, and `ckpt-hook revert` takes back only what an agent did");
             Some(plain(&does, parameters))
         }
-        KeptKind::Conflict => chosen(put, |parameters| {
-            parameters.on_conflict = Some(OnConflict::Overwrite.name().to_owned());
-        }),
-        KeptKind::OtherAgent => chosen(&format!("{put}, without theirs"), |parameters| {
-            parameters.on_conflict = Some(OnConflict::Overwrite.name().to_owned());
-        }),
+        KeptKind::Conflict | KeptKind::OtherAgent => {
+            let theirs = ["", ", without theirs"][usize::from(kind == KeptKind::OtherAgent)];
+            chosen(&format!("{put}{theirs}"), |parameters| {
+                parameters.on_conflict = Some(OnConflict::Overwrite.name().to_owned());
+            })
+        }
         KeptKind::Shared => chosen("takes that back all the same", |_| ()),
         KeptKind::Unclear if again.operation == OperationKind::Revert => {
             let parameters = WayParameters {
