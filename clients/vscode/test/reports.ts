@@ -46,6 +46,7 @@ export function operation(id: string, more: Partial<OperationEntry> = {}): Timel
     alone: null,
     before: null,
     conflicts: 0,
+    conversation: false,
     files: 1,
     git: false,
     id,
