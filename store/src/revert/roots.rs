@@ -15,6 +15,7 @@ use super::request::movement::Movement;
 use super::request::options::{Options, PlanRequest};
 use super::undo::UndoneOperation;
 use crate::error::{Error, Result};
+use crate::ids::short;
 use crate::model::note::Note;
 use crate::model::request::RevertRequest;
 use crate::model::shell::quoted;
@@ -170,11 +171,34 @@ pub(super) fn operate_movements(
     for (place, movement) in &movements {
         let recovered = take(&mut recovered, place);
         let prepared = prepared.filter(|_| planned.is_empty());
-        let root = plan_movement(store, place, movement, options, recovered, prepared)?;
+        let mut root = plan_movement(store, place, movement, options, recovered, prepared)?;
+        let joined = joined_later(store, &movements[0].1, movement)?;
+        root.operation.warnings.extend(joined);
         planned.push(of_root(root, planned.is_empty()));
     }
     planned[0].operation.warnings.extend(still);
     finish(store, planned, beside, options, recovered)
+}
+
+/// Says to which state a root goes that became one after the message that is asked for.
+fn joined_later(store: &Store, own: &Movement, movement: &Movement) -> Result<Option<Note>> {
+    let (Some(asked), Some(there)) = (&own.asked_for, &movement.asked_for) else {
+        return Ok(None);
+    };
+    let connection = store.database.connection();
+    let session = &movement.session.id;
+    if sessions::part_in(connection, "messages", session, asked)?.is_some() {
+        return Ok(None);
+    }
+    let first = sessions::message_at_or_after(connection, session, 0)?;
+    let is_first = first.is_some_and(|first| first.id == *there);
+    Ok(is_first.then(|| {
+        let text = format!(
+            "the session worked here from `{}` on, and it goes back to just before that: what was done here earlier is not recorded",
+            short(there)
+        );
+        Note::about(NoteCode::OtherDirectories, text, vec![there.clone()])
+    }))
 }
 
 /// Names the roots in which the session is still reverted after it went all the way forward in the first.

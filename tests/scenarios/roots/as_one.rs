@@ -220,3 +220,30 @@ fn used_key_is_answered_for_all_roots() {
     assert!(!told(&first).2[0].is_empty(), "{first:#?}");
     assert_eq!(told(&again), told(&first));
 }
+
+/// A root that joined the session later says which of its states a revert to before that went to.
+#[test]
+fn root_that_joined_later_says_where_it_went() {
+    let (mut world, other) = with_two();
+    message(&mut world, "m1", &[]);
+    world.step(|world| {
+        world.write("a", "2\n");
+        fs::write(other.join("b"), "2\n").expect("writable");
+    });
+    message(&mut world, "m2", &[&other]);
+    world.step(|_| fs::write(other.join("b"), "3\n").expect("writable"));
+    let is_told = |report: &OperationReport| {
+        let notes = &report.roots[0].report.notes;
+        notes
+            .iter()
+            .any(|note| note.contains("earlier is not recorded"))
+    };
+    let report = world.revert("m2");
+    assert!(!is_told(&report), "{report:#?}");
+    let report = world.revert("m1");
+    assert_eq!(
+        (world.read("a"), read(&other.join("b"))),
+        ("1\n".into(), "2\n".into())
+    );
+    assert!(is_told(&report), "{report:#?}");
+}
