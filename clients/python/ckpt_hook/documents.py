@@ -1565,6 +1565,10 @@ class WayParameters(TypedDict):
     """
     What to do with changes that may be somebody else's.
     """
+    workspace: NotRequired[str | None]
+    """
+    The workspace, if it is not the one of the report.
+    """
 
 
 class WorkspaceParameters(TypedDict):

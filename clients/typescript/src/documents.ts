@@ -3102,6 +3102,10 @@ export interface WayParameters {
    * What to do with changes that may be somebody else's.
    */
   unclear?: string | null;
+  /**
+   * The workspace, if it is not the one of the report.
+   */
+  workspace?: string | null;
 }
 /**
  * A note of an operation: the sentence of `notes`, and the same for programs.

@@ -61,6 +61,11 @@ pub fn head(report: &OperationReport, around: &Around, view: &View) -> (String, 
 
 /// What an operation does in the other roots of its session, each below the name of the root.
 fn in_roots(report: &OperationReport, around: &Around, view: &View) -> String {
+    // A command about another root takes its paths from there on.
+    let around = &Around {
+        below: PathBuf::new(),
+        ..around.clone()
+    };
     let root = |root: &RootOperation| {
         let name = view.paint.strong(&safe(&root.workspace));
         let report = &root.report;

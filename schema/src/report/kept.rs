@@ -64,6 +64,9 @@ pub struct WayOut {
 pub struct WayParameters {
     /// The operation.
     pub operation: OperationKind,
+    /// The workspace, if it is not the one of the report.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workspace: Option<String>,
     /// For a revert: the message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
@@ -102,6 +105,7 @@ impl WayParameters {
     pub fn of(operation: OperationKind) -> Self {
         Self {
             operation,
+            workspace: None,
             message: None,
             alone: false,
             step: None,
@@ -131,7 +135,7 @@ impl WayParameters {
                 .map(|step| format!("--step {}", name(step))),
         );
         let paths = match self.only.len() {
-            0..=NAMED => self.only.iter().map(path).collect(),
+            0..=NAMED => self.only.iter().map(&path).collect(),
             _ => vec!["FILE".to_owned()],
         };
         let option = match self.operation {
@@ -139,6 +143,13 @@ impl WayParameters {
             OperationKind::Revert | OperationKind::Redo | OperationKind::Unrevert => "--only ",
         };
         words.extend(paths.into_iter().map(|path| format!("{option}{path}")));
+        words.extend(self.workspace.clone().map(|workspace| {
+            let root = PathText {
+                path: workspace,
+                path_hex: None,
+            };
+            format!("--workspace {}", path(&root))
+        }));
         let valued = [
             ("--on-conflict", &self.on_conflict),
             ("--unclear", &self.unclear),

@@ -6,7 +6,7 @@ use ckpt_schema::EventKind;
 use ckpt_schema::report::{OperationReport, Outcome};
 use ckpt_store::query::LogFilter;
 use ckpt_store::revert::RequestKey;
-use ckpt_store::{DryRun, Force, RevertRequest};
+use ckpt_store::{DryRun, Force, OnConflict, RevertRequest};
 use testing::scenario::{World, to, wait_ms};
 
 use super::{message, read, with_two};
@@ -219,6 +219,44 @@ fn used_key_is_answered_for_all_roots() {
     assert_eq!(first.outcome, Outcome::Partial);
     assert!(!told(&first).2[0].is_empty(), "{first:#?}");
     assert_eq!(told(&again), told(&first));
+}
+
+/// The way out of a file that stays in another root is a request about that root.
+#[test]
+fn way_out_is_about_its_root() {
+    let (mut world, other) = with_two();
+    world.write("b", "1\n");
+    message(&mut world, "m1", &[&other]);
+    world.step(|world| {
+        world.write("b", "2\n");
+        fs::write(other.join("b"), "2\n").expect("writable");
+    });
+    for file in [world.path("b"), other.join("b")] {
+        fs::write(file, "the user's\n").expect("writable");
+    }
+    let report = world.revert("m1");
+    let way = |report: &OperationReport| {
+        let way = report.kept[0].way.clone().expect("there is one");
+        way.parameters
+    };
+    assert_eq!(way(&report).workspace, None);
+    let there = way(&report.roots[0].report);
+    assert_eq!(there.workspace.as_deref(), other.to_str());
+    let request = RevertRequest {
+        message: there.message.expect("it is a revert"),
+        only: there
+            .only
+            .iter()
+            .map(|path| path.path.clone().into())
+            .collect(),
+        on_conflict: OnConflict::Overwrite,
+        ..RevertRequest::default()
+    };
+    world.store.revert(&other, &request).expect("it is known");
+    assert_eq!(
+        (world.read("b"), read(&other.join("b"))),
+        ("the user's\n".into(), "1\n".into())
+    );
 }
 
 /// A root that joined the session later says which of its states a revert to before that went to.

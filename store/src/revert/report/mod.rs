@@ -83,7 +83,11 @@ pub(crate) fn report(
 pub(crate) fn joined(reports: Vec<(String, OperationReport)>) -> Option<OperationReport> {
     let mut reports = reports.into_iter();
     let (_, mut first) = reports.next()?;
-    for (workspace, report) in reports {
+    for (workspace, mut report) in reports {
+        let ways = report.kept.iter_mut().filter_map(|kept| kept.way.as_mut());
+        for way in ways {
+            way.parameters.workspace = Some(workspace.clone());
+        }
         first.outcome = first.outcome.and(report.outcome);
         first.busy |= report.busy;
         first.roots.push(RootOperation { workspace, report });
