@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use ckpt_schema::report::{
-    FileResult, NoteCode, NoteReport, OperationEntry, OperationKind, OperationReport, Outcome,
-    RevertedSession, RootOperation,
+    FileResult, NoteCode, OperationEntry, OperationKind, OperationReport, Outcome, RevertedSession,
+    RootOperation,
 };
 
 use ckpt_store::model::number::count;
@@ -62,18 +62,16 @@ pub fn head(report: &OperationReport, around: &Around, view: &View) -> (String, 
 /// What an operation does in the other roots of its session, each below the name of the root.
 fn in_roots(report: &OperationReport, around: &Around, view: &View) -> String {
     // A command about another root takes its paths from there on.
-    let around = &Around {
-        below: PathBuf::new(),
-        ..around.clone()
-    };
+    let mut around = around.clone();
+    around.below = PathBuf::new();
     let root = |root: &RootOperation| {
         let name = view.paint.strong(&safe(&root.workspace));
         let report = &root.report;
         let mut text = format!("{name}\n");
         text.push_str(&moved(&report.files, &report.git, view));
         text.push_str(&notes(report, view.paint));
-        text.push_str(&differing(report, around, view.paint));
-        let kept = reasons_to_keep(report, around, view.paint);
+        text.push_str(&differing(report, &around, view.paint));
+        let kept = reasons_to_keep(report, &around, view.paint);
         text.extend(kept.into_iter().map(|line| line + "\n"));
         text
     };
@@ -153,16 +151,15 @@ fn what(report: &OperationReport, around: &Around, paint: Paint) -> String {
             format!("{would} forward, to just before {message}")
         }
         (OperationKind::Redo | OperationKind::Unrevert, None) => {
-            let is_elsewhere = |remark: &NoteReport| remark.code == NoteCode::OtherDirectories;
-            let here = match report.remarks.iter().any(is_elsewhere) {
-                true => " here",
-                false => "",
+            let mut codes = report.remarks.iter().map(|remark| remark.code);
+            let is_elsewhere = codes.any(|code| code == NoteCode::OtherDirectories);
+            let nothing = match (report.also_reverted.is_empty(), is_elsewhere) {
+                (true, false) => "nothing is reverted",
+                (true, true) => "nothing is reverted here",
+                (false, false) => "nothing of this session is reverted",
+                (false, true) => "nothing of this session is reverted here",
             };
-            let of = match report.also_reverted.is_empty() {
-                true => "",
-                false => " of this session",
-            };
-            format!("{would} all the way forward; nothing{of} is reverted{here} any more")
+            format!("{would} all the way forward; {nothing} any more")
         }
         (OperationKind::Restore, _) if report.conversation.is_some() => {
             format!("{would} back in the conversation; every file stays")
