@@ -314,10 +314,6 @@ pub struct StepReport {
 /// `show`: whatever has the id.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
-#[expect(
-    clippy::large_enum_variant,
-    reason = "a command makes one, and prints it"
-)]
 pub enum ShowReport {
     /// A message with its steps.
     Message {

@@ -63,6 +63,8 @@ fn push(invocation: &Invocation, remote: &str, name: Option<&str>) {
     let arguments = PushArguments::to(remote, name);
     let output = &invocation.output;
     match exchange::send(invocation, &arguments) {
+        // The document of the step is the answer.
+        Ok(_) if output.is_json() => {}
         Ok(sent) => {
             let report = sent.map(|outgoing| outgoing.report);
             let view = output.view();

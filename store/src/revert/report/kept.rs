@@ -297,5 +297,8 @@ fn others(receipt: &Receipt) -> Vec<KeptReport> {
         )),
         paths,
     };
-    messages.into_iter().map(report).collect()
+    // Ids come in any order.
+    let mut all: Vec<KeptReport> = messages.into_iter().map(report).collect();
+    all.sort_by_key(|kept| kept.paths.first().map(|first| first.path.clone()));
+    all
 }
