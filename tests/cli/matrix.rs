@@ -95,16 +95,20 @@ fn acts(text: &str, has_colours: bool) -> Option<String> {
     None
 }
 
-/// Returns the first row that does not fit.
+/// Returns the first row that does not fit. A command to copy is whole, however long it is.
 fn wrapped(bytes: &[u8], columns: u16) -> Option<String> {
     let rows = NonZero::new(3000_u16)?;
     let mut parser = vt100::Parser::new(rows, NonZero::new(columns)?, 0);
     parser.process(bytes);
     let screen = parser.screen();
-    screen
-        .rows(0, columns)
-        .zip(0..)
-        .find_map(|(text, row)| screen.row_wrapped(row).then_some(text))
+    let mut goes_on = false;
+    screen.rows(0, columns).zip(0..).find_map(|(text, row)| {
+        let start = text.trim_start().trim_start_matches('`');
+        let is_command = goes_on || start.starts_with("ckpt-hook ");
+        let is_wrapped = screen.row_wrapped(row);
+        goes_on = is_wrapped && is_command;
+        (is_wrapped && !is_command).then_some(text)
+    })
 }
 
 fn squeezed(text: &str) -> String {

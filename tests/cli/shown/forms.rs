@@ -30,7 +30,6 @@ pub const LOOKING: &[&str] = &[
     "log --snapshots",
     "sessions",
     "sessions --everywhere",
-    "export",
     "export s --html ~/session.html",
     "export last",
     "export nobody",
@@ -157,6 +156,7 @@ pub const LOOKING: &[&str] = &[
 
 /// Looks, and is whole at any width, as git's output is: to be applied or copied, on a pipe byte by byte.
 pub const WHOLE: &[&str] = &[
+    "export",
     "log --name-only",
     "log -p",
     "show m2 --name-only",
