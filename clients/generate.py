@@ -56,7 +56,9 @@ def python(text: str) -> str:
     document is, goes.
     """
     _, imports, types = text.partition("from __future__ import annotations\n")
-    types = types.partition("\n\n\nDocuments = TypedDict(")[0]
+    types, _, root = types.partition("\n\n\nDocuments = TypedDict(")
+    # A type that has one of its own kind in it stands below the root.
+    types = types + root.partition("\n)\n")[2].rstrip()
     types = types.replace(
         "from typing import Literal, TypeAlias\n\nfrom typing_extensions import NotRequired, TypedDict\n",
         "from typing import TYPE_CHECKING, Literal, TypeAlias, TypedDict\n\n"

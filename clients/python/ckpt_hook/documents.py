@@ -3578,6 +3578,10 @@ class OperationEntry(TypedDict):
     """
     How many conflicts it left.
     """
+    conversation: bool
+    """
+    Whether the agent's conversation moved, alone or with the files.
+    """
     files: int
     """
     How many files it wrote, deleted or merged.
@@ -3990,3 +3994,147 @@ Something that happened. Continue from the `seq` of the last one that you have h
 event, and has the `seq` of the last event before it. Types may be added, each with a `seq`: ignore one that you do
 not know.
 """
+
+class OperationReport(TypedDict):
+    """
+    `revert`, `redo`, `unrevert`, `restore`.
+    """
+
+    alone: str | None
+    """
+    The only message that it undoes, while later ones stay.
+    """
+    also_reverted: list[RevertedSession]
+    """
+    If nothing of its session stays reverted: the other sessions of the workspace that are reverted.
+    """
+    busy: bool
+    """
+    Whether an agent is working, so that the real call would be refused without `--force`.
+    """
+    conversation: ConversationReport | None
+    """
+    What becomes of the agent's conversation; null for a restore, and where nothing was reverted.
+    """
+    dry_run: bool
+    """
+    Whether it was only planned.
+    """
+    files: list[FileReport]
+    """
+    Every path that it looked at, by name.
+    """
+    finished: list[FinishedReport]
+    """
+    The interrupted operations that were finished first.
+    """
+    git: list[GitReport]
+    """
+    What it does to HEAD, branches and the index, with `--git`.
+    """
+    kept: list[KeptReport]
+    """
+    What it leaves as it is, by kind of reason, and the way out of each.
+    """
+    kind: OperationKind
+    """
+    The kind of operation.
+    """
+    message: str | None
+    """
+    The revert point after it; null if nothing is reverted any more.
+    """
+    messages_hidden: list[str]
+    """
+    The messages that are hidden after it, oldest first.
+    """
+    notes: list[str]
+    """
+    What else the user should know.
+    """
+    operation: str | None
+    """
+    The operation; null if nothing was done.
+    """
+    outcome: Outcome
+    """
+    How it ended; for a dry run, how it would.
+    """
+    plan: str | None
+    """
+    For a dry run: the plan, as a token. `apply` carries out exactly this plan, or fails with `stale`.
+    """
+    receipt: Receipt | None
+    """
+    What differs from the state that it went to, with a reason for every path; null for a single message or step,
+    and if that state could not be captured.
+    """
+    remarks: list[NoteReport]
+    """
+    The same for programs, in the same order.
+    """
+    roots: list[RootOperation]
+    """
+    The same operation in the other roots of its session. Its outcome above is that of them all.
+    """
+    session: str | None
+    """
+    The session whose revert point it moves.
+    """
+    undoes: str | None
+    """
+    The operation that it takes back, if it is an undo.
+    """
+    version: Literal[1]
+    """
+    The version of the document's format.
+    """
+
+
+class PlanResult(TypedDict):
+    """
+    The result of `plan`.
+    """
+
+    plan: str | None
+    """
+    The token; null if there is nothing to carry out.
+    """
+    report: OperationReport
+    """
+    What would be done.
+    """
+
+
+class RecoverReport(TypedDict):
+    """
+    `recover`.
+    """
+
+    files: list[GoneReport]
+    """
+    The files that are gone and were asked for, most recently removed first.
+    """
+    operation: OperationReport | None
+    """
+    What putting them back did, or would do; null if they were only listed.
+    """
+    version: Literal[1]
+    """
+    The version of the document's format.
+    """
+
+
+class RootOperation(TypedDict):
+    """
+    An operation in another root of its session.
+    """
+
+    report: OperationReport
+    """
+    What the operation does there.
+    """
+    workspace: str
+    """
+    The root.
+    """

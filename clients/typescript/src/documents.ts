@@ -693,6 +693,10 @@ export interface OperationEntry {
    */
   conflicts: number;
   /**
+   * Whether the agent's conversation moved, alone or with the files.
+   */
+  conversation: boolean;
+  /**
    * How many files it wrote, deleted or merged.
    */
   files: number;
