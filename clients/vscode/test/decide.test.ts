@@ -382,6 +382,7 @@ test("the conversation is named where something was asked for it", () => {
       interface: null,
       kind: "none",
       note: null,
+      prefill: [],
       prompt: null,
       reason: null,
       session: null,
