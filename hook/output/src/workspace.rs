@@ -185,7 +185,7 @@ mod tests {
     #[test]
     fn workspace_is_called_by_its_paths_end() {
         let paths = [
-            "/home/ada/work/parser",
+            "/home/ada/code/parser",
             "/home/ada/play/parser",
             "/home/ada/site",
         ];
@@ -193,7 +193,7 @@ mod tests {
         assert_eq!(named(Some(200), &paths), paths, "and on a wide terminal");
         assert_eq!(
             named(Some(80), &paths),
-            ["…/work/parser", "…/play/parser", "…/site"],
+            ["…/code/parser", "…/play/parser", "…/site"],
             "else by what tells it from the others"
         );
         assert_eq!(named(Some(80), &["/a", "/"]), ["/a", "/"], "short ones");
