@@ -520,6 +520,15 @@ fn short_name_is_made_and_removed() {
     assert_eq!(target, std::path::Path::new("ckpt-hook"));
     let told = run(&["install", "claude-code"], &[&folder]);
     assert!(!told.contains("`ck` is short"), "it is there: {told}");
+    run(&["install", "codex"], &[&folder]);
+    run(&["uninstall", "codex"], &[&folder]);
+    assert!(
+        link.symlink_metadata().is_ok(),
+        "another agent has the hook"
+    );
+    run(&["uninstall", "claude-code"], &[&folder]);
+    assert!(link.symlink_metadata().is_err(), "none has");
+    run(&["install", "claude-code"], &[&folder]);
     let told = run(&["uninstall", "--all"], &[&folder]);
     assert!(link.symlink_metadata().is_err(), "it went");
     assert!(

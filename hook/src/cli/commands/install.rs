@@ -221,8 +221,8 @@ fn changed(
         let (what, hint) = (store_place::ON_A_LAYER, store_place::TO_A_VOLUME);
         change.notes.push(format!("{what}: {hint}"));
     }
-    let is_last = verb == Verb::Install || arguments.all;
-    if is_last && !has_failed(&report) && !arguments.dry_run {
+    let is_due = || verb == Verb::Install || arguments.all || !is_installed_for_any(place);
+    if !has_failed(&report) && !arguments.dry_run && is_due() {
         let name = short_name::change(place.binary, verb == Verb::Install);
         report.short_name = name.map(|path| path.display().to_string());
     }
@@ -418,6 +418,15 @@ fn note_what_remains(scope: SettingsScope, place: &SettingsPlace<'_>, report: &m
             ));
         }
     }
+}
+
+/// Whether any agent calls the hook, by what can be seen from here.
+fn is_installed_for_any(place: &SettingsPlace<'_>) -> bool {
+    let is_called = |row: &AgentState| {
+        let mut settings = row.installed.iter();
+        row.package.is_some() || settings.any(|settings| settings.state != Installation::Absent)
+    };
+    install::list(place).iter().any(is_called) || !install::profiles(place).is_empty()
 }
 
 /// Returns whether the hook is in settings of the other kind.
