@@ -3,6 +3,7 @@
 //! SQLite's documentation explains each setting (`pragma.html`, `c3ref/c_dbconfig_defensive.html`). The file is never
 //! opened by other means than SQLite: closing such a descriptor would release SQLite's locks.
 
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -139,7 +140,6 @@ impl Database {
     }
 
     fn open_file(directory: &Path, durability: Durability) -> Result<Self> {
-        let path = directory.join(DATABASE);
         // SQLite is built in, but a package may link with the system's.
         if rusqlite::version_number() < OLDEST_SQLITE {
             return Err(Error::failed(format!(
@@ -147,12 +147,26 @@ impl Database {
                 rusqlite::version()
             )));
         }
+        loop {
+            if let Some(opened) = Self::open_if_in_place(directory, durability)? {
+                return Ok(opened);
+            }
+        }
+    }
+
+    /// Opens the file. `None` if another process put another file in its place before this one had its first lock: SQLite
+    /// finds the log by its name, and would read and write the log of the new file with the pages of the old one. See
+    /// SQLite's `howtocorrupt.html#unlink`.
+    fn open_if_in_place(directory: &Path, durability: Durability) -> Result<Option<Self>> {
+        let path = directory.join(DATABASE);
         // Without `CREATE`: `make_store` makes the file, because SQLite would give it the umask's mode. A link that
         // somebody planted is refused.
         // No mutex: a connection never leaves its thread.
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
             | OpenFlags::SQLITE_OPEN_NOFOLLOW
             | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let in_place = || path.symlink_metadata().ok().map(|file| file.ino());
+        let mut file = in_place();
         let open = || Connection::open_with_flags(&path, flags);
         let journal = Journal::of(directory);
         let mut is_made = false;
@@ -160,6 +174,7 @@ impl Database {
             // Opened first and made only if that fails: the file is there in every call but the very first.
             Err(error) if error.sqlite_error_code() == Some(ErrorCode::CannotOpen) => {
                 is_made = Self::make(directory, &path, journal)?;
+                file = in_place();
                 open()
             }
             // SQLite's second try is to read only. In between, another process may have created the file.
@@ -171,20 +186,25 @@ impl Database {
             connection = without_log(connection, directory, open)
                 .map_err(|error| cannot_open(&path, error))?;
         }
-        let is_new = configure_patiently(&connection, durability, journal)
+        let configured = configure_patiently(&connection, durability, journal);
+        // With a log, the connection has a lock from here on, with which no other process replaces the file.
+        if in_place() != file {
+            return Ok(None);
+        }
+        let is_new = configured
             .map_err(|error| cannot_open(&path, error))
             .and_then(|()| migrate(&mut connection, &path))
             .map_err(|error| match code(&error) {
                 Some(ErrorCode::DatabaseBusy) => emptied(&path).unwrap_or(error),
                 _ => explained(error, &path),
             })?;
-        Ok(Self {
+        Ok(Some(Self {
             connection,
             path,
             salvaged: None,
             older: None,
             is_new: is_new || is_made,
-        })
+        }))
     }
 
     /// Returns an empty database in memory, which stands in for a missing store.
