@@ -17,11 +17,11 @@ pub(crate) struct WorkTimes {
 }
 
 impl WorkTimes {
-    /// Returns whether a step was open at a moment.
-    pub fn covers(&self, at: Milliseconds) -> bool {
-        let begun = self.steps.partition_point(|(began, _)| *began <= at);
+    /// Whether a step was open at a moment between two, both included.
+    pub fn overlaps(&self, from: Milliseconds, to: Milliseconds) -> bool {
+        let begun = self.steps.partition_point(|(began, _)| *began <= to);
         let span = begun.checked_sub(1).map(|last| self.steps[last].1);
-        span.is_some_and(|ended| ended.is_none_or(|ended| at <= ended))
+        span.is_some_and(|ended| ended.is_none_or(|ended| from <= ended))
     }
 }
 
@@ -97,4 +97,20 @@ fn work_where(
         sent_at,
         steps: joined(steps),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::WorkTimes;
+
+    /// A step shorter than the time in which something was made overlaps it.
+    #[test]
+    fn short_step_overlaps_a_longer_time() {
+        let work = WorkTimes {
+            sent_at: 0,
+            steps: vec![(10, Some(12)), (40, None)],
+        };
+        assert!(work.overlaps(5, 25) && work.overlaps(12, 12) && work.overlaps(50, 50));
+        assert!(!work.overlaps(0, 9) && !work.overlaps(13, 39));
+    }
 }

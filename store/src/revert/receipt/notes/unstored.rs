@@ -355,9 +355,9 @@ fn metadata_made_at(place: &Place, entry: &Gap) -> Option<Milliseconds> {
         .max()
 }
 
-/// Returns whether a step was open when something was made. The clock of files may be a tick behind.
+/// Whether a step was open when something was made. The clock of files may be a tick behind, and a step shorter than that.
 pub(crate) fn is_within(work: &WorkTimes, made: Milliseconds) -> bool {
-    work.covers(made) || work.covers(made + TICK)
+    work.overlaps(made, made + TICK)
 }
 
 /// Returns when what is at a path was made, if the file system knows.
@@ -383,7 +383,7 @@ fn came_unseen<'n>(
     let told = store.surroundings.file_times;
     let is_since = |entry: &Gap| {
         let created = times::created_at(&on_disk(place, &entry.path)).map(told);
-        created.is_some_and(|created| created > work.sent_at && work.covers(created))
+        created.is_some_and(|created| created > work.sent_at && is_within(&work, created))
     };
     let with_path = |entry: &'n Gap| {
         let path = match entry.reason {
