@@ -13,7 +13,7 @@ use ckpt_schema::{Event, EventKind, ToolKind};
 use ckpt_store::{ErrorKind, Settings, Store, fault};
 
 use testing::rows;
-use testing::scenario::{World, set_clock_from_files, to, try_open};
+use testing::scenario::{World, file_time, set_clock_from_files, to, try_open};
 
 /// What an agent may tell of, by a name.
 const EVENTS: [&str; 11] = [
@@ -207,12 +207,19 @@ enum Told {
 }
 
 /// So much later, in milliseconds, is the next event by the clock: longer than a file's time may lag behind.
-const LATER: i64 = 100;
+const LATER: i64 = 30;
 
-/// Records events in threads with stores of their own. Each begins at a moment of the one before.
+/// Records events in threads with stores of their own. Each begins at a moment of the one before. It returns once the
+/// clock has passed the latest of them: what comes next would otherwise be stamped before it on a quick machine.
 fn race(base: &Path, events: Vec<Event>, moments: Vec<usize>) -> bool {
+    let ahead: i64 = moments.iter().map(|_| LATER).sum();
     let (thread, _told) = begin(base, events, moments, 0);
-    thread.join().expect("no panic")
+    let was_reached = thread.join().expect("no panic");
+    let last = file_time() + ahead;
+    while file_time() <= last {
+        std::thread::yield_now();
+    }
+    was_reached
 }
 
 type Beside = (JoinHandle<bool>, Receiver<Told>);
