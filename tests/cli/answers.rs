@@ -64,6 +64,10 @@ fn steady(world: &Sandbox, value: Value) -> Value {
 }
 
 fn steady_text(world: &Sandbox, text: &str) -> String {
+    // A plan's token, which holds ids and a place.
+    if text.starts_with("eyJ") {
+        return "eyJ…".to_owned();
+    }
     let place = |path: std::path::PathBuf| path.to_str().expect("text").to_owned();
     let text = text
         .replace(&place(world.workspace()), "/home/ada/shop")
