@@ -1,71 +1,55 @@
 //! Copies a damaged session store with the definitions of a sound one. This module does IO.
 //!
-//! The first page holds the header, and where the other pages of the definitions are; these say at which page each table
-//! begins. They are those that change with the definitions. One that is damaged is replaced by that of a sound file, if
-//! another one, which is equal in both, shows that the tables of both begin at the same pages.
+//! The definitions say at which page each table begins. If they, or the first page that leads to them, cannot be read,
+//! those of a sound file are written anew, at the end of the copy: nothing else of it changes, wherever its own are.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-use rusqlite::Connection;
+use ckpt_schema::migration::APPLICATION_ID;
 use rusqlite::config::DbConfig;
+use rusqlite::{Connection, MAIN_DB, OptionalExtension, Row};
 
 use super::FLAGS;
 use super::filling::if_readable;
 use crate::error::{Context, Result};
 use crate::sessions::database::with_suffix;
 use crate::sessions::new_file::make_file;
+use crate::sessions::version::version;
 
 /// The page size of every session store.
 pub(super) const PAGE: usize = 4096;
 
-/// A page, and its number from 0.
-type Page = (u64, Vec<u8>);
+/// No file has definitions with higher numbers.
+const MOST_DEFINITIONS: i64 = 1000;
 
-/// Copies a session store and its log, with the first page of a sound one, and those of its other pages of definitions in
-/// the place of which nothing can be read.
-pub(super) fn graft(source: &Path, sound: &Path, target: &Path) -> Result<()> {
+/// A table or an index: its type, its name, its table, and how it was created, as texts; and the page at which it begins.
+type Definition = ([Option<Vec<u8>>; 4], i64);
+
+const DEFINITIONS: &str =
+    "SELECT type, name, tbl_name, sql, CAST(rootpage AS INTEGER) FROM sqlite_schema
+                            WHERE type IN ('table', 'index')";
+
+/// Copies a session store and its log, with the definitions of a sound one. Returns false if these are not its own: what
+/// can be read of those says so, or, if there is nothing, its tables and indexes do not fit each other with them.
+pub(super) fn graft(source: &Path, sound: &Path, target: &Path) -> Result<bool> {
     let what = || format!("cannot copy `{}`", source.display());
-    copy(source, target)?;
-    let mut pages = definitions(sound)?.into_iter();
-    let file = File::options()
-        .read(true)
-        .write(true)
-        .open(target)
-        .context(what)?;
-    let put = |(number, bytes): &Page| file.write_all_at(bytes, number * PAGE as u64).context(what);
-    let Some((_, mut first)) = pages.next() else {
-        return Ok(());
+    let Some(definitions) = if_readable(all(sound))? else {
+        return Ok(false);
     };
-    // The file may have a log, may have grown, and its list of free pages is another.
-    first[18..20].fill(2);
-    first[32..40].fill(0);
-    first[92] ^= 0xff;
-    put(&(0, first))?;
-    let mut others = Vec::new();
-    let mut is_alike = false;
-    for page in pages {
-        let mut own = vec![0; PAGE];
-        // One beyond the end of the file is none.
-        let _ = file.read_exact_at(&mut own, page.0 * PAGE as u64);
-        is_alike |= own == page.1;
-        if own != page.1 {
-            put(&page)?;
-            others.push(((page.0, own), page));
-        }
+    copy(source, target)?;
+    let mut own = readable(target)?;
+    if own.is_empty() {
+        put_first(target, &first_of(sound).context(what)?)?;
+        own = readable(target)?;
     }
-    // Without a page that is equal, only a file that is sound with these proves that they are its own.
-    if !is_alike && !others.is_empty() && !is_sound(target) {
-        return others.iter().try_for_each(|(own, _)| put(own));
+    if !own.iter().all(|one| definitions.contains(one)) {
+        return Ok(false);
     }
-    for (own, sound) in &others {
-        put(own)?;
-        if !has_definitions(target) {
-            put(sound)?;
-        }
-    }
-    Ok(())
+    put_first(target, &empty().context(what)?)?;
+    define(target, &definitions).context(what)?;
+    Ok(!own.is_empty() || is_sound(target))
 }
 
 fn copy(source: &Path, target: &Path) -> Result<()> {
@@ -92,58 +76,92 @@ fn copy(source: &Path, target: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Returns the pages of a sound file that hold the definitions, the first one first; none of a file that is damaged as
-/// well. The file stays as it is.
-pub(super) fn definitions(sound: &Path) -> Result<Vec<Page>> {
-    let what = || format!("cannot read `{}`", sound.display());
-    let Some(changed) = if_readable(with_other_definitions(sound))? else {
+fn definition(row: &Row<'_>) -> rusqlite::Result<Definition> {
+    // Damage may have made anything of a text.
+    let text = |at: usize| {
+        let value = row.get_ref(at).ok()?;
+        value.as_bytes_or_null().ok()?.map(<[u8]>::to_vec)
+    };
+    Ok(([0, 1, 2, 3].map(text), row.get(4)?))
+}
+
+/// Returns the definitions of a sound file, each table before its indexes.
+fn all(sound: &Path) -> rusqlite::Result<Vec<Definition>> {
+    let connection = Connection::open_with_flags(sound, FLAGS)?;
+    let mut statement = connection.prepare(&format!("{DEFINITIONS} ORDER BY rowid"))?;
+    statement.query_map([], definition)?.collect()
+}
+
+/// Returns what can be read of the definitions of a copy, and brings its log into it.
+fn readable(target: &Path) -> Result<Vec<Definition>> {
+    let open = || {
+        let connection = Connection::open_with_flags(target, FLAGS)?;
+        // One that cannot be read says nothing about the others.
+        connection.execute_batch("PRAGMA writable_schema = ON")?;
+        connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?;
+        Ok(connection)
+    };
+    let Some(connection) = if_readable(open())? else {
         return Ok(Vec::new());
     };
-    let file = File::open(sound).context(what)?;
-    let mut pages = Vec::new();
-    for (number, changed) in (0..).zip(changed.chunks_exact(PAGE)) {
-        let mut own = vec![0; PAGE];
-        file.read_exact_at(&mut own, number * PAGE as u64)
-            .context(what)?;
-        if number == 0 || own != changed {
-            pages.push((number, own));
-        }
+    let one = connection.prepare(&format!("{DEFINITIONS} AND rowid = ?1"));
+    let Some(mut one) = if_readable(one)? else {
+        return Ok(Vec::new());
+    };
+    let mut found = Vec::new();
+    for number in 1..=MOST_DEFINITIONS {
+        let row = if_readable(one.query_row([number], definition).optional())?;
+        found.extend(row.flatten());
     }
-    Ok(pages)
+    Ok(found)
 }
 
-/// Returns the bytes of a database with other letters in each definition, at the same places.
-fn with_other_definitions(sound: &Path) -> rusqlite::Result<Vec<u8>> {
-    let mut connection = Connection::open_with_flags(sound, FLAGS)?;
-    connection.pragma_update_and_check(None, "journal_mode", "MEMORY", |_| Ok(()))?;
-    connection.execute_batch(
-        "PRAGMA cache_spill = OFF; PRAGMA writable_schema = ON;
-         BEGIN; UPDATE sqlite_schema SET sql = upper(sql), tbl_name = upper(tbl_name)",
-    )?;
-    let changed = connection.serialize(rusqlite::MAIN_DB)?.to_vec();
-    connection.execute_batch("ROLLBACK")?;
-    Ok(changed)
+/// Writes the first page of a copy. It may have a log, may have grown, and its list of free pages is another.
+fn put_first(target: &Path, page: &[u8]) -> Result<()> {
+    let mut page = page.to_vec();
+    page[18..20].fill(2);
+    page[32..40].fill(0);
+    page[92] ^= 0xff;
+    let file = File::options().write(true).open(target);
+    file.and_then(|file| file.write_all_at(&page, 0))
+        .context(|| format!("cannot write `{}`", target.display()))
 }
 
-/// Returns whether SQLite can read every definition.
-fn has_definitions(path: &Path) -> bool {
-    let ask = "SELECT count(*) >= 0 FROM sqlite_schema";
-    answers(path, ask)
+fn first_of(sound: &Path) -> std::io::Result<Vec<u8>> {
+    let mut page = vec![0; PAGE];
+    File::open(sound)?.read_exact_at(&mut page, 0)?;
+    Ok(page)
+}
+
+/// Returns the first page of a session store without any definition.
+fn empty() -> rusqlite::Result<Vec<u8>> {
+    let mut connection = Connection::open_in_memory()?;
+    connection.pragma_update(None, "application_id", APPLICATION_ID)?;
+    connection.pragma_update(None, "user_version", version())?;
+    Ok(connection.serialize(MAIN_DB)?[..PAGE].to_vec())
+}
+
+/// Adds definitions to a copy that has none.
+fn define(target: &Path, definitions: &[Definition]) -> rusqlite::Result<()> {
+    let mut connection = Connection::open_with_flags(target, FLAGS)?;
+    connection.execute_batch("PRAGMA writable_schema = ON")?;
+    let transaction = connection.transaction()?;
+    let sql = "INSERT INTO sqlite_schema (type, name, tbl_name, sql, rootpage) VALUES
+               (CAST(?1 AS TEXT), CAST(?2 AS TEXT), CAST(?3 AS TEXT), CAST(?4 AS TEXT), ?5)";
+    for ([kind, name, table, created], page) in definitions {
+        transaction.execute(sql, (kind, name, table, created, page))?;
+    }
+    transaction.commit()
 }
 
 /// Returns whether every table and its indexes are sound. The list of free pages is not, in any copy.
 fn is_sound(path: &Path) -> bool {
     let each = "SELECT min(integrity_check = 'ok') FROM sqlite_schema AS one
                   JOIN pragma_integrity_check(one.name) WHERE one.type = 'table'";
-    answers(path, each)
-}
-
-/// Returns whether a copy, of which nothing is written, gives the answer 1.
-fn answers(path: &Path, sql: &str) -> bool {
     let ask = || -> rusqlite::Result<bool> {
         let connection = Connection::open_with_flags(path, FLAGS)?;
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
-        connection.query_row(sql, [], |row| row.get(0))
+        connection.query_row(each, [], |row| row.get(0))
     };
     ask().unwrap_or_default()
 }

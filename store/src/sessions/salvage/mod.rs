@@ -246,8 +246,7 @@ fn copy_grafted(
     let new = with_suffix(database, NEW);
     let mut is_copied = false;
     let mut copy_with = |sound: &Path| -> Result<()> {
-        if !is_copied {
-            graft(source, sound, &grafted)?;
+        if !is_copied && graft(source, sound, &grafted)? {
             is_copied = filling.copy_from_whole(&grafted)?;
         }
         remove(&grafted)

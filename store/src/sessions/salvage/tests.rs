@@ -4,7 +4,7 @@ use super::graft::PAGE;
 use super::*;
 use crate::sessions::database::empty_log;
 use crate::sessions::read;
-use crate::sessions::{Database, back_up};
+use crate::sessions::{Database, add_views, back_up};
 
 /// A store with this many sessions, each with a message, and a diagnostic for each. Returns its bytes.
 fn filled(directory: &Path, sessions: u32) -> Vec<u8> {
@@ -39,11 +39,12 @@ fn count(directory: &Path, table: &str) -> usize {
     numbers(open(directory).connection(), table).len()
 }
 
-/// The pages with the definitions of the tables, from 0.
-fn pages_of_definitions(path: &Path) -> Vec<usize> {
-    let pages = graft::definitions(path).expect("a sound file").into_iter();
-    let pages = pages.map(|(number, _)| usize::try_from(number));
-    pages.map(|page| page.expect("a number")).collect()
+/// The pages with definitions, from 0: the first one, and those with their texts.
+fn pages_of_definitions(bytes: &[u8]) -> Vec<usize> {
+    let is_such = |page: &[u8]| page.windows(7).any(|part| part == b"CREATE ");
+    let pages = bytes.chunks_exact(PAGE).enumerate();
+    let pages = pages.filter(|(number, page)| *number == 0 || is_such(page));
+    pages.map(|(number, _)| number).collect()
 }
 
 /// The numbers of the rows of a damaged file that a query for a single row reads.
@@ -71,7 +72,7 @@ fn no_readable_row_is_given_up() {
     let whole = filled(directory.path(), 90);
     let path = directory.path().join(DATABASE);
     let pages = whole.len() / PAGE;
-    let definitions = pages_of_definitions(&path);
+    let definitions = pages_of_definitions(&whole);
     // Two neighbours at once, and one at the other end: an island between them must be found.
     for page in (1..pages).step_by(2) {
         let mut bytes = whole.clone();
@@ -134,47 +135,54 @@ fn a_lost_first_page_costs_no_row() {
     }
 }
 
-/// In a store as it was made, as a repair made it, and as `forget` left each of them, which makes a backup then.
+/// In a store as it was made, as a repair made it, and as `forget` left each of them, which makes a backup then; with the
+/// views that a person's first command adds, and without.
 ///
 /// Invariant `work/rows-first-page`.
 #[test]
 fn lost_definitions_cost_no_row() {
-    for is_repaired in [false, true] {
-        for is_scrubbed in [false, true] {
-            let directory = tempfile::tempdir().expect("a scratch directory");
-            let path = directory.path().join(DATABASE);
-            filled(directory.path(), 300);
-            if is_repaired {
-                let salvaged = salvage(directory.path(), |_| Ok(false)).expect("it is whole");
-                remove(&salvaged.set_aside).expect("ours");
+    for (is_repaired, has_views, is_scrubbed) in [
+        (false, false, false),
+        (false, true, false),
+        (true, true, false),
+        (true, false, true),
+    ] {
+        let directory = tempfile::tempdir().expect("a scratch directory");
+        let path = directory.path().join(DATABASE);
+        filled(directory.path(), 300);
+        if has_views {
+            add_views(&mut open(directory.path())).expect("writable");
+        }
+        if is_repaired {
+            let salvaged = salvage(directory.path(), |_| Ok(false)).expect("it is whole");
+            remove(&salvaged.set_aside).expect("ours");
+        }
+        if is_scrubbed {
+            open(directory.path()).scrub().expect("writable");
+            back_up(&open(directory.path()), directory.path(), 0).expect("writable");
+        }
+        empty_log(open(directory.path()).connection());
+        let whole = std::fs::read(&path).expect("ours");
+        let pages = pages_of_definitions(&whole);
+        assert!(pages.len() > 3, "{pages:?}");
+        let mut lost: Vec<Vec<usize>> = pages.iter().map(|page| vec![*page]).collect();
+        lost.extend(pages.windows(2).map(<[usize]>::to_vec));
+        lost.push(pages);
+        for (lost, garbage) in lost.iter().zip([0, 0xa5, 0].into_iter().cycle()) {
+            let what = format!("{is_repaired} {has_views} {is_scrubbed} {lost:?} {garbage}");
+            let mut bytes = whole.clone();
+            for page in lost {
+                bytes[page * PAGE..(page + 1) * PAGE].fill(garbage);
             }
-            if is_scrubbed {
-                open(directory.path()).scrub().expect("writable");
-                back_up(&open(directory.path()), directory.path(), 0).expect("writable");
-            }
-            empty_log(open(directory.path()).connection());
-            let whole = std::fs::read(&path).expect("ours");
-            let pages = pages_of_definitions(&path);
-            assert!(pages.len() > 3, "{pages:?}");
-            let mut lost: Vec<Vec<usize>> = pages.iter().map(|page| vec![*page]).collect();
-            lost.extend(pages.windows(2).map(<[usize]>::to_vec));
-            lost.push(pages);
-            for (lost, garbage) in lost.iter().zip([0, 0xa5, 0].into_iter().cycle()) {
-                let what = format!("{is_repaired} {is_scrubbed} {lost:?} {garbage}");
-                let mut bytes = whole.clone();
-                for page in lost {
-                    bytes[page * PAGE..(page + 1) * PAGE].fill(garbage);
-                }
-                remove(&path).expect("ours");
-                std::fs::write(&path, &bytes).expect("ours");
-                let database = open(directory.path());
-                let salvaged = database.salvaged.as_ref().expect("it was damaged");
-                assert_eq!(salvaged.damaged, [] as [&str; 0], "{what}: {salvaged:?}");
-                let connection = database.connection();
-                assert_eq!(numbers(connection, "messages").len(), 300, "{what}");
-                assert_eq!(numbers(connection, "sessions").len(), 300, "{what}");
-                remove(&salvaged.set_aside).expect("ours");
-            }
+            remove(&path).expect("ours");
+            std::fs::write(&path, &bytes).expect("ours");
+            let database = open(directory.path());
+            let salvaged = database.salvaged.as_ref().expect("it was damaged");
+            assert_eq!(salvaged.damaged, [] as [&str; 0], "{what}: {salvaged:?}");
+            let connection = database.connection();
+            assert_eq!(numbers(connection, "messages").len(), 300, "{what}");
+            assert_eq!(numbers(connection, "sessions").len(), 300, "{what}");
+            remove(&salvaged.set_aside).expect("ours");
         }
     }
 }
