@@ -29,12 +29,12 @@ CREATE TABLE workspaces (
   device           INTEGER NOT NULL,
   inode            INTEGER NOT NULL,
   born             INTEGER,
-  last_snapshot_id INTEGER REFERENCES snapshots (id),
+  last_snapshot_id INTEGER REFERENCES snapshots,
   created_at       INTEGER NOT NULL,
   used_at          INTEGER NOT NULL,
   replaced_at      INTEGER,
   gone_at          INTEGER,
-  unswept          INTEGER NOT NULL DEFAULT 0 CHECK (unswept IN (0, 1))
+  unswept          INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 CREATE UNIQUE INDEX workspaces_by_path ON workspaces (path, ifnull(path_raw, '')) WHERE replaced_at IS NULL;
 CREATE INDEX workspaces_by_name ON workspaces (path);
@@ -47,7 +47,7 @@ CREATE INDEX workspaces_by_inode ON workspaces (inode);
 --   doing       what git is in the middle of, such as a merge
 CREATE TABLE git_states (
   id           INTEGER PRIMARY KEY,
-  workspace_id INTEGER NOT NULL REFERENCES workspaces (id) ON DELETE CASCADE,
+  workspace_id INTEGER NOT NULL REFERENCES workspaces ON DELETE CASCADE,
   head         TEXT,
   branch       TEXT,
   index_blob   TEXT,
@@ -63,12 +63,12 @@ CREATE INDEX git_states_by_workspace ON git_states (workspace_id);
 --   stored_bytes     the bytes in packs that it was the first to need, as `gc` or `du` found them last
 CREATE TABLE snapshots (
   id              INTEGER PRIMARY KEY,
-  workspace_id    INTEGER NOT NULL REFERENCES workspaces (id) ON DELETE CASCADE,
+  workspace_id    INTEGER NOT NULL REFERENCES workspaces ON DELETE CASCADE,
   tree            TEXT NOT NULL CHECK (length(tree) = 40),
   attributes_blob TEXT CHECK (length(attributes_blob) = 40),
   rules_blob      TEXT CHECK (length(rules_blob) = 40),
   seen_blob       TEXT CHECK (length(seen_blob) = 40),
-  git_state_id    INTEGER REFERENCES git_states (id),
+  git_state_id    INTEGER REFERENCES git_states,
   taken_at        INTEGER NOT NULL,
   pruned_at       INTEGER,
   stored_bytes    INTEGER
@@ -80,7 +80,7 @@ CREATE INDEX snapshots_by_tree ON snapshots (tree);
 --   size  in bytes, where known
 CREATE TABLE gaps (
   id          INTEGER PRIMARY KEY,
-  snapshot_id INTEGER NOT NULL REFERENCES snapshots (id) ON DELETE CASCADE,
+  snapshot_id INTEGER NOT NULL REFERENCES snapshots ON DELETE CASCADE,
   path        TEXT NOT NULL,
   path_raw    BLOB,
   reason      TEXT NOT NULL,
@@ -102,7 +102,7 @@ CREATE INDEX gaps_by_snapshot ON gaps (snapshot_id);
 CREATE TABLE sessions (
   seq               INTEGER PRIMARY KEY,
   id                TEXT NOT NULL UNIQUE,
-  workspace_id      INTEGER NOT NULL REFERENCES workspaces (id) ON DELETE CASCADE,
+  workspace_id      INTEGER NOT NULL REFERENCES workspaces ON DELETE CASCADE,
   agent             TEXT NOT NULL,
   agent_id          TEXT NOT NULL,
   parent_id         TEXT REFERENCES sessions (id) ON DELETE CASCADE,
@@ -111,9 +111,9 @@ CREATE TABLE sessions (
   last_event_at     INTEGER NOT NULL,
   last_event        TEXT,
   ended_at          INTEGER,
-  tool_events       INTEGER NOT NULL DEFAULT 0 CHECK (tool_events IN (0, 1)),
+  tool_events       INTEGER NOT NULL DEFAULT 0,
   revert_message_id TEXT REFERENCES messages (id),
-  revert_base_id    INTEGER REFERENCES snapshots (id),
+  revert_base_id    INTEGER REFERENCES snapshots,
   process           TEXT,
   process_seen      INTEGER NOT NULL DEFAULT 0,
   transcript        TEXT,
@@ -121,7 +121,7 @@ CREATE TABLE sessions (
   left_transcript   TEXT,
   interrupted_at    INTEGER,
   part_of           TEXT REFERENCES sessions (id) ON DELETE SET NULL,
-  has_parts         INTEGER NOT NULL DEFAULT 0 CHECK (has_parts IN (0, 1)),
+  has_parts         INTEGER NOT NULL DEFAULT 0,
   UNIQUE (workspace_id, agent, agent_id)
 ) STRICT;
 CREATE INDEX sessions_left ON sessions (left_id) WHERE left_id IS NOT NULL;
@@ -150,8 +150,8 @@ CREATE TABLE messages (
   conversation TEXT,
   transcript  TEXT,
   state       TEXT NOT NULL DEFAULT 'live' CHECK (state IN ('live', 'hidden', 'discarded')),
-  snapshot_id INTEGER REFERENCES snapshots (id),
-  pending     INTEGER NOT NULL DEFAULT 0 CHECK (pending IN (0, 1)),
+  snapshot_id INTEGER REFERENCES snapshots,
+  pending     INTEGER NOT NULL DEFAULT 0,
   unprotected TEXT,
   created_at  INTEGER NOT NULL,
   totals      TEXT,
@@ -159,7 +159,6 @@ CREATE TABLE messages (
 ) STRICT;
 CREATE INDEX messages_by_session ON messages (session_id, seq);
 CREATE INDEX messages_by_agent_id ON messages (agent_id);
-CREATE INDEX messages_by_whole ON messages (part_of) WHERE part_of IS NOT NULL;
 CREATE INDEX messages_pending ON messages (session_id) WHERE pending = 1;
 CREATE INDEX messages_unprotected ON messages (session_id) WHERE unprotected IS NOT NULL;
 
@@ -187,10 +186,10 @@ CREATE TABLE steps (
   message_id         TEXT NOT NULL REFERENCES messages (id) ON DELETE CASCADE,
   agent_id           TEXT,
   state              TEXT NOT NULL CHECK (state IN ('open', 'closed')),
-  recovered          INTEGER NOT NULL DEFAULT 0 CHECK (recovered IN (0, 1)),
+  recovered          INTEGER NOT NULL DEFAULT 0,
   unprotected        TEXT,
-  start_snapshot_id  INTEGER REFERENCES snapshots (id),
-  finish_snapshot_id INTEGER REFERENCES snapshots (id),
+  start_snapshot_id  INTEGER REFERENCES snapshots,
+  finish_snapshot_id INTEGER REFERENCES snapshots,
   started_at         INTEGER NOT NULL,
   finished_at        INTEGER,
   file_count         INTEGER,
@@ -200,7 +199,6 @@ CREATE TABLE steps (
 CREATE INDEX steps_by_session ON steps (session_id, seq);
 CREATE INDEX steps_by_message ON steps (message_id);
 CREATE INDEX steps_by_finish ON steps (finish_snapshot_id);
-CREATE INDEX steps_by_whole ON steps (part_of) WHERE part_of IS NOT NULL;
 CREATE UNIQUE INDEX steps_open ON steps (state, session_id) WHERE state = 'open';
 CREATE INDEX steps_unprotected ON steps (session_id) WHERE unprotected IS NOT NULL;
 
@@ -226,7 +224,7 @@ CREATE TABLE tools (
   finished_at INTEGER,
   ran_for     INTEGER,
   waited_at   INTEGER,
-  background  INTEGER NOT NULL DEFAULT 0 CHECK (background IN (0, 1)),
+  background  INTEGER NOT NULL DEFAULT 0,
   released_at INTEGER
 ) STRICT;
 CREATE INDEX tools_by_step ON tools (step_id);
@@ -239,8 +237,8 @@ CREATE TABLE step_paths (
   step_id  TEXT NOT NULL REFERENCES steps (id) ON DELETE CASCADE,
   path     TEXT NOT NULL,
   path_raw BLOB,
-  captured INTEGER NOT NULL DEFAULT 0 CHECK (captured IN (0, 1)),
-  returned INTEGER NOT NULL DEFAULT 0 CHECK (returned IN (0, 1)),
+  captured INTEGER NOT NULL DEFAULT 0,
+  returned INTEGER NOT NULL DEFAULT 0,
   mode     TEXT,
   blob     TEXT,
   PRIMARY KEY (step_id, path)
@@ -255,12 +253,12 @@ CREATE INDEX step_paths_returned ON step_paths (step_id) WHERE returned = 1;
 --   undone_by  the operation that made its undoing permanent
 CREATE TABLE changes (
   id               INTEGER PRIMARY KEY,
-  workspace_id     INTEGER NOT NULL REFERENCES workspaces (id) ON DELETE CASCADE,
+  workspace_id     INTEGER NOT NULL REFERENCES workspaces ON DELETE CASCADE,
   step_id          TEXT REFERENCES steps (id) ON DELETE CASCADE,
   attribution      TEXT NOT NULL CHECK (attribution IN ('agent', 'shared', 'outside', 'unclear')),
   reason           TEXT,
-  from_snapshot_id INTEGER REFERENCES snapshots (id),
-  to_snapshot_id   INTEGER REFERENCES snapshots (id),
+  from_snapshot_id INTEGER REFERENCES snapshots,
+  to_snapshot_id   INTEGER REFERENCES snapshots,
   path             TEXT NOT NULL,
   path_raw         BLOB,
   kind             TEXT NOT NULL CHECK (kind IN ('added', 'modified', 'deleted', 'mode', 'type')),
@@ -299,7 +297,7 @@ CREATE INDEX changes_gone ON changes (old_blob) WHERE kind = 'deleted';
 CREATE TABLE operations (
   seq                INTEGER PRIMARY KEY,
   id                 TEXT NOT NULL UNIQUE,
-  workspace_id       INTEGER NOT NULL REFERENCES workspaces (id) ON DELETE CASCADE,
+  workspace_id       INTEGER NOT NULL REFERENCES workspaces ON DELETE CASCADE,
   session_id         TEXT REFERENCES sessions (id) ON DELETE CASCADE,
   kind               TEXT NOT NULL CHECK (kind IN ('revert', 'redo', 'unrevert', 'restore')),
   state              TEXT NOT NULL CHECK (state IN ('open', 'done', 'rolled_back')),
@@ -307,19 +305,19 @@ CREATE TABLE operations (
   message_id         TEXT REFERENCES messages (id),
   asked_message_id   TEXT REFERENCES messages (id),
   part_message_id    TEXT REFERENCES messages (id),
-  alone              INTEGER NOT NULL DEFAULT 0 CHECK (alone IN (0, 1)),
+  alone              INTEGER NOT NULL DEFAULT 0,
   step_id            TEXT REFERENCES steps (id),
   undoes             TEXT REFERENCES operations (id) ON DELETE SET NULL,
-  base_snapshot_id   INTEGER REFERENCES snapshots (id),
-  before_snapshot_id INTEGER REFERENCES snapshots (id),
-  after_snapshot_id  INTEGER REFERENCES snapshots (id),
-  goal_snapshot_id   INTEGER REFERENCES snapshots (id),
+  base_snapshot_id   INTEGER REFERENCES snapshots,
+  before_snapshot_id INTEGER REFERENCES snapshots,
+  after_snapshot_id  INTEGER REFERENCES snapshots,
+  goal_snapshot_id   INTEGER REFERENCES snapshots,
   on_conflict        TEXT NOT NULL CHECK (on_conflict IN ('merge', 'keep', 'overwrite')),
   unclear            TEXT NOT NULL DEFAULT 'keep' CHECK (unclear IN ('keep', 'take')),
   only_paths         TEXT NOT NULL DEFAULT '[]',
   directories        TEXT NOT NULL DEFAULT '[]',
-  git                INTEGER NOT NULL DEFAULT 0 CHECK (git IN (0, 1)),
-  permanent          INTEGER NOT NULL DEFAULT 0 CHECK (permanent IN (0, 1)),
+  git                INTEGER NOT NULL DEFAULT 0,
+  permanent          INTEGER NOT NULL DEFAULT 0,
   outcome            TEXT CHECK (outcome IN ('restored', 'partial', 'nothing')),
   conversation       TEXT,
   notes              TEXT NOT NULL DEFAULT '[]',
@@ -332,7 +330,6 @@ CREATE INDEX operations_by_workspace ON operations (workspace_id, seq);
 CREATE INDEX operations_by_session ON operations (session_id, seq);
 CREATE INDEX operations_open ON operations (state) WHERE state = 'open';
 CREATE INDEX operations_alone ON operations (part_message_id) WHERE alone = 1;
-CREATE INDEX operations_by_whole ON operations (part_of) WHERE part_of IS NOT NULL;
 CREATE INDEX operations_undoing ON operations (undoes) WHERE undoes IS NOT NULL;
 
 --   reason_code    the name of a reason code; NULL without a reason
@@ -375,17 +372,17 @@ CREATE TABLE operation_git (
   target       TEXT,
   result       TEXT NOT NULL CHECK (result IN ('planned', 'done', 'conflict', 'gap', 'failed')),
   reason       TEXT,
-  unclear      INTEGER NOT NULL DEFAULT 0 CHECK (unclear IN (0, 1)),
+  unclear      INTEGER NOT NULL DEFAULT 0,
   PRIMARY KEY (operation_id, position)
 ) STRICT, WITHOUT ROWID;
 
 -- Bookmarks on messages and snapshots. What is labelled is kept: whatever removes old history leaves it alone.
 CREATE TABLE labels (
   id           INTEGER PRIMARY KEY,
-  workspace_id INTEGER NOT NULL REFERENCES workspaces (id) ON DELETE CASCADE,
+  workspace_id INTEGER NOT NULL REFERENCES workspaces ON DELETE CASCADE,
   text         TEXT NOT NULL,
   message_id   TEXT REFERENCES messages (id) ON DELETE CASCADE,
-  snapshot_id  INTEGER REFERENCES snapshots (id) ON DELETE CASCADE,
+  snapshot_id  INTEGER REFERENCES snapshots ON DELETE CASCADE,
   created_at   INTEGER NOT NULL,
   UNIQUE (workspace_id, text),
   CHECK ((message_id IS NULL) <> (snapshot_id IS NULL))
@@ -399,7 +396,7 @@ CREATE INDEX labels_by_snapshot ON labels (snapshot_id);
 --   tip      the commit that was pushed last
 CREATE TABLE remotes (
   id           INTEGER PRIMARY KEY,
-  workspace_id INTEGER NOT NULL REFERENCES workspaces (id) ON DELETE CASCADE,
+  workspace_id INTEGER NOT NULL REFERENCES workspaces ON DELETE CASCADE,
   address      TEXT NOT NULL,
   name         TEXT NOT NULL,
   pushing      TEXT,
@@ -409,7 +406,7 @@ CREATE TABLE remotes (
 
 -- The rows that are in a remote, each with a hash of what it was.
 CREATE TABLE pushed (
-  remote_id INTEGER NOT NULL REFERENCES remotes (id) ON DELETE CASCADE,
+  remote_id INTEGER NOT NULL REFERENCES remotes ON DELETE CASCADE,
   kind      TEXT NOT NULL,
   row       TEXT NOT NULL,
   hash      INTEGER NOT NULL,
@@ -422,18 +419,18 @@ CREATE TABLE pushed (
 --   tip      the commit that was fetched last, as git stores it
 --   adopted  a directory here goes on with it, and what comes later is left out
 CREATE TABLE machines (
-  workspace_id INTEGER PRIMARY KEY REFERENCES workspaces (id) ON DELETE CASCADE,
-  beside       INTEGER NOT NULL REFERENCES workspaces (id) ON DELETE CASCADE,
+  workspace_id INTEGER PRIMARY KEY REFERENCES workspaces ON DELETE CASCADE,
+  beside       INTEGER NOT NULL REFERENCES workspaces ON DELETE CASCADE,
   address      TEXT NOT NULL,
   machine      TEXT NOT NULL,
   tip          TEXT NOT NULL,
-  adopted      INTEGER NOT NULL DEFAULT 0 CHECK (adopted IN (0, 1)),
+  adopted      INTEGER NOT NULL DEFAULT 0,
   UNIQUE (beside, address, machine)
 ) STRICT;
 
 -- What the rows of another machine are here.
 CREATE TABLE fetched (
-  workspace_id INTEGER NOT NULL REFERENCES workspaces (id) ON DELETE CASCADE,
+  workspace_id INTEGER NOT NULL REFERENCES workspaces ON DELETE CASCADE,
   kind         TEXT NOT NULL,
   theirs       TEXT NOT NULL,
   ours         TEXT NOT NULL,
@@ -464,7 +461,7 @@ CREATE TABLE diagnostics (
   message   TEXT NOT NULL,
   detail    TEXT,
   at        INTEGER NOT NULL,
-  untold    INTEGER NOT NULL DEFAULT 0 CHECK (untold IN (0, 1))
+  untold    INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 CREATE INDEX diagnostics_untold ON diagnostics (id) WHERE untold = 1;
 

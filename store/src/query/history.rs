@@ -522,7 +522,7 @@ pub(super) fn read_operations(
 
 /// Chooses the operations of which there are parts in several roots.
 const IN_ROOTS: &str = "?1 IS NULL AND (operations.part_of IS NOT NULL
-    OR EXISTS (SELECT 1 FROM operations AS part WHERE part.part_of = operations.id))";
+    OR operations.id IN (SELECT part_of FROM operations))";
 
 /// Reads operations, newest first, each with the one that it is a part of.
 fn read_rows(

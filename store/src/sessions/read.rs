@@ -1,6 +1,7 @@
 //! Reads rows: all of them at once, columns as domain types, and rows that several reports share.
 
 use ckpt_schema::report::{GapReport, PathText};
+use rusqlite::types::FromSql;
 use rusqlite::{Connection, Row, RowIndex};
 
 pub(crate) use super::words::{
@@ -59,6 +60,26 @@ pub(super) fn one<T>(
         .prepare_cached(sql)
         .and_then(|mut statement| statement.query_row(parameters, read))
         .context(|| what)
+}
+
+/// The columns of a row, read one after the other. Each event reads some rows, and to look up a column by its name costs
+/// more than to read it.
+pub(super) struct Columns<'row> {
+    row: &'row Row<'row>,
+    next: usize,
+}
+
+impl<'row> Columns<'row> {
+    /// Begins with the first column.
+    pub fn of(row: &'row Row<'_>) -> Self {
+        Self { row, next: 0 }
+    }
+
+    /// Reads the next column, in the order of the statement.
+    pub fn next<T: FromSql>(&mut self) -> rusqlite::Result<T> {
+        self.next += 1;
+        self.row.get(self.next - 1)
+    }
 }
 
 /// Returns a number that counts something. SQLite knows only signed numbers. A negative one is damage, and counts as

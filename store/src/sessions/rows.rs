@@ -4,6 +4,7 @@ use ckpt_schema::event::Event;
 use ckpt_schema::report::MessageState;
 use rusqlite::{Connection, OptionalExtension, Params, Row, params};
 
+use super::read::Columns;
 use super::tools::runs_tool;
 use super::words::{WordTable, word};
 use super::{feed, read};
@@ -66,7 +67,7 @@ pub(super) const SESSION: &str =
     "seq, id, workspace_id, agent, agent_id, parent_id, last_event_at, last_event, tool_events, process_seen,
                        revert_message_id, revert_base_id, part_of, has_parts, left_id IS NOT NULL AS has_left";
 pub(super) const MESSAGE: &str =
-    "seq, id, session_id, agent_id, turn_id, prompt, state, snapshot_id, pending, unprotected";
+    "seq, id, session_id, agent_id, turn_id, prompt, snapshot_id, pending, unprotected, state";
 
 impl SessionRow {
     /// Returns the id that it has in the root where it began, if it works in several.
@@ -76,39 +77,41 @@ impl SessionRow {
     }
 
     pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
+        let mut columns = Columns::of(row);
         Ok(Self {
-            seq: row.get("seq")?,
-            id: row.get("id")?,
-            workspace_id: row.get("workspace_id")?,
-            agent: row.get("agent")?,
-            agent_id: row.get("agent_id")?,
-            parent_id: row.get("parent_id")?,
-            last_event_at: row.get("last_event_at")?,
-            last_event: row.get("last_event")?,
-            tool_events: row.get("tool_events")?,
-            process_seen: row.get("process_seen")?,
-            revert_message_id: row.get("revert_message_id")?,
-            revert_base_id: row.get("revert_base_id")?,
-            part_of: row.get("part_of")?,
-            has_parts: row.get("has_parts")?,
-            has_left: row.get("has_left")?,
+            seq: columns.next()?,
+            id: columns.next()?,
+            workspace_id: columns.next()?,
+            agent: columns.next()?,
+            agent_id: columns.next()?,
+            parent_id: columns.next()?,
+            last_event_at: columns.next()?,
+            last_event: columns.next()?,
+            tool_events: columns.next()?,
+            process_seen: columns.next()?,
+            revert_message_id: columns.next()?,
+            revert_base_id: columns.next()?,
+            part_of: columns.next()?,
+            has_parts: columns.next()?,
+            has_left: columns.next()?,
         })
     }
 }
 
 impl MessageRow {
     pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
+        let mut columns = Columns::of(row);
         Ok(Self {
-            seq: row.get("seq")?,
-            id: row.get("id")?,
-            session_id: row.get("session_id")?,
-            agent_id: row.get("agent_id")?,
-            turn_id: row.get("turn_id")?,
-            prompt: row.get("prompt")?,
+            seq: columns.next()?,
+            id: columns.next()?,
+            session_id: columns.next()?,
+            agent_id: columns.next()?,
+            turn_id: columns.next()?,
+            prompt: columns.next()?,
+            snapshot_id: columns.next()?,
+            pending: columns.next()?,
+            unprotected: columns.next()?,
             state: word(row, WordTable::Messages, "state")?,
-            snapshot_id: row.get("snapshot_id")?,
-            pending: row.get("pending")?,
-            unprotected: row.get("unprotected")?,
         })
     }
 }
@@ -165,11 +168,23 @@ pub(crate) fn find_session_named(
     agent_id: &str,
     workspace_id: i64,
 ) -> Result<Option<SessionRow>> {
-    one_session(
-        connection,
-        "WHERE agent = ?1 AND agent_id = ?2 AND workspace_id = ?3",
-        params![agent, agent_id, workspace_id],
-    )
+    let mut rows = sessions_named(connection, agent, agent_id)?.into_iter();
+    Ok(rows.find(|row| row.workspace_id == workspace_id))
+}
+
+/// Returns the sessions with an agent's id, one a workspace: first where the newest event was recorded. Each event asks
+/// twice.
+fn sessions_named(
+    connection: &Connection,
+    agent: &str,
+    agent_id: &str,
+) -> Result<Vec<SessionRow>> {
+    let sql = format!(
+        "SELECT {SESSION} FROM sessions WHERE agent = ?1 AND agent_id = ?2
+          ORDER BY last_event IS NULL, last_event_at DESC, seq DESC"
+    );
+    let what = "cannot look a session up";
+    read::all_or(connection, what, &sql, [agent, agent_id], SessionRow::read)
 }
 
 /// Returns the session with an agent's id where it works: where its newest event was recorded, or, for an event that
@@ -181,15 +196,8 @@ pub(crate) fn session_at_home(
     agent_id: &str,
     running_tool: Option<&str>,
 ) -> Result<Option<SessionRow>> {
-    let mut rows = read::all(
-        connection,
-        &format!(
-            "SELECT {SESSION} FROM sessions WHERE agent = ?1 AND agent_id = ?2 AND part_of IS NULL
-             ORDER BY last_event IS NULL, last_event_at DESC, seq DESC"
-        ),
-        params![agent, agent_id],
-        SessionRow::read,
-    )?;
+    let mut rows = sessions_named(connection, agent, agent_id)?;
+    rows.retain(|row| row.part_of.is_none());
     if let (Some(tool), 2..) = (running_tool, rows.len()) {
         let is_there = |row: &SessionRow| runs_tool(connection, &row.id, tool);
         for at in 0..rows.len() {

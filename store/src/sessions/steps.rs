@@ -4,7 +4,7 @@ use std::ops::RangeInclusive;
 
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use super::read;
+use super::read::{self, Columns};
 use super::tools::{EndedTools, StepPath, ToolRow, finish_tools, step_paths, tools};
 use super::{MessageRow, SessionRow, feed, rows, totals};
 use crate::error::{Context, Result};
@@ -74,18 +74,17 @@ pub(crate) struct Life {
 }
 
 impl Life {
-    /// Reads the columns of a session.
-    pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
+    /// Reads the next columns, which are those of [`LIFE`].
+    pub(super) fn next(columns: &mut Columns<'_>) -> rusqlite::Result<Self> {
+        let caller: Option<String> = columns.next()?;
         // One call alone may have come through a shell, which is gone by now: its end says nothing about the agent.
-        let is_believed = row.get::<_, i64>("process_seen")? > 1;
-        let caller: Option<String> = row.get("process")?;
+        let is_believed = columns.next::<i64>()? > 1;
         Ok(Self {
             process: caller.clone().filter(|_| is_believed),
             caller,
-            transcript: row.get("transcript")?,
-            interrupted_at: row.get("interrupted_at")?,
-            is_commanded: row.get::<_, Option<String>>("last_event")?.as_deref()
-                == Some(rows::COMMAND),
+            transcript: columns.next()?,
+            interrupted_at: columns.next()?,
+            is_commanded: columns.next::<Option<String>>()?.as_deref() == Some(rows::COMMAND),
         })
     }
 }
@@ -99,15 +98,20 @@ const COLUMNS: &str =
 
 impl StepRow {
     fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
+        Self::next(&mut Columns::of(row))
+    }
+
+    /// Reads the next columns.
+    fn next(columns: &mut Columns<'_>) -> rusqlite::Result<Self> {
         Ok(Self {
-            id: row.get("id")?,
-            session_id: row.get("session_id")?,
-            message_id: row.get("message_id")?,
-            agent_id: row.get("agent_id")?,
-            recovered: row.get("recovered")?,
-            unprotected: row.get("unprotected")?,
-            start_snapshot_id: row.get("start_snapshot_id")?,
-            finish_snapshot_id: row.get("finish_snapshot_id")?,
+            id: columns.next()?,
+            session_id: columns.next()?,
+            message_id: columns.next()?,
+            agent_id: columns.next()?,
+            recovered: columns.next()?,
+            unprotected: columns.next()?,
+            start_snapshot_id: columns.next()?,
+            finish_snapshot_id: columns.next()?,
         })
     }
 }
@@ -391,7 +395,7 @@ fn steps_where(
 ) -> Result<Vec<OpenStep>> {
     // Whatever the condition, few steps fit it, but a workspace may have thousands of sessions.
     let sql = format!(
-            "SELECT {COLUMNS}, steps.started_at, sessions.tool_events, sessions.last_event_at, sessions.parent_id, {LIFE}
+            "SELECT {COLUMNS}, sessions.parent_id, steps.started_at, sessions.tool_events, sessions.last_event_at, {LIFE}
                FROM steps CROSS JOIN sessions ON sessions.id = steps.session_id
               WHERE {condition} ORDER BY steps.seq"
         );
@@ -401,15 +405,16 @@ fn steps_where(
         &sql,
         [parameter],
         |row| {
-            let step = StepRow::read(row)?;
-            let parent: Option<String> = row.get("parent_id")?;
+            let mut columns = Columns::of(row);
+            let step = StepRow::next(&mut columns)?;
+            let parent: Option<String> = columns.next()?;
             Ok(OpenStep {
                 root_session_id: parent.unwrap_or_else(|| step.session_id.clone()),
                 row: step,
-                started_at: row.get("started_at")?,
-                tool_events: row.get("tool_events")?,
-                last_event_at: row.get("last_event_at")?,
-                life: Life::read(row)?,
+                started_at: columns.next()?,
+                tool_events: columns.next()?,
+                last_event_at: columns.next()?,
+                life: Life::next(&mut columns)?,
                 ..OpenStep::default()
             })
         },

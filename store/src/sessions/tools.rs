@@ -8,7 +8,7 @@ use ckpt_schema::event::Event;
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::WorkspaceRow;
-use super::read;
+use super::read::{self, Columns};
 use super::steps::{Life, OpenStep, step_with_tools};
 use super::words::{WordTable, optional_word};
 use crate::error::{Context, Result};
@@ -49,28 +49,23 @@ pub(crate) struct StepPath {
 
 /// Returns the tools of a step, in the order in which they were reported.
 pub(super) fn tools(connection: &Connection, step: &str) -> Result<Vec<ToolRow>> {
-    let sql = "SELECT id, agent_id, kind, paths, started_at, finished_at, ran_for, waited_at, background AND released_at IS NULL AS is_left
+    let sql = "SELECT agent_id, paths, started_at, finished_at, ran_for, waited_at, background AND released_at IS NULL, kind, id
                FROM tools WHERE step_id = ?1 ORDER BY id";
-    read::all_or(
-        connection,
-        "cannot read the tools of a step",
-        sql,
-        [step],
-        |row| {
-            let paths: String = row.get("paths")?;
-            Ok(ToolRow {
-                agent_id: row.get("agent_id")?,
-                kind: optional_word(row, WordTable::Tools, "kind")?,
-                paths: path_list::from_damaged_json(&paths),
-                started_at: row.get("started_at")?,
-                finished_at: row.get("finished_at")?,
-                ran_for: row.get("ran_for")?,
-                waited_at: row.get("waited_at")?,
-                is_in_background: row.get("is_left")?,
-                is_unheard: false,
-            })
-        },
-    )
+    let what = "cannot read the tools of a step";
+    read::all_or(connection, what, sql, [step], |row| {
+        let mut columns = Columns::of(row);
+        Ok(ToolRow {
+            agent_id: columns.next()?,
+            paths: path_list::from_damaged_json(&columns.next::<String>()?),
+            started_at: columns.next()?,
+            finished_at: columns.next()?,
+            ran_for: columns.next()?,
+            waited_at: columns.next()?,
+            is_in_background: columns.next()?,
+            kind: optional_word(row, WordTable::Tools, "kind")?,
+            is_unheard: false,
+        })
+    })
 }
 
 /// A tool of an agent in a workspace around another one, or a whole step of one that does not report tools.
@@ -105,9 +100,8 @@ const OUTER_TOOLS: &str = "
             CROSS JOIN steps ON steps.state = 'open' CROSS JOIN sessions ON sessions.id = steps.session_id
             WHERE sessions.workspace_id = around.id AND sessions.last_event_at < since.at AND sessions.ended_at IS NULL)
     SELECT worked.path, steps.session_id, last_event_at, process, process_seen, transcript, interrupted_at, last_event, ran_for, waited_at,
-           ifnull(paths, '[]') AS paths, ifnull(paths, '[]') = '[]' AS is_shell,
-           ifnull(tools.started_at, steps.started_at) AS started_at,
-           iif(tools.id IS NULL, steps.finished_at, tools.finished_at) AS finished_at
+           ifnull(tools.started_at, steps.started_at), iif(tools.id IS NULL, steps.finished_at, tools.finished_at),
+           ifnull(paths, '[]'), ifnull(paths, '[]') = '[]'
       FROM worked CROSS JOIN sessions ON sessions.seq = worked.session CROSS JOIN steps ON steps.seq = worked.step
       LEFT JOIN tools ON tools.step_id = steps.id
      WHERE iif(tools.id IS NULL, sessions.tool_events = 0, tools.paths <> '[]' OR tools.kind IS NOT 'read')
@@ -129,26 +123,23 @@ pub(crate) fn outer_tools(
     let path = inner.path.to_string_lossy();
     let rows = statement
         .query_map(params![path, since_snapshot, inner.id], |row| {
-            let around: String = row.get("path")?;
-            let paths: String = row.get("paths")?;
-            let is_shell: bool = row.get("is_shell")?;
-            let outer = OuterTool {
-                session_id: row.get("session_id")?,
-                last_event_at: row.get("last_event_at")?,
-                life: Life::read(row)?,
+            let mut columns = Columns::of(row);
+            let around: String = columns.next()?;
+            let mut outer = OuterTool {
+                session_id: columns.next()?,
+                last_event_at: columns.next()?,
+                life: Life::next(&mut columns)?,
                 tool: ToolRow {
-                    paths: within(
-                        &inner.path,
-                        Path::new(&around),
-                        &path_list::from_damaged_json(&paths),
-                    ),
-                    started_at: row.get("started_at")?,
-                    finished_at: row.get("finished_at")?,
-                    ran_for: row.get("ran_for")?,
-                    waited_at: row.get("waited_at")?,
+                    ran_for: columns.next()?,
+                    waited_at: columns.next()?,
+                    started_at: columns.next()?,
+                    finished_at: columns.next()?,
                     ..ToolRow::default()
                 },
             };
+            let paths = path_list::from_damaged_json(&columns.next::<String>()?);
+            outer.tool.paths = within(&inner.path, Path::new(&around), &paths);
+            let is_shell: bool = columns.next()?;
             let reaches_in = is_shell || !outer.tool.paths.is_empty();
             Ok(reaches_in.then_some(outer))
         })

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use super::read;
+use super::read::{self, Columns};
 use crate::error::{Context, Result};
 use crate::fs::identity::Identity;
 use crate::model::Milliseconds;
@@ -33,21 +33,21 @@ const COLUMNS: &str =
 
 impl WorkspaceRow {
     fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
-        let raw: Option<Vec<u8>> = row.get("path_raw")?;
-        let path = match raw {
-            Some(raw) => OsString::from_vec(raw),
-            None => row.get::<_, String>("path")?.into(),
-        };
+        let mut columns = Columns::of(row);
         Ok(Self {
-            id: row.get("id")?,
-            key: row.get("key")?,
-            path: path.into(),
-            device: row.get::<_, i64>("device")?.cast_unsigned(),
-            inode: row.get::<_, i64>("inode")?.cast_unsigned(),
-            born: row.get("born")?,
-            last_snapshot_id: row.get("last_snapshot_id")?,
-            used_at: row.get("used_at")?,
-            replaced_at: row.get("replaced_at")?,
+            id: columns.next()?,
+            key: columns.next()?,
+            path: {
+                let text: String = columns.next()?;
+                let raw: Option<Vec<u8>> = columns.next()?;
+                raw.map_or_else(|| text.into(), OsString::from_vec).into()
+            },
+            device: columns.next::<i64>()?.cast_unsigned(),
+            inode: columns.next::<i64>()?.cast_unsigned(),
+            born: columns.next()?,
+            last_snapshot_id: columns.next()?,
+            used_at: columns.next()?,
+            replaced_at: columns.next()?,
         })
     }
 

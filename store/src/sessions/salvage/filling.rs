@@ -438,7 +438,8 @@ pub(super) fn references(
     connection: &Connection,
     table: &str,
 ) -> Result<Vec<(String, String, String)>> {
-    let sql = "SELECT \"from\", \"table\", \"to\" FROM pragma_foreign_key_list(?1)";
+    // A key that names no column refers to the primary key.
+    let sql = "SELECT \"from\", \"table\", ifnull(\"to\", 'id') FROM pragma_foreign_key_list(?1)";
     read::all(connection, sql, [table], |row| {
         Ok((row.get(0)?, row.get(1)?, row.get(2)?))
     })
