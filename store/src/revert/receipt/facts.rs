@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ckpt_schema::report::{AuthorReport, Difference, DifferenceReason};
+use ckpt_schema::report::{AuthorReport, Difference, DifferenceReason, FileResult};
 
 use super::super::plan::FORGOTTEN;
 use super::reason::{KnownPath, LaterChange};
@@ -32,8 +32,19 @@ impl PathFacts<'_> {
             item: self.items.get(path).copied(),
             since: past.map_or(&[], |past| past.changes.as_slice()),
             is_forgotten: self.is_forgotten(path),
+            below: self.left_below(path),
             ..KnownPath::default()
         }
+    }
+
+    /// The first path below another that the operation left as it was.
+    fn left_below(&self, path: &WorkspacePath) -> Option<&Item> {
+        let after = self.items.range::<WorkspacePath, _>(path..);
+        let mut alike =
+            after.take_while(|(other, _)| other.as_bytes().starts_with(path.as_bytes()));
+        let left =
+            alike.find(|(other, item)| item.result == FileResult::Conflict && other.is_below(path));
+        left.map(|(_, item)| *item)
     }
 
     /// Returns why a path differs, and because of whom.

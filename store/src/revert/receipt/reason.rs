@@ -46,6 +46,8 @@ pub(super) struct KnownPath<'a> {
     pub is_hidden: bool,
     /// Whether an earlier operation wrote it.
     pub was_moved: bool,
+    /// What the operation left below it, so that nothing else has a place there.
+    pub below: Option<&'a Item>,
 }
 
 impl KnownPath<'_> {
@@ -58,6 +60,13 @@ impl KnownPath<'_> {
             .or_else(|| self.is_in_gap.then_some(DifferenceReason::NotCaptured))
             .or_else(|| self.is_hidden.then_some(DifferenceReason::Ignored))
             .or_else(|| self.was_moved.then_some(DifferenceReason::Operation))
+            .or_else(|| {
+                Self {
+                    item: self.below,
+                    ..*self
+                }
+                .of_item()
+            })
             .unwrap_or(DifferenceReason::Unexplained)
     }
 
@@ -306,6 +315,17 @@ mod tests {
         );
     }
 
+    /// What has no place because of a path below it that stays has the reason of that one.
+    #[test]
+    fn blocked_path_has_the_reason_below() {
+        let below = item(KEPT.0, KEPT.1, Some("no place for it"));
+        let known = KnownPath {
+            below: Some(&below),
+            ..KnownPath::default()
+        };
+        assert_eq!(known.reason(), DifferenceReason::Yours);
+    }
+
     proptest! {
         #[test]
         fn a_fault_is_only_what_nothing_explains(
@@ -319,6 +339,7 @@ mod tests {
                 is_in_gap,
                 is_hidden,
                 was_moved,
+                below: None,
             };
             let is_known = is_forgotten || is_in_gap || is_hidden || was_moved || is_of_user;
             prop_assert_eq!(known.reason() != DifferenceReason::Unexplained, is_known);
