@@ -393,6 +393,54 @@ fn files_before_a_repository_are_left_alone() {
     );
 }
 
+/// What a snapshot holds comes back, or is named: here neither as a file nor as a repository's.
+///
+/// Invariant `truth/became-metadata`: A stored file that is in a repository by now, and differs, makes a revert partial.
+#[test]
+fn stored_file_in_a_new_repository_is_named() {
+    for is_changed in [false, true] {
+        for by_user in [false, true] {
+            let mut world = World::new();
+            for path in [".svn/mine", "x/hooks/mine", "a"] {
+                world.write(path, "0\n");
+            }
+            let make = |world: &World| {
+                world.write(".svn/entries", "12\n");
+                world.run_git(&["init", "--quiet", "--bare", "x"]);
+            };
+            world.turn("m1", |world| {
+                world.write("a", "1\n");
+                if is_changed {
+                    world.write(".svn/mine", "1\n");
+                    world.remove("x/hooks/mine");
+                }
+                if !by_user {
+                    make(world);
+                }
+            });
+            if by_user {
+                make(&world);
+            }
+            let report = world.revert("m1");
+            assert_eq!(world.read("a"), "0\n");
+            let expected = match is_changed {
+                true => Outcome::Partial,
+                false => Outcome::Restored,
+            };
+            assert_eq!(report.outcome, expected, "{by_user}: {report:#?}");
+            let receipt = report.receipt.expect("a comparison");
+            let named = receipt.differences.iter();
+            let named = named.filter(|it| it.words.ends_with("not as it was"));
+            let named: Vec<&str> = named.map(|it| &it.path.path[..]).collect();
+            let expected: &[&str] = match is_changed {
+                true => &[".svn/mine", "x/hooks/mine"],
+                false => &[],
+            };
+            assert_eq!(named, expected, "{by_user}: {:#?}", receipt.differences);
+        }
+    }
+}
+
 #[test]
 fn linked_repositorys_move_is_named() {
     set_clock_from_files(0);

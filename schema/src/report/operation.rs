@@ -316,16 +316,16 @@ impl Difference {
     /// How [`words`](Self::words) begin for a path of which the content was removed from the store.
     pub const FORGOTTEN: &str = "forgotten";
 
-    /// What `words` say of an ignored path that is known to be another one than it was then.
-    pub const OTHER_THAN_THEN: &str = "ignored now or then, and not as it was";
+    /// How `words` end for a path out of view that is known to be another one than it was then.
+    pub const OTHER_THAN_THEN: &str = ", and not as it was";
 
     /// Returns the reason as words that continue "it differs", without the details.
-    pub fn phrase(&self) -> &'static str {
-        let known = [Self::FORGOTTEN, Self::OTHER_THAN_THEN];
-        let known = known
-            .into_iter()
-            .find(|words| self.words.starts_with(words));
-        known.unwrap_or_else(|| self.reason.phrase())
+    pub fn phrase(&self) -> &str {
+        match &self.words {
+            words if words.ends_with(Self::OTHER_THAN_THEN) => words,
+            words if words.starts_with(Self::FORGOTTEN) => Self::FORGOTTEN,
+            _ => self.reason.phrase(),
+        }
     }
 }
 

@@ -1,4 +1,5 @@
-//! Compares with the disk what ignore rules keep out of one of the two states. This module does IO, but only reads.
+//! Compares with the disk what ignore rules, or the metadata around it, keep out of one of the two states. This module
+//! does IO, but only reads.
 
 use std::collections::BTreeMap;
 
@@ -12,32 +13,40 @@ use crate::model::path::WorkspacePath;
 use crate::snapshot::Presence;
 
 impl ReceiptComparison<'_> {
-    /// Says of ignored paths that they are not as they were, where that is known: the state that the operation went to
-    /// holds the path, or rules showed it there, or a later change says what it was.
+    /// Says of paths out of view that they are not as they were, where that is known: the state that the operation went
+    /// to holds the path, or rules showed it there, or a later change says what it was.
     pub(super) fn compared_on_disk(
         &self,
         paths: &[WorkspacePath],
         since: &BTreeMap<WorkspacePath, PathHistory>,
         mut differences: Vec<Difference>,
     ) -> Result<Vec<Difference>> {
-        let is_ignored = |difference: &Difference| difference.reason == DifferenceReason::Ignored;
-        let all = paths.iter().zip(&differences);
-        let ignored = all.filter(|(_, difference)| is_ignored(difference));
-        let ignored: Vec<WorkspacePath> = ignored.map(|(path, _)| path.clone()).collect();
-        if ignored.is_empty() {
+        // What was forgotten, or was the operation's, says so in other words.
+        let is_hidden = |(path, difference): &(&WorkspacePath, &mut Difference)| {
+            let is_captured = self.items.contains_key(path)
+                || difference.words.starts_with(Difference::FORGOTTEN);
+            match difference.reason {
+                DifferenceReason::Ignored => true,
+                DifferenceReason::NotCaptured => !is_captured,
+                _ => false,
+            }
+        };
+        let all = paths.iter().zip(&mut differences);
+        let (hidden, said): (Vec<_>, Vec<_>) = all.filter(is_hidden).unzip();
+        let hidden: Vec<WorkspacePath> = hidden.into_iter().cloned().collect();
+        if hidden.is_empty() {
             return Ok(differences);
         }
-        let now = self.now(&ignored)?;
-        let then = self.known_then(&ignored, since)?;
+        let now = self.now(&hidden)?;
+        let then = self.known_then(&hidden, since)?;
         let states = then.into_iter().zip(now);
-        let ignored = differences
-            .iter_mut()
-            .filter(|difference| is_ignored(difference));
-        for (difference, states) in ignored.zip(states) {
+        for (difference, states) in said.into_iter().zip(states) {
             if let (Some(then), Some(now)) = states
+                && (then.is_none_or(|then| then.is_stored()) || is_folder(then))
                 && !is_same(then, now)
             {
-                difference.words = Difference::OTHER_THAN_THEN.to_owned();
+                let phrase = difference.reason.phrase();
+                difference.words = format!("{phrase}{}", Difference::OTHER_THAN_THEN);
             }
         }
         Ok(differences)
