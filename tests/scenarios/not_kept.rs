@@ -327,6 +327,43 @@ fn moved_back_file_keeps_what_it_had() {
     assert_eq!(not_kept(&report, "e/c"), None);
 }
 
+/// What was also edited may be another file: it gives only what grants nothing.
+///
+/// Invariant `truth/file-properties`.
+#[test]
+fn moved_and_edited_file_keeps_its_attributes() {
+    for is_doubtful in [false, true] {
+        let mut world = World::new();
+        let text = |last: &str| format!("1\n2\n3\n{last}\n");
+        world.write("a", text("mine"));
+        if is_doubtful {
+            world.write("also", text("mine, too"));
+        }
+        if !set(&world, "a", "user.note", b"mine") || !set(&world, "a", ACL, &acl()) {
+            return;
+        }
+        world.turn("m1", |world| {
+            std::fs::rename(world.path("a"), world.path("b")).expect("it is there");
+            world.write("b", text("agent"));
+            if is_doubtful {
+                world.remove("also");
+            }
+        });
+        let report = world.revert("m1");
+        assert_eq!(world.read("a"), text("mine"));
+        assert_eq!(attribute(&world, "a", ACL), None, "it might let others in");
+        let [lost, gone] = ["a", "b"].map(|path| not_kept(&report, path).unwrap_or_default());
+        if is_doubtful {
+            assert_eq!(attribute(&world, "a", "user.note"), None);
+            assert!(gone.contains("user.note"), "{report:#?}");
+        } else {
+            let note = attribute(&world, "a", "user.note");
+            assert_eq!(note.as_deref(), Some(&b"mine"[..]), "{report:#?}");
+            assert!(lost.contains("its ACL") && gone.is_empty(), "{report:#?}");
+        }
+    }
+}
+
 /// A folder of a group is named when it goes and comes.
 ///
 /// Invariant `truth/file-properties`.

@@ -52,6 +52,7 @@ impl Former {
             owner: (stat.st_uid, stat.st_gid),
             mode: system::mode(stat),
             names: stat.st_nlink as u64,
+            is_edited: false,
             attributes: Vec::new(),
         }
     }
@@ -97,19 +98,32 @@ impl Former {
         }
     }
 
+    /// Returns whether another file may have some of its attributes.
+    pub(super) fn has_notes(&self) -> bool {
+        self.attributes.iter().any(|(name, _)| is_note(name))
+    }
+
     /// Copies the extended attributes to a file, and returns those that could not be copied. An ACL that only the new
-    /// file has, from its directory, would let others in: it goes.
+    /// file has, from its directory, would let others in: it goes. What may be another file gives only what grants
+    /// nothing.
     fn copy_attributes(&self, to: BorrowedFd<'_>) -> Vec<String> {
-        if !self.attributes.iter().any(|(name, _)| name == ACL) {
+        if !self.is_edited && !self.attributes.iter().any(|(name, _)| name == ACL) {
             xattr::remove(to, ACL);
         }
+        let is_given = |name: &[u8]| !self.is_edited || is_note(name);
         let lost = self.attributes.iter().filter(|(name, before)| {
             before.as_ref().is_none_or(|before| {
-                xattr::value(to, name).as_ref() != Some(before) && !xattr::set(to, name, before)
+                xattr::value(to, name).as_ref() != Some(before)
+                    && !(is_given(name) && xattr::set(to, name, before))
             })
         });
         lost.map(|(name, _)| attribute(name)).collect()
     }
+}
+
+/// Returns whether an attribute is one that people and programs choose, and that grants nothing.
+fn is_note(name: &[u8]) -> bool {
+    name.starts_with(b"user.")
 }
 
 /// Returns what goes with a directory. Its permissions do not: snapshots hold them.
@@ -168,7 +182,8 @@ pub(super) fn take_over(
 ) -> SysResult<Option<String>> {
     let of_old = || old.map(|old| Former::at(place, Some(old)).unwrap_or_else(|| Former::of(old)));
     let former = place.moved.clone().or_else(of_old);
-    let owner = former.as_ref().map(|former| former.owner);
+    let same = former.as_ref().filter(|former| !former.is_edited);
+    let owner = same.map(|former| former.owner);
     let now = keep_owner(place.directory, owner, file)?;
     let Some(former) = former else {
         return made_again(place.directory, &now);

@@ -10,6 +10,7 @@
 //!   work: `leftover`.
 //! - Nothing is removed recursively.
 
+mod alike;
 mod failure;
 mod found;
 mod inherit;

@@ -17,13 +17,13 @@ use crate::model::path::WorkspacePath;
 mod aside;
 mod folders;
 
+use super::alike;
 use super::failure::{ItemFailure, ItemResult, outcome};
 use super::found::{Found, look};
 use super::leftover::own_name;
 use super::order::{Chunk, Order, chunks, moves, order};
 use super::root::{Descent, DeviceInode, Root};
-use super::slot::Former;
-use super::slot::{ItemWriter, Slot};
+use super::slot::{Former, ItemWriter, Slot};
 use super::sys::{self, SysResult};
 use super::work::Work;
 use super::workers::{alongside, share};
@@ -255,15 +255,21 @@ impl<'a> Attempt<'a> {
     }
 
     /// Keeps what a removed file had for the path where it is made again, or notes what goes with it.
-    fn keep(&self, index: usize, former: Former, place: &Slot<'_>) {
-        match self.moves.get(&self.item(index).path) {
-            Some(path) => _ = threads::lock(&self.moved).insert(path, former),
-            None => threads::lock(&self.lost).extend(
-                former
-                    .lost_with_it(place.directory)
-                    .map(|text| (index, text)),
-            ),
+    fn keep(&self, index: usize, mut former: Former, place: &Slot<'_>) {
+        let item = self.item(index);
+        let mut path = self.moves.get(&item.path).copied();
+        if path.is_none() {
+            let Some(lost) = former.lost_with_it(place.directory) else {
+                return;
+            };
+            let origin = || alike::origin(self.work, item, &self.moves);
+            path = former.has_notes().then(origin).flatten();
+            former.is_edited = true;
+            if path.is_none() {
+                threads::lock(&self.lost).insert(index, lost);
+            }
         }
+        threads::lock(&self.moved).extend(path.map(|path| (path, former)));
     }
 
     fn close_chunk(&self, chunk: &Chunk, results: Results) -> Results {

@@ -49,6 +49,8 @@ pub(super) struct Former {
     pub(super) owner: Owner,
     pub(super) mode: u32,
     pub(super) names: u64,
+    /// Whether it was edited where it goes from, so that it may be another file.
+    pub(super) is_edited: bool,
     /// Its extended attributes, with those values that may be read.
     pub(super) attributes: Vec<(Vec<u8>, Option<Vec<u8>>)>,
 }
