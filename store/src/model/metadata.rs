@@ -13,36 +13,25 @@ const GIT: [&[u8]; 3] = [b"HEAD", OBJECTS.as_bytes(), b"refs"];
 /// Git's folder of objects.
 pub(crate) const OBJECTS: &str = "objects";
 
-/// The folders of other systems, and names of which one at least is in them. All that is in them is metadata.
-const SYSTEMS: [(&[u8], &[&[u8]]); 13] = [
+/// The folders of other systems, and names of which one at least is in them, with a space between. All that is in them
+/// is metadata.
+const SYSTEMS: [(&str, &str); 13] = [
+    (".hg", "requires store 00changelog.i dirstate"),
+    (".jj", "repo working_copy"),
+    (".svn", "wc.db entries"),
+    ("CVS", "Entries"),
+    (".bzr", "branch-format"),
+    ("_darcs", "format hashed_inventory inventory inventories"),
+    (".pijul", "pristine changes"),
+    (".sl", "store requires 00changelog.i"),
     (
-        b".hg",
-        &[b"requires", b"store", b"00changelog.i", b"dirstate"],
+        ".repo",
+        "manifests.git manifests projects project-objects manifest.xml",
     ),
-    (b".jj", &[b"repo", b"working_copy"]),
-    (b".svn", &[b"wc.db", b"entries"]),
-    (b"CVS", &[b"Entries"]),
-    (b".bzr", &[b"branch-format"]),
-    (
-        b"_darcs",
-        &[b"format", b"hashed_inventory", b"inventory", b"inventories"],
-    ),
-    (b".pijul", &[b"pristine", b"changes"]),
-    (b".sl", &[b"store", b"requires", b"00changelog.i"]),
-    (
-        b".repo",
-        &[
-            b"manifests.git",
-            b"manifests",
-            b"projects",
-            b"project-objects",
-            b"manifest.xml",
-        ],
-    ),
-    (b".dolt", &[b"noms", b"repo_state.json"]),
-    (b".got", &[b"file-index", b"repository"]),
-    (b"_MTN", &[b"revision", b"options"]),
-    (b".plastic", &[b"plastic.workspace"]),
+    (".dolt", "noms repo_state.json"),
+    (".got", "file-index repository"),
+    ("_MTN", "revision options"),
+    (".plastic", "plastic.workspace"),
 ];
 
 /// The first bytes of SQLite's databases.
@@ -51,56 +40,18 @@ pub(crate) const SQLITE_START: &[u8; 16] = b"SQLite format 3\0";
 /// The databases of Fossil's checkouts, by name. SQLite writes others beside them.
 const FOSSIL: [&[u8]; 2] = [b".fslckout", b"_FOSSIL_"];
 
-/// What git itself, its parts and widespread additions keep in a repository.
-const GIT_NAMES: [&[u8]; 41] = [
-    b"AUTO_MERGE",
-    b"HEAD",
-    b"MERGE_AUTOSTASH",
-    b"MERGE_MODE",
-    b"MERGE_RR",
-    b"annex",
-    b"branches",
-    b"cloneurl",
-    b"commondir",
-    b"config",
-    b"config.worktree",
-    b"description",
-    b"filter-repo",
-    b"fsmonitor--daemon",
-    b"fsmonitor--daemon.ipc",
-    b"gc.log",
-    b"gc.pid",
-    b"git-daemon-export-ok",
-    b"gitdir",
-    b"gitk.cache",
-    b"hooks",
-    b"index",
-    b"info",
-    b"lfs",
-    b"locked",
-    b"logs",
-    b"modules",
-    OBJECTS.as_bytes(),
-    b"packed-refs",
-    b"packed-refs.new",
-    b"rebase-apply",
-    b"rebase-merge",
-    b"refs",
-    b"reftable",
-    b"remotes",
-    b"rr-cache",
-    b"sequencer",
-    b"shallow",
-    b"sourcetreeconfig",
-    b"svn",
-    b"worktrees",
-];
+/// What git itself, its parts and widespread additions keep in a repository, with a space between.
+const GIT_NAMES: &str = "AUTO_MERGE HEAD MERGE_AUTOSTASH MERGE_MODE MERGE_RR annex branches cloneurl commondir \
+    config config.worktree description filter-repo fsmonitor--daemon fsmonitor--daemon.ipc \
+    gc.log gc.pid git-daemon-export-ok gitdir gitk.cache hooks index info lfs locked logs \
+    modules objects packed-refs packed-refs.new rebase-apply rebase-merge refs reftable \
+    remotes rr-cache sequencer shallow sourcetreeconfig svn worktrees";
 
 /// Returns the name that stands for the metadata in a folder, or `None` if the folder has none of that kind. `has` says
 /// whether a name is in the folder. A folder of git's has to have a valid `HEAD` as well ([`is_head`]).
 pub(crate) fn mark(folder: &[u8], has: impl Fn(&[u8]) -> bool) -> Option<&'static [u8]> {
     match system(folder) {
-        Some((_, marks)) => marks.iter().copied().find(|mark| has(mark)),
+        Some((_, marks)) => marks.split(' ').map(str::as_bytes).find(|mark| has(mark)),
         None => is_git(has).then_some(OBJECTS.as_bytes()),
     }
 }
@@ -140,13 +91,13 @@ pub(crate) fn is_system(folder: &[u8]) -> bool {
     system(folder).is_some()
 }
 
-fn system(folder: &[u8]) -> Option<&'static (&'static [u8], &'static [&'static [u8]])> {
+fn system(folder: &[u8]) -> Option<&'static (&'static str, &'static str)> {
     let name = split(folder).1;
     // Every folder that is listed is asked about.
     if !matches!(name.first(), Some(b'.' | b'_' | b'C')) {
         return None;
     }
-    SYSTEMS.iter().find(|(system, _)| *system == name)
+    SYSTEMS.iter().find(|(system, _)| system.as_bytes() == name)
 }
 
 /// Returns the name of the database that a file of this name is, or is beside, if that is one of a Fossil checkout. It is
@@ -170,7 +121,7 @@ fn is_git_name(name: &[u8]) -> bool {
         b"index.",
         b"tmp_",
     ];
-    GIT_NAMES.contains(&name)
+    GIT_NAMES.split(' ').any(|known| known.as_bytes() == name)
         || endings.iter().any(|ending| name.ends_with(ending))
         || starts.iter().any(|start| name.starts_with(start))
 }
