@@ -95,6 +95,25 @@ fn a_log_that_nobody_captured_keeps_its_database() {
     }
 }
 
+/// What the log held is neither in the database of then nor anywhere else.
+#[test]
+fn ignored_log_that_went_keeps_its_database() {
+    for (database, log, start) in [("x.db", "x.db-wal", ""), ("things", "things.wal", "KUZU")] {
+        let with = |text: &str| [start, text].concat();
+        let mut world = World::git(&[(".gitignore", "*wal\n"), (database, &with("mine"))]);
+        world.write(log, "mine, too");
+        world.turn("m1", |world| {
+            world.write(database, with("agent"));
+            world.remove(log);
+            world.write("other", "agent\n");
+        });
+        let report = world.revert("m1");
+        assert_eq!(world.read(database), with("agent"), "{report:#?}");
+        assert_eq!(paths_with(&report, FileResult::Conflict), [database]);
+        assert!(!world.exists("other"));
+    }
+}
+
 #[test]
 fn an_empty_log_keeps_nothing() {
     let mut world = World::git(&[(".gitignore", "*-wal\n"), ("x.db", "mine\0")]);
@@ -377,7 +396,7 @@ fn an_open_database_of_any_name_stays() {
 }
 
 /// Folders of databases: the files, the one that the agent writes, and one that the user writes later.
-const FOLDERS: [(&[&str], &str, &str); 5] = [
+const FOLDERS: [(&[&str], &str, &str); 7] = [
     (
         &["CURRENT", "MANIFEST-000002", "000003.log", "LOCK", "LOG"],
         "MANIFEST-000002",
@@ -399,6 +418,12 @@ const FOLDERS: [(&[&str], &str, &str); 5] = [
         "base/1/2",
         "global/1",
     ),
+    (
+        &["_delta_log/0.json", "part-0.parquet"],
+        "part-0.parquet",
+        "_delta_log/1.json",
+    ),
+    (&["words.dat", "words.dir"], "words.dir", "words.dat"),
 ];
 
 /// A folder of a database goes back as a whole or not at all.
@@ -466,17 +491,19 @@ fn partly_ignored_database_folder_stays() {
 }
 
 #[test]
-fn the_log_of_duckdb_goes_with_its_database() {
-    let duck = |text: &str| [&[0; 8][..], b"DUCK", text.as_bytes()].concat();
-    let mut world = World::new();
-    world.write("sales", duck("mine"));
-    world.turn("m1", |world| world.write("sales", duck("agent")));
-    world.write("sales.wal", "later");
-    let report = world.revert("m1");
-    assert_eq!(world.read("sales"), String::from_utf8_lossy(&duck("agent")));
-    assert_eq!(
-        paths_with(&report, FileResult::Conflict),
-        ["sales"],
-        "{report:#?}"
-    );
+fn the_log_of_duckdb_or_kuzu_keeps_its_database() {
+    for start in [&b"\0\0\0\0\0\0\0\0DUCK"[..], b"KUZU"] {
+        let with = |text: &str| [start, text.as_bytes()].concat();
+        let mut world = World::new();
+        world.write("sales", with("mine"));
+        world.turn("m1", |world| world.write("sales", with("agent")));
+        world.write("sales.wal", "later");
+        let report = world.revert("m1");
+        assert_eq!(world.read("sales"), String::from_utf8_lossy(&with("agent")));
+        assert_eq!(
+            paths_with(&report, FileResult::Conflict),
+            ["sales"],
+            "{report:#?}"
+        );
+    }
 }

@@ -63,6 +63,36 @@ pub fn about(report: &OperationReport, code: NoteCode) -> Vec<&str> {
 /// A repository that was made below is named although nothing else is in it.
 ///
 /// Invariant `truth/ignored-named`.
+/// What `svnadmin create` makes: commits are in it, also the user's.
+#[test]
+fn subversion_repository_stays_and_is_named() {
+    let mut world = World::new();
+    for file in [
+        "format",
+        "conf/svnserve.conf",
+        "db/current",
+        "hooks/x",
+        "locks/db.lock",
+    ] {
+        world.write(format!("central/{file}"), "0\n");
+    }
+    world.write("a", "0\n");
+    world.turn("m1", |world| {
+        world.write("central/db/current", "1\n");
+        world.write("central/db/revs/0/1", "1\n");
+        world.write("a", "1\n");
+    });
+    let report = world.revert("m1");
+    assert_eq!(world.read("a"), "0\n");
+    assert_eq!(world.read("central/db/current"), "1\n", "{report:#?}");
+    assert_eq!(
+        paths_with(&report, FileResult::Conflict),
+        ["central/db/current", "central/db/revs/0/1"]
+    );
+    let reason = report.files.iter().find_map(|file| file.reason.as_deref());
+    assert!(reason.is_some_and(|reason| reason.contains("Subversion")));
+}
+
 #[test]
 fn lone_new_repository_below_is_named() {
     set_clock_from_files(0);

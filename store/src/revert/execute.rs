@@ -257,15 +257,15 @@ impl Execution<'_> {
         } = *self;
         let left = version_control::leave_metadata(&mut operation.plan, &seen.gaps);
         operation.warnings.extend(left);
-        if let Some(then) = &operation.reference {
-            let gaps = snapshots.seen(then.seen)?;
-            version_control::leave_broken(&mut operation.plan, &place.root, &gaps, &seen.gaps);
-        }
+        let then = operation.reference.and_then(|then| then.seen);
+        let hidden_then = snapshots.seen(then)?;
+        version_control::leave_broken(&mut operation.plan, &place.root, &hidden_then, &seen.gaps);
         let databases = databases::Databases {
             root: &place.root,
             snapshots,
             now: &seen.snapshot,
             then: operation.reference,
+            hidden_then: &hidden_then,
             force: options.force.goes_on(),
         };
         databases.keep_whole(&mut operation.plan)?;

@@ -1,7 +1,6 @@
 //! Finds the files that belong together with one that a plan writes. This module does IO, but only reads: the names in
 //! the folders of those files, and how the files begin.
 
-use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 use std::io::Read;
@@ -9,14 +8,14 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 
 use super::holds_nothing;
-use super::kinds::{FileKind, FolderKind, START, is_log};
+use super::kinds::{FileKind, FolderKind, START, StemKind, is_log};
 use super::open::open_in;
 use crate::fs::{beneath, disk};
 use crate::model::item::Item;
-use crate::model::path::{PathKind, WorkspacePath, above, join, split};
+use crate::model::path::{PathKind, WorkspacePath, above, is_below, join, split};
 
 /// Files that go back together, or not at all.
-#[derive(Clone)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Set {
     /// The path of the database, or of its folder; the root's is empty.
     pub place: Vec<u8>,
@@ -24,53 +23,30 @@ pub(super) struct Set {
     pub kind: SetKind,
 }
 
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum SetKind {
     /// A file and what is beside it.
     File(FileKind),
     /// Files of a folder.
     Folder(&'static FolderKind),
+    /// Files with one stem, which is their place.
+    Stem(&'static StemKind),
 }
-
-impl PartialEq for SetKind {
-    fn eq(&self, other: &Self) -> bool {
-        match (self, other) {
-            (Self::File(one), Self::File(other)) => one == other,
-            (Self::Folder(one), Self::Folder(other)) => std::ptr::eq(*one, *other),
-            _ => false,
-        }
-    }
-}
-
-/// There is one set at a place.
-impl Ord for Set {
-    fn cmp(&self, other: &Self) -> Ordering {
-        self.place.cmp(&other.place)
-    }
-}
-
-impl PartialOrd for Set {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl PartialEq for Set {
-    fn eq(&self, other: &Self) -> bool {
-        self.place == other.place
-    }
-}
-
-impl Eq for Set {}
 
 impl Set {
-    /// Returns whether one of its files holds something that the others lack.
+    /// Returns whether a path is that of one of its files that hold something that the others lack.
     pub fn is_data(&self, path: &WorkspacePath) -> bool {
+        let (place, path) = (&self.place[..], path.as_bytes());
         match self.kind {
-            SetKind::File(kind) => kind.logs().iter().any(|ending| {
-                path.as_bytes().strip_suffix(ending.as_bytes()) == Some(&self.place[..])
-            }),
-            SetKind::Folder(_) => !holds_nothing(path.name()),
+            SetKind::File(kind) => {
+                let mut logs = kind.logs().iter();
+                logs.any(|ending| path.strip_suffix(ending.as_bytes()) == Some(place))
+            }
+            SetKind::Folder(kind) => {
+                let below = place.len() + usize::from(!place.is_empty());
+                is_below(path, place) && kind.holds(&path[below..]) && !holds_nothing(split(path).1)
+            }
+            SetKind::Stem(kind) => kind.files(place).iter().any(|file| file == path),
         }
     }
 
@@ -134,6 +110,13 @@ impl<'a> Finder<'a> {
                 });
             }
         }
+        let names = &self.folder(path.directory()).names;
+        if let Some((kind, stem)) = StemKind::of(path.name(), names) {
+            return Some(Set {
+                place: bytes[..bytes.len() - path.name().len() + stem].to_vec(),
+                kind: SetKind::Stem(kind),
+            });
+        }
         let (database, kind) = self.database_of(path)?;
         Some(Set {
             place: database.as_bytes().to_vec(),
@@ -156,11 +139,13 @@ impl<'a> Finder<'a> {
                 }
             }
         }
-        for ending in FileKind::DuckDb.companions() {
-            if let Some(database) = strip(ending)
-                && self.kind_of(&database) == Some(FileKind::DuckDb)
+        for kind in [FileKind::DuckDb, FileKind::Kuzu] {
+            let databases = kind.companions().iter().filter_map(|ending| strip(ending));
+            if let Some(database) = databases
+                .into_iter()
+                .find(|at| self.kind_of(at) == Some(kind))
             {
-                return Some((database, FileKind::DuckDb));
+                return Some((database, kind));
             }
         }
         let kind = self.kind_of(path).or_else(|| {
@@ -223,6 +208,7 @@ impl<'a> Finder<'a> {
                 std::iter::once(set.place.clone()).chain(beside).collect()
             }
             SetKind::Folder(kind) => self.below(&set.place, kind),
+            SetKind::Stem(kind) => kind.files(&set.place),
         };
         let paths = paths.into_iter();
         paths

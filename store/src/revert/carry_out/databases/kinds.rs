@@ -8,7 +8,7 @@ use crate::model::metadata::SQLITE_START;
 pub(super) const START: usize = 72;
 
 /// A kind of database in one file. What is not yet in that file is in files beside it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum FileKind {
     /// SQLite's.
     Sqlite,
@@ -16,6 +16,8 @@ pub(super) enum FileKind {
     Fossil,
     /// DuckDB's.
     DuckDb,
+    /// Kuzu's.
+    Kuzu,
 }
 
 /// The numbers that Fossil gives its checkouts, repositories and settings.
@@ -35,6 +37,9 @@ impl FileKind {
     pub fn of_start(start: &[u8]) -> Option<Self> {
         if start.get(8..12) == Some(b"DUCK") {
             return Some(Self::DuckDb);
+        }
+        if start.starts_with(b"KUZU") {
+            return Some(Self::Kuzu);
         }
         start.starts_with(SQLITE_START).then(|| {
             // SQLite keeps the number of the program there.
@@ -60,6 +65,7 @@ impl FileKind {
         match self {
             Self::Sqlite | Self::Fossil => &["-wal", "-journal", "-shm"],
             Self::DuckDb => &[".wal"],
+            Self::Kuzu => &[".wal", ".shadow"],
         }
     }
 
@@ -68,6 +74,7 @@ impl FileKind {
         match self {
             Self::Sqlite | Self::Fossil => &["-wal", "-journal"],
             Self::DuckDb => &[".wal"],
+            Self::Kuzu => &[".wal", ".shadow"],
         }
     }
 }
@@ -79,143 +86,175 @@ pub(super) fn is_log(start: &[u8]) -> bool {
         || start.starts_with(&[0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7])
 }
 
-/// A kind of database in many files of one folder.
+/// A kind of database in many files of one folder. Names have a space between them. `*` at one end of a name stands for
+/// anything, and `#` for a digit.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct FolderKind {
     /// What it is called.
     pub name: &'static str,
     /// Whether what is in its subfolders belongs to it as well.
     pub is_deep: bool,
-    is_it: fn(&BTreeSet<Vec<u8>>) -> bool,
-    has: fn(&[u8]) -> bool,
+    /// The names in the folder by which it is known: all of them.
+    known_by: &'static str,
+    /// The names of its files.
+    files: &'static str,
 }
 
-/// Every kind of folder that is known. `docs/files.md` lists them.
-static FOLDERS: [FolderKind; 10] = [
-    FolderKind {
-        name: "a LevelDB or RocksDB database",
-        is_deep: false,
-        is_it: |names| {
-            names.contains(&b"CURRENT"[..]) && any(names, |name| name.starts_with(b"MANIFEST-"))
-        },
-        has: |name| {
-            let endings: [&[u8]; 6] = [b".log", b".ldb", b".sst", b".blob", b".dbtmp", b".ldb.tmp"];
-            let starts: [&[u8]; 6] = [
-                b"CURRENT",
-                b"MANIFEST-",
-                b"OPTIONS-",
-                b"IDENTITY",
-                b"LOG",
-                b"LOCK",
-            ];
-            endings.iter().any(|ending| name.ends_with(ending))
-                || starts.iter().any(|start| name.starts_with(start))
-        },
-    },
-    FolderKind {
-        name: "an LMDB database",
-        is_deep: false,
-        is_it: |names| names.contains(&b"data.mdb"[..]),
-        has: |name| matches!(name, b"data.mdb" | b"lock.mdb"),
-    },
-    FolderKind {
-        name: "a Berkeley DB environment",
-        is_deep: false,
-        is_it: |names| {
-            any(names, |name| {
-                name.starts_with(b"__db.") || is_berkeley_log(name)
-            })
-        },
-        has: |_| true,
-    },
-    FolderKind {
-        name: "Redis' append-only files",
-        is_deep: false,
-        is_it: |names| any(names, |name| name.ends_with(b".aof.manifest")),
-        has: |name| {
-            let endings: [&[u8]; 3] = [b".aof", b".rdb", b".manifest"];
-            endings.iter().any(|ending| name.ends_with(ending))
-        },
-    },
-    FolderKind {
-        name: "a WiredTiger (MongoDB) database",
-        is_deep: true,
-        is_it: |names| has_all(names, &["WiredTiger", "WiredTiger.wt"]),
-        has: |_| true,
-    },
-    FolderKind {
-        name: "a PostgreSQL cluster",
-        is_deep: true,
-        is_it: |names| has_all(names, &["PG_VERSION", "base", "global"]),
-        has: |_| true,
-    },
-    FolderKind {
-        name: "a MySQL or MariaDB data directory",
-        is_deep: true,
-        is_it: |names| names.contains(&b"ibdata1"[..]),
-        has: |_| true,
-    },
-    FolderKind {
-        name: "a Badger database",
-        is_deep: false,
-        is_it: |names| has_all(names, &["MANIFEST", "KEYREGISTRY"]),
-        has: |_| true,
-    },
-    FolderKind {
-        name: "a Lucene index",
-        is_deep: false,
-        is_it: |names| {
-            names.contains(&b"write.lock"[..]) && any(names, |name| name.starts_with(b"segments_"))
-        },
-        has: |_| true,
-    },
-    FolderKind {
-        name: "a Tantivy index",
-        is_deep: false,
-        is_it: |names| has_all(names, &["meta.json", ".managed.json"]),
-        has: |_| true,
-    },
+const ALL: &str = "*";
+const LEVELS: &str = "CURRENT* MANIFEST-* OPTIONS-* IDENTITY* LOG* LOCK marker.* *.log *.ldb *.sst \
+    *.blob *.dbtmp *.ldb.tmp";
+/// Often in the folder of a project.
+const CHROMA: &str = "chroma.sqlite3* */data_level0.bin */header.bin */length.bin */link_lists.bin \
+    */index_metadata.pickle";
+
+/// Every kind of folder that is known. `docs/together.md` lists them.
+static FOLDERS: [FolderKind; 22] = [
+    part(
+        "a LevelDB or RocksDB database",
+        "CURRENT MANIFEST-*",
+        LEVELS,
+    ),
+    part("a Pebble database", "marker.manifest.* MANIFEST-*", LEVELS),
+    part("an LMDB database", "data.mdb", "data.mdb lock.mdb"),
+    part("a Berkeley DB environment", "__db.*", ALL),
+    part("a Berkeley DB environment", "log.##########", ALL),
+    part(
+        "Redis' append-only files",
+        "*.aof.manifest",
+        "*.aof *.rdb *.manifest",
+    ),
+    part("a Badger database", "MANIFEST KEYREGISTRY", ALL),
+    part("a Lucene index", "segments_* write.lock", ALL),
+    part("a Tantivy index", "meta.json .managed.json", ALL),
+    part("a Xapian database", "iam* postlist.*", ALL),
+    part("a Kuzu database", "catalog.kz data.kz", ALL),
+    deep(
+        "a WiredTiger (MongoDB) database",
+        "WiredTiger WiredTiger.wt",
+        ALL,
+    ),
+    deep("a PostgreSQL cluster", "PG_VERSION base global", ALL),
+    deep("a MySQL or MariaDB data directory", "ibdata1", ALL),
+    deep("a Chroma database", "chroma.sqlite3", CHROMA),
+    deep(
+        "a Delta table",
+        "_delta_log",
+        "_delta_log/* *.parquet *.bin",
+    ),
+    deep("a Hudi table", ".hoodie", ALL),
+    deep("a Lance table", "_versions _transactions", ALL),
+    deep("a Prometheus database", "chunks_head wal", ALL),
+    deep("an etcd member", "snap wal", ALL),
+    deep(
+        "a restic repository",
+        "config data index keys snapshots",
+        ALL,
+    ),
+    deep(SUBVERSION, "conf db format hooks locks", ALL),
 ];
+
+/// What only a server of version control has: commits are in it, so it is never written to.
+const SUBVERSION: &str = "a Subversion repository";
+
+/// Returns a kind whose files are in the folder itself.
+const fn part(name: &'static str, known_by: &'static str, files: &'static str) -> FolderKind {
+    FolderKind {
+        name,
+        is_deep: false,
+        known_by,
+        files,
+    }
+}
+
+/// Returns a kind whose files are in the folder and below it.
+const fn deep(name: &'static str, known_by: &'static str, files: &'static str) -> FolderKind {
+    FolderKind {
+        is_deep: true,
+        ..part(name, known_by, files)
+    }
+}
 
 impl FolderKind {
     /// Returns the kind of a folder with these names in it.
     pub fn of(names: &BTreeSet<Vec<u8>>) -> Option<&'static Self> {
-        FOLDERS.iter().find(|kind| (kind.is_it)(names))
+        let has = |pattern: &str| names.iter().any(|name| is_like(name, pattern));
+        let mut kinds = FOLDERS.iter();
+        kinds.find(|kind| kind.known_by.split(' ').all(has))
     }
 
     /// Returns whether a path below the folder belongs to it.
     pub fn holds(&self, below: &[u8]) -> bool {
-        (self.is_deep || !below.contains(&b'/')) && (self.has)(below)
+        (self.is_deep || !below.contains(&b'/')) && is_one_of(below, self.files)
+    }
+
+    /// Returns whether it is a repository, and stays as it is.
+    pub fn is_version_control(&self) -> bool {
+        self.name == SUBVERSION
     }
 }
 
 /// Returns whether a file of such a folder may differ: it only says that a program has the database open, or had.
 pub(super) fn holds_nothing(name: &[u8]) -> bool {
-    let known: [&[u8]; 6] = [
-        b"LOCK",
-        b"LOG",
-        b"lock.mdb",
-        b"write.lock",
-        b"postmaster.pid",
-        b"postmaster.opts",
-    ];
-    known.contains(&name)
-        || name.starts_with(b"LOG.old")
-        || name.ends_with(b".lock")
-        || name.ends_with(b".pid")
+    let known = "LOCK LOG LOG.old* *.lock lock.mdb *.pid postmaster.opts";
+    is_one_of(name, known)
 }
 
-fn has_all(names: &BTreeSet<Vec<u8>>, wanted: &[&str]) -> bool {
-    wanted.iter().all(|name| names.contains(name.as_bytes()))
+/// Files with one stem and several endings.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct StemKind {
+    /// What they are called.
+    pub name: &'static str,
+    /// The two endings by which they are known, and those of further files, with a space between.
+    endings: &'static str,
 }
 
-fn any(names: &BTreeSet<Vec<u8>>, is_it: impl Fn(&[u8]) -> bool) -> bool {
-    names.iter().any(|name| is_it(name))
+/// Every kind of such files that is known. `docs/together.md` lists them.
+static STEMS: [StemKind; 4] = [
+    stem("a dbm database", ".dir .pag"),
+    stem("a dbm database", ".dir .dat .bak"),
+    stem(
+        "a shapefile",
+        ".shp .shx .dbf .prj .cpg .sbn .sbx .qix .shp.xml",
+    ),
+    stem("a MyISAM table", ".MYD .MYI .frm .sdi"),
+];
+
+const fn stem(name: &'static str, endings: &'static str) -> StemKind {
+    StemKind { name, endings }
 }
 
-/// Berkeley DB numbers its logs with ten digits.
-fn is_berkeley_log(name: &[u8]) -> bool {
-    name.strip_prefix(b"log.")
-        .is_some_and(|number| number.len() == 10 && number.iter().all(u8::is_ascii_digit))
+impl StemKind {
+    /// Returns what a name in a folder with these names belongs to, and how long the stem is.
+    pub fn of(name: &[u8], names: &BTreeSet<Vec<u8>>) -> Option<(&'static Self, usize)> {
+        STEMS.iter().find_map(|kind| {
+            let mut stems = kind.endings.split(' ');
+            let stem = stems.find_map(|ending| name.strip_suffix(ending.as_bytes()))?;
+            let mut known_by = kind.endings.split(' ').take(2);
+            let is_it = known_by.all(|end| names.contains(&[stem, end.as_bytes()].concat()));
+            is_it.then_some((kind, stem.len()))
+        })
+    }
+
+    /// Returns the paths of its files.
+    pub fn files(&self, stem: &[u8]) -> Vec<Vec<u8>> {
+        let endings = self.endings.split(' ');
+        endings.map(|end| [stem, end.as_bytes()].concat()).collect()
+    }
+}
+
+fn is_one_of(name: &[u8], patterns: &str) -> bool {
+    patterns.split(' ').any(|pattern| is_like(name, pattern))
+}
+
+fn is_like(name: &[u8], pattern: &str) -> bool {
+    if let Some(end) = pattern.strip_prefix('*') {
+        return name.ends_with(end.as_bytes());
+    }
+    if let Some(start) = pattern.strip_suffix('*') {
+        return name.starts_with(start.as_bytes());
+    }
+    let is = |(own, other): (&u8, u8)| *own == other || other == b'#' && own.is_ascii_digit();
+    name.len() == pattern.len() && name.iter().zip(pattern.bytes()).all(is)
 }
 
 #[cfg(test)]
@@ -262,16 +301,45 @@ mod tests {
             (&["MANIFEST", "KEYREGISTRY"], "Badger"),
             (&["segments_2", "write.lock"], "Lucene"),
             (&["meta.json", ".managed.json"], "Tantivy"),
+            (
+                &["marker.manifest.000001.MANIFEST-1", "MANIFEST-1"],
+                "Pebble",
+            ),
+            (&["_delta_log", "part-0.parquet"], "Delta"),
+            (
+                &["format", "db", "hooks", "locks", "conf", "README.txt"],
+                "Subversion",
+            ),
         ] {
             assert!(known(of).is_some_and(|name| name.contains(part)), "{of:?}");
         }
         for of in [
             &["CURRENT"][..],
             &["MANIFEST-x", "MANIFEST"],
-            &["log.1", "log.txt", "meta.json"],
+            &["log.1", "log.txt", "meta.json", "log.000000000x"],
+            &["db", "hooks", "conf"],
             &[],
         ] {
             assert_eq!(known(of), None, "{of:?}");
+        }
+    }
+
+    /// Files of one stem are known by two endings.
+    #[test]
+    fn files_of_a_stem_are_known() {
+        let beside = names(&[
+            "x.dat", "x.dir", "x.bak", "y.dat", "z.dir", "a.shp", "a.shx",
+        ]);
+        let stem = |name: &str| StemKind::of(name.as_bytes(), &beside).map(|(_, stem)| stem);
+        for (name, expected) in [
+            ("x.dat", Some(1)),
+            ("x.bak", Some(1)),
+            ("a.dbf", Some(1)),
+            ("y.dat", None),
+            ("z.dir", None),
+            ("x", None),
+        ] {
+            assert_eq!(stem(name), expected, "{name}");
         }
     }
 
@@ -283,5 +351,7 @@ mod tests {
         assert!(!levels.holds(b"main.rs") && !levels.holds(b"below/000003.log"));
         let cluster = FolderKind::of(&names(&["PG_VERSION", "base", "global"])).expect("known");
         assert!(cluster.holds(b"base/1/1234"));
+        let chroma = FolderKind::of(&names(&["chroma.sqlite3", "src"])).expect("known");
+        assert!(chroma.holds(b"4f7c/header.bin") && !chroma.holds(b"src/main.rs"));
     }
 }

@@ -16,19 +16,20 @@ use std::path::Path;
 use ckpt_schema::report::{FileAction, FileResult, ReasonCode};
 
 use self::find::{Finder, Set, SetKind};
-use self::kinds::{FileKind, holds_nothing};
+use self::kinds::{FileKind, FolderKind, StemKind, holds_nothing};
 use self::open::OpenFiles;
 use super::apply::{self, Root, Standing};
 use crate::error::Result;
 use crate::fs::presence;
 use crate::model::entry::State;
+use crate::model::gap::{Gap, GapReason};
 use crate::model::item::{Item, ItemReason};
 use crate::model::path::WorkspacePath;
 use crate::revert::plan::Plan;
 use crate::snapshot::{Snapshot, Snapshots};
 
-/// Why a repository of Fossil stays: its checkouts, which no snapshot holds, refer to what is in it.
-const FOSSIL: &str = "a Fossil repository: version control stays as it is";
+/// How the reason of a repository ends: its checkouts, which no snapshot holds, refer to what is in it.
+const STAYS: &str = ": version control stays as it is";
 
 /// How the reason of a database begins that a program has open.
 const OPEN: &str = "a program has the database open: ";
@@ -40,7 +41,7 @@ pub(crate) fn is_open(reason: &str) -> bool {
 
 /// Returns whether a reason says that a database is version control's own.
 pub(crate) fn is_version_control(reason: &str) -> bool {
-    reason == FOSSIL
+    reason.ends_with(STAYS)
 }
 
 /// The workspace whose databases a plan touches.
@@ -51,6 +52,8 @@ pub(crate) struct Databases<'a> {
     pub now: &'a Snapshot,
     /// The snapshot that the operation goes back to, if known.
     pub then: Option<Snapshot>,
+    /// What that one saw and does not hold.
+    pub hidden_then: &'a [Gap],
     /// Whether to remove a log that was written since.
     pub force: bool,
 }
@@ -76,8 +79,11 @@ impl Databases<'_> {
             let group: Vec<&Item> = items.iter().map(|at| &plan.items[*at]).collect();
             let others = self.others(&set, &group, &mut finder)?;
             let reason = match set.kind {
-                // A Fossil checkout's database is version control's own, as `.git` is.
-                SetKind::File(FileKind::Fossil) => Some(FOSSIL.to_owned()),
+                // A repository's database is version control's own, as `.git` is.
+                SetKind::File(FileKind::Fossil) => Some(format!("a Fossil repository{STAYS}")),
+                SetKind::Folder(kind) if kind.is_version_control() => {
+                    Some(format!("{}{STAYS}", kind.name))
+                }
                 _ => match self.holder(&set, &mut finder, &mut open)? {
                     Some(program) => Some(format!("{OPEN}{program}")),
                     None => self.who_stays(&set, &group, &others),
@@ -139,13 +145,25 @@ impl Databases<'_> {
         if let Some(kept) = kept {
             return Some(together(set, &kept.path));
         }
+        // What is missing in a snapshot cannot be made up for, by no force.
+        let is_coming = |path: &WorkspacePath| {
+            let mut items = group.iter();
+            items.any(|item| item.path == *path && item.target.is_some())
+        };
+        let hidden = self
+            .hidden_then
+            .iter()
+            .filter(|gap| !matches!(gap.reason, GapReason::Special(_) | GapReason::Metadata));
+        let mut hidden = hidden.filter_map(|gap| WorkspacePath::new(&gap.path[..]).ok());
+        if let Some(hidden) = hidden.find(|path| set.is_data(path) && !is_coming(path)) {
+            return Some(together(set, &hidden));
+        }
         let other = others.first()?;
         match set.kind {
             SetKind::File(_) => {
                 (!self.force).then(|| format!("{}: `--force` takes both", together(set, other)))
             }
-            // What is missing in a snapshot cannot be made up for, by no force.
-            SetKind::Folder(_) => Some(together(set, other)),
+            SetKind::Folder(_) | SetKind::Stem(_) => Some(together(set, other)),
         }
     }
 
@@ -206,16 +224,14 @@ pub(crate) fn look_again(path: &Path, root: &Root, items: &[Item]) -> Vec<Item> 
 
 /// Returns why a set stays, by the file of it that does not go along.
 fn together(set: &Set, path: &WorkspacePath) -> String {
-    let path = path.to_text();
-    match set.kind {
-        SetKind::File(_) => {
-            format!("a database and its log are reverted together, but `{path}` was written since")
+    let rule = match set.kind {
+        SetKind::File(_) => "a database and its log are reverted together".to_owned(),
+        SetKind::Folder(FolderKind { name, .. }) | SetKind::Stem(StemKind { name, .. }) => {
+            format!("{name} goes back as a whole or not at all")
         }
-        SetKind::Folder(kind) => format!(
-            "{} goes back as a whole or not at all, but `{path}` was written since, or is in no snapshot",
-            kind.name
-        ),
-    }
+    };
+    let path = path.to_text();
+    format!("{rule}, but `{path}` was written since, or is in no snapshot")
 }
 
 /// Returns the item that removes what is at a path.
