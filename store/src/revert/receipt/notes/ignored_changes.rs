@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use ckpt_schema::report::NoteCode;
 
 use super::naming;
+use super::unstored_text::{NAMED, of_paths};
 use crate::error::Result;
 use crate::fs::times;
 use crate::model::Milliseconds;
@@ -20,9 +21,6 @@ use crate::sessions::{self, WorkTimes};
 use crate::store::Store;
 use crate::timeline::Place;
 use crate::timeline::evidence::TICK;
-
-/// How many paths a line names.
-const NAMED: usize = 4;
 
 /// How many files are looked at. A folder of packages may have many more, but what a command does to it shows at its
 /// top.
@@ -67,7 +65,7 @@ pub(super) fn notes<'a>(
         found.map(|(path, finding)| finding.name(path)).collect()
     };
     let notes = [
-        of_changed(texts(Touched::Yes)),
+        of_paths(NoteCode::IgnoredChanged, texts(Touched::Yes), CHANGED),
         of_many(texts(Touched::Unknown)),
     ];
     let changed = paths.iter().zip(&findings);
@@ -79,25 +77,16 @@ pub(super) fn notes<'a>(
     })
 }
 
-fn of_changed(about: Vec<String>) -> Option<Note> {
-    let what = match about.len() {
-        0 => return None,
-        1 => "an ignored path changed while the agent worked, and stays as it is".to_owned(),
-        count => {
-            format!("{count} ignored paths changed while the agent worked, and stay as they are")
-        }
-    };
-    Some(note(&what, about))
-}
+/// What is said of one path that changed, and of several.
+const CHANGED: [&str; 2] = [
+    "an ignored path changed while the agent worked, and stays as it is",
+    "ignored paths changed while the agent worked, and stay as they are",
+];
 
 fn of_many(about: Vec<String>) -> Option<Note> {
     let what =
         "ignored folders have too many files to look through, and what changed in them stays";
-    (!about.is_empty()).then(|| note(what, about))
-}
-
-fn note(what: &str, about: Vec<String>) -> Note {
-    naming(NoteCode::IgnoredChanged, what, about, NAMED)
+    (!about.is_empty()).then(|| naming(NoteCode::IgnoredChanged, what, about, NAMED))
 }
 
 /// Whether something changed at a path or below it.

@@ -90,8 +90,8 @@ pub(crate) fn gone(
     }
     let repositories: Vec<String> = repositories.into_iter().collect();
     let notes = [
-        of_gone(&ignored),
-        of_replaced(&replaced),
+        of_gone(texts(&ignored)),
+        of_replaced(texts(&replaced)),
         of_gone_repositories(repositories),
         of_vanished(&others),
     ];
@@ -279,8 +279,8 @@ fn is_any_another(
     }))
 }
 
-fn texts(paths: &BTreeSet<WorkspacePath>) -> Vec<String> {
-    paths.iter().map(WorkspacePath::to_text).collect()
+fn texts<'p>(paths: impl IntoIterator<Item = &'p WorkspacePath>) -> Vec<String> {
+    paths.into_iter().map(WorkspacePath::to_text).collect()
 }
 
 /// Returns the paths that are in view now, and of which the state that a revert goes to only tells that something was
@@ -550,5 +550,6 @@ fn of_own_rules(
     states: (Option<&Snapshot>, &Snapshot),
     leaving: &[WorkspacePath],
 ) -> Result<Option<Note>> {
-    Ok(of_ignore_files(ignore_files(snapshots, states, leaving)?))
+    let files = ignore_files(snapshots, states, leaving)?;
+    Ok(of_ignore_files(texts(&files)))
 }

@@ -6,38 +6,36 @@ use super::{first_quoted, gap_name, named_gap, naming};
 use crate::model::gap::Gap;
 use crate::model::note::Note;
 use crate::model::number::first_of;
-use crate::model::path::WorkspacePath;
 
 /// How many paths a line names.
 pub(super) const NAMED: usize = 4;
 
-pub(super) fn of_gone(paths: &[WorkspacePath]) -> Option<Note> {
-    let about: Vec<String> = paths.iter().map(WorkspacePath::to_text).collect();
+/// Returns the note on paths: `one` says it of a single one, `many` of several, after their number.
+pub(super) fn of_paths(code: NoteCode, about: Vec<String>, [one, many]: [&str; 2]) -> Option<Note> {
     let what = match about.len() {
         0 => return None,
-        1 => "an ignored path is gone and does not come back, because no snapshot holds it"
-            .to_owned(),
-        count => format!(
-            "{count} ignored paths are gone and do not come back, because no snapshot holds them"
-        ),
+        1 => one.to_owned(),
+        count => format!("{count} {many}"),
     };
-    Some(naming(NoteCode::IgnoredRemoved, &what, about, NAMED))
+    Some(naming(code, &what, about, NAMED))
+}
+
+/// Returns the note on ignored paths that are gone.
+pub(super) fn of_gone(about: Vec<String>) -> Option<Note> {
+    let words = [
+        "an ignored path is gone and does not come back, because no snapshot holds it",
+        "ignored paths are gone and do not come back, because no snapshot holds them",
+    ];
+    of_paths(NoteCode::IgnoredRemoved, about, words)
 }
 
 /// Returns the note on ignored paths that are gone although something is there again.
-pub(super) fn of_replaced(paths: &[WorkspacePath]) -> Option<Note> {
-    let about: Vec<String> = paths.iter().map(WorkspacePath::to_text).collect();
-    let what = match about.len() {
-        0 => return None,
-        1 => {
-            "an ignored path was removed and made again since; what it held before does not come back"
-                .to_owned()
-        }
-        count => format!(
-            "{count} ignored paths were removed and made again since; what they held before does not come back"
-        ),
-    };
-    Some(naming(NoteCode::IgnoredRemoved, &what, about, NAMED))
+pub(super) fn of_replaced(about: Vec<String>) -> Option<Note> {
+    let words = [
+        "an ignored path was removed and made again since; what it held before does not come back",
+        "ignored paths were removed and made again since; what they held before does not come back",
+    ];
+    of_paths(NoteCode::IgnoredRemoved, about, words)
 }
 
 pub(super) fn of_gone_repositories(about: Vec<String>) -> Option<Note> {
@@ -59,23 +57,18 @@ pub(super) fn of_vanished(entries: &[&Gap]) -> Option<Note> {
 }
 
 pub(super) fn of_ignored(about: Vec<String>) -> Option<Note> {
-    let what = match about.len() {
-        0 => return None,
-        1 => "an ignored path that came since stays".to_owned(),
-        count => format!("{count} ignored paths that came since stay"),
-    };
-    Some(naming(NoteCode::IgnoredMade, &what, about, NAMED))
+    let words = [
+        "an ignored path that came since stays",
+        "ignored paths that came since stay",
+    ];
+    of_paths(NoteCode::IgnoredMade, about, words)
 }
 
 /// Returns the note on ignore files that ignore themselves. Only their lines are remembered.
-pub(super) fn of_ignore_files(files: Vec<WorkspacePath>) -> Option<Note> {
-    let about: Vec<String> = files.iter().map(WorkspacePath::to_text).collect();
-    let what = match about.len() {
-        0 => return None,
-        1 => "an ignore file that ignores itself differs from then, and stays as it is".to_owned(),
-        count => format!(
-            "{count} ignore files that ignore themselves differ from then, and stay as they are"
-        ),
-    };
-    Some(naming(NoteCode::IgnoredMade, &what, about, NAMED))
+pub(super) fn of_ignore_files(about: Vec<String>) -> Option<Note> {
+    let words = [
+        "an ignore file that ignores itself differs from then, and stays as it is",
+        "ignore files that ignore themselves differ from then, and stay as they are",
+    ];
+    of_paths(NoteCode::IgnoredMade, about, words)
 }
