@@ -106,8 +106,8 @@ impl<'a> RecreatedFiles<'a> {
         }
     }
 
-    /// Returns whether a file that goes has the name of one that is made again, or half of its lines, or whether there are
-    /// too many to tell.
+    /// Returns whether a file that goes has the name of one that is made again, or half of its lines, or whether nothing
+    /// tells.
     fn may_have_been(&self, snapshots: &Snapshots, path: &WorkspacePath) -> bool {
         if self.is_cut || self.names.contains(path.name()) {
             return true;
@@ -119,14 +119,13 @@ impl<'a> RecreatedFiles<'a> {
         let Some(own) = own.filter(|_| !self.files.is_empty()) else {
             return false;
         };
-        let made = self.files.iter().filter_map(Option::as_deref);
-        let mut shared = made.filter_map(|made| {
-            let (_, gone) = lines::count(made, &own)?;
-            // Half of the lines is what git takes for a rename by default (`-M50%`).
-            let all = u64::try_from(made.split(|byte| *byte == b'\n').count()).unwrap_or(u64::MAX);
-            Some(gone.saturating_mul(2) <= all)
-        });
-        shared.any(|is_alike| is_alike)
+        let mut made = self.files.iter().filter_map(Option::as_deref);
+        // Nothing tells whether one without lines, such as a database, was edited on its way.
+        let may_be = |made: &[u8]| match lines::has_lines(made) || lines::has_lines(&own) {
+            true => lines::keeps_half(made, &own),
+            false => true,
+        };
+        made.any(may_be)
     }
 }
 
