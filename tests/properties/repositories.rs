@@ -353,6 +353,7 @@ fn play(day: &Day, script: &Script) {
         .map(explained)
         .expect("it can be redone");
     at.check(&end, &report, day.git);
+    at.world.run_git(&["fsck", "--strict", "--no-dangling"]);
 }
 
 /// Days in repositories end there or say where not.
