@@ -174,11 +174,7 @@ pub(crate) fn find_session_named(
 
 /// Returns the sessions with an agent's id, one a workspace: first where the newest event was recorded. Each event asks
 /// twice.
-fn sessions_named(
-    connection: &Connection,
-    agent: &str,
-    agent_id: &str,
-) -> Result<Vec<SessionRow>> {
+fn sessions_named(connection: &Connection, agent: &str, agent_id: &str) -> Result<Vec<SessionRow>> {
     let sql = format!(
         "SELECT {SESSION} FROM sessions WHERE agent = ?1 AND agent_id = ?2
           ORDER BY last_event IS NULL, last_event_at DESC, seq DESC"

@@ -8,18 +8,12 @@
 //! costs one search for the message; no writer adds anything up. The background process and `gc` keep the sums
 //! of those that have none (`upkeep::totals`). A reader adds up what is not kept.
 
-use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
-
 use ckpt_schema::Word;
 use rusqlite::{Connection, Row, params};
 
 use super::read::{all, unsigned};
 use crate::error::{Context, Result};
 use crate::model::Milliseconds;
-
-/// If at least one in so many messages is asked for, one pass over everything is faster than a search for each.
-const SHARE: usize = 4;
 
 /// The steps of messages.
 const STEPS: &str = "SELECT id, message_id, state = 'open', finished_at FROM steps";
@@ -30,9 +24,6 @@ const CHANGES: &str = "
     SELECT step_id, (attribution = 'unclear') + 2 * (undone_by IS NULL), ifnull(path_raw, path), additions, deletions,
            old_blob, new_blob
       FROM changes";
-
-/// The most steps for which there is room before they are read.
-const MOST_EXPECTED: usize = 1 << 20;
 
 /// What the steps of one message did. Unclear changes are not in the sums.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -272,114 +263,17 @@ struct MessageTotals {
 }
 
 /// One change of a path, as much of it as tells whether rows are enough to count files.
-#[derive(Clone, Copy)]
 struct CountedChange {
-    /// Where the path is.
-    path: (usize, usize),
+    path: Vec<u8>,
     is_unclear: bool,
     /// The beginnings of the blobs: 0 for none.
     old: u64,
     new: u64,
 }
 
-/// The paths that were read, one after the other. They are only compared within a message, so nothing is searched.
-#[derive(Default)]
-struct Paths(Vec<u8>);
-
-impl Paths {
-    fn add(&mut self, path: &[u8]) -> (usize, usize) {
-        let start = self.0.len();
-        self.0.extend_from_slice(path);
-        (start, self.0.len())
-    }
-
-    fn get(&self, (start, end): (usize, usize)) -> &[u8] {
-        &self.0[start..end]
-    }
-}
-
-/// Hashes ids of the store. They are random and of our own making, so nobody can choose ones that collide, and nothing
-/// is gained from the hash of the standard library, which takes several times as long.
-#[derive(Default)]
-struct IdHasher(u64);
-
-impl Hasher for IdHasher {
-    fn write(&mut self, bytes: &[u8]) {
-        for piece in bytes.chunks(8) {
-            let mut word = [0; 8];
-            word[..piece.len()].copy_from_slice(piece);
-            let mixed = self.0.rotate_left(5) ^ u64::from_le_bytes(word);
-            self.0 = mixed.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        }
-    }
-
-    fn finish(&self) -> u64 {
-        // The table looks at the first and the last bits; the product's last ones say little.
-        self.0 ^ self.0 >> 32
-    }
-}
-
-/// A table by id.
-type ByIdMap<K> = HashMap<K, usize, BuildHasherDefault<IdHasher>>;
-
 /// Returns the totals of these messages, in their order.
 pub(crate) fn totals(connection: &Connection, messages: &[&str]) -> Result<Vec<Totals>> {
-    sums(connection, messages).context(|| "cannot read the session store")
-}
-
-/// Reads in the way that is faster for this share of the messages.
-fn sums(connection: &Connection, messages: &[&str]) -> rusqlite::Result<Vec<Totals>> {
-    let all: i64 = connection.query_row("SELECT count(*) FROM messages", [], |row| row.get(0))?;
-    if messages.len().saturating_mul(SHARE) > usize::try_from(all).unwrap_or(usize::MAX) {
-        in_one_pass(connection, messages)
-    } else {
-        one_by_one(connection, messages)
-    }
-}
-
-/// Reads each table once, in the order of the file. Searching the changes of each step takes half as long again.
-fn in_one_pass(connection: &Connection, messages: &[&str]) -> rusqlite::Result<Vec<Totals>> {
-    let numbers: ByIdMap<&str> = messages.iter().copied().zip(0..).collect();
-    let mut sums: Vec<MessageTotals> = messages.iter().map(|_| MessageTotals::default()).collect();
-    let mut steps = expected_steps(connection)?;
-    let mut statement = connection.prepare(STEPS)?;
-    let mut rows = statement.query([])?;
-    while let Some(row) = rows.next()? {
-        if let Some(number) = numbers.get(row.get_ref(1)?.as_str()?) {
-            sums[*number].add_step(row)?;
-            steps.insert(row.get_ref(0)?.as_str()?.into(), *number);
-        }
-    }
-    let mut paths = Paths::default();
-    let mut statement = connection.prepare(CHANGES)?;
-    let mut rows = statement.query([])?;
-    // The changes of a step are next to each other.
-    let (mut last, mut message) = (String::new(), None);
-    while let Some(row) = rows.next()? {
-        let Some(step) = row.get_ref(0)?.as_str_or_null()? else {
-            continue;
-        };
-        if step != last {
-            message = steps.get(step);
-            last.clear();
-            last.push_str(step);
-        }
-        if let Some(number) = message {
-            sums[*number].add_change(row, &mut paths)?;
-        }
-    }
-    Ok(sums.into_iter().map(|sum| sum.end(&paths)).collect())
-}
-
-/// Returns a table with room for all steps, which need not grow while they are read.
-fn expected_steps(connection: &Connection) -> rusqlite::Result<ByIdMap<Box<str>>> {
-    let last: Option<i64> =
-        connection.query_row("SELECT max(seq) FROM steps", [], |row| row.get(0))?;
-    let expected = usize::try_from(last.unwrap_or_default()).unwrap_or_default();
-    Ok(ByIdMap::with_capacity_and_hasher(
-        expected.min(MOST_EXPECTED),
-        BuildHasherDefault::default(),
-    ))
+    one_by_one(connection, messages).context(|| "cannot read the session store")
 }
 
 /// Searches the rows of each message.
@@ -389,16 +283,15 @@ fn one_by_one(connection: &Connection, messages: &[&str]) -> rusqlite::Result<Ve
     let mut totals = Vec::with_capacity(messages.len());
     for id in messages {
         let mut sum = MessageTotals::default();
-        let mut paths = Paths::default();
         let mut rows = steps.query(params![id])?;
         while let Some(row) = rows.next()? {
             sum.add_step(row)?;
             let mut of_step = changes.query([row.get_ref(0)?.as_str()?])?;
             while let Some(row) = of_step.next()? {
-                sum.add_change(row, &mut paths)?;
+                sum.add_change(row)?;
             }
         }
-        totals.push(sum.end(&paths));
+        totals.push(sum.end());
     }
     Ok(totals)
 }
@@ -411,13 +304,12 @@ impl MessageTotals {
         Ok(())
     }
 
-    fn add_change(&mut self, row: &Row<'_>, paths: &mut Paths) -> rusqlite::Result<()> {
+    fn add_change(&mut self, row: &Row<'_>) -> rusqlite::Result<()> {
         let flags: i64 = row.get(1)?;
         self.totals.has_live_changes |= flags & 2 != 0;
-        let path = paths.add(row.get_ref(2)?.as_bytes()?);
         let is_unclear = flags & 1 != 0;
         self.changes.push(CountedChange {
-            path,
+            path: row.get_ref(2)?.as_bytes()?.to_owned(),
             is_unclear,
             old: beginning(row.get_ref(5)?.as_bytes_or_null()?),
             new: beginning(row.get_ref(6)?.as_bytes_or_null()?),
@@ -434,17 +326,15 @@ impl MessageTotals {
         Ok(())
     }
 
-    fn end(mut self, paths: &Paths) -> Totals {
+    fn end(mut self) -> Totals {
         // Stable: those of one path stay in their order.
-        let name = |change: &CountedChange| paths.get(change.path);
-        self.changes
-            .sort_by(|one, other| name(one).cmp(name(other)));
+        self.changes.sort_by(|one, other| one.path.cmp(&other.path));
         let mut totals = Totals {
             finished: self.totals.finished.filter(|_| !self.is_open),
             ..self.totals
         };
         let (mut has_gone, mut has_come, mut is_back) = (false, false, false);
-        for path in self.changes.chunk_by(|one, next| name(one) == name(next)) {
+        for path in self.changes.chunk_by(|one, next| one.path == next.path) {
             totals.files += u64::from(path.iter().any(|change| !change.is_unclear));
             totals.unclear += u64::from(path.iter().any(|change| change.is_unclear));
             let ([first, ..], [.., last]) = (path, path) else {
