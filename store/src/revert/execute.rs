@@ -32,6 +32,7 @@ use crate::model::git_item::GitItem;
 use crate::model::item::Item;
 use crate::model::path::WorkspacePath;
 use crate::model::request::DryRun;
+use crate::revert::goal::present::Scene;
 use crate::revert::request::conversation::JournalledConversation;
 use crate::sessions::OpenStep;
 use crate::snapshot::Snapshots;
@@ -245,6 +246,15 @@ impl<'m> PlannedRoot<'m> {
 }
 
 impl Execution<'_> {
+    fn scene<'a>(&'a self, store: &'a Store) -> Scene<'a> {
+        Scene {
+            store,
+            place: self.place,
+            snapshots: self.snapshots,
+            seen: self.seen,
+        }
+    }
+
     /// Leaves out of the plan what cannot be carried out, and returns the fingerprint of the rest. Databases come before
     /// the fingerprint, because keeping one whole changes the plan.
     fn settle(&self, store: &Store, operation: &mut Operation<'_>) -> Result<Option<ObjectId>> {
@@ -277,7 +287,7 @@ impl Execution<'_> {
         }
         Ok(
             match options.expected.is_some() || options.dry_run.is_dry() {
-                true => Some(token::fingerprint(store, place, operation, seen)?),
+                true => Some(token::fingerprint(self.scene(store), operation)?),
                 false => None,
             },
         )
@@ -292,23 +302,19 @@ impl Execution<'_> {
             options,
             ..
         } = *self;
+        let scene = self.scene(store);
         // After the fingerprint, of which the counts are no part. Counting reads both sides of each file, and nobody
         // shows a plan that is refused as stale.
         count_lines(snapshots, &mut operation.plan, &operation.lines);
         refusal::damaged_objects(snapshots, &operation.plan)?;
         if options.dry_run == DryRun::No {
-            refusal::no_way_back(store, place, snapshots, &operation.plan, seen)?;
+            refusal::no_way_back(scene, &operation.plan)?;
         }
         let root = Root::open(&place.root, place.device()?, place.row.inode)?;
         refusal::check_before_writing(&root, snapshots, &operation.plan, options)?;
         let leaving = directories_that_may_go(store, place, operation)?;
-        operation.warnings.extend(surroundings::folders_that_stay(
-            place,
-            snapshots,
-            seen,
-            &operation.plan,
-            &leaving,
-        )?);
+        let staying = surroundings::folders_that_stay(scene, &operation.plan, &leaving)?;
+        operation.warnings.extend(staying);
         if let Some(movement) = operation.movement {
             let goal = (operation.reference.as_ref(), &operation.plan, &leaving[..]);
             let (look, history) = ((snapshots, seen), &operation.history);
@@ -332,7 +338,7 @@ impl Execution<'_> {
             closing,
             options,
         } = *self;
-        let compared = forecast::receipt(store, place, snapshots, operation, seen);
+        let compared = forecast::receipt(self.scene(store), operation);
         let receipt = take_receipt(operation, compared);
         if options.dry_run == DryRun::No {
             keep_what_was_seen(store, place, seen, closing)?;

@@ -10,7 +10,7 @@ use super::conversation;
 use super::execute::{Executed, PlannedRoot, WHO, execute};
 use super::goal::expectation::Expectation;
 use super::goal::material::{Material, gather};
-use super::goal::present::{known, observe};
+use super::goal::present::{Scene, known, observe};
 use super::plan::operation::{GitFate, Operation};
 use super::plan::{Plan, plan_for};
 use super::receipt::notes;
@@ -32,7 +32,7 @@ use crate::model::git_item::GitItem;
 use crate::model::note::Note;
 use crate::model::request::Unclear;
 use crate::sessions::{self, ChainOperation, OpenStep, OperationRow, WorkTimes};
-use crate::snapshot::{Snapshot, Snapshots};
+use crate::snapshot::Snapshot;
 use crate::store::Store;
 use crate::timeline::evidence;
 use crate::timeline::{Looking, Observation, Place, snapshot_of};
@@ -44,7 +44,7 @@ pub(crate) fn operate<'m>(
     moved: Option<&str>,
     options: Options,
     recovered: Recovered,
-    plan: impl FnOnce(&Store, &Snapshots, &Observation) -> Result<Operation<'m>>,
+    plan: impl FnOnce(Scene<'_>) -> Result<Operation<'m>>,
 ) -> Result<Executed> {
     let planned = planned(store, place, moved, options, recovered, plan)?;
     execute(store, vec![planned], options)
@@ -59,7 +59,7 @@ pub(crate) fn planned<'m>(
     moved: Option<&str>,
     options: Options,
     recovered: Recovered,
-    plan: impl FnOnce(&Store, &Snapshots, &Observation) -> Result<Operation<'m>>,
+    plan: impl FnOnce(Scene<'_>) -> Result<Operation<'m>>,
 ) -> Result<PlannedRoot<'m>> {
     // Resolve: find the open steps, and refuse or warn if one is busy. Before the look: what will be refused should not
     // read the whole workspace first.
@@ -87,8 +87,13 @@ pub(crate) fn planned<'m>(
     // Plan, and execute what was planned.
     let also_busy = |error| refusal::also_busy(error, WHO, busy);
     // One read transaction: otherwise each of the many queries would take SQLite's locks anew.
-    let reading: &Store = store;
-    let planned = reading.database.read(|_| plan(reading, &snapshots, &seen));
+    let scene = Scene {
+        store,
+        place,
+        snapshots: &snapshots,
+        seen: &seen,
+    };
+    let planned = store.database.read(|_| plan(scene));
     let mut operation = planned.map_err(also_busy)?;
     operation.warnings.splice(0..0, recovered.warnings);
     operation.finished = recovered.finished;
@@ -118,26 +123,13 @@ pub(crate) fn plan_movement<'m>(
 ) -> Result<PlannedRoot<'m>> {
     let session = Some(&movement.session.id[..]);
     let agreed = conversation::agreed(store, movement, prepared)?;
-    planned(
-        store,
-        place,
-        session,
-        options,
-        recovered,
-        |store, snapshots, seen| {
-            let context = PlanContext {
-                store,
-                place,
-                snapshots,
-                movement,
-                seen,
-            };
-            Ok(Operation {
-                conversation: agreed,
-                ..context.plan_and_tell(options)?
-            })
-        },
-    )
+    planned(store, place, session, options, recovered, |scene| {
+        let context = PlanContext { scene, movement };
+        Ok(Operation {
+            conversation: agreed,
+            ..context.plan_and_tell(options)?
+        })
+    })
 }
 
 /// Moves the conversation of a session alone: every file stays, and so does the revert point.
@@ -150,47 +142,52 @@ pub(crate) fn operate_conversation(
     prepared: Option<&JournalledConversation>,
 ) -> Result<Executed> {
     let agreed = conversation::agreed(store, movement, prepared)?;
-    operate(store, place, None, options, recovered, |store, _, _| {
-        let conversation = match agreed {
-            Some(agreed) => Some(agreed),
-            None => conversation::planned(store, movement, options.conversation)?,
-        };
-        if let Some(stays) = conversation.iter().find(|it| !it.has_work()) {
-            return Err(stays.refusal());
-        }
-        Ok(Operation {
-            conversation,
-            ..Operation::restore(Plan::default())
-        })
-    })
+    operate(
+        store,
+        place,
+        None,
+        options,
+        recovered,
+        |Scene { store, .. }| {
+            let conversation = match agreed {
+                Some(agreed) => Some(agreed),
+                None => conversation::planned(store, movement, options.conversation)?,
+            };
+            if let Some(stays) = conversation.iter().find(|it| !it.has_work()) {
+                return Err(stays.refusal());
+            }
+            Ok(Operation {
+                conversation,
+                ..Operation::restore(Plan::default())
+            })
+        },
+    )
 }
 
 /// What planning a movement needs.
 struct PlanContext<'a, 'm> {
-    store: &'a Store,
-    place: &'a Place,
-    snapshots: &'a Snapshots,
+    scene: Scene<'a>,
     movement: &'m Movement,
-    seen: &'a Observation,
 }
 
-impl<'a, 'm> PlanContext<'a, 'm> {
+impl<'m> PlanContext<'_, 'm> {
     /// Plans the movement, and adds what is told of every movement.
     fn plan_and_tell(&self, options: Options) -> Result<Operation<'m>> {
-        let connection = self.store.database.connection();
+        let connection = self.scene.connection();
         if let Some(operation) = &self.movement.undoes {
             let row = sessions::operation(connection, operation)?;
             return self.plan_undo(&row, options);
         }
+        let Scene {
+            store,
+            place,
+            snapshots,
+            ..
+        } = self.scene;
         let mut operation = self.plan(options)?;
         let git = GitFate::of(operation.git.as_deref());
-        operation.warnings.extend(surroundings::notes(
-            connection,
-            self.place,
-            self.movement,
-            self.seen,
-            git,
-        )?);
+        let around = surroundings::notes(self.scene, self.movement, git)?;
+        operation.warnings.extend(around);
         let reference = operation.reference.as_ref();
         let (history, plan) = (&operation.history, &operation.plan);
         let went = history.gone();
@@ -200,7 +197,7 @@ impl<'a, 'm> PlanContext<'a, 'm> {
                 let work = self.asked_work()?;
                 // A file that a step made again is one that changed while the agent worked.
                 let is_another = |entry: &Gap| {
-                    let made = unstored::made_at(self.store, self.place, &entry.path);
+                    let made = unstored::made_at(store, place, &entry.path);
                     let work = work.as_ref().zip(made);
                     work.is_some_and(|(work, made)| {
                         made > work.sent_at
@@ -208,57 +205,40 @@ impl<'a, 'm> PlanContext<'a, 'm> {
                     })
                 };
                 let asked = (has_gone, is_another);
-                unstored::gone(self.place, self.snapshots, then, asked, plan)?
+                unstored::gone(place, snapshots, then, asked, plan)?
             }
             None => LeftPaths::default(),
         };
-        let cleaned = cleanups::notes(
-            self.store,
-            self.place,
-            self.snapshots,
-            self.movement,
-            (reference, &gone.ignored),
-        )?;
+        let cleaned = cleanups::notes(self.scene, self.movement, (reference, &gone.ignored))?;
         operation.warnings.extend(gone.notes);
         operation.warnings.extend(cleaned);
         operation.is_incomplete |= gone.is_incomplete;
-        operation.warnings.extend(arrivals::notes(
-            self.store,
-            self.place,
-            self.snapshots,
-            self.movement,
-            (&operation.plan, operation.reference.as_ref()),
-        )?);
+        let goal = (&operation.plan, operation.reference.as_ref());
+        let arrived = arrivals::notes(self.scene, self.movement, goal)?;
+        operation.warnings.extend(arrived);
         Ok(operation)
     }
 
     /// Plans to take an operation back. What is said of the history in question was said when that was made.
     fn plan_undo(&self, row: &OperationRow, options: Options) -> Result<Operation<'m>> {
         let mut warnings = Vec::new();
-        let Self {
-            store,
-            place,
-            snapshots,
-            movement,
-            seen,
-        } = *self;
-        let undone = UndoneOperation {
-            store,
-            place,
-            snapshots,
-            seen,
-            row,
-        };
+        let Self { scene, movement } = *self;
+        let undone = UndoneOperation { scene, row };
         let chain = undone.chain(movement)?;
         let operation = undone.point_back(movement, &chain, options)?;
         let git = self.plan_git(options, &chain, operation.unclear)?;
         let fate = GitFate::of(git.as_deref());
         if fate == GitFate::Along {
-            warnings.extend(git::why_nothing(&place.root));
+            warnings.extend(git::why_nothing(&scene.place.root));
         }
         let base = movement.session.revert_base_id;
-        warnings.extend(notes::head_moved(&self.git_side(), movement, base, fate)?);
-        warnings.extend(notes::not_captured(movement, &operation.plan, seen));
+        warnings.extend(notes::head_moved(
+            &GitSide::of(scene),
+            movement,
+            base,
+            fate,
+        )?);
+        warnings.extend(notes::not_captured(movement, &operation.plan, scene.seen));
         Ok(Operation {
             git,
             warnings,
@@ -268,19 +248,19 @@ impl<'a, 'm> PlanContext<'a, 'm> {
 
     /// Plans the movement. Nothing is written.
     fn plan(&self, options: Options) -> Result<Operation<'m>> {
-        let Self {
+        let Self { scene, movement } = *self;
+        let Scene {
             store,
             place,
             snapshots,
-            movement,
             seen,
-        } = *self;
-        let connection = store.database.connection();
+        } = scene;
+        let connection = scene.connection();
         let base = movement.session.revert_base_id;
         let mut warnings = self.warnings_of_the_movement()?;
         // If nothing changed since the same revert, the history need not be read. (No tree shows where HEAD is.)
         if !options.git && is_there(connection, movement, seen)? {
-            let git = self.git_side();
+            let git = GitSide::of(scene);
             warnings.extend(notes::head_moved(&git, movement, base, GitFate::Stays)?);
             warnings.extend(notes::not_captured(movement, &Plan::default(), seen));
             return Ok(Operation::nothing(movement, warnings));
@@ -298,7 +278,7 @@ impl<'a, 'm> PlanContext<'a, 'm> {
             place.settings.unclear,
         )?;
         let asked = (scopes.as_slice(), &taking);
-        let material = gather(store, place, snapshots, movement, &chain, seen, asked)?;
+        let material = gather(scene, movement, &chain, asked)?;
         refusal::unavailable(movement, &material)?;
         let git = self.plan_git(options, &chain, taking.policy)?;
         let expectation = Expectation::of_movement(movement, scopes, taking.scopes);
@@ -335,7 +315,7 @@ impl<'a, 'm> PlanContext<'a, 'm> {
 
     /// Returns when the session worked from the message on to which it goes, or of which it undoes a part.
     fn asked_work(&self) -> Result<Option<WorkTimes>> {
-        let connection = self.store.database.connection();
+        let connection = self.scene.connection();
         let seq = match &self.movement.part {
             Some(Part::Paths { message, .. } | Part::Message { message, .. }) => Some(message.seq),
             Some(Part::Step { step, .. }) => {
@@ -351,7 +331,7 @@ impl<'a, 'm> PlanContext<'a, 'm> {
 
     /// Returns the snapshot that shows which directories may stay.
     fn reference(&self, base: Option<i64>) -> Result<Option<Snapshot>> {
-        let connection = self.store.database.connection();
+        let connection = self.scene.connection();
         let mut id = self.movement.reference_snapshot(base);
         let message = match &self.movement.part {
             Some(Part::Paths { message, .. } | Part::Message { message, .. }) => Some(message),
@@ -370,31 +350,12 @@ impl<'a, 'm> PlanContext<'a, 'm> {
 
     /// Returns the warnings that do not depend on the plan.
     fn warnings_of_the_movement(&self) -> Result<Vec<Note>> {
-        let Self {
-            store,
-            snapshots,
-            movement,
-            seen,
-            ..
-        } = *self;
+        let Self { scene, movement } = *self;
         let mut told = Vec::new();
         told.extend(notes::unprotected_message(movement));
-        let connection = store.database.connection();
-        told.extend(notes::passed_over(connection, movement)?);
-        told.extend(notes::permissions_of_directories(
-            store, snapshots, movement, seen,
-        ));
+        told.extend(notes::passed_over(scene.connection(), movement)?);
+        told.extend(notes::permissions_of_directories(scene, movement));
         Ok(told)
-    }
-
-    fn git_side(&self) -> GitSide<'a> {
-        GitSide {
-            connection: self.store.database.connection(),
-            place: self.place,
-            snapshots: self.snapshots,
-            now: self.seen.git.as_ref(),
-            at: self.store.now(),
-        }
     }
 
     /// Plans git's own state if the user asked for it, or if a revert that is taken back now moved it.
@@ -404,27 +365,20 @@ impl<'a, 'm> PlanContext<'a, 'm> {
         chain: &[ChainOperation],
         unclear: Unclear,
     ) -> Result<Option<Vec<GitItem>>> {
-        let Self { movement, .. } = *self;
+        let Self { scene, movement } = *self;
         let is_forward = movement.kind != OperationKind::Revert;
-        let moves_git =
-            options.git || (is_forward && git::was_moved(self.store.database.connection(), chain)?);
+        let moves_git = options.git || (is_forward && git::was_moved(scene.connection(), chain)?);
         if !moves_git {
             return Ok(None);
         }
         let base = movement.session.revert_base_id;
-        let items = self.git_side().plan(movement, chain, base, unclear)?;
+        let items = GitSide::of(scene).plan(movement, chain, base, unclear)?;
         Ok(Some(items))
     }
 
     /// Returns the warnings that depend on the plan.
     fn warnings_of(&self, material: &Material, git: GitFate, plan: &Plan) -> Result<Vec<Note>> {
-        let Self {
-            store,
-            place,
-            snapshots,
-            movement,
-            seen,
-        } = *self;
+        let Self { scene, movement } = *self;
         let mut told = Vec::new();
         told.extend(notes::unknown_paths(movement, material)?);
         if movement.kind == OperationKind::Revert {
@@ -432,14 +386,12 @@ impl<'a, 'm> PlanContext<'a, 'm> {
         }
         told.extend(notes::unread_directories(&material.seen.unread()));
         if git == GitFate::Along {
-            told.extend(git::why_nothing(&place.root));
+            told.extend(git::why_nothing(&scene.place.root));
         }
         let base = movement.session.revert_base_id;
-        told.extend(notes::head_moved(&self.git_side(), movement, base, git)?);
-        told.extend(notes::not_captured(movement, plan, seen));
-        told.extend(notes::without_a_step(
-            store, place, snapshots, movement, plan, seen,
-        )?);
+        told.extend(notes::head_moved(&GitSide::of(scene), movement, base, git)?);
+        told.extend(notes::not_captured(movement, plan, scene.seen));
+        told.extend(notes::without_a_step(scene, movement, plan)?);
         Ok(told)
     }
 }

@@ -9,6 +9,7 @@ use super::carry_out::git::GitSide;
 use super::execute::Executed;
 use super::goal::expectation::Expectation;
 use super::goal::material;
+use super::goal::present::Scene;
 use super::goal::seen_history::is_name;
 use super::goal::states::{PathStates, current_states};
 use super::goal::yours::{self, Yours};
@@ -21,7 +22,6 @@ use super::recover::Recovered;
 use super::request::options::Options;
 use crate::error::{Error, Result};
 use crate::ids::{self, Any};
-use crate::model::git_item::GitItem;
 use crate::model::note::Note;
 use crate::model::path::WorkspacePath;
 use crate::model::request::RestoreRequest;
@@ -42,25 +42,15 @@ pub(crate) fn restore(
 ) -> Result<Executed> {
     // Before the look: an id that means nothing should not cost one.
     let named = state_named(store, place, &request.id)?;
-    operate(
-        store,
-        place,
-        None,
-        options,
-        recovered,
-        |store, snapshots, seen| {
-            let wanted = WantedState {
-                store,
-                place,
-                snapshots,
-                seen,
-                id: named.snapshot_id,
-                written_by: named.operation.as_deref(),
-                only,
-            };
-            wanted.plan(options, request.overwrite_mine)
-        },
-    )
+    operate(store, place, None, options, recovered, |scene| {
+        let wanted = WantedState {
+            scene,
+            id: named.snapshot_id,
+            written_by: named.operation.as_deref(),
+            only,
+        };
+        wanted.plan(options, request.overwrite_mine)
+    })
 }
 
 /// The entries that files get, and what they must be before: from snapshots of any time, or the parts of a plan that the
@@ -83,29 +73,19 @@ pub(crate) fn put_back(
     options: Options,
     recovered: Recovered,
 ) -> Result<Executed> {
-    operate(
-        store,
-        place,
-        None,
-        options,
-        recovered,
-        |store, snapshots, seen| {
-            let paths = wanted.states.keys().cloned().collect();
-            let current = current_states(place, snapshots, &seen.snapshot, &paths)?;
-            refuse_stale(wanted, &current)?;
-            let forgotten = material::forgotten(store, place)?;
-            // The files come from several states, so there is none to compare with.
-            Ok(Operation {
-                undoes: wanted.undoes.map(str::to_owned),
-                ..Operation::restore(plan_exactly(
-                    snapshots,
-                    (wanted.states, &current),
-                    &forgotten,
-                    Yours::new(),
-                )?)
-            })
-        },
-    )
+    operate(store, place, None, options, recovered, |scene| {
+        let paths = wanted.states.keys().cloned().collect();
+        let current = current_states(scene, &paths)?;
+        refuse_stale(wanted, &current)?;
+        let forgotten = material::forgotten(scene.store, place)?;
+        let states = (wanted.states, &current);
+        let plan = plan_exactly(scene.snapshots, states, &forgotten, Yours::new())?;
+        // The files come from several states, so there is none to compare with.
+        Ok(Operation {
+            undoes: wanted.undoes.map(str::to_owned),
+            ..Operation::restore(plan)
+        })
+    })
 }
 
 fn refuse_stale(wanted: Wanted<'_>, current: &PathStates) -> Result<()> {
@@ -125,10 +105,7 @@ fn refuse_stale(wanted: Wanted<'_>, current: &PathStates) -> Result<()> {
 
 /// A captured state that paths go back to, and the present state.
 struct WantedState<'a> {
-    store: &'a Store,
-    place: &'a Place,
-    snapshots: &'a Snapshots,
-    seen: &'a Observation,
+    scene: Scene<'a>,
     /// The row of its snapshot.
     id: i64,
     /// The operation of which it is the state before, if so.
@@ -141,17 +118,17 @@ impl WantedState<'_> {
     /// Plans the restore. Nothing is written.
     fn plan(&self, options: Options, overwrite_mine: bool) -> Result<Operation<'static>> {
         let Self {
+            scene, id, only, ..
+        } = *self;
+        let Scene {
             store,
             place,
             snapshots,
             seen,
-            id,
-            written_by,
-            only,
-        } = *self;
-        let (wanted, current) = differing(store, place, snapshots, id, written_by, seen, only)?;
+        } = scene;
+        let (wanted, current) = self.differing()?;
         let git = if options.git {
-            Some(git_plan(store, place, snapshots, seen, id)?)
+            Some(GitSide::of(scene).plan_exactly(id)?)
         } else {
             None
         };
@@ -192,16 +169,57 @@ impl WantedState<'_> {
         })
     }
 
-    /// Returns the warnings.
-    fn warnings(&self, wanted: &PathStates, git: GitFate) -> Result<Vec<Note>> {
+    /// Returns the wanted and the present state of the paths that differ. What came into view only because ignore rules
+    /// changed is not removed.
+    fn differing(&self) -> Result<(PathStates, PathStates)> {
         let Self {
-            store,
+            scene,
+            id,
+            written_by,
+            only,
+        } = *self;
+        let Scene {
             place,
             snapshots,
             seen,
-            id,
-            only,
             ..
+        } = scene;
+        let connection = scene.connection();
+        let wanted = snapshot_of(&sessions::snapshot(connection, id)?);
+        let old_gaps = sessions::gaps_of(connection, id)?;
+        let old = PatchSide {
+            snapshot: wanted,
+            gaps: &old_gaps,
+        };
+        let new = PatchSide {
+            snapshot: seen.snapshot,
+            gaps: &seen.gaps,
+        };
+        // Ignored files are read however long ago they were touched, because the user asked for them.
+        let changes = snapshots.patch_with_hidden(&place.root, old, new, Budget::ALL)?;
+        let changes: Vec<_> = changes
+            .into_iter()
+            .filter(|change| change.path.is_asked_for(only))
+            .collect();
+        let mut states = BTreeMap::new();
+        for change in &changes {
+            states.insert(change.path.clone(), change.old);
+        }
+        // The operation's rows win: they know what a file was just before it was replaced, even if a snapshot could
+        // not hold it.
+        states.extend(
+            written_down(connection, snapshots, written_by, &wanted)?
+                .into_iter()
+                .filter(|(path, _)| path.is_asked_for(only)),
+        );
+        let current = current_states(scene, &states.keys().cloned().collect())?;
+        Ok((states, current))
+    }
+
+    /// Returns the warnings.
+    fn warnings(&self, wanted: &PathStates, git: GitFate) -> Result<Vec<Note>> {
+        let Self {
+            scene, id, only, ..
         } = *self;
         let same: Vec<WorkspacePath> = only
             .iter()
@@ -212,14 +230,12 @@ impl WantedState<'_> {
         told.extend(self.unknown_paths(&same)?);
         let is_asked_for = |path: &WorkspacePath| path.is_asked_for(only);
         told.extend(super::receipt::notes::directories_stay(
-            store,
-            snapshots,
+            scene,
             id,
-            seen,
             is_asked_for,
         ));
         if git == GitFate::Along {
-            told.extend(super::carry_out::git::why_nothing(&place.root));
+            told.extend(super::carry_out::git::why_nothing(&scene.place.root));
         }
         Ok(told)
     }
@@ -227,13 +243,13 @@ impl WantedState<'_> {
     /// Reports paths that exist in neither state: that is a mistake. `same` are those at which nothing differs. A link and
     /// where it leads are one name for both.
     fn unknown_paths(&self, same: &[WorkspacePath]) -> Result<Option<Note>> {
-        let Self {
-            store,
+        let Scene {
             place,
             snapshots,
+            seen,
             ..
-        } = *self;
-        let connection = store.database.connection();
+        } = self.scene;
+        let connection = self.scene.connection();
         let wanted = snapshot_of(&sessions::snapshot(connection, self.id)?);
         let mut unknown = Vec::new();
         for path in same {
@@ -242,7 +258,7 @@ impl WantedState<'_> {
                 let around = snapshots.around(snapshot, named)?;
                 Ok(around.iter().any(|(found, _)| found.is_at_or_below(named)))
             };
-            if !is_in(&wanted)? && !is_in(&self.seen.snapshot)? {
+            if !is_in(&wanted)? && !is_in(&seen.snapshot)? {
                 unknown.push(path);
             }
         }
@@ -277,24 +293,6 @@ fn differs_below(wanted: &PathStates, path: &WorkspacePath) -> bool {
     wanted
         .keys()
         .any(|differing| differing.is_at_or_below(std::slice::from_ref(path)))
-}
-
-fn git_plan(
-    store: &Store,
-    place: &Place,
-    snapshots: &Snapshots,
-    seen: &Observation,
-    wanted_id: i64,
-) -> Result<Vec<GitItem>> {
-    let connection = store.database.connection();
-    GitSide {
-        connection,
-        place,
-        snapshots,
-        now: seen.git.as_ref(),
-        at: store.now(),
-    }
-    .plan_exactly(wanted_id)
 }
 
 /// A state that an id stands for.
@@ -364,54 +362,6 @@ fn unseen(
         .cloned()
         .collect();
     Ok(unseen)
-}
-
-/// Returns the wanted and the present state of the paths that differ. What came into view only because ignore rules
-/// changed is not removed.
-fn differing(
-    store: &Store,
-    place: &Place,
-    snapshots: &Snapshots,
-    wanted_id: i64,
-    written_by: Option<&str>,
-    seen: &Observation,
-    only: &[WorkspacePath],
-) -> Result<(PathStates, PathStates)> {
-    let connection = store.database.connection();
-    let wanted = snapshot_of(&sessions::snapshot(connection, wanted_id)?);
-    let old_gaps = sessions::gaps_of(connection, wanted_id)?;
-    let old = PatchSide {
-        snapshot: wanted,
-        gaps: &old_gaps,
-    };
-    let new = PatchSide {
-        snapshot: seen.snapshot,
-        gaps: &seen.gaps,
-    };
-    // Ignored files are read however long ago they were touched, because the user asked for them.
-    let changes = snapshots.patch_with_hidden(&place.root, old, new, Budget::ALL)?;
-    let changes: Vec<_> = changes
-        .into_iter()
-        .filter(|change| change.path.is_asked_for(only))
-        .collect();
-    let mut states = BTreeMap::new();
-    for change in &changes {
-        states.insert(change.path.clone(), change.old);
-    }
-    // The operation's rows win: they know what a file was just before it was replaced, even if a snapshot could
-    // not hold it.
-    states.extend(
-        written_down(connection, snapshots, written_by, &wanted)?
-            .into_iter()
-            .filter(|(path, _)| path.is_asked_for(only)),
-    );
-    let current = current_states(
-        place,
-        snapshots,
-        &seen.snapshot,
-        &states.keys().cloned().collect(),
-    )?;
-    Ok((states, current))
 }
 
 /// Adds what the snapshot before an operation did not hold, from the operation's own rows.

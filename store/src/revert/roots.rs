@@ -275,23 +275,9 @@ pub(super) fn undo(
         };
         let root = match movement {
             Some(movement) => plan_movement(store, place, movement, options, recovered, None)?,
-            None => planned(
-                store,
-                place,
-                None,
-                options,
-                recovered,
-                |store, snapshots, seen| {
-                    let undone = UndoneOperation {
-                        store,
-                        place,
-                        snapshots,
-                        seen,
-                        row,
-                    };
-                    undone.files_back(options)
-                },
-            )?,
+            None => planned(store, place, None, options, recovered, |scene| {
+                UndoneOperation { scene, row }.files_back(options)
+            })?,
         };
         planned_all.push(of_root(root, planned_all.is_empty()));
     }

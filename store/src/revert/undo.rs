@@ -10,6 +10,7 @@ use super::conversation;
 use super::goal::bases::{Sightings, pasts};
 use super::goal::expectation::Expectation;
 use super::goal::material::{Material, forgotten, only_states};
+use super::goal::present::Scene;
 use super::goal::states::{current_states, with_directories_above};
 use super::plan::operation::Operation;
 use super::plan::{Plan, plan_for};
@@ -24,16 +25,12 @@ use crate::model::item::Item;
 use crate::model::path::WorkspacePath;
 use crate::model::request::{OnConflict, Unclear};
 use crate::sessions::{self, ChainOperation, OperationRow};
-use crate::snapshot::{Snapshot, Snapshots};
-use crate::store::Store;
-use crate::timeline::{Observation, Place, snapshot_of};
+use crate::snapshot::Snapshot;
+use crate::timeline::snapshot_of;
 
 /// An operation that is taken back, and the present state.
 pub(crate) struct UndoneOperation<'a> {
-    pub store: &'a Store,
-    pub place: &'a Place,
-    pub snapshots: &'a Snapshots,
-    pub seen: &'a Observation,
+    pub scene: Scene<'a>,
     pub row: &'a OperationRow,
 }
 
@@ -43,18 +40,12 @@ impl UndoneOperation<'_> {
         let before = self.row.before_snapshot_id;
         let plan = self.plan(&[], options)?;
         let paths: Vec<WorkspacePath> = plan.items.iter().map(|item| item.path.clone()).collect();
-        let side = GitSide {
-            connection: self.store.database.connection(),
-            place: self.place,
-            snapshots: self.snapshots,
-            now: self.seen.git.as_ref(),
-            at: self.store.now(),
-        };
+        let side = GitSide::of(self.scene);
         let git = before.filter(|_| options.git);
         Ok(Operation {
             undoes: Some(self.row.id.clone()),
             git: git.map(|before| side.plan_exactly(before)).transpose()?,
-            conversation: conversation::of_undone(self.store, self.row),
+            conversation: conversation::of_undone(self.scene.store, self.row),
             on_conflict: OnConflict::default(),
             reference: self.reference()?,
             expectation: before
@@ -83,7 +74,7 @@ impl UndoneOperation<'_> {
             reference: self.reference()?,
             expectation: match self.row.before_snapshot_id {
                 Some(before) => {
-                    let scopes = movement.scopes(self.store, &earlier)?;
+                    let scopes = movement.scopes(self.scene.store, &earlier)?;
                     Some(Expectation::of_undo(movement, scopes, before))
                 }
                 None => None,
@@ -94,11 +85,11 @@ impl UndoneOperation<'_> {
 
     /// Plans to set its paths back. `earlier` are the other operations of its chain.
     fn plan(&self, earlier: &[ChainOperation], options: Options) -> Result<Plan> {
-        let connection = self.store.database.connection();
+        let connection = self.scene.connection();
         let mut moved = sessions::operation_items(connection, &self.row.id)?;
         moved.retain(Item::has_moved);
         let paths: BTreeSet<WorkspacePath> = moved.iter().map(|item| item.path.clone()).collect();
-        let current = current_states(self.place, self.snapshots, &self.seen.snapshot, &paths)?;
+        let current = current_states(self.scene, &paths)?;
         let mut changes = self.changes_since(&paths)?;
         changes.extend(moved.iter().map(|item| PastChange {
             change: Change {
@@ -113,12 +104,12 @@ impl UndoneOperation<'_> {
             base: only_states(&current, with_directories_above(&paths)),
             current,
             changes,
-            forgotten: forgotten(self.store, self.place)?,
+            forgotten: forgotten(self.scene.store, self.scene.place)?,
             ..Material::default()
         };
         let policies = (OnConflict::default(), OnConflict::default());
         let is_told = options.dry_run.is_dry() && options.contents;
-        let mut plan = plan_for(self.snapshots, &material, policies, is_told)?;
+        let mut plan = plan_for(self.scene.snapshots, &material, policies, is_told)?;
         self.set_goals(&mut plan, &moved, earlier);
         Ok(plan)
     }
@@ -144,8 +135,8 @@ impl UndoneOperation<'_> {
 
     /// Returns the changes of paths since the operation, newest first, to name their authors.
     fn changes_since(&self, paths: &BTreeSet<WorkspacePath>) -> Result<Vec<PastChange>> {
-        let connection = self.store.database.connection();
-        let workspace_id = self.place.row.id;
+        let connection = self.scene.connection();
+        let workspace_id = self.scene.place.row.id;
         let mut authors = Authors::new(connection, workspace_id);
         let mut changes = Vec::new();
         let mut add = |change: &Change, author: Author| {
@@ -155,7 +146,7 @@ impl UndoneOperation<'_> {
                 claim: Claim::Keep,
             });
         };
-        for row in self.seen.changes.iter().rev() {
+        for row in self.scene.seen.changes.iter().rev() {
             if paths.contains(&row.change.path) {
                 add(&row.change, authors.of_nobody(row)?);
             }
@@ -172,7 +163,7 @@ impl UndoneOperation<'_> {
 
     /// Returns the snapshot that shows which directories may stay.
     fn reference(&self) -> Result<Option<Snapshot>> {
-        let connection = self.store.database.connection();
+        let connection = self.scene.connection();
         let before = self.row.before_snapshot_id;
         let row = before.map(|before| sessions::snapshot(connection, before));
         Ok(row.transpose()?.as_ref().map(snapshot_of))
@@ -181,7 +172,7 @@ impl UndoneOperation<'_> {
     /// Returns the chain of reverts that a session is in.
     pub fn chain(&self, movement: &Movement) -> Result<Vec<ChainOperation>> {
         match movement.session.revert_base_id {
-            Some(base) => chain(self.store.database.connection(), &movement.session.id, base),
+            Some(base) => chain(self.scene.connection(), &movement.session.id, base),
             None => Ok(Vec::new()),
         }
     }

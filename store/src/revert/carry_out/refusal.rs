@@ -15,6 +15,7 @@ use crate::model::note::Note;
 use crate::model::number::first_of;
 use crate::model::path::WorkspacePath;
 use crate::revert::goal::material::Material;
+use crate::revert::goal::present::Scene;
 use crate::revert::plan::Plan;
 use crate::revert::plan::operation::Operation;
 use crate::revert::request::history::Claim;
@@ -24,7 +25,7 @@ use crate::sessions::{self, ChangeRow, OpenStep};
 use crate::snapshot::Snapshots;
 use crate::store::Store;
 use crate::timeline::life::{busy, may_write};
-use crate::timeline::{CaptureOptions, Observation, Place};
+use crate::timeline::{CaptureOptions, Observation};
 
 /// Refuses to go on while an agent works on one of the steps; `who` says where. A dry run goes on, and learns whether
 /// the real call would be refused.
@@ -196,13 +197,13 @@ pub(crate) fn check_before_writing(
 
 /// Checks that everything that is removed or replaced is stored intact, because the way back needs it. Damaged objects
 /// are stored again from the files, which still exist.
-pub(crate) fn no_way_back(
-    store: &Store,
-    place: &Place,
-    snapshots: &Snapshots,
-    plan: &Plan,
-    seen: &Observation,
-) -> Result<()> {
+pub(crate) fn no_way_back(scene: Scene<'_>, plan: &Plan) -> Result<()> {
+    let Scene {
+        store,
+        place,
+        snapshots,
+        seen,
+    } = scene;
     let going: Vec<&Item> = plan.items.iter().filter(|item| item.takes_away()).collect();
     let Err(error) = check_going(snapshots, &going, seen) else {
         return Ok(());

@@ -16,6 +16,7 @@ use crate::error::Result;
 use crate::model::entry::{Change, State};
 use crate::model::gap::GapReason;
 use crate::model::path::WorkspacePath;
+use crate::revert::goal::present::Scene;
 use crate::revert::request::history::PastChange;
 use crate::revert::request::movement::Movement;
 use crate::revert::request::scope::{Part, RevertScope};
@@ -54,18 +55,20 @@ pub(crate) struct Material {
 
 /// Gathers the material for a movement, with the workspace as it was just seen.
 pub(crate) fn gather(
-    store: &Store,
-    place: &Place,
-    snapshots: &Snapshots,
+    scene: Scene<'_>,
     movement: &Movement,
     chain: &[ChainOperation],
-    seen: &Observation,
     (scopes, taking): (&[RevertScope], &UnclearPolicy),
 ) -> Result<Material> {
-    let connection = store.database.connection();
+    let Scene {
+        store,
+        place,
+        snapshots,
+        seen,
+    } = scene;
+    let connection = scene.connection();
     let base = movement.session.revert_base_id;
-    let (live, folders, history) =
-        all_live_changes(store, place, snapshots, movement, (chain, scopes), seen)?;
+    let (live, folders, history) = all_live_changes(scene, movement, (chain, scopes))?;
     let mut paths = paths_in_question(movement, chain, &live, scopes);
     let folders = folders_in_question(movement, chain, folders, &paths);
     paths.extend(folders.keys().cloned());
@@ -74,7 +77,7 @@ pub(crate) fn gather(
         taken: &taking.scopes,
     };
     let changes = past_changes(connection, place, movement, seen, &live, asked, &paths)?;
-    let mut current = current_states(place, snapshots, &seen.snapshot, &paths)?;
+    let mut current = current_states(scene, &paths)?;
     for (path, state) in standing(snapshots, &seen.snapshot, &folders)? {
         let now = current.entry(path).or_default();
         *now = now.or(state);
@@ -183,14 +186,17 @@ pub(crate) fn forgotten(store: &Store, place: &Place) -> Result<Vec<Vec<u8>>> {
 /// Returns the changes in question, newest first: those of rows, and those that no row holds but that the looks around
 /// steps reveal. With them come the folders in question.
 fn all_live_changes(
-    store: &Store,
-    place: &Place,
-    snapshots: &Snapshots,
+    scene: Scene<'_>,
     movement: &Movement,
     (chain, scopes): (&[ChainOperation], &[RevertScope]),
-    seen: &Observation,
 ) -> Result<(Vec<LiveChange>, Folders, SeenHistory)> {
-    let connection = store.database.connection();
+    let Scene {
+        store,
+        place,
+        snapshots,
+        seen,
+    } = scene;
+    let connection = scene.connection();
     let live = live_changes(connection, movement, chain, seen)?;
     let Some(first) = movement.first_seq(connection, chain)? else {
         return Ok((live, Folders::new(), SeenHistory::default()));

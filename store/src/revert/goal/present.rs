@@ -1,11 +1,30 @@
 //! The present state of a workspace: its open steps, and a look at it. This module does IO, but only reads.
 
+use rusqlite::Connection;
+
 use crate::error::Result;
 use crate::model::progress::OperationProgress;
 use crate::sessions::{self, OpenStep};
 use crate::snapshot::Snapshots;
 use crate::store::Store;
 use crate::timeline::{Baseline, CaptureOptions, Looking, Observation, Place};
+
+/// A workspace as an operation finds it.
+#[derive(Clone, Copy)]
+pub(crate) struct Scene<'a> {
+    pub store: &'a Store,
+    pub place: &'a Place,
+    pub snapshots: &'a Snapshots,
+    /// The look at it.
+    pub seen: &'a Observation,
+}
+
+impl<'a> Scene<'a> {
+    /// Returns the connection to the session store, to read from.
+    pub fn connection(self) -> &'a Connection {
+        self.store.database.connection()
+    }
+}
 
 /// Returns the open steps of a workspace, and what is known before the look at it, in one transaction: otherwise each
 /// query would take SQLite's locks anew.

@@ -5,8 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::error::Result;
 use crate::model::entry::{Entry, EntryKind, Mode, State};
 use crate::model::path::WorkspacePath;
-use crate::snapshot::{Snapshot, Snapshots};
-use crate::timeline::Place;
+use crate::revert::goal::present::Scene;
 
 /// States by path.
 pub(crate) type PathStates = BTreeMap<WorkspacePath, State>;
@@ -14,14 +13,15 @@ pub(crate) type PathStates = BTreeMap<WorkspacePath, State>;
 /// Returns the present states at, above and below the paths. A file that no snapshot holds, because an ignore rule
 /// hides it or because it is too large, is captured by itself: nothing is ever replaced that is not stored.
 pub(crate) fn current_states(
-    place: &Place,
-    snapshots: &Snapshots,
-    now: &Snapshot,
+    scene: Scene<'_>,
     paths: &BTreeSet<WorkspacePath>,
 ) -> Result<PathStates> {
+    let Scene {
+        place, snapshots, ..
+    } = scene;
     let wanted: Vec<WorkspacePath> = paths.iter().cloned().collect();
     let mut current: PathStates = snapshots
-        .around(now, &wanted)?
+        .around(&scene.seen.snapshot, &wanted)?
         .into_iter()
         .map(|(path, entry)| (path, Some(entry)))
         .collect();

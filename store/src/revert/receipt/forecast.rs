@@ -9,21 +9,21 @@ use crate::error::Result;
 use crate::git::SMALL;
 use crate::model::entry::{EntryKind, State};
 use crate::model::path::{IGNORE_FILE, WorkspacePath};
+use crate::revert::goal::present::Scene;
 use crate::revert::plan::Plan;
 use crate::revert::plan::operation::Operation;
 use crate::revert::receipt;
 use crate::snapshot::Snapshots;
-use crate::store::Store;
-use crate::timeline::{Observation, Place};
+use crate::timeline::Observation;
 
 /// Compares what a plan will lead to with the state that it goes to.
-pub(crate) fn receipt(
-    store: &Store,
-    place: &Place,
-    snapshots: &Snapshots,
-    operation: &Operation<'_>,
-    seen: &Observation,
-) -> Result<Option<Receipt>> {
+pub(crate) fn receipt(scene: Scene<'_>, operation: &Operation<'_>) -> Result<Option<Receipt>> {
+    let Scene {
+        place,
+        snapshots,
+        seen,
+        ..
+    } = scene;
     let expectation = operation.expectation.as_ref();
     let plan = &operation.plan;
     let ignore_files = match expectation {
@@ -32,33 +32,26 @@ pub(crate) fn receipt(
     };
     let foreseen = match ignore_files.is_empty() {
         true => None,
-        false => Some(foreseen(store, place, snapshots, seen, &ignore_files)?),
+        false => Some(foreseen(scene, &ignore_files)?),
     };
     let states = (&seen.snapshot, foreseen.as_ref().unwrap_or(seen));
-    let connection = store.database.connection();
-    receipt::receipt(
-        connection,
-        place,
-        snapshots,
-        expectation,
-        &plan.items,
-        states,
-    )
+    let connection = scene.connection();
+    let items = &plan.items;
+    receipt::receipt(connection, place, snapshots, expectation, items, states)
 }
 
 /// Returns the present snapshot, with the paths that will come into view.
 fn foreseen(
-    store: &Store,
-    place: &Place,
-    snapshots: &Snapshots,
-    seen: &Observation,
+    scene: Scene<'_>,
     ignore_files: &BTreeMap<WorkspacePath, Vec<u8>>,
 ) -> Result<Observation> {
-    let taken = place.foresee(store, snapshots, ignore_files)?;
+    let taken = scene
+        .place
+        .foresee(scene.store, scene.snapshots, ignore_files)?;
     Ok(Observation {
         snapshot: taken.snapshot,
         gaps: taken.gaps(),
-        ..seen.clone()
+        ..scene.seen.clone()
     })
 }
 

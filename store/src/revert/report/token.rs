@@ -17,12 +17,11 @@ use crate::model::request::{
     UndoRequest,
 };
 use crate::objects::hash::blob_id;
+use crate::revert::goal::present::Scene;
 use crate::revert::plan::operation::Operation;
 use crate::revert::request::conversation::JournalledConversation;
 use crate::revert::request::options::PlanRequest;
 use crate::sessions;
-use crate::store::Store;
-use crate::timeline::{Observation, Place};
 
 /// The version of the format. A token of another version comes from another version of the program.
 const VERSION: u64 = 1;
@@ -205,12 +204,10 @@ pub(crate) fn absolute(cwd: &Path, paths: &[PathBuf]) -> Vec<PathBuf> {
 /// Returns a fingerprint of a plan and of the state that it was made for: the workspace with the rules that decide what
 /// is captured, the result for each path, the messages it hides, git's own state if that moves, too, and the last
 /// operation here.
-pub(crate) fn fingerprint(
-    store: &Store,
-    place: &Place,
-    operation: &Operation<'_>,
-    seen: &Observation,
-) -> Result<ObjectId> {
+pub(crate) fn fingerprint(scene: Scene<'_>, operation: &Operation<'_>) -> Result<ObjectId> {
+    let Scene {
+        store, place, seen, ..
+    } = scene;
     let movement = operation.movement.map(|movement| {
         let id =
             |message: &Option<sessions::MessageRow>| message.as_ref().map(|row| row.id.clone());

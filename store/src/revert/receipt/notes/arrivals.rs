@@ -17,12 +17,12 @@ use crate::model::Milliseconds;
 use crate::model::entry::{Entry, EntryKind, ObjectId};
 use crate::model::note::Note;
 use crate::model::path::WorkspacePath;
+use crate::revert::goal::present::Scene;
 use crate::revert::plan::Plan;
 use crate::revert::request::movement::Movement;
 use crate::revert::request::scope::Part;
 use crate::sessions;
 use crate::snapshot::{Snapshot, Snapshots};
-use crate::store::Store;
 use crate::timeline::Place;
 use crate::timeline::evidence::TICK;
 
@@ -40,9 +40,7 @@ const NAMED: usize = 3;
 
 /// Names what goes and was moved in since the message that the revert goes back to.
 pub(crate) fn notes(
-    store: &Store,
-    place: &Place,
-    snapshots: &Snapshots,
+    scene: Scene<'_>,
     movement: &Movement,
     (plan, reference): (&Plan, Option<&Snapshot>),
 ) -> Result<Option<Note>> {
@@ -53,7 +51,13 @@ pub(crate) fn notes(
     if going.is_empty() {
         return Ok(None);
     }
-    let since = sessions::message_time(store.database.connection(), message)?;
+    let Scene {
+        store,
+        place,
+        snapshots,
+        ..
+    } = scene;
+    let since = sessions::message_time(scene.connection(), message)?;
     let is_older = |path: &&WorkspacePath| {
         let made = made_at(place, path).map(store.surroundings.file_times);
         made.is_some_and(|made| made + TICK < since)

@@ -9,11 +9,11 @@ use super::unstored::is_empty;
 use crate::error::Result;
 use crate::model::note::Note;
 use crate::model::path::WorkspacePath;
+use crate::revert::goal::present::Scene;
 use crate::revert::request::movement::Movement;
 use crate::sessions;
-use crate::snapshot::{Snapshot, Snapshots};
-use crate::store::Store;
-use crate::timeline::{Place, normal};
+use crate::snapshot::Snapshot;
+use crate::timeline::normal;
 
 /// How many commands a line names.
 const NAMED: usize = 2;
@@ -28,23 +28,21 @@ pub(crate) const BEFORE: [&str; 5] = ["sudo", "command", "time", "npx", "exec"];
 /// ignored folder that stays. Command lines may not be kept. `reference` is the snapshot that the revert goes back to,
 /// `gone` are the paths that are named already.
 pub(crate) fn notes(
-    store: &Store,
-    place: &Place,
-    snapshots: &Snapshots,
+    scene: Scene<'_>,
     movement: &Movement,
     (reference, gone): (Option<&Snapshot>, &[WorkspacePath]),
 ) -> Result<Option<Note>> {
     let (Some(revert), Some(reference)) = (movement.whole_revert(), reference) else {
         return Ok(None);
     };
-    let connection = store.database.connection();
+    let connection = scene.connection();
     let mut commands = Vec::new();
     for line in sessions::commands_of(connection, &revert.session.id, revert.since)? {
         for (directory, words) in commands_in(&line) {
             let removes = match removes_ignored(&words) {
                 // Such a command says nothing of which files went. If looks saw them go, their names say more.
                 true => gone.is_empty(),
-                false => took_ignored(place, snapshots, (reference, gone), &directory, &words)?,
+                false => took_ignored(scene, (reference, gone), &directory, &words)?,
             };
             if removes {
                 commands.push(words.join(" "));
@@ -67,8 +65,9 @@ fn of_commands(commands: Vec<String>) -> Option<Note> {
 /// Returns whether a command was told to remove an ignored file or directory that is gone now, and is not named
 /// already.
 fn took_ignored(
-    place: &Place,
-    snapshots: &Snapshots,
+    Scene {
+        place, snapshots, ..
+    }: Scene<'_>,
     (reference, named): (&Snapshot, &[WorkspacePath]),
     directory: &str,
     words: &[&str],

@@ -23,13 +23,12 @@ use crate::model::number::{count, first_of};
 use crate::model::path::WorkspacePath;
 use crate::revert::carry_out::git::{GitSide, GitWarnings};
 use crate::revert::goal::material::Material;
+use crate::revert::goal::present::Scene;
 use crate::revert::plan::Plan;
 use crate::revert::plan::operation::GitFate;
 use crate::revert::request::movement::Movement;
 use crate::revert::request::scope::{Part, RevertScope};
 use crate::sessions::{self, OthersMessage};
-use crate::snapshot::Snapshots;
-use crate::store::Store;
 use crate::timeline::{Observation, Place, snapshot_of};
 
 /// How many paths a line names.
@@ -192,17 +191,14 @@ pub(crate) fn not_captured(movement: &Movement, plan: &Plan, seen: &Observation)
 /// Names changes during a message without a recorded step. They belong to nobody, and stay as if they were the user's.
 /// The warning comes once, when the message is reverted.
 pub(crate) fn without_a_step(
-    store: &Store,
-    place: &Place,
-    snapshots: &Snapshots,
+    scene: Scene<'_>,
     movement: &Movement,
     plan: &Plan,
-    seen: &Observation,
 ) -> Result<Vec<Note>> {
+    let (connection, seen) = (scene.connection(), scene.seen);
     let Some(since) = movement.since.filter(|_| movement.part.is_none()) else {
         return Ok(Vec::new());
     };
-    let connection = store.database.connection();
     let until = movement.from.as_ref().map(|from| from.seq);
     let messages = sessions::stepless_messages(connection, &movement.session.id, since, until)?;
     let told: BTreeSet<&WorkspacePath> = plan
@@ -213,12 +209,12 @@ pub(crate) fn without_a_step(
         .collect();
     let mut warnings = Vec::new();
     for message in messages {
-        let outside = outside_of(connection, place, &message, seen)?;
+        let outside = outside_of(connection, scene.place, &message, seen)?;
         if outside.is_empty() {
             continue;
         }
         let then = snapshot_of(&sessions::snapshot(connection, message.snapshot_id)?);
-        let changes = snapshots.difference(&then, &seen.snapshot)?;
+        let changes = scene.snapshots.difference(&then, &seen.snapshot)?;
         let names: Vec<String> = changes
             .iter()
             .map(|change| &change.path)
@@ -288,32 +284,26 @@ pub(crate) fn left_alone<'g>(plan: &Plan, gaps: impl Iterator<Item = &'g Gap>) -
 
 /// Names directories whose permissions differ. A directory with files is not an entry of a plan, so its permissions
 /// stay.
-pub(crate) fn permissions_of_directories(
-    store: &Store,
-    snapshots: &Snapshots,
-    movement: &Movement,
-    seen: &Observation,
-) -> Option<Note> {
+pub(crate) fn permissions_of_directories(scene: Scene<'_>, movement: &Movement) -> Option<Note> {
     if !movement.is_whole_revert() {
         return None;
     }
     let wanted_id = movement.reference_snapshot(None)?;
-    directories_stay(store, snapshots, wanted_id, seen, |_| true)
+    directories_stay(scene, wanted_id, |_| true)
 }
 
 /// Names the directories that are asked for and had other permissions in a state. If that state can no longer be read,
 /// the plan says what cannot come back.
 pub(crate) fn directories_stay(
-    store: &Store,
-    snapshots: &Snapshots,
+    scene: Scene<'_>,
     wanted_id: i64,
-    seen: &Observation,
     is_asked_for: impl Fn(&WorkspacePath) -> bool,
 ) -> Option<Note> {
     const NAMED: usize = 3;
-    let wanted = snapshot_of(&sessions::snapshot(store.database.connection(), wanted_id).ok()?);
-    let mut differing = snapshots
-        .directories_that_differ(&wanted, &seen.snapshot)
+    let wanted = snapshot_of(&sessions::snapshot(scene.connection(), wanted_id).ok()?);
+    let mut differing = scene
+        .snapshots
+        .directories_that_differ(&wanted, &scene.seen.snapshot)
         .ok()?;
     differing.retain(|(path, _, _)| is_asked_for(path));
     if differing.is_empty() {

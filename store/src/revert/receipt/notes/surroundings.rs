@@ -22,24 +22,19 @@ use crate::model::git_item::GitStateRow;
 use crate::model::note::Note;
 use crate::model::number::first_of;
 use crate::model::path::WorkspacePath;
+use crate::revert::goal::present::Scene;
 use crate::revert::plan::Plan;
 use crate::revert::plan::operation::GitFate;
 use crate::revert::request::movement::{Movement, WholeRevert};
 use crate::sessions;
-use crate::snapshot::Snapshots;
-use crate::timeline::{Observation, Place};
+use crate::timeline::Place;
 
 /// How many paths a line names.
 const NAMED: usize = 3;
 
 /// Returns the warnings about a whole revert. Other movements have none.
-pub(crate) fn notes(
-    connection: &Connection,
-    place: &Place,
-    movement: &Movement,
-    seen: &Observation,
-    git: GitFate,
-) -> Result<Vec<Note>> {
+pub(crate) fn notes(scene: Scene<'_>, movement: &Movement, git: GitFate) -> Result<Vec<Note>> {
+    let (connection, place, seen) = (scene.connection(), scene.place, scene.seen);
     let Some(revert) = movement.whole_revert() else {
         return Ok(Vec::new());
     };
@@ -235,12 +230,16 @@ fn discarded(movement: &Movement) -> Option<Note> {
 
 /// Names the folders that are new and stay because they hold something that is not captured.
 pub(crate) fn folders_that_stay(
-    place: &Place,
-    snapshots: &Snapshots,
-    seen: &Observation,
+    scene: Scene<'_>,
     plan: &Plan,
     leaving: &[WorkspacePath],
 ) -> Result<Vec<Note>> {
+    let Scene {
+        place,
+        snapshots,
+        seen,
+        ..
+    } = scene;
     if leaving.is_empty() {
         return Ok(Vec::new());
     }
