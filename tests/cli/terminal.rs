@@ -136,6 +136,24 @@ fn leaving_the_conversation_question_changes_nothing() {
     }
 }
 
+/// A plan asks nothing, as nothing is done.
+#[test]
+fn dry_run_asks_nothing() {
+    let chat = Chat::of_three();
+    for line in [
+        "ckpt-hook revert last --dry-run",
+        "ckpt-hook restore last~1 --dry-run",
+    ] {
+        let Some(mut screen) = Screen::open(&chat.world, 100, line) else {
+            return;
+        };
+        assert_eq!(screen.end(), Some(0), "{line}: {}", screen.contents());
+        let contents = screen.contents();
+        assert!(!contents.contains("[y/n"), "{line}: {contents}");
+        assert!(chat.is_made(3), "{line}");
+    }
+}
+
 /// A signal in the middle of a question ends the process and restores the terminal.
 #[test]
 fn terminated_question_restores_the_terminal() {

@@ -146,7 +146,7 @@ fn with_conversation(
             ..request
         }));
     }
-    if !invocation.output.can_ask() || is_read_by_no_person() || request.dry_run {
+    if !invocation.output.can_ask() || is_read_by_no_person() || arguments.planning.dry_run {
         return Ok(Some(request));
     }
     let mut store = invocation.open_to_operate(true)?;
