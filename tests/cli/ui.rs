@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use testing::binary::Sandbox;
+use testing::chat::Chat;
 
 use crate::screen::Screen;
 
@@ -25,13 +26,18 @@ fn two_messages() -> Sandbox {
 
 /// Opens the browser on a screen of so many rows and columns. Afterwards the shell says how it ended, and how the terminal is.
 fn browse(world: &Sandbox, rows: u16, columns: u16, environment: &str) -> Option<Screen> {
+    let mut screen = open(world, rows, columns, environment)?;
+    screen.wait_for("second");
+    Some(screen)
+}
+
+fn open(world: &Sandbox, rows: u16, columns: u16, environment: &str) -> Option<Screen> {
     let line = format!(
         "echo before; stty rows {rows}; {environment} sh -c 'echo $$ > {}; exec ckpt-hook ui'; \
          echo after $?; stty -a | tr ' ;' '\\n\\n' | grep -x -e icanon -e echo",
         world.path("pid").display()
     );
     let mut screen = Screen::open(world, columns, &line)?;
-    screen.wait_for("second");
     screen.wait_for("? keys");
     assert!(screen.is_alternate(), "it has the whole screen");
     Some(screen)
@@ -91,6 +97,42 @@ fn revert_and_way_back_take_few_keys() {
     screen.wait_for(", undone");
     screen.press("q");
     is_whole(&mut screen, 0);
+}
+
+/// A key chooses between the files, both and the conversation.
+///
+/// What is chosen is what is done.
+#[test]
+fn key_takes_the_conversation_back_too() {
+    for (keys, is_made, transcripts) in [
+        ("", false, 1),
+        ("c", false, 2),
+        ("cc", true, 2),
+        ("ccc", false, 1),
+    ] {
+        let chat = Chat::of_three();
+        let Some(mut screen) = open(&chat.world, 40, 140, "") else {
+            return;
+        };
+        screen.wait_for("message 3");
+        screen.press("r");
+        screen.wait_for("Would go back to just before “message 3”");
+        for key in keys.chars() {
+            screen.press(&key.to_string());
+        }
+        let is_forked = transcripts == 2;
+        if is_forked {
+            screen.wait_for("The conversation would go on in a new one");
+        }
+        screen.press("y");
+        screen.wait_for(if is_forked {
+            "claude --resume"
+        } else {
+            "Went back to just before"
+        });
+        assert_eq!(chat.is_made(3), is_made, "{keys}: the files");
+        assert_eq!(chat.transcripts(), transcripts, "{keys}: the conversation");
+    }
 }
 
 /// No key is lost however many come at once.
