@@ -19,6 +19,6 @@ pub mod starter;
 pub mod stdin;
 pub mod surroundings;
 
-pub use printed::{answered, exchanged, printed};
+pub use printed::{answered, end, exchanged, printed};
 pub use private_folder::PrivateFolder;
 pub use room::with_room;

@@ -5,11 +5,18 @@ use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
+use rustix::process::{Signal, kill_process};
+
+use crate::signals;
+
 /// How long a program may take.
 const PROGRAM_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// How often it is looked whether the program has ended.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
+
+/// How long a server may take to end.
+const GRACE: Duration = Duration::from_secs(2);
 
 /// How many bytes of its output are read: of text, and of an answer.
 const MOST_READ: usize = 4096;
@@ -86,9 +93,8 @@ fn read(
         let has_ended = matches!(child.try_wait(), Ok(Some(_)));
         match chunks.recv_timeout(POLL_INTERVAL) {
             Ok(chunk) => {
-                let ends_line = chunk.contains(&b'\n');
                 bytes.extend(chunk);
-                if ends_line && is_whole(&String::from_utf8_lossy(&bytes)) {
+                if is_whole(&String::from_utf8_lossy(&bytes)) {
                     break;
                 }
             }
@@ -100,4 +106,16 @@ fn read(
     let _ = child.kill();
     let _ = child.wait();
     String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// Ends a server. A program that is only there to start it passes the signal on; killed at once, it would leave it behind.
+pub fn end(child: &mut Child) {
+    let asked = Instant::now();
+    // All of this fails only if it has already exited.
+    let _ = signals::pid(child).map(|pid| kill_process(pid, Signal::TERM));
+    while matches!(child.try_wait(), Ok(None)) && asked.elapsed() < GRACE {
+        std::thread::sleep(POLL_INTERVAL);
+    }
+    let _ = child.kill();
+    let _ = child.wait();
 }

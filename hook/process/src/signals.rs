@@ -57,7 +57,7 @@ pub fn wait_for_end(command: &Child) {
     while let Err(rustix::io::Errno::INTR) = waitid(WaitId::Pid(pid), options) {}
 }
 
-fn pid(command: &Child) -> Option<Pid> {
+pub(crate) fn pid(command: &Child) -> Option<Pid> {
     Pid::from_raw(command.id().cast_signed())
 }
 

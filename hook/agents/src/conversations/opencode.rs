@@ -1,10 +1,10 @@
 //! opencode and Kilo: `POST /session/ID/fork` of their server, which is started for it on this machine alone.
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{self, BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::process::{Child, Stdio};
 use std::sync::mpsc::channel;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -20,7 +20,7 @@ use super::program;
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// The longest answer that is read, in bytes.
-const LONGEST: u64 = 1 << 20;
+const LONGEST: usize = 1 << 20;
 
 /// Finds a message: the agent's own name for it is what its server takes.
 pub fn find(message: &SoughtMessage) -> Result<FoundMessage, ConversationReason> {
@@ -59,15 +59,13 @@ struct OpencodeServer(Child);
 
 impl Drop for OpencodeServer {
     fn drop(&mut self) {
-        // Both fail only if it has already ended.
-        let _ = self.0.kill();
-        let _ = self.0.wait();
+        ckpt_process::end(&mut self.0);
     }
 }
 
 /// Has the agent's server make it.
 pub fn fork(plan: &ForkPlan) -> Result<AgentConversation, ForkFailure> {
-    let failed = |why: String| ForkFailure::Failed(why);
+    let failed = ForkFailure::Failed;
     let mut command = program::start(&plan.agent)
         .ok_or_else(|| failed(format!("`{}` is not on the PATH", plan.agent)))?;
     let password = uuid::Uuid::new_v4().simple().to_string();
@@ -95,20 +93,16 @@ pub fn fork(plan: &ForkPlan) -> Result<AgentConversation, ForkFailure> {
         plan.from.session,
         body.len()
     );
-    let unknown = |error: std::io::Error| ForkFailure::Unknown(error.to_string());
-    let answer = exchange(&address, &request).map_err(unknown)?;
-    let (head, body) = answer.split_once("\r\n\r\n").unwrap_or_default();
-    let status = head.lines().next().unwrap_or_default();
-    if !status.contains(" 200 ") {
-        return Err(failed(format!("the server answered `{status}`")));
-    }
-    // The body may come in chunks: the object is what lies between the outermost braces.
-    let object = body
-        .find('{')
-        .zip(body.rfind('}'))
-        .and_then(|(from, to)| body.get(from..=to));
-    let answer: Option<Value> = object.and_then(|text| serde_json::from_str(text).ok());
-    let session = answer.as_ref().and_then(|answer| answer["id"].as_str());
+    let answer = exchange(&address, &request, PATIENCE).map_err(|error| {
+        ForkFailure::Unknown(match error.kind() {
+            ErrorKind::WouldBlock | ErrorKind::TimedOut => {
+                "the server did not answer in time".to_owned()
+            }
+            _ => error.to_string(),
+        })
+    })?;
+    let answer = answer.map_err(|status| failed(format!("the server answered `{status}`")))?;
+    let session = answer["id"].as_str();
     let session = session
         .ok_or_else(|| ForkFailure::Unknown("the server's answer names no session".to_owned()))?;
     Ok(AgentConversation {
@@ -137,11 +131,86 @@ fn address(server: &mut Child) -> Option<String> {
     }
 }
 
-fn exchange(address: &str, request: &str) -> std::io::Result<String> {
+/// Sends a request, and returns the object of the answer, or the status that refuses it. The server may leave the connection
+/// open after its answer.
+fn exchange(address: &str, request: &str, patience: Duration) -> io::Result<Result<Value, String>> {
     let mut stream = TcpStream::connect(address)?;
-    stream.set_read_timeout(Some(PATIENCE))?;
     stream.write_all(request.as_bytes())?;
-    let mut answer = Vec::new();
-    stream.take(LONGEST).read_to_end(&mut answer)?;
-    Ok(String::from_utf8_lossy(&answer).into_owned())
+    let (end, mut answer, mut piece) = (Instant::now() + patience, Vec::new(), [0; 4096]);
+    while answer.len() < LONGEST {
+        let left = end.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(ErrorKind::TimedOut.into());
+        }
+        stream.set_read_timeout(Some(left))?;
+        let length = stream.read(&mut piece)?;
+        answer.extend_from_slice(&piece[..length]);
+        if let Some(whole) = whole(&String::from_utf8_lossy(&answer)) {
+            return Ok(whole);
+        }
+        if length == 0 {
+            break;
+        }
+    }
+    Err(io::Error::other("the server's answer is not one"))
+}
+
+/// Reads an answer. `None` if it is not whole.
+fn whole(answer: &str) -> Option<Result<Value, String>> {
+    let (head, body) = answer.split_once("\r\n\r\n")?;
+    let status = head.lines().next().unwrap_or_default();
+    if !status.contains(" 200 ") {
+        return Some(Err(status.to_owned()));
+    }
+    // The body may come in chunks: the object is what lies between the outermost braces.
+    let object = body.get(body.find('{')?..=body.rfind('}')?)?;
+    serde_json::from_str(object).ok().map(Ok)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+
+    use super::*;
+
+    /// Asks a server that says something and leaves the connection open.
+    fn asked(says: &'static str) -> io::Result<Result<Value, String>> {
+        let server = TcpListener::bind(("127.0.0.1", 0)).expect("a free port");
+        let address = server.local_addr().expect("it is bound").to_string();
+        let thread = std::thread::spawn(move || {
+            let (mut stream, _) = server.accept().expect("it is asked");
+            stream.write_all(says.as_bytes()).expect("it is read");
+            stream
+        });
+        let answer = exchange(&address, "", Duration::from_millis(300));
+        drop(thread.join().expect("it answers"));
+        answer
+    }
+
+    /// An answer is whole when its object is, though the server leaves the connection open.
+    #[test]
+    fn answer_is_whole_when_its_object_is() {
+        let plain = "HTTP/1.1 200 OK\r\nContent-Length: 15\r\n\r\n{\"id\":{\"a\":1}}";
+        let chunk =
+            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n8\r\n{\"id\":1}\r\n0\r\n\r\n";
+        for says in [plain, chunk] {
+            let answer = asked(says).expect("an answer").expect("an object");
+            assert!(answer.get("id").is_some(), "{answer}");
+        }
+    }
+
+    /// A server without such a route is told from one that says nothing in time.
+    #[test]
+    fn refusal_is_told_from_silence() {
+        let refused = asked("HTTP/1.1 404 Not Found\r\n\r\n").expect("an answer");
+        assert_eq!(refused, Err("HTTP/1.1 404 Not Found".to_owned()));
+        for says in [
+            "",
+            "nonsense",
+            "HTTP/1.1 200 OK\r\n\r\n<html>",
+            "HTTP/1.1 200 OK\r\n\r\n{\"id\"",
+        ] {
+            assert!(asked(says).is_err(), "{says}");
+        }
+    }
 }
