@@ -23,142 +23,100 @@ pub struct SettingKey {
     pub get: fn(&Settings) -> Value,
 }
 
-const BOOLEAN: &str = "`true` or `false`";
-const PATTERNS: &str = "a list of patterns";
-const DIRECTORIES: &str = "a list of absolute paths";
-const SIZE: &str = "a size like `\"256 MiB\"`, or a number of bytes";
-const TIME: &str = "a time like `\"10 s\"` or `\"30 days\"`";
+/// What settings of one kind have in common.
+struct SettingKind<T> {
+    expected: &'static str,
+    read: fn(&Value) -> Option<T>,
+    show: fn(&T) -> Value,
+}
 
-/// Every setting, in the order of `docs/settings.md`.
-pub const KEYS: [SettingKey; 17] = [
-    SettingKey {
-        name: "enabled",
-        meaning: "whether anything is recorded",
-        expected: BOOLEAN,
-        set: |settings, value| set(&mut settings.enabled, value.as_bool()),
-        get: |settings| settings.enabled.into(),
+const BOOLEAN: SettingKind<bool> = SettingKind {
+    expected: "`true` or `false`",
+    read: Value::as_bool,
+    show: |is_on| (*is_on).into(),
+};
+const PATTERNS: SettingKind<Vec<String>> = SettingKind {
+    expected: "a list of patterns",
+    read: patterns,
+    show: |patterns| patterns.clone().into(),
+};
+const DIRECTORIES: SettingKind<Vec<PathBuf>> = SettingKind {
+    expected: "a list of absolute paths",
+    read: directories,
+    show: |roots| {
+        let roots = roots.iter();
+        let roots = roots.map(|root| root.to_string_lossy().into_owned());
+        roots.collect::<Vec<String>>().into()
     },
-    SettingKey {
-        name: "include",
-        meaning: "patterns of files to capture even if an ignore rule matches",
-        expected: PATTERNS,
-        set: |settings, value| set(&mut settings.include, patterns(value)),
-        get: |settings| settings.include.clone().into(),
-    },
-    SettingKey {
-        name: "exclude",
-        meaning: "patterns of files to leave out even if no ignore rule matches",
-        expected: PATTERNS,
-        set: |settings, value| set(&mut settings.exclude, patterns(value)),
-        get: |settings| settings.exclude.clone().into(),
-    },
-    SettingKey {
-        name: "keep_ignored",
-        meaning: "patterns of small files that are captured although ignored",
-        expected: PATTERNS,
-        set: |settings, value| set(&mut settings.keep_ignored, patterns(value)),
-        get: |settings| settings.keep_ignored.clone().into(),
-    },
-    SettingKey {
-        name: "hide_from_models",
-        meaning: "patterns of files whose contents `mcp` does not give a model",
-        expected: PATTERNS,
-        set: |settings, value| set(&mut settings.hide_from_models, patterns(value)),
-        get: |settings| settings.hide_from_models.clone().into(),
-    },
-    SettingKey {
-        name: "roots",
-        meaning: "directories in which every session works besides its own",
-        expected: DIRECTORIES,
-        set: |settings, value| set(&mut settings.roots, directories(value)),
-        get: |settings| {
-            let roots = settings.roots.iter();
-            let roots = roots.map(|root| root.to_string_lossy().into_owned());
-            roots.collect::<Vec<String>>().into()
-        },
-    },
-    SettingKey {
-        name: "auto_push",
-        meaning: "whether what is new is pushed after each turn",
-        expected: BOOLEAN,
-        set: |settings, value| set(&mut settings.auto_push, value.as_bool()),
-        get: |settings| settings.auto_push.into(),
-    },
-    SettingKey {
-        name: "max_file_size",
-        meaning: "larger untracked files are not captured",
-        expected: SIZE,
-        set: |settings, value| set(&mut settings.max_file_size, bytes(value)),
-        get: |settings| size(settings.max_file_size),
-    },
-    SettingKey {
-        name: "hook_deadline",
-        meaning: "when a hook gives up",
-        expected: TIME,
-        set: |settings, value| set(&mut settings.hook_deadline, duration(value)),
-        get: |settings| time(settings.hook_deadline),
-    },
-    SettingKey {
-        name: "durability",
-        meaning: "what is synced at every step: the objects, or the rows, too",
-        expected: "`\"objects\"` or `\"full\"`",
-        set: |settings, value| set(&mut settings.durability, word(value, &DURABILITIES)),
-        get: |settings| text(settings.durability, &DURABILITIES),
-    },
-    SettingKey {
-        name: "tell_agent",
-        meaning: "whether to tell the agent which files went back",
-        expected: BOOLEAN,
-        set: |settings, value| set(&mut settings.tell_agent, value.as_bool()),
-        get: |settings| settings.tell_agent.into(),
-    },
-    SettingKey {
-        name: "record_prompts",
-        meaning: "how much of a prompt is kept",
-        expected: "`\"full\"`, `\"title\"` or `\"none\"`",
-        set: |settings, value| set(&mut settings.record_prompts, word(value, &PROMPTS)),
-        get: |settings| text(settings.record_prompts, &PROMPTS),
-    },
-    SettingKey {
-        name: "unclear",
-        meaning: "what a revert does with changes that may not be the agent's",
-        expected: "`\"keep\"` or `\"take\"`",
-        set: |settings, value| set(&mut settings.unclear, word(value, &UNCLEAR)),
-        get: |settings| text(settings.unclear, &UNCLEAR),
-    },
-    SettingKey {
-        name: "conversation",
-        meaning: "what a revert does with the agent's conversation",
-        expected: "`\"ask\"`, `\"no\"` or `\"fork\"`",
-        set: |settings, value| set(&mut settings.conversation, word(value, &CONVERSATIONS)),
-        get: |settings| text(settings.conversation, &CONVERSATIONS),
-    },
-    SettingKey {
-        name: "keep",
-        meaning: "sessions that have been unused for longer may be removed",
-        expected: TIME,
-        set: |settings, value| set(&mut settings.keep, duration(value)),
-        get: |settings| time(settings.keep),
-    },
-    SettingKey {
-        name: "max_store_size",
-        meaning: "if the store is larger, the closed sessions unused for longest may be removed",
-        expected: SIZE,
-        set: |settings, value| set(&mut settings.max_store_size, bytes(value)),
-        get: |settings| size(settings.max_store_size),
-    },
-    SettingKey {
-        name: "allow",
-        meaning: "whether to capture a workspace that is otherwise refused",
-        expected: BOOLEAN,
-        set: |settings, value| set(&mut settings.allow, value.as_bool()),
-        get: |settings| settings.allow.into(),
-    },
-];
+};
+const SIZE: SettingKind<u64> = SettingKind {
+    expected: "a size like `\"256 MiB\"`, or a number of bytes",
+    read: bytes,
+    show: |bytes| size(*bytes),
+};
+const TIME: SettingKind<Duration> = SettingKind {
+    expected: "a time like `\"10 s\"` or `\"30 days\"`",
+    read: duration,
+    show: |duration| time(*duration),
+};
+const DURABILITY: SettingKind<Durability> = SettingKind {
+    expected: "`\"objects\"` or `\"full\"`",
+    read: |value| word(value, &DURABILITIES),
+    show: |durability| text(*durability, &DURABILITIES),
+};
+const PROMPTS: SettingKind<RecordPrompts> = SettingKind {
+    expected: "`\"full\"`, `\"title\"` or `\"none\"`",
+    read: |value| word(value, &PROMPT_WORDS),
+    show: |prompts| text(*prompts, &PROMPT_WORDS),
+};
+const UNCLEAR: SettingKind<Unclear> = SettingKind {
+    expected: "`\"keep\"` or `\"take\"`",
+    read: |value| word(value, &UNCLEAR_WORDS),
+    show: |unclear| text(*unclear, &UNCLEAR_WORDS),
+};
+const CONVERSATION: SettingKind<Option<ConversationChoice>> = SettingKind {
+    expected: "`\"ask\"`, `\"no\"` or `\"fork\"`",
+    read: |value| word(value, &CONVERSATIONS),
+    show: |choice| text(*choice, &CONVERSATIONS),
+};
+
+/// Declares settings: the field, which has the name that it has in the file, the kind, and the meaning.
+macro_rules! settings {
+    ($($field:ident: $kind:ident, $meaning:literal;)*) => {
+        /// Every setting, in the order of `docs/settings.md`.
+        pub const KEYS: &[SettingKey] = &[$(SettingKey {
+            name: stringify!($field),
+            meaning: $meaning,
+            expected: $kind.expected,
+            set: |settings, value| set(&mut settings.$field, ($kind.read)(value)),
+            get: |settings| ($kind.show)(&settings.$field),
+        }),*];
+    };
+}
+
+settings! {
+    enabled: BOOLEAN, "whether anything is recorded";
+    include: PATTERNS, "patterns of files to capture even if an ignore rule matches";
+    exclude: PATTERNS, "patterns of files to leave out even if no ignore rule matches";
+    keep_ignored: PATTERNS, "patterns of small files that are captured although ignored";
+    hide_from_models: PATTERNS, "patterns of files whose contents `mcp` does not give a model";
+    roots: DIRECTORIES, "directories in which every session works besides its own";
+    auto_push: BOOLEAN, "whether what is new is pushed after each turn";
+    max_file_size: SIZE, "larger untracked files are not captured";
+    hook_deadline: TIME, "when a hook gives up";
+    durability: DURABILITY, "what is synced at every step: the objects, or the rows, too";
+    tell_agent: BOOLEAN, "whether to tell the agent which files went back";
+    record_prompts: PROMPTS, "how much of a prompt is kept";
+    unclear: UNCLEAR, "what a revert does with changes that may not be the agent's";
+    conversation: CONVERSATION, "what a revert does with the agent's conversation";
+    keep: TIME, "sessions that have been unused for longer may be removed";
+    max_store_size: SIZE, "if the store is larger, the closed sessions unused for longest may be removed";
+    allow: BOOLEAN, "whether to capture a workspace that is otherwise refused";
+}
 
 const DURABILITIES: [(&str, Durability); 2] =
     [("objects", Durability::Objects), ("full", Durability::Full)];
-const PROMPTS: [(&str, RecordPrompts); 3] = [
+const PROMPT_WORDS: [(&str, RecordPrompts); 3] = [
     ("full", RecordPrompts::Full),
     ("title", RecordPrompts::Title),
     ("none", RecordPrompts::None),
@@ -168,7 +126,7 @@ const CONVERSATIONS: [(&str, Option<ConversationChoice>); 3] = [
     ("no", Some(ConversationChoice::No)),
     ("fork", Some(ConversationChoice::Fork)),
 ];
-const UNCLEAR: [(&str, Unclear); 2] = [("keep", Unclear::Keep), ("take", Unclear::Take)];
+const UNCLEAR_WORDS: [(&str, Unclear); 2] = [("keep", Unclear::Keep), ("take", Unclear::Take)];
 
 /// Returns the setting of a name.
 pub fn find(name: &str) -> Option<&'static SettingKey> {
@@ -277,7 +235,7 @@ mod tests {
         };
         for (from, to) in [(&default, &other), (&other, &default)] {
             let mut settings = to.clone();
-            for key in &KEYS {
+            for key in KEYS {
                 assert_eq!(
                     (key.set)(&mut settings, &(key.get)(from)),
                     Some(()),
