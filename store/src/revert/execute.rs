@@ -9,7 +9,7 @@ use super::carry_out::apply::Root;
 use super::carry_out::databases;
 use super::carry_out::emptied_directories::directories_that_may_go;
 use super::carry_out::journal::{
-    FinishAttempt, Finished, JournalEntry, ReceiptOutcome, finish, keep_what_was_seen,
+    FinishAttempt, Finished, JournalEntry, Opened, ReceiptOutcome, finish, keep_what_was_seen,
     take_back_what_was_written, write_down,
 };
 use super::carry_out::lost_acls;
@@ -84,8 +84,8 @@ pub(crate) fn execute(
     let mut fingerprints = Vec::new();
     for one in &mut planned {
         let (execution, operation) = one.parts(options);
-        let settled = execution.settle(store, operation);
-        fingerprints.push(settled.map_err(|error| refusal::also_busy(error, WHO, one.busy))?);
+        let narrowed = execution.narrow(store, operation);
+        fingerprints.push(narrowed.map_err(|error| refusal::also_busy(error, WHO, one.busy))?);
     }
     let fingerprint = token::joined(&fingerprints);
     if options.expected.is_some() && options.expected != fingerprint {
@@ -257,7 +257,7 @@ impl Execution<'_> {
 
     /// Leaves out of the plan what cannot be carried out, and returns the fingerprint of the rest. Databases come before
     /// the fingerprint, because keeping one whole changes the plan.
-    fn settle(&self, store: &Store, operation: &mut Operation<'_>) -> Result<Option<ObjectId>> {
+    fn narrow(&self, store: &Store, operation: &mut Operation<'_>) -> Result<Option<ObjectId>> {
         let Self {
             place,
             snapshots,
@@ -360,19 +360,17 @@ impl Execution<'_> {
         ready: &ReadyPlan,
         id: String,
     ) -> OperationReport {
-        let Self {
-            place,
-            snapshots,
-            seen,
-            ..
-        } = *self;
-        let root = &ready.root;
+        let opened = Opened {
+            place: self.place,
+            snapshots: self.snapshots,
+            root: &ready.root,
+        };
         let Finished {
             items,
             git,
             compared,
             unfinished,
-        } = finish_first(store, place, snapshots, root, &id, operation, seen);
+        } = finish_first(store, opened, &id, operation, self.seen);
         let receipt = take_receipt(operation, compared);
         if let Some(error) = unfinished {
             operation.is_incomplete = true;
@@ -387,13 +385,14 @@ impl Execution<'_> {
 /// continues it.
 fn finish_first(
     store: &mut Store,
-    place: &Place,
-    snapshots: &Snapshots,
-    root: &Root,
+    opened: Opened<'_>,
     id: &str,
     operation: &Operation<'_>,
     seen: &Observation,
 ) -> Finished {
+    let Opened {
+        place, snapshots, ..
+    } = opened;
     let compare = |store: &Store, items: &[Item], after: Option<&Observation>| {
         let states = (&seen.snapshot, after.unwrap_or(seen));
         let compared = store.database.read(|connection| {
@@ -407,16 +406,7 @@ fn finish_first(
             note: None,
         }
     };
-    finish(
-        store,
-        place,
-        snapshots,
-        root,
-        id,
-        FinishAttempt::First,
-        &compare,
-    )
-    .unwrap_or_else(|error| {
+    finish(store, opened, id, FinishAttempt::First, &compare).unwrap_or_else(|error| {
         let git = operation.git.clone().unwrap_or_default();
         Finished::nothing(operation.plan.items.clone(), git, error)
     })

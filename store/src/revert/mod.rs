@@ -140,7 +140,7 @@ impl Asked<'_> {
     ) -> Result<Executed> {
         let (cwd, beside) = (self.cwd, self.beside);
         let (options, how) = (self.options, (self.options, self.prepared));
-        if let Some(report) = report::of_key(store, self.options, recovered[0].told())? {
+        if let Some(report) = report::of_key(store, self.options, recovered[0].reported())? {
             return Ok(Executed::done(report));
         }
         match request {
@@ -407,7 +407,7 @@ pub(crate) fn apply_parts(
             store,
             places,
             options.dry_run,
-            |store, mut recovered| match report::of_key(store, options, recovered[0].told())? {
+            |store, mut recovered| match report::of_key(store, options, recovered[0].reported())? {
                 Some(report) => Ok(Some(Executed::done(report))),
                 None => {
                     let recovered = recovered.swap_remove(0);

@@ -6,7 +6,7 @@ use ckpt_schema::report::{FileResult, FinishedReport, NoteCode, Outcome, ReasonC
 
 use super::carry_out::apply::Root;
 use super::carry_out::conversation;
-use super::carry_out::journal::{FinishAttempt, Finished, ReceiptOutcome, finish};
+use super::carry_out::journal::{FinishAttempt, Finished, Opened, ReceiptOutcome, finish};
 use super::goal::expectation::Expectation;
 use super::receipt;
 use super::receipt::notes;
@@ -37,7 +37,7 @@ pub(crate) struct Recovered {
 
 impl Recovered {
     /// Returns the parts of it that a report has.
-    pub fn told(&self) -> (&[Note], &[FinishedReport]) {
+    pub fn reported(&self) -> (&[Note], &[FinishedReport]) {
         (&self.warnings, &self.finished)
     }
 
@@ -174,8 +174,13 @@ pub(crate) fn finish_open_operations(
         let conversation = conversation::report_of(store, &row)?;
         // Before `finish` reads the rows: it sees those that cannot be brought back as failed.
         keep_what_goes(store, place, &snapshots, &row)?;
+        let opened = Opened {
+            place,
+            snapshots: &snapshots,
+            root: &root,
+        };
         let compare = |store: &Store, items: &[Item], after: Option<&Observation>| {
-            let compared = compare(store, place, &snapshots, &row, items, after);
+            let compared = compare(store, opened, &row, items, after);
             ReceiptOutcome {
                 is_incomplete: receipt::leaves_open(&compared),
                 note: receipt::told_later(&compared),
@@ -187,16 +192,8 @@ pub(crate) fn finish_open_operations(
             git,
             compared,
             unfinished,
-        } = finish(
-            store,
-            place,
-            &snapshots,
-            &root,
-            &row.id,
-            FinishAttempt::Retry,
-            &compare,
-        )
-        .map_err(|error| error.after(texts(&finished)))?;
+        } = finish(store, opened, &row.id, FinishAttempt::Retry, &compare)
+            .map_err(|error| error.after(texts(&finished)))?;
         if let Some(error) = unfinished {
             let mut done = texts(&finished);
             done.push(format!(
@@ -233,8 +230,9 @@ fn texts(finished: &[(Note, FinishedReport)]) -> Vec<String> {
 /// Compares what a finished operation left with the state that it went to, unless nothing was left to do.
 fn compare(
     store: &Store,
-    place: &Place,
-    snapshots: &Snapshots,
+    Opened {
+        place, snapshots, ..
+    }: Opened<'_>,
     row: &sessions::OperationRow,
     items: &[Item],
     after: Option<&Observation>,

@@ -268,12 +268,18 @@ impl Default for ReceiptOutcome {
     }
 }
 
+/// A workspace that is locked and about to be changed.
+#[derive(Clone, Copy)]
+pub(crate) struct Opened<'a> {
+    pub place: &'a Place,
+    pub snapshots: &'a Snapshots,
+    pub root: &'a Root,
+}
+
 /// Carries out the rest of a journalled operation, looks at the result and closes it. Fails only if nothing was done.
 pub(crate) fn finish(
     store: &mut Store,
-    place: &Place,
-    snapshots: &Snapshots,
-    root: &Root,
+    opened: Opened<'_>,
     id: &str,
     which: FinishAttempt,
     compare: &Compare<'_>,
@@ -292,7 +298,7 @@ pub(crate) fn finish(
     //          sync                sync      sync                sync
     //          └─ killed here:     └─ killed here: the next command or message finishes it,
     //             nothing happened    by the rows and by what it finds beside each file
-    let performed = perform(store, place, snapshots, root, &rows);
+    let performed = perform(store, opened, &rows);
     let has_failed = performed.has_failed();
     let compared = match &performed.unfinished {
         None => compare(store, &performed.items, performed.after.as_ref()),
@@ -307,7 +313,7 @@ pub(crate) fn finish(
             let noted = note_what_is_done(store, id, &performed.items);
             performed.unfinished.or(noted.err())
         } else {
-            close(store, place, &rows.row, &performed, &compared).err()
+            close(store, opened.place, &rows.row, &performed, &compared).err()
         };
     Ok(Finished {
         items: performed.items,
@@ -352,26 +358,21 @@ pub(crate) fn has_begun() -> bool {
 }
 
 /// Moves files, then git's state, then looks at both.
-fn perform(
-    store: &mut Store,
-    place: &Place,
-    snapshots: &Snapshots,
-    root: &Root,
-    rows: &OperationRows,
-) -> Performed {
+fn perform(store: &mut Store, opened: Opened<'_>, rows: &OperationRows) -> Performed {
     let OperationRows { row, items, git } = rows;
     // By the rows and not by the plan in memory: a second try has less to do.
     let has_work = items.iter().any(Item::is_planned) || git.iter().any(GitItem::is_planned);
     // Before the first file: a panic from here on must not be reported as one that changed nothing.
     HAS_BEGUN.fetch_or(has_work, Ordering::Relaxed);
-    let (done, rest) = put_files(store, place, (snapshots, root), row, items, || {
+    let (done, rest) = put_files(store, opened, row, items, || {
         // Git's state comes after the files: git trusts its index about files that are older than it.
+        let (place, snapshots) = (opened.place, opened.snapshots);
         let git = git::carry_out(store, place, snapshots, &row.id, row.kind, git.clone());
         // Without work, now or in an earlier try, the state before the operation is the state after it.
         let after = if has_work || items.iter().any(is_done) {
             // This look is taken while the files are synced, and its own objects may be on the disk before them.
             // That does no harm: the row that names it is written only in `close`, after both.
-            Some(look_again(store, place, snapshots, items)?)
+            Some(look_again(store, opened, items)?)
         } else {
             None
         };
@@ -468,18 +469,18 @@ fn note_what_is_done(store: &mut Store, id: &str, items: &[Item]) -> Result<()> 
 /// Carries out the planned items. Each gets its result. `rest` is done while the disk syncs.
 fn put_files<R>(
     store: &Store,
-    place: &Place,
-    (snapshots, root): (&Snapshots, &Root),
+    opened: Opened<'_>,
     row: &OperationRow,
     items: &[Item],
     rest: impl FnOnce() -> Result<R>,
 ) -> (Vec<ItemOutcome>, Result<R>) {
     let directories = &row.directories;
-    let contents = |blob: ObjectId, to: &mut dyn std::io::Write| snapshots.copy_blob(blob, to);
+    let contents =
+        |blob: ObjectId, to: &mut dyn std::io::Write| opened.snapshots.copy_blob(blob, to);
     let of = items.iter().filter(|item| item.is_planned()).count();
     let report = store.reporter();
     let tell = |done| report(OperationProgress::Applying { done, of });
-    let items = databases::look_again(&place.root, root, items);
+    let items = databases::look_again(&opened.place.root, opened.root, items);
     let work = Work {
         operation: &row.id,
         items: &items,
@@ -488,18 +489,13 @@ fn put_files<R>(
         contents: &contents,
         progress: Some(&tell),
     };
-    apply::apply_and(root, &work, rest)
+    apply::apply_and(opened.root, &work, rest)
 }
 
 /// Looks at what an operation left where it worked, and at what others did there meanwhile. What they did elsewhere is
 /// for the next look. The operation's own changes are in its rows, and are nobody's.
-fn look_again(
-    store: &Store,
-    place: &Place,
-    snapshots: &Snapshots,
-    items: &[Item],
-) -> Result<Observation> {
-    let (open, before) = known(store, place)?;
+fn look_again(store: &Store, opened: Opened<'_>, items: &[Item]) -> Result<Observation> {
+    let (open, before) = known(store, opened.place)?;
     let touched: BTreeSet<WorkspacePath> = items
         .iter()
         // What was kept is still somebody else's change, and belongs into the timeline.
@@ -526,18 +522,13 @@ fn look_again(
         only_around: Some(&touched),
         ..CaptureOptions::default()
     };
-    observe(
-        store,
-        place,
-        snapshots,
-        before,
-        Looking {
-            open: &open,
-            known: Some(&is_own),
-            how,
-            ..Looking::default()
-        },
-    )
+    let looking = Looking {
+        open: &open,
+        known: Some(&is_own),
+        how,
+        ..Looking::default()
+    };
+    observe(store, opened.place, opened.snapshots, before, looking)
 }
 
 fn is_done(item: &Item) -> bool {

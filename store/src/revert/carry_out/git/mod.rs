@@ -79,24 +79,17 @@ impl GitSide<'_> {
             return Ok(vec![never_seen(now)]);
         }
         let (moved, left) = self.moved(chain, &base)?;
-        let indexes = Indexes {
-            repository: &repository,
-            snapshots: self.snapshots,
-        };
-        let asked = RepositoryQueries {
-            value_of: &|name| repository.value_of(name),
-            same_index: &|one, other| indexes.same(one, other),
-        };
-        let movement = GitMove {
-            base: &base,
-            changes: &history.changes,
-            left: &left,
-            moved: &moved,
-            traces: &history.refs.branches,
-            now,
-            asked,
-        };
-        Ok(checked(&repository, &indexes, plan::plan(movement)))
+        Ok(self.checked(&repository, |asked| {
+            plan::plan(GitMove {
+                base: &base,
+                changes: &history.changes,
+                left: &left,
+                moved: &moved,
+                traces: &history.refs.branches,
+                now,
+                asked,
+            })
+        }))
     }
 
     /// Plans to make git's state that of a snapshot.
@@ -107,19 +100,39 @@ impl GitSide<'_> {
         let Some(wanted) = state_of(self.connection, snapshot_id)? else {
             return Ok(vec![never_seen(now)]);
         };
+        let moved = self.moved_since(snapshot_id)?;
+        Ok(self.checked(&repository, |asked| {
+            plan::plan_exactly(&wanted, now, &moved, asked)
+        }))
+    }
+
+    /// Makes a plan, and leaves out what the repository does not let go.
+    fn checked(
+        &self,
+        repository: &Repository,
+        plan: impl FnOnce(RepositoryQueries<'_>) -> Vec<GitItem>,
+    ) -> Vec<GitItem> {
         let indexes = Indexes {
-            repository: &repository,
+            repository,
             snapshots: self.snapshots,
         };
-        let asked = RepositoryQueries {
+        let mut items = plan(RepositoryQueries {
             value_of: &|name| repository.value_of(name),
             same_index: &|one, other| indexes.same(one, other),
+        });
+        let meaning = |blob: &Option<String>| {
+            let blob = blob.as_deref().and_then(ObjectId::from_hex);
+            blob.map_or_else(
+                || Some(Default::default()),
+                |blob| repository.meaning(&self.snapshots.read_blob(blob).ok()?),
+            )
         };
-        Ok(checked(
-            &repository,
-            &indexes,
-            plan::plan_exactly(&wanted, now, &self.moved_since(snapshot_id)?, asked),
-        ))
+        let index = items
+            .iter()
+            .find(|item| item.part == GitPart::Index && item.is_planned());
+        let meanings = index.and_then(|item| meaning(&item.expected).zip(meaning(&item.target)));
+        repository.check(&mut items, meanings);
+        items
     }
 
     /// The warnings about git's state: the commits that stay without `--git`, and the refs that no revert moves.
@@ -275,26 +288,6 @@ pub(crate) fn own_locks(store: &Store, place: &Place, operation: &str) -> Result
         .flat_map(locks)
         .map(|lock| format!("`{}`", lock.display()))
         .collect())
-}
-
-fn checked(
-    repository: &Repository,
-    indexes: &Indexes<'_>,
-    mut items: Vec<GitItem>,
-) -> Vec<GitItem> {
-    let meaning = |blob: &Option<String>| {
-        let blob = blob.as_deref().and_then(ObjectId::from_hex);
-        blob.map_or_else(
-            || Some(Default::default()),
-            |blob| repository.meaning(&indexes.snapshots.read_blob(blob).ok()?),
-        )
-    };
-    let index = items
-        .iter()
-        .find(|item| item.part == GitPart::Index && item.is_planned());
-    let meanings = index.and_then(|item| meaning(&item.expected).zip(meaning(&item.target)));
-    repository.check(&mut items, meanings);
-    items
 }
 
 fn state_of(connection: &Connection, snapshot_id: i64) -> Result<Option<GitStateRow>> {
