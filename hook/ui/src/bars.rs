@@ -160,7 +160,7 @@ mod tests {
     use super::super::advice;
     use super::super::keys::UiKey;
     use super::super::model::{Model, Popup};
-    use super::super::sample::{self, message, model};
+    use super::super::tests::sample::{self, message, model};
     use super::super::view::draw;
     use ratatui::Terminal;
     use ratatui::backend::TestBackend;

@@ -11,8 +11,6 @@ mod parts;
 mod plan;
 mod plan_view;
 mod planned;
-#[cfg(test)]
-mod sample;
 mod screen;
 #[cfg(test)]
 mod tests;

@@ -2,11 +2,13 @@
 
 use ckpt_schema::report::{FileAction, FileReport, FileResult, PathText, ReasonCode};
 
+pub mod sample;
+
 use super::keys::UiKey;
 use super::model::{Model, PORTION, Pane, Popup, Typing, UiAction};
 use super::planned::{FileChoice, PlanKind, PlanScreen, PlanTerms};
-use super::sample::{file, message, model, operation, outside};
 use ckpt_output::graph;
+use sample::{file, message, model, operation, outside};
 
 fn three() -> Model {
     model(vec![
@@ -75,7 +77,7 @@ fn impossible_action_says_why() {
             .is_some_and(|why| why.contains("u plans to undo")),
         "an operation is no message"
     );
-    let mut outside = super::sample::model(vec![outside()]);
+    let mut outside = sample::model(vec![outside()]);
     assert_eq!(
         press(&mut outside, "ry"),
         [UiAction::Nothing, UiAction::Nothing]
@@ -471,7 +473,7 @@ fn cursor_stays_when_a_hook_records() {
         &entries,
         &Default::default(),
         graph::RowNames::Times,
-        &super::sample::view(false),
+        &sample::view(false),
     );
     model.list(entries, rows);
     assert_eq!(model.id(), Some("bbbbbbbb"), "though it is a row lower");

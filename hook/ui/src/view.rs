@@ -345,7 +345,7 @@ fn line_of(text: &str) -> Line<'static> {
 #[cfg(test)]
 mod tests {
     use super::super::keys::UiKey;
-    use super::super::sample::{self, file, message, model, operation, outside};
+    use super::super::tests::sample::{self, file, message, model, operation, outside};
     use super::*;
     use expect_test::expect;
     use ratatui::Terminal;

@@ -13,7 +13,7 @@ mod operation;
 mod plain;
 mod record;
 #[cfg(test)]
-mod shown;
+mod shown_tests;
 mod upkeep;
 mod watch;
 mod workspace;

@@ -5,7 +5,7 @@ use ckpt_schema::report::{
     TimelineEntry,
 };
 
-use super::model::Model;
+use crate::model::Model;
 use ckpt_output::View;
 use ckpt_output::graph::{self, RowNames};
 use ckpt_output::paint::Paint;
