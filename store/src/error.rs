@@ -68,7 +68,7 @@ impl Error {
         }
     }
 
-    /// Returns an error about something that nobody can ask for here, whatever is recorded.
+    /// Returns an error about something that cannot be asked for here, whatever is recorded.
     pub fn usage(what: impl Into<String>) -> Self {
         Self {
             kind: ErrorKind::Usage,

@@ -152,7 +152,7 @@ impl Store {
         sessions::untold(rows.unwrap_or_default(), lost.unwrap_or_default())
     }
 
-    /// Notes that somebody was told. If that fails, they are told again.
+    /// Notes that a person was told. If that fails, they are told again.
     pub fn mark_told(&mut self, told: &sessions::Untold) {
         let mark = |connection: &_| sessions::mark_told(connection, told);
         let _ = self.database.write(mark);

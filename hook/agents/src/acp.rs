@@ -36,7 +36,7 @@ impl AcpConnection {
         }
     }
 
-    /// Returns what a line of the editor means.
+    /// Returns the meaning of a line of the editor.
     pub fn hear_editor(&mut self, line: &[u8]) -> Vec<Event> {
         let Ok(told) = serde_json::from_slice::<Value>(line) else {
             return Vec::new();
@@ -69,7 +69,7 @@ impl AcpConnection {
         }
     }
 
-    /// Returns what a line of the agent means. What it tells of old turns, while a session is loaded, means nothing.
+    /// Returns the meaning of a line of the agent. Old turns, which it repeats while it loads a session, mean nothing.
     pub fn hear_agent(&mut self, line: &[u8]) -> Vec<Event> {
         let Ok(told) = serde_json::from_slice::<Value>(line) else {
             return Vec::new();
@@ -98,7 +98,7 @@ impl AcpConnection {
         }
     }
 
-    /// Returns what the end of the agent means for turns that it did not answer.
+    /// Returns the events for the turns that were unanswered when the agent ended.
     pub fn end(&mut self) -> Vec<Event> {
         let turns = std::mem::take(&mut self.turns);
         turns.values().flat_map(|it| self.finish(it)).collect()

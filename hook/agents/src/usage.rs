@@ -23,7 +23,7 @@ pub struct UsageOfRecords {
 }
 
 impl UsageOfRecords {
-    /// Returns what a record says of a time.
+    /// Returns the usage of a time in a record.
     pub fn read(&mut self, record: &Path, during: Range<Milliseconds>) -> MessageUsage {
         if self.record != record {
             self.entries = entries(&text(record).unwrap_or_default());
@@ -57,7 +57,7 @@ fn text(record: &Path) -> Option<String> {
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// Returns what each entry says. An answer in several pieces counts once.
+/// Returns the usage of each entry. An answer in several pieces counts once.
 fn entries(text: &str) -> Vec<(Milliseconds, MessageUsage)> {
     let mut answers = HashSet::new();
     let mut found = Vec::new();
@@ -85,7 +85,7 @@ fn entries(text: &str) -> Vec<(Milliseconds, MessageUsage)> {
     found
 }
 
-/// Returns what an entry says of its own answer.
+/// Returns the usage of an entry's own answer.
 fn usage_of(entry: &Value) -> MessageUsage {
     let places = [
         &entry["message"]["usage"],

@@ -165,7 +165,7 @@ fn skipped(agent: &SkippedAgent, paint: Paint) -> String {
     text
 }
 
-/// Returns what was done to files of one agent: in a line, with the diff of each that was only planned.
+/// Returns the line on one agent's files, with the diff of each change that is only planned.
 fn settings(group: &[SettingsChange], view: &View) -> String {
     let paint = view.paint;
     let Some((change, others)) = group.split_first() else {

@@ -84,7 +84,7 @@ pub fn moved(files: &[FileReport], git: &[GitReport], view: &View) -> String {
     format!("{}{total} (-v lists all)\n", table.render(view))
 }
 
-/// Returns what each moved file was before.
+/// Returns the former path of each moved file.
 fn origins<'a>(files: &'a [FileReport]) -> BTreeMap<&'a PathText, &'a Rename> {
     let origin = |file: &'a FileReport| Option::zip(Some(&file.path), file.moved_from.as_ref());
     files.iter().filter_map(origin).collect()

@@ -227,7 +227,7 @@ pub fn called(message: &MessageReport, paint: Paint) -> String {
     labels(message, paint) + &title(message.prompt.as_deref()) + &in_roots(message, paint)
 }
 
-/// Returns what a message did in the other roots of its session, as the end of a line.
+/// Returns the changes of a message in the other roots of its session, as the end of a line.
 fn in_roots(message: &MessageReport, paint: Paint) -> String {
     let roots = message.roots.iter().filter(|root| root.files > 0);
     let root = |root: &MessageRoot| format!("{} in {}", count(root.files, "file"), name(root));

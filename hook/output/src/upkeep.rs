@@ -171,7 +171,7 @@ pub fn du(report: &DuReport, view: &View) -> String {
 /// How many files are named without `--verbose`.
 const NAMED: usize = 20;
 
-/// Returns what is forgotten of a workspace, in numbers.
+/// Returns the numbers of a workspace's rows and objects that are forgotten.
 fn what_goes(of: &ForgetWorkspace) -> String {
     let (snapshots, prompts) = (count(of.snapshots, "snapshot"), count(of.prompts, "prompt"));
     if of.removed {

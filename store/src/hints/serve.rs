@@ -100,7 +100,7 @@ struct WatcherServer {
     mounts: Mounts,
     trees: Vec<(WatchTree, Instant)>,
     seen: ReadSeen,
-    /// What was asked about and is not watched yet, with the folder of its snapshots. It is added later, so that nobody
+    /// What was asked about and is not watched yet, with the folder of its snapshots. It is added later, so that no hook
     /// waits for it.
     wanted: Vec<(PathBuf, (u64, u64), PathBuf)>,
     /// What cannot be watched. Trying again at each question would cost as much as a look.

@@ -311,7 +311,7 @@ pub(crate) fn remove_beside(objects: &Objects, files: &[PathBuf]) -> Result<()> 
 }
 
 /// Removes what crashes left: packs without an index, indexes without a pack, temporary files, and loose objects, which
-/// nobody reads. The caller holds both locks of the workspace, so no process is writing. `is_old` returns whether a time,
+/// no process reads. The caller holds both locks of the workspace, so no process is writing. `is_old` returns whether a time,
 /// in seconds since the epoch, is long enough ago.
 pub(crate) fn sweep(objects: &Objects, is_old: &dyn Fn(i64) -> bool) -> Result<u64> {
     let directory = objects.packs();

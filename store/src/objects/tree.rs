@@ -1,4 +1,4 @@
-//! Reads and writes git's tree objects. Reading trusts nothing, because anybody who can write to the store can plant a
+//! Reads and writes git's tree objects. Reading trusts nothing, because every program that can write to the store can plant a
 //! tree.
 
 use std::cmp::Ordering;

@@ -43,7 +43,7 @@ pub(super) fn of_operation(snapshots: &Snapshots, files: &mut [FileReport]) {
     }
 }
 
-/// Returns what an operation does with a file as a change. What stays, wholly or in part, comes from nowhere.
+/// Returns an operation's work on a file as a change. A file that stays, wholly or in part, comes from nowhere.
 fn as_change(file: &FileReport) -> ChangeReport {
     let is_plain = matches!(file.result, FileResult::Done | FileResult::Planned)
         && file.reason.is_none()

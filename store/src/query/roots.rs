@@ -90,7 +90,7 @@ pub(super) fn of_operations(
     operations.into_iter().map(with_roots).collect()
 }
 
-/// Returns what the reverts of a session so far did in its other roots.
+/// Returns the effects of a session's reverts so far in its other roots.
 pub(super) fn reverted(store: &Store, session: &SessionRow) -> Result<Vec<RootFiles>> {
     let connection = store.database.connection();
     let mut roots = Vec::new();
@@ -103,7 +103,7 @@ pub(super) fn reverted(store: &Store, session: &SessionRow) -> Result<Vec<RootFi
     Ok(roots)
 }
 
-/// Returns what an operation did in the other roots of its session.
+/// Returns the effects of an operation in the other roots of its session.
 pub(super) fn of_operation_elsewhere(store: &Store, id: &str) -> Result<Vec<RootFiles>> {
     let connection = store.database.connection();
     let mut roots = Vec::new();

@@ -1,4 +1,4 @@
-//! Searches what messages changed, in portions: while somebody types, nobody waits for all of it.
+//! Searches what messages changed, in portions: typing never waits for all of it.
 
 use std::path::Path;
 

@@ -114,7 +114,7 @@ fn work_of(
     Ok((steps, changes))
 }
 
-/// Returns what a message did in the other roots of its session.
+/// Returns the changes of a message in the other roots of its session.
 fn roots_of(store: &Store, message: &MessageReport) -> Result<Vec<RootChanges>> {
     let connection = store.database.connection();
     let mut roots = Vec::new();

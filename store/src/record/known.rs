@@ -128,7 +128,7 @@ impl<'a> KnownEvent<'a> {
         store.database.read(read)
     }
 
-    /// Has it read again, whoever committed: this process did.
+    /// Has it read again: this process has committed itself.
     pub fn outdate(&mut self) {
         self.version = None;
     }

@@ -1,8 +1,8 @@
 //! Decides where an event looks at the workspace: at as little as possible without losing a boundary. Pure.
 //!
 //! A full look costs one `lstat` per file. For a tool that changes only the files that it names, it is enough to look
-//! at those, before and after; a tool that only reads needs no look. The next full look sees what anybody else changed
-//! meanwhile, and still attributes it to nobody: [`evidence`](crate::timeline::evidence) knows when each file changed
+//! at those, before and after; a tool that only reads needs no look. The next full look sees all other changes
+//! since, and still attributes them to no step: [`evidence`](crate::timeline::evidence) knows when each file changed
 //! and what each tool can reach. If nothing is known about a tool, everything is looked at.
 
 use std::collections::BTreeSet;
@@ -126,7 +126,7 @@ fn start(event: &Event, view: &EventContext) -> LookScope {
     }
     let own = view.own_step();
     // Everything was looked at before that tool began, and is looked at again at the step's end. In a pause between two
-    // tools somebody else may have edited what the next one changes, and then the file's time shows only the agent.
+    // tools the user may have edited what the next one changes, and then the file's time shows only the agent.
     if let Some(step) = own.filter(|step| step.tools.iter().any(reaches_anything)) {
         let is_paused = !step.has_running && view.since_last > AFTERWORK;
         return match event.tool_kind {

@@ -278,7 +278,7 @@ impl<'a> Recording<'a> {
         sessions::finish_tool(self.connection, &step, self.event, self.now)
     }
 
-    /// A tool ended after its step. What looks in between called nobody's may be its work.
+    /// A tool ended after its step. The changes that looks in between attributed to no step may be its work.
     fn end_overtaken(&mut self, step: &OpenStep) -> Result<()> {
         let Some(tool) = step.tools.iter().find(|tool| tool.finished_at.is_none()) else {
             return Ok(());
@@ -348,7 +348,7 @@ impl<'a> Recording<'a> {
         self.written.step.clone()
     }
 
-    /// Returns the event's directory where it is outside the workspace: what is changed there, nobody captures.
+    /// Returns the event's directory where it is outside the workspace: no snapshot holds what is changed there.
     fn outside(&self) -> Option<String> {
         let cwd = self.event.cwd.as_deref();
         let outside = cwd.filter(|cwd| !cwd.starts_with(&self.place.root));

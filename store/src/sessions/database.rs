@@ -159,8 +159,8 @@ impl Database {
     /// SQLite's `howtocorrupt.html#unlink`.
     fn open_if_in_place(directory: &Path, durability: Durability) -> Result<Option<Self>> {
         let path = directory.join(DATABASE);
-        // Without `CREATE`: `make_store` makes the file, because SQLite would give it the umask's mode. A link that
-        // somebody planted is refused.
+        // Without `CREATE`: `make_store` makes the file, because SQLite would give it the umask's mode. A planted
+        // link is refused.
         // No mutex: a connection never leaves its thread.
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
             | OpenFlags::SQLITE_OPEN_NOFOLLOW

@@ -39,7 +39,7 @@ pub(crate) fn end_run(connection: &Connection, run: i64) -> Result<()> {
 /// container, or on another machine.
 const KILLED_AFTER: Milliseconds = 60_000;
 
-/// Turns killed calls into diagnostics, so that somebody learns of them.
+/// Turns killed calls into diagnostics, so that a person learns of them.
 pub(crate) fn note_killed(database: &mut Database, now: Milliseconds) -> Result<()> {
     let killed = killed(database.connection(), now)?;
     if killed.is_empty() {

@@ -525,7 +525,7 @@ pub(crate) struct StepEnd<'a> {
     pub snapshot_id: Option<i64>,
     /// Whether no event reported this end.
     pub recovered: bool,
-    /// Why nobody saw what it changed, if so.
+    /// Why its changes were not seen, if so.
     pub unprotected: Option<&'a str>,
 }
 

@@ -1,4 +1,4 @@
-//! What went wrong in hooks for a reason of the store's own, and nobody was told yet.
+//! The failures of hooks for a reason of the store's own that no person was told of yet.
 
 use rusqlite::{Connection, params};
 
@@ -22,7 +22,7 @@ pub struct Untold {
 /// The id of the newest row with a sentence, how many rows have it, and the sentence.
 type UntoldRow = (i64, i64, String);
 
-/// Reads what nobody was told yet, the newest first.
+/// Reads the failures that no person was told of yet, the newest first.
 pub(crate) fn untold_rows(connection: &Connection) -> Result<Vec<UntoldRow>> {
     // The event is NULL where the message is a sentence on several of them.
     let sql = "

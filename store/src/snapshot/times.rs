@@ -103,7 +103,7 @@ impl Times {
         above(change.path.as_bytes()).find_map(|directory| self.at(root, directory))
     }
 
-    /// Returns what a scan read that last changed at a time of a kind.
+    /// Returns the files that a scan read and that last changed at a time of a kind.
     pub fn read_at(&self, is_meant: impl Fn(Milliseconds) -> bool) -> Vec<WorkspacePath> {
         let read = self.known.iter();
         let meant = read.filter(|(_, time)| is_meant(millisecond_of(**time)));

@@ -148,7 +148,7 @@ pub(crate) fn adopt(
         set_aside,
         dry_run: dry_run.is_dry(),
     };
-    // Only the directory that is here has to be checked: nobody works in one that is gone.
+    // Only the directory that is here has to be checked: no agent works in one that is gone.
     if let Some(here) = &here {
         let open = sessions::open_steps(store.database.connection(), here.id)?;
         if let Some(error) = busy(AT_WORK_HERE, &open, store.now()) {

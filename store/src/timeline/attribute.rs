@@ -79,7 +79,7 @@ pub(crate) fn attribute(
     let hidden: HashSet<&WorkspacePath> = acting.iter().flat_map(|one| hidden(one.step)).collect();
     let mut changes: Vec<Change> = std::mem::take(&mut patch.changes);
     changes.retain(|change| !hidden.contains(&change.path));
-    // A step whose start nobody saw owns no change.
+    // Skip steps that have no start snapshot.
     let is_seen = |one: &&StepActivity<'_>| one.step.row.unprotected.is_none();
     let acting: Vec<&StepActivity<'_>> = acting.iter().filter(is_seen).collect();
     let own: Vec<&OpenStep> = acting.iter().map(|one| one.step).collect();

@@ -47,7 +47,7 @@ pub(crate) fn has_lost_rows(connection: &Connection, place: &Place, lock: &Lock)
     Ok(is_lost)
 }
 
-/// Fails if the rows that were written last for a workspace are gone and nobody noticed yet. For commands that only
+/// Fails if the rows that were written last for a workspace are gone and that was not noticed yet. For commands that only
 /// tell: nothing is marked, and no lock is taken.
 pub(crate) fn check(connection: &Connection, place: &Place) -> Result<()> {
     let note = layout::note_of(&place.folder);

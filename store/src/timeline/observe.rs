@@ -23,7 +23,7 @@ use crate::model::entry::{Change, EntryKind, ObjectId, State};
 use crate::model::git_item::GitStateRow;
 use crate::model::label::Label;
 use crate::model::path::WorkspacePath;
-use crate::objects::pack::rebuild::SOON_READ;
+use crate::objects::pack::rebuild::QUICKLY_READ_SIZE;
 use crate::sessions::{self, ChangeRow, NewSnapshot, OpenStep, SnapshotRow};
 use crate::snapshot::{Budget, Gap, GitState, PatchSide, Snapshot, Snapshots, Taken, Times};
 use crate::store::{Store, Surroundings};
@@ -113,7 +113,7 @@ impl Observation {
     ) -> Result<Self> {
         let previous = before.last.as_ref().map(|last| last.id);
         let (taken, mut patch, lost) = capture(store, place, snapshots, &before, looking.how)?;
-        // An operation writes its own rows for what it changed. They must not be somebody's changes as well.
+        // An operation writes its own rows for its changes. They must not be attributed a second time.
         patch.retain(|change| !looking.known.is_some_and(|is_known| is_known(change)));
         Ok(Self {
             snapshot: taken.snapshot,
@@ -371,7 +371,7 @@ fn patch_or_new_index(
     let patch = patch_since(last, place, snapshots, taken);
     if snapshots.needs_indexes() {
         // It can be read without them as well, only slower.
-        let _ = snapshots.rebuild_indexes(SOON_READ);
+        let _ = snapshots.rebuild_indexes(QUICKLY_READ_SIZE);
     }
     patch
 }
@@ -431,7 +431,7 @@ pub(crate) fn snapshot_of(row: &SnapshotRow) -> Snapshot {
     }
 }
 
-/// What is known before a look at the workspace, read under its lock, so that nobody else looks meanwhile.
+/// What is known before a look at the workspace, read under its lock, so that no other process looks meanwhile.
 pub(crate) struct Baseline {
     /// The paths that tools named: they are captured even if ignored.
     named: Vec<WorkspacePath>,

@@ -1,5 +1,5 @@
 //! Finds snapshots that the session store does not know: it was deleted, emptied, or could not be read.
-//! `doctor --repair` takes them up. Until then, nobody may call their history empty, or believe that something in it
+//! `doctor --repair` takes them up. Until then, no command may call their history empty, or believe that something in it
 //! was forgotten.
 
 use std::os::unix::ffi::OsStrExt;

@@ -1,4 +1,4 @@
-//! `forget`: removes what nobody shall find any more, wherever it is stored.
+//! `forget`: removes every trace of a path, a session, a message or a workspace, wherever it is stored.
 //!
 //! ```text
 //! what ──► trees without it, stored ──► rows, in one transaction ──► database written anew ──► one pack of the rest
@@ -88,7 +88,7 @@ pub(crate) fn forget(
         }
         places => places?,
     };
-    // All of them before the first row goes: half forgotten, and then an error, is what nobody asked for.
+    // All of them before the first row goes: a request that fails halfway must not have forgotten half.
     let busy = busy_ones(store, &places, dry_run)?;
     // Before the first row goes: SQLite leaves the bytes of deleted rows in free pages.
     store.database.overwrite_deleted()?;
@@ -433,7 +433,7 @@ fn whole(
     Ok((report, Promise::Whole(place.row.key.clone())))
 }
 
-/// Says what would be forgotten of a part of a workspace. Nothing is stored, and nobody has to wait.
+/// Says what would be forgotten of a part of a workspace. Nothing is stored, and no other process has to wait.
 fn forgettable(
     store: &mut Store,
     place: &Place,

@@ -106,7 +106,7 @@ impl Without {
 }
 
 /// Adds what came since, for a caller that holds the lock. Heals what is damaged first. What is lost for good does not
-/// keep anything from being forgotten: nobody can read what it held.
+/// keep anything from being forgotten: it cannot be read any more.
 pub(super) fn add_damaged(
     store: &mut Store,
     place: &Place,

@@ -103,7 +103,7 @@ fn change(
         .report_done(&report, done, |view| config::render_change(&report, view))
 }
 
-/// Replaces the file's text if the change alters it. Returns what changed, and whether anything did.
+/// Replaces the file's text if the change alters it. Returns the report, and whether anything changed.
 fn edit_file(
     invocation: &Invocation,
     key: &str,

@@ -28,7 +28,7 @@ pub fn say(invocation: &Invocation, what: &str) -> Result<u8, Failure> {
     Ok(DONE)
 }
 
-/// Returns what to do next where nothing was recorded: it may have been in a directory above.
+/// Returns the next step where nothing was recorded: a directory above may have the history.
 pub fn next(invocation: &Invocation, store: &Store) -> Result<String, Failure> {
     let Some(above) = store.recorded_above(&invocation.directory()?)? else {
         return Ok(unrecorded(invocation)? + &next_step(invocation));

@@ -34,7 +34,7 @@ const HEADER: u64 = 12;
 const CHECKSUM: usize = 20;
 
 /// The largest pack whose index is rebuilt while an agent waits, in bytes.
-pub(crate) const SOON_READ: u64 = 64 << 20;
+pub(crate) const QUICKLY_READ_SIZE: u64 = 64 << 20;
 
 /// Rebuilds the damaged and missing indexes of intact packs of at most `largest` bytes. Returns the packs' names. The
 /// caller holds the workspace's lock, so that no process is putting a pack into place.

@@ -20,7 +20,7 @@ use sha1::{Digest, Sha1};
 use super::compress::{Packed, is_compressible};
 use super::entry::{FileRange, encode_header, same_contents, whole};
 use super::index::{self, Indexed};
-use super::rebuild::SOON_READ;
+use super::rebuild::QUICKLY_READ_SIZE;
 use crate::error::{Context, Result};
 use crate::fs::layout::sync;
 use crate::fs::leftover::TEMPORARY_PACK;
@@ -361,7 +361,7 @@ impl OpenPack {
         make_read_only(&index_file).context(not_synced)?;
         system::begin_write_back(&index_file);
         file.sync_all().context(not_synced)?;
-        if self.position > SOON_READ {
+        if self.position > QUICKLY_READ_SIZE {
             index_file.sync_all().context(not_synced)?;
         }
         let name = ObjectId::new(checksum);

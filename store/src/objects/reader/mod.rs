@@ -16,7 +16,7 @@ use std::sync::{Arc, OnceLock, RwLock};
 use super::hash::ObjectKind;
 use super::multi_pack_index;
 use super::pack::read::PackFile;
-use super::pack::rebuild::{SOON_READ, with_rebuilt_index};
+use super::pack::rebuild::{QUICKLY_READ_SIZE, with_rebuilt_index};
 use super::tree::{self, TreeEntry};
 use crate::error::{Context, Error, Result, contained};
 use crate::fs::{leftover, names, threads};
@@ -119,7 +119,7 @@ impl ObjectReader {
                 StoredBytes::Collision
             };
         }
-        // Not in borrowed packs: an object is left out of ours only if nobody else can take away the copy that is
+        // Not in borrowed packs: an object is left out of ours only if no other program can take away the copy that is
         // counted on.
         match first(id, self.packs().own_likely(id), |pack, offset| {
             pack.object(offset, id)
@@ -309,7 +309,7 @@ impl ObjectReader {
             return Ok(found);
         }
         // Last, and only once for each process: it reads whole packs.
-        let rebuilt = || with_rebuilt_index(&self.directory, SOON_READ);
+        let rebuilt = || with_rebuilt_index(&self.directory, QUICKLY_READ_SIZE);
         let packs = self.rebuilt.get_or_init(rebuilt).iter();
         let places = packs.filter_map(|pack| Some((pack, pack.find(id)?)));
         match first(id, places, read) {

@@ -113,7 +113,7 @@ fn database(store: &Store) -> Result<Option<Finding>> {
 /// Names former session stores beside the one in use. They take room, and hold prompts.
 fn copies(store: &Store) -> Result<Option<Finding>> {
     let mut copies = crate::sessions::copies(&store.surroundings.directory)?;
-    // These are taken and removed without anybody's help.
+    // These are taken and removed without help.
     copies.retain(|copy| !copy.to_string_lossy().contains(names::BACKUP));
     Ok(named(&copies).map(|named| {
         Finding::note(

@@ -92,7 +92,7 @@ fn is_steered(event: &Event, view: &EventContext) -> bool {
 }
 
 /// Returns whether the agent began to work again, though the end of what it did before was never reported. The hook of
-/// a message for which nobody waits may come after the first tool, but not as late.
+/// a message for which no agent waits may come after the first tool, but not as late.
 fn is_anew(event: &Event, view: &EventContext) -> bool {
     event.begins_anew && view.since_last >= SILENCE
 }

@@ -94,7 +94,7 @@ impl Decision {
         let ends: Vec<_> = dead
             .map(|step| closing(step, EndedBy::Another, StepStanding::Cut))
             .collect();
-        // Everywhere, because nobody reported what the dead one did last.
+        // Everywhere, because the last work of the dead agent was not reported.
         if !ends.is_empty() {
             self.look = LookScope::Everywhere;
         }

@@ -86,7 +86,7 @@ pub(super) fn finish(event: &Event, view: &EventContext) -> Decision {
     }
     // Every tool that it names was recorded, or only read. If it names none, it may still be a duplicate.
     let is_doubled = is_heard.unwrap_or_else(|| is_doubled_finish(view));
-    // In a session that nobody knows there is no boundary from which an inferred step could begin.
+    // In an unknown session there is no boundary from which an inferred step could begin.
     if view.named_step.is_some() || view.session.is_none() || is_doubled {
         return Decision::default();
     }

@@ -114,7 +114,7 @@ fn why(kind: KeptKind, item: &Item) -> String {
     }
 }
 
-/// Returns what overwriting does to so many files.
+/// Returns the words for the effect of overwriting so many files.
 fn put(is_removed: bool, files: usize) -> &'static str {
     match (is_removed, files) {
         (false, _) => "puts the earlier version there",

@@ -86,7 +86,7 @@ impl PlanToken {
         let token = decoded(text).ok_or_else(wrong)?;
         let token: Value = serde_json::from_slice(&token).map_err(|_| wrong())?;
         if token["v"] != json!(VERSION) {
-            // `Stale`, as whoever calls makes a new plan then, and that is what is needed here.
+            // `Stale`: the caller makes a new plan then, which is needed here.
             return Err(Error::stale("the plan was made by another version"));
         }
         Self::of(&token).ok_or_else(wrong)

@@ -101,7 +101,7 @@ pub(super) const WHOLE: &str = ".repaired.whole";
 /// The same for a copy of the damaged one with definitions of a sound one.
 const GRAFTED: &str = ".repaired.source";
 
-/// How all of them are opened: a link that somebody planted is refused.
+/// How all of them are opened: a planted link is refused.
 pub(super) const FLAGS: OpenFlags = OpenFlags::SQLITE_OPEN_READ_WRITE
     .union(OpenFlags::SQLITE_OPEN_NOFOLLOW)
     .union(OpenFlags::SQLITE_OPEN_NO_MUTEX);

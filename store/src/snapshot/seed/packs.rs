@@ -1,7 +1,7 @@
 //! Holds packs of the user's repository. This module does IO.
 //!
-//! Packs are cloned if the file system can share blocks between files: nobody else can write to a clone. Otherwise
-//! they are linked, although anybody who can write to the user's repository can empty its files. If neither works
+//! Packs are cloned if the file system can share blocks between files: no other program can write to a clone. Otherwise
+//! they are linked, although every program that can write to the user's repository can empty its files. If neither works
 //! because the store is on another file system, a pack is copied if it is no larger than the files that it saves
 //! reading; otherwise these are read. A pack is left alone if little of it is needed. They are never used as an
 //! alternate: objects in an alternate disappear when its owner says so.

@@ -49,7 +49,7 @@ pub(crate) fn outer_rules(
         include: lines(request.include),
         exclude: lines(request.exclude),
         kept: lines(request.keep_ignored),
-        // Without a repository, nobody wrote ignore rules, and `node_modules` would be captured.
+        // Without a repository there are no ignore rules, and `node_modules` would be captured.
         built_in: location.is_none(),
         forced: BTreeSet::new(),
     };

@@ -36,7 +36,7 @@ pub enum Found {
 }
 
 impl Found {
-    /// Returns whether it is this state. The entries of a directory do not count: from here, nobody can tell whether it
+    /// Returns whether it is this state. The entries of a directory do not count: from here, it cannot be told whether it
     /// holds something *captured*, and only `rmdir` decides whether it goes.
     pub fn is(&self, state: State) -> bool {
         match (self, state) {

@@ -126,7 +126,7 @@ fn is_note(name: &[u8]) -> bool {
     name.starts_with(b"user.")
 }
 
-/// Returns what goes with a directory. Its permissions do not: snapshots hold them.
+/// Returns the metadata that is lost with a directory. Its permissions are not: snapshots hold them.
 pub(super) fn lost_with_folder(holder: BorrowedFd<'_>, name: &[u8]) -> Option<String> {
     let folder = sys::open_readable(holder, name).ok()?;
     let stat = retry_on_intr(|| fstat(&folder)).ok()?;

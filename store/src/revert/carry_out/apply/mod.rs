@@ -5,7 +5,7 @@
 //!
 //! - Nothing outside the root, through a symbolic link, or at or below a `.git` is ever written, even if somebody
 //!   renames directories meanwhile: `root` walks by descriptors.
-//! - Nothing is replaced or removed before it was hashed at a name that nobody else uses: `writer`.
+//! - Nothing is replaced or removed before it was hashed at a name that no other program uses: `writer`.
 //! - A crash at any point leaves every file whole, old or new; [`apply`] called again with the same items finishes the
 //!   work: `leftover`.
 //! - Nothing is removed recursively.

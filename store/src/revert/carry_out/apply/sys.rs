@@ -25,7 +25,7 @@ pub(super) fn open_readable(holder: BorrowedFd<'_>, name: &[u8]) -> SysResult<Ow
 
 /// Moves `name` to one of our own names, which must be free.
 ///
-/// Without `renameat2`, this is a plain rename. It could replace only a name that nobody else uses.
+/// Without `renameat2`, this is a plain rename. It could replace only a name that no other program uses.
 pub(super) fn take_out(
     flags: bool,
     directory: BorrowedFd<'_>,

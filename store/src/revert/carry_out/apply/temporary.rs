@@ -1,5 +1,5 @@
 //! Makes the target as a temporary file next to its place: complete, with its permissions and its owner, under a name
-//! that nobody else uses. This module does IO.
+//! that no other program uses. This module does IO.
 
 use std::fs::File;
 use std::io::{self, Write};

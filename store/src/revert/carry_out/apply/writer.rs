@@ -96,8 +96,8 @@ impl ItemWriter<'_> {
         target: State,
         which: AsideLook,
     ) -> ItemResult<ItemChange> {
-        // The order decides what can be lost. First the lease: until the file is gone, nobody can open it for
-        // writing, and whoever had it open before is known. Then the hash, of a file that can no longer change. Only
+        // The order decides what can be lost. First the lease: until the file is gone, no program can open it for
+        // writing, and one that had it open before is known. Then the hash, of a file that can no longer change. Only
         // then does it go. The other way round, a program could write between the hash and the removal.
         let lease = self.lease_on(place, &place.own, expected);
         let found = match &lease {
@@ -135,9 +135,9 @@ impl ItemWriter<'_> {
         })
     }
 
-    /// Moves what was moved aside back to its name, if nobody took the name meanwhile.
+    /// Moves what was moved aside back to its name, if that is still free.
     pub(super) fn move_back(&self, place: &Slot<'_>, failure: ItemFailure) -> ItemFailure {
-        // It must not replace anything: whoever saved a file at this name in between has the newer one.
+        // It must not replace anything: a file that was saved at this name in between is newer.
         match sys::put_in(self.rename_flags, place.directory, &place.own, place.name) {
             Ok(()) => failure,
             Err(_) => failure.kept_in(&place.own),
@@ -186,7 +186,7 @@ impl ItemWriter<'_> {
         if found.is(Some(target)) {
             return Ok(Prepared::Already);
         }
-        // A directory that stays is never replaced: it may hold files that nobody captured.
+        // A directory that stays is never replaced: it may hold files that no snapshot has.
         if let (Found::Directory { empty, .. }, EntryKind::Directory) = (found, target.mode.kind())
         {
             let is_ours = found.is(expected) || empty && emptied;

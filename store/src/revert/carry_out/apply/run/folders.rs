@@ -9,7 +9,7 @@ use crate::model::path::WorkspacePath;
 use crate::revert::carry_out::apply::inherit;
 
 impl Attempt<'_> {
-    /// Returns what goes with a directory, as a list for people.
+    /// Returns the metadata that is lost with a directory, as a list for people.
     pub(super) fn lost_with(&self, path: &WorkspacePath) -> Option<String> {
         match self.root.descend(path.parent().as_ref()) {
             Ok(Descent::Directory(holder, _)) => {
