@@ -61,9 +61,9 @@ pub fn about(report: &OperationReport, code: NoteCode) -> Vec<&str> {
 }
 
 /// A repository that was made below is named although nothing else is in it.
+/// What `svnadmin create` makes: commits are in it, also the user's.
 ///
 /// Invariant `truth/ignored-named`.
-/// What `svnadmin create` makes: commits are in it, also the user's.
 #[test]
 fn subversion_repository_stays_and_is_named() {
     let mut world = World::new();
