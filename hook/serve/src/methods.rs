@@ -37,6 +37,9 @@ use super::protocol::{Job, RequestError};
 use super::shown::ShownFiles;
 use super::wording::Asker;
 
+/// The document that answers a request.
+pub type Answer = Result<Value, RequestError>;
+
 /// The version of the protocol.
 const PROTOCOL: u64 = 1;
 
@@ -150,7 +153,7 @@ pub fn changes_something(method: &str) -> bool {
     )
 }
 
-fn call(context: &RequestContext<'_>, job: &Job) -> Result<Value, RequestError> {
+fn call(context: &RequestContext<'_>, job: &Job) -> Answer {
     match (job.method.as_str(), context.machine) {
         ("doctor", Some(of)) => document(&(of.doctor)(context.invocation, &parameters(job)?)?),
         ("install", Some(of)) => document(&(of.install)(context.invocation, &parameters(job)?)?),
@@ -159,11 +162,7 @@ fn call(context: &RequestContext<'_>, job: &Job) -> Result<Value, RequestError> 
 }
 
 /// Calls a method that is about a workspace.
-fn of_workspace(
-    context: &RequestContext<'_>,
-    job: &Job,
-    method: &str,
-) -> Result<Value, RequestError> {
+fn of_workspace(context: &RequestContext<'_>, job: &Job, method: &str) -> Answer {
     match method {
         "initialize" => initialize(context, parameters(job)?),
         "sessions" => sessions(context, parameters(job)?),
@@ -239,10 +238,7 @@ impl RequestContext<'_> {
     }
 }
 
-fn initialize(
-    context: &RequestContext<'_>,
-    asked: InitializeParameters,
-) -> Result<Value, RequestError> {
+fn initialize(context: &RequestContext<'_>, asked: InitializeParameters) -> Answer {
     if asked.protocol.is_some_and(|protocol| protocol < PROTOCOL) {
         return Err(RequestError::parameters("the lowest protocol is 1"));
     }
@@ -270,10 +266,7 @@ fn initialize(
     })
 }
 
-fn sessions(
-    context: &RequestContext<'_>,
-    asked: SessionsParameters,
-) -> Result<Value, RequestError> {
+fn sessions(context: &RequestContext<'_>, asked: SessionsParameters) -> Answer {
     let directory = match asked.everywhere {
         true => None,
         false => Some(context.directory(asked.workspace.as_deref())?),
@@ -281,10 +274,7 @@ fn sessions(
     document(&context.open()?.sessions(directory.as_deref())?)
 }
 
-fn messages(
-    context: &RequestContext<'_>,
-    asked: MessagesParameters,
-) -> Result<Value, RequestError> {
+fn messages(context: &RequestContext<'_>, asked: MessagesParameters) -> Answer {
     let directory = context.directory(asked.workspace.as_deref())?;
     let mut store = context.open()?;
     if asked.exact {
@@ -313,20 +303,14 @@ pub fn check_exact(
     Ok(())
 }
 
-fn operations(
-    context: &RequestContext<'_>,
-    asked: &WorkspaceParameters,
-) -> Result<Value, RequestError> {
+fn operations(context: &RequestContext<'_>, asked: &WorkspaceParameters) -> Answer {
     let directory = context.directory(asked.workspace.as_deref())?;
     let filter = LogFilter::default();
     document(&context.open()?.operations(&directory, &filter)?)
 }
 
 /// Returns messages, operations and changes from outside in one list.
-fn timeline(
-    context: &RequestContext<'_>,
-    asked: TimelineParameters,
-) -> Result<Value, RequestError> {
+fn timeline(context: &RequestContext<'_>, asked: TimelineParameters) -> Answer {
     let directory = context.directory(asked.workspace.as_deref())?;
     let is_given = |text: &String| !text.is_empty();
     let filter = LogFilter {
@@ -338,7 +322,7 @@ fn timeline(
     document(&context.open()?.timeline(&directory, &filter)?)
 }
 
-fn show(context: &RequestContext<'_>, asked: &ShowParameters) -> Result<Value, RequestError> {
+fn show(context: &RequestContext<'_>, asked: &ShowParameters) -> Answer {
     let directory = context.directory(asked.workspace.as_deref())?;
     let mut store = context.open()?;
     if asked.exact {
@@ -347,7 +331,7 @@ fn show(context: &RequestContext<'_>, asked: &ShowParameters) -> Result<Value, R
     document(&store.show(&directory, &asked.id)?)
 }
 
-fn blame(context: &RequestContext<'_>, asked: &BlameParameters) -> Result<Value, RequestError> {
+fn blame(context: &RequestContext<'_>, asked: &BlameParameters) -> Answer {
     let directory = context.directory(asked.workspace.as_deref())?;
     let mut blamed = context.open()?.blame(&directory, &path(&asked.path))?;
     if asked.contents {
@@ -357,7 +341,7 @@ fn blame(context: &RequestContext<'_>, asked: &BlameParameters) -> Result<Value,
 }
 
 /// Returns a patch that `git apply` accepts; in base64 if it is not UTF-8.
-fn patch(context: &RequestContext<'_>, asked: PatchParameters) -> Result<Value, RequestError> {
+fn patch(context: &RequestContext<'_>, asked: PatchParameters) -> Answer {
     let compares = asked.from.is_some() || asked.to.is_some() || !asked.paths.is_empty();
     if asked.id.is_some() && compares {
         let why = "`from`, `to` and `paths` compare two states; with an `id`, give none of them";
@@ -444,10 +428,7 @@ pub fn content(bytes: &[u8]) -> Content {
 }
 
 /// Returns the bytes of a blob, or of a file in a state, as many as fit into an answer, and the offset to continue at.
-fn contents(
-    context: &RequestContext<'_>,
-    asked: &ContentsParameters,
-) -> Result<Value, RequestError> {
+fn contents(context: &RequestContext<'_>, asked: &ContentsParameters) -> Answer {
     let directory = context.directory(asked.workspace.as_deref())?;
     let mut store = context.open()?;
     if asked.exact {
@@ -479,7 +460,7 @@ fn contents(
     })
 }
 
-fn status(context: &RequestContext<'_>, asked: StatusParameters) -> Result<Value, RequestError> {
+fn status(context: &RequestContext<'_>, asked: StatusParameters) -> Answer {
     let directory = context.directory(asked.workspace.as_deref())?;
     let mut store = context.open()?;
     if asked.exact {
@@ -489,7 +470,7 @@ fn status(context: &RequestContext<'_>, asked: StatusParameters) -> Result<Value
 }
 
 /// Records an event of the generic kind: `event` on the command line.
-fn record(context: &RequestContext<'_>, asked: RecordParameters) -> Result<Value, RequestError> {
+fn record(context: &RequestContext<'_>, asked: RecordParameters) -> Answer {
     let mut event = asked.event;
     if event.cwd.is_none() {
         event.cwd = Some(context.invocation.directory()?);
@@ -498,10 +479,7 @@ fn record(context: &RequestContext<'_>, asked: RecordParameters) -> Result<Value
     document(&store.record(&event)?)
 }
 
-fn subscribe(
-    context: &RequestContext<'_>,
-    asked: SubscribeParameters,
-) -> Result<Value, RequestError> {
+fn subscribe(context: &RequestContext<'_>, asked: SubscribeParameters) -> Answer {
     let workspace = match asked.everywhere {
         true => None,
         false => Some(context.directory(asked.workspace.as_deref())?),
@@ -523,10 +501,7 @@ fn subscribe(
     document(&SubscribeResult { seq: since })
 }
 
-fn unsubscribe(
-    context: &RequestContext<'_>,
-    _: &WorkspaceParameters,
-) -> Result<Value, RequestError> {
+fn unsubscribe(context: &RequestContext<'_>, _: &WorkspaceParameters) -> Answer {
     context.subscribed(|subscription| subscription.is_active = false);
     Ok(json!({}))
 }
@@ -541,7 +516,7 @@ fn with_fields(mut value: Value, more: &impl serde::Serialize) -> Value {
 }
 
 /// Returns a result in the form of an answer.
-pub fn document(report: &impl serde::Serialize) -> Result<Value, RequestError> {
+pub fn document(report: &impl serde::Serialize) -> Answer {
     serde_json::to_value(report).map_err(|error| {
         Error::failed("cannot write the answer")
             .because(error)

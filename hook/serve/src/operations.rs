@@ -18,9 +18,8 @@ use ckpt_store::revert::RequestKey;
 use ckpt_store::{
     Chosen, DryRun, Force, OnConflict, RedoRequest, RestoreRequest, RevertRequest, Unclear,
 };
-use serde_json::Value;
 
-use super::methods::{self, RequestContext, document};
+use super::methods::{self, Answer, RequestContext, document};
 use super::protocol::RequestError;
 
 /// Refuses a parameter that the operation does not have.
@@ -96,10 +95,7 @@ fn conversation(asked: &OperationParameters) -> Result<ConversationChoice, Reque
 }
 
 /// Plans an operation, and returns the plan's token beside its report.
-pub fn plan(
-    context: &RequestContext<'_>,
-    asked: OperationParameters,
-) -> Result<Value, RequestError> {
+pub fn plan(context: &RequestContext<'_>, asked: OperationParameters) -> Answer {
     let report = run(context, asked, DryRun::Yes)?;
     document(&PlanResult {
         plan: report.plan.clone(),
@@ -108,7 +104,7 @@ pub fn plan(
 }
 
 /// Applies a plan, if it still holds.
-pub fn apply(context: &RequestContext<'_>, asked: &ApplyParameters) -> Result<Value, RequestError> {
+pub fn apply(context: &RequestContext<'_>, asked: &ApplyParameters) -> Answer {
     check_workspace(context, &asked.plan)?;
     let force = Force::asked(asked.force);
     let operation = match &asked.parts {
@@ -205,7 +201,7 @@ pub fn operate(
     context: &RequestContext<'_>,
     operation: OperationName,
     asked: OperationParameters,
-) -> Result<Value, RequestError> {
+) -> Answer {
     let asked = OperationParameters { operation, ..asked };
     document(&run(context, asked, DryRun::No)?)
 }

@@ -16,7 +16,6 @@ use ckpt_schema::protocol::InstallParameters;
 use ckpt_schema::report::{
     self, AgentReport, AgentSettings, AgentsReport, InstallReport, SettingsChange, SkippedAgent,
 };
-use ckpt_store::error::Result;
 use ckpt_store::{DryRun, Error, Forget};
 
 use super::{ask, meant, short_name, store_place};
@@ -29,7 +28,8 @@ enum Verb {
     Uninstall,
 }
 
-type Installer = fn(&str, SettingsScope, &SettingsPlace<'_>, DryRun) -> Result<Vec<SettingsChange>>;
+type Installer =
+    fn(&str, SettingsScope, &SettingsPlace<'_>, DryRun) -> ckpt_store::Result<Vec<SettingsChange>>;
 
 impl Verb {
     fn work(self) -> Installer {
@@ -57,24 +57,22 @@ impl InstallTask {
         }
     }
 
-    fn carry_out(self, agent: &str, place: &SettingsPlace<'_>) -> Result<Vec<SettingsChange>> {
+    fn carry_out(
+        self,
+        agent: &str,
+        place: &SettingsPlace<'_>,
+    ) -> ckpt_store::Result<Vec<SettingsChange>> {
         self.verb.work()(agent, self.scope, place, self.dry_run)
     }
 }
 
 /// Puts the hook in.
-pub fn install(
-    invocation: &Invocation,
-    arguments: &InstallArguments,
-) -> std::result::Result<u8, Failure> {
+pub fn install(invocation: &Invocation, arguments: &InstallArguments) -> Result<u8, Failure> {
     run(invocation, arguments, Verb::Install, &BTreeSet::new())
 }
 
 /// Takes the hook out, and with `--purge` the store with it.
-pub fn uninstall(
-    invocation: &Invocation,
-    arguments: &UninstallArguments,
-) -> std::result::Result<u8, Failure> {
+pub fn uninstall(invocation: &Invocation, arguments: &UninstallArguments) -> Result<u8, Failure> {
     let store = invocation.store_directory()?;
     if arguments.purge && !arguments.dry_run {
         ckpt_store::check_purge(&store)?;
@@ -122,7 +120,7 @@ pub fn uninstall(
 
 /// Returns the projects in whose settings the hook may be: the workspaces that are there, and whatever `install`
 /// edited.
-fn projects(invocation: &Invocation) -> std::result::Result<BTreeSet<PathBuf>, Failure> {
+fn projects(invocation: &Invocation) -> Result<BTreeSet<PathBuf>, Failure> {
     let paths = InstallPaths::of(invocation)?;
     let mut projects = install::projects(&paths.place());
     let directory = invocation.directory().ok();
@@ -142,7 +140,7 @@ fn run(
     arguments: &InstallArguments,
     verb: Verb,
     also: &BTreeSet<PathBuf>,
-) -> std::result::Result<u8, Failure> {
+) -> Result<u8, Failure> {
     let paths = InstallPaths::of(invocation)?;
     let place = SettingsPlace {
         trust: arguments.trust,
@@ -169,7 +167,7 @@ fn run(
 pub fn answer(
     invocation: &Invocation,
     asked: &InstallParameters,
-) -> std::result::Result<InstallReport, Failure> {
+) -> Result<InstallReport, Failure> {
     let arguments = InstallArguments {
         agents: asked.agents.clone(),
         all: asked.all,
@@ -197,7 +195,7 @@ fn changed(
     verb: Verb,
     also: &BTreeSet<PathBuf>,
     place: &SettingsPlace<'_>,
-) -> std::result::Result<InstallReport, Failure> {
+) -> Result<InstallReport, Failure> {
     let arguments = &InstallArguments {
         agents: agents_meant(verb, arguments)?,
         ..arguments.clone()
@@ -230,10 +228,7 @@ fn changed(
 }
 
 /// Returns the agents that are named; the beginning of a name is enough.
-fn agents_meant(
-    verb: Verb,
-    arguments: &InstallArguments,
-) -> std::result::Result<Vec<String>, Failure> {
+fn agents_meant(verb: Verb, arguments: &InstallArguments) -> Result<Vec<String>, Failure> {
     if arguments.agents.is_empty() && !arguments.all {
         let name = match verb {
             Verb::Install => "install",
@@ -312,7 +307,7 @@ fn change_named(
     verb: Verb,
     arguments: &InstallArguments,
     place: &SettingsPlace<'_>,
-) -> Result<InstallReport> {
+) -> ckpt_store::Result<InstallReport> {
     let task = InstallTask::of(verb, arguments);
     install::check_known(&arguments.agents)?;
     let mut report = empty_report();
@@ -474,7 +469,7 @@ fn code(report: &InstallReport) -> u8 {
     }
 }
 
-fn list(invocation: &Invocation, place: &SettingsPlace<'_>) -> std::result::Result<u8, Failure> {
+fn list(invocation: &Invocation, place: &SettingsPlace<'_>) -> Result<u8, Failure> {
     let agents = install::list(place).iter().map(agent).collect();
     let report = AgentsReport {
         version: report::VERSION,
@@ -540,7 +535,7 @@ pub struct InstallPaths {
 
 impl InstallPaths {
     /// Finds the home, the project around the directory, this program and the file of remembered settings.
-    pub fn of(invocation: &Invocation) -> std::result::Result<Self, Failure> {
+    pub fn of(invocation: &Invocation) -> Result<Self, Failure> {
         let home = invocation.surroundings.home.clone().ok_or_else(|| {
             Error::failed("the home directory is unknown")
                 .hint("set $HOME to where the agent's settings are")

@@ -13,7 +13,7 @@ use ckpt_process::failure::Failure;
 use ckpt_process::surroundings;
 use ckpt_process::{PrivateFolder, programs};
 use ckpt_store::Error;
-use ckpt_store::error::{Context, Result};
+use ckpt_store::error::Context;
 use ckpt_store::model::number::count;
 use serde_json::{Value, json};
 
@@ -31,7 +31,7 @@ pub struct Stage<'a> {
 
 impl<'a> Stage<'a> {
     /// Creates the scratch folder.
-    pub fn set(invocation: &'a Invocation) -> Result<Self> {
+    pub fn set(invocation: &'a Invocation) -> ckpt_store::Result<Self> {
         let scratch =
             PrivateFolder::new().context(|| "cannot create a scratch folder for the demo")?;
         let binary = surroundings::program()?;
@@ -54,12 +54,12 @@ impl<'a> Stage<'a> {
     }
 
     /// Prints a paragraph.
-    pub fn say(&self, text: &str) -> std::result::Result<(), Failure> {
+    pub fn say(&self, text: &str) -> Result<(), Failure> {
         self.invocation.output.text(&format!("{text}\n"))
     }
 
     /// Begins a chapter.
-    pub fn title(&mut self, text: &str) -> std::result::Result<(), Failure> {
+    pub fn title(&mut self, text: &str) -> Result<(), Failure> {
         self.titles += 1;
         let title = self
             .invocation
@@ -71,12 +71,12 @@ impl<'a> Stage<'a> {
     }
 
     /// Prints what the user or the agent does.
-    pub fn act(&self, text: &str) -> std::result::Result<(), Failure> {
+    pub fn act(&self, text: &str) -> Result<(), Failure> {
         self.say(&format!("   {text}"))
     }
 
     /// Prints what was compared.
-    pub fn checked(&self, what: &str, files: usize) -> std::result::Result<(), Failure> {
+    pub fn checked(&self, what: &str, files: usize) -> Result<(), Failure> {
         let sign = self.invocation.output.view().paint.good("✓");
         self.act(&format!(
             "{sign} {what} ({} compared).",
@@ -85,7 +85,7 @@ impl<'a> Stage<'a> {
     }
 
     /// Prints how often the hook was called.
-    pub fn calls(&self) -> std::result::Result<(), Failure> {
+    pub fn calls(&self) -> Result<(), Failure> {
         let times = count(self.calls, "time");
         self.act(&format!(
             "It was called {times}, and said nothing: an agent is never disturbed."
@@ -93,7 +93,7 @@ impl<'a> Stage<'a> {
     }
 
     /// Lists the files of the workspace.
-    pub fn list(&self) -> std::result::Result<(), Failure> {
+    pub fn list(&self) -> Result<(), Failure> {
         for (name, (_, bytes)) in self.files()? {
             self.act(&if bytes.is_empty() {
                 format!("{name}/")
@@ -105,7 +105,7 @@ impl<'a> Stage<'a> {
     }
 
     /// Writes a file of the workspace.
-    pub fn write(&self, name: &str, text: &str) -> std::result::Result<(), Failure> {
+    pub fn write(&self, name: &str, text: &str) -> Result<(), Failure> {
         let path = self.workspace().join(name);
         let parent = path.parent().expect("it is below the workspace");
         fs::create_dir_all(parent).context(|| format!("cannot create `{}`", parent.display()))?;
@@ -113,14 +113,14 @@ impl<'a> Stage<'a> {
     }
 
     /// Reads all of the workspace.
-    pub fn files(&self) -> std::result::Result<StageFiles, Failure> {
+    pub fn files(&self) -> Result<StageFiles, Failure> {
         let mut files = StageFiles::new();
         read(&self.workspace(), Path::new(""), &mut files)?;
         Ok(files)
     }
 
     /// Sends an event to the hook as an agent does.
-    pub fn event(&mut self, mut event: Value) -> std::result::Result<(), Failure> {
+    pub fn event(&mut self, mut event: Value) -> Result<(), Failure> {
         let fields = event.as_object_mut().expect("an event is an object");
         fields.insert("session_id".to_owned(), json!("demo"));
         fields.insert("cwd".to_owned(), json!(self.workspace()));
@@ -140,7 +140,7 @@ impl<'a> Stage<'a> {
     }
 
     /// Runs a shell command between the events of a tool.
-    pub fn shell(&mut self, id: &str, command: &str) -> std::result::Result<(), Failure> {
+    pub fn shell(&mut self, id: &str, command: &str) -> Result<(), Failure> {
         self.act(&format!(
             "The agent runs: {}",
             self.invocation.output.view().paint.id(command)
@@ -160,7 +160,7 @@ impl<'a> Stage<'a> {
     }
 
     /// Runs a command as the user does, and shows what it prints.
-    pub fn command(&self, arguments: &[&str]) -> std::result::Result<(), Failure> {
+    pub fn command(&self, arguments: &[&str]) -> Result<(), Failure> {
         let line = format!("$ ckpt-hook {}", arguments.join(" "));
         self.act(&self.invocation.output.view().paint.id(&line))?;
         let output = self.run(arguments, b"")?;
@@ -180,7 +180,7 @@ impl<'a> Stage<'a> {
     }
 
     /// Runs this program with no variable of the user's environment except `PATH`.
-    fn run(&self, arguments: &[&str], stdin: &[u8]) -> std::result::Result<Output, Failure> {
+    fn run(&self, arguments: &[&str], stdin: &[u8]) -> Result<Output, Failure> {
         let color = if self.invocation.output.view().paint.is_on() {
             "always"
         } else {
@@ -208,7 +208,7 @@ impl<'a> Stage<'a> {
     }
 }
 
-fn read(root: &Path, below: &Path, files: &mut StageFiles) -> Result<()> {
+fn read(root: &Path, below: &Path, files: &mut StageFiles) -> ckpt_store::Result<()> {
     let directory = root.join(below);
     let cannot = || format!("cannot read `{}`", directory.display());
     for entry in fs::read_dir(&directory).context(cannot)? {
