@@ -64,6 +64,9 @@ fn the_exit_code_is_the_commands() {
     world.run(&["run"], b"").exits(2);
     let status = world.json(&["status"]);
     assert_eq!(status["open_steps"], 0, "every step is finished: {status}");
+    let log = world.json(&["log"]);
+    let prompts = log["messages"].as_array().map(Vec::len);
+    assert_eq!(prompts, Some(4), "what never started is no message: {log}");
 }
 
 /// It has a prompt an agent and the streams that are given.

@@ -1,9 +1,10 @@
 //! `run`: any command as a message with a step around it.
 
-use std::ffi::OsString;
-use std::io::ErrorKind;
+use std::ffi::{OsStr, OsString};
+use std::io::{self, ErrorKind};
+use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::ExitStatusExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus};
 
 use ckpt_command::config;
@@ -17,6 +18,7 @@ use ckpt_schema::report::EventReport;
 use ckpt_schema::{Event, EventKind};
 use ckpt_store::model::number::count;
 use ckpt_store::{Error, Store};
+use rustix::io::Errno;
 
 use super::exchange;
 use crate::cli::arguments::{PushArguments, RunArguments};
@@ -36,6 +38,14 @@ pub fn run(invocation: &Invocation, arguments: &RunArguments) -> Result<u8, Fail
         id: format!("run-{}-{}", surroundings::now(), std::process::id()),
         cwd: &directory,
     };
+    // A message that nothing was done for would only be in the way.
+    if let Err(error) = is_there(&arguments.command[0]) {
+        return Ok(not_started(
+            &arguments.command[0],
+            &error,
+            &invocation.output,
+        ));
+    }
     let mut store = match begin(invocation, arguments, &session) {
         Ok(store) => store,
         Err(failure) => {
@@ -156,15 +166,7 @@ pub fn execute(command: &mut Command, output: &Output, meanwhile: impl FnOnce(&m
     let passed_on = signals::catch();
     let mut child = match command.spawn() {
         Ok(child) => child,
-        Err(error) => {
-            let name = safe_bytes(command.get_program().as_encoded_bytes());
-            output.tell(&format!("error: cannot start `{name}`: {error}\n"));
-            return if error.kind() == ErrorKind::NotFound {
-                NOT_FOUND
-            } else {
-                NOT_STARTED
-            };
-        }
+        Err(error) => return not_started(command.get_program(), &error, output),
     };
     let passing = passed_on.to(&child);
     meanwhile(&mut child);
@@ -172,6 +174,37 @@ pub fn execute(command: &mut Command, output: &Output, meanwhile: impl FnOnce(&m
     signals::wait_for_end(&child);
     drop(passing);
     child.wait().map_or(NOT_STARTED, exit_code)
+}
+
+/// Says why a program does not start, and returns the exit code for that.
+fn not_started(program: &OsStr, error: &io::Error, output: &Output) -> u8 {
+    let name = safe_bytes(program.as_encoded_bytes());
+    output.tell(&format!("error: cannot start `{name}`: {error}\n"));
+    match error.kind() {
+        ErrorKind::NotFound => NOT_FOUND,
+        _ => NOT_STARTED,
+    }
+}
+
+/// Looks for a program as the system does when it starts one: in the folders of the `PATH`, unless its name has a slash.
+fn is_there(program: &OsStr) -> io::Result<()> {
+    let is_path = program.as_encoded_bytes().contains(&b'/');
+    let path = surroundings::variable("PATH").filter(|_| !is_path);
+    let folders: Vec<PathBuf> = match &path {
+        Some(path) => std::env::split_paths(path).collect(),
+        None if is_path => vec![PathBuf::new()],
+        // Then the system has folders of its own.
+        None => return Ok(()),
+    };
+    let mut error = Errno::NOENT;
+    for folder in folders {
+        match folder.join(program).metadata() {
+            Ok(found) if found.is_file() && found.mode() & 0o111 != 0 => return Ok(()),
+            Ok(_) => error = Errno::ACCESS,
+            Err(_) => {}
+        }
+    }
+    Err(error.into())
 }
 
 /// Shells print the same about a command.
