@@ -50,6 +50,23 @@ fn every_form_has_prompts_and_changes() {
     ] {
         assert!(page.contains(part), "{part}: {page}");
     }
+    for line in [
+        &["export", "--html", to][..],
+        &["show", "m1", "--html", to],
+        &["diff", "--html", to],
+    ] {
+        std::fs::write(&file, "mine\n").expect("writable");
+        let run = world.run(line, b"").exits(1);
+        assert!(run.stderr.contains("is there already"), "{run}");
+        assert_eq!(std::fs::read(&file).expect("it is there"), b"mine\n");
+        world.run(&[line, &["--force"]].concat(), b"").exits(0);
+        let page = std::fs::read(&file).expect("it is there");
+        assert!(page.starts_with(b"<!DOCTYPE"), "it was asked for");
+    }
+    let run = world.run(&["export", "--html", "no/page.html"], b"");
+    let told = run.exits(1).stderr;
+    assert!(told.contains("no/page.html`"), "{told}");
+    assert!(!told.contains(".ckpt-hook-"), "no name of ours: {told}");
     let document = world.json(&["export", "s"]);
     assert_eq!(document["messages"].as_array().map(Vec::len), Some(2));
     let patch = document["messages"][0]["patch"]["text"].as_str();

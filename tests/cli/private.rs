@@ -222,7 +222,7 @@ fn a_page_replaces_a_link_in_a_clone() {
     let page = world.workspace().join("page.html");
     symlink(&mine, &page).expect("writable");
     for _ in 0..2 {
-        let line = ["show", "last", "--html", "page.html"];
+        let line = ["show", "last", "--html", "page.html", "--force"];
         finish(&mut open_to_all(&world, &temporary, &line), b"").exits(0);
         assert_eq!(fs::read(&mine).expect("it is there"), b"mine\n");
         let found = page.symlink_metadata().expect("it is there");

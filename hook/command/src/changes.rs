@@ -13,7 +13,7 @@ use ckpt_store::query::BlobReader;
 use clap::Args;
 
 use crate::invocation::Invocation;
-use crate::named_file;
+use crate::named_file::{self, Existing};
 use crate::pager::Pages;
 
 /// No side larger than this, in bytes, is shown line by line.
@@ -61,6 +61,9 @@ pub struct ChangesArguments {
     /// Write one self-contained page to read in a browser, with the two sides next to each other
     #[arg(long, value_name = "FILE", conflicts_with_all = ["patch", "stat", "names"])]
     pub html: Option<PathBuf>,
+    /// Replace the file of --html if it is there already
+    #[arg(long, requires = "html")]
+    pub force: bool,
 }
 
 impl ChangesArguments {
@@ -184,6 +187,7 @@ impl ChangesView<'_> {
             &to,
             page.as_bytes(),
             named_file::PRIVATE,
+            Existing::asked(self.arguments.force),
         )?)
     }
 

@@ -142,6 +142,9 @@ pub struct ExportArguments {
     /// Write one self-contained page to read in a browser
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
+    /// Replace the file of --html if it is there already
+    #[arg(long, requires = "html")]
+    pub force: bool,
 }
 
 const EXPORT_EXAMPLES: &str = "\

@@ -61,7 +61,10 @@ pub fn run(invocation: &Invocation, arguments: &ExportArguments) -> Result<u8, F
     let changes = ChangesView {
         invocation,
         blobs: &blobs,
-        arguments: &ChangesArguments::default(),
+        arguments: &ChangesArguments {
+            force: arguments.force,
+            ..ChangesArguments::default()
+        },
     };
     let mut report = ExportReport {
         version: VERSION,

@@ -79,6 +79,7 @@ fn write(command: Command, directory: &Path) -> Result<(), Failure> {
         &file,
         page.as_bytes(),
         named_file::PUBLIC,
+        named_file::Existing::Replaced,
     )?)
 }
 
