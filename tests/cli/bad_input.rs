@@ -299,12 +299,23 @@ fn filtered_list_is_not_an_empty_history() {
     world.run(&["revert", "last"], b"").exits(0);
     for (command, what) in [
         (
-            &["log", "-n", "0"][..],
+            &["log", "--grep", "no such prompt"][..],
             "No message matches. `ckpt-hook log` lists",
         ),
-        (&["log", "--graph", "-n", "0"], "No message matches."),
+        (&["log", "-n", "0"], "`--limit 0` lists no message."),
+        (
+            &["log", "--graph", "-n", "0"],
+            "`--limit 0` lists no message.",
+        ),
+        (
+            &["log", "last"],
+            "No message changed a file last. If that is an id, `ckpt-hook show last` shows it;",
+        ),
         (&["log", "--agent", "nobody"], "No message matches."),
-        (&["log", "--operations", "-n", "0"], "No operation matches."),
+        (
+            &["log", "--operations", "-n", "0"],
+            "`--limit 0` lists no operation.",
+        ),
         (
             &["log", "--operations", "--agent", "nobody"],
             "No operation matches. `ckpt-hook log --operations` lists",

@@ -87,6 +87,25 @@ fn no_row_wraps_at_any_width() {
     }
 }
 
+/// A list of every workspace names it at any width.
+#[test]
+fn list_of_all_names_workspaces() {
+    let world = world();
+    for columns in [40, 60, 80, 200] {
+        let Some(mut screen) = Screen::open(&world, columns, "ckpt-hook log --everywhere") else {
+            return;
+        };
+        screen.end();
+        let contents = screen.contents();
+        let workspace = world.workspace();
+        let name = workspace.file_name().expect("a name").to_string_lossy();
+        assert!(
+            contents.contains(&*name),
+            "at {columns} columns:\n{contents}"
+        );
+    }
+}
+
 /// A message above its files has one line and two on a narrow terminal.
 #[test]
 fn message_above_files_has_one_or_two_lines() {

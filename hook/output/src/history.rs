@@ -88,11 +88,9 @@ pub fn messages(messages: &[MessageReport], reach: LogReach, view: &View) -> Str
         (is_told.workspace, "workspace"),
     ];
     for (_, name) in extra.into_iter().filter(|(is_told, _)| *is_told) {
-        match name {
-            "unclear" => dropping.insert(2, names.len()),
-            // Who asks for every workspace has to see which one it is.
-            "workspace" => dropping.push(names.len()),
-            _ => {}
+        // Who asks for every workspace has to see which one it is.
+        if name == "unclear" {
+            dropping.insert(2, names.len());
         }
         names.push(name);
     }

@@ -12,6 +12,7 @@ use ckpt_output::text::safe;
 use ckpt_output::{diff, graph, history, when, write_error};
 use ckpt_process::failure::{DONE, Failure};
 use ckpt_schema::report::{ChangeReport, MessageState, OperationEntry};
+use ckpt_store::model::shell::quoted;
 use ckpt_store::query::{ChangeDetail, ListedKind, LogFilter};
 use ckpt_store::{Milliseconds, Store};
 use serde::Serialize;
@@ -365,19 +366,45 @@ fn nothing(invocation: &Invocation, arguments: &LogArguments) -> Result<u8, Fail
     if !is_filtered(arguments) {
         return empty::say(invocation, empty::NO_MESSAGES);
     }
-    invocation
-        .output
-        .text("No message matches. `ckpt-hook log` lists all of them.\n")?;
+    let text = unmatched(invocation, arguments, "message", "ckpt-hook log")?;
+    invocation.output.text(&format!("{text}\n"))?;
     Ok(DONE)
+}
+
+/// Returns why a filter finds nothing.
+fn unmatched(
+    invocation: &Invocation,
+    arguments: &LogArguments,
+    what: &str,
+    all: &str,
+) -> Result<String, Failure> {
+    if arguments.limit == Some(0) {
+        return Ok(format!("`--limit 0` lists no {what}."));
+    }
+    let directory = invocation.directory()?;
+    let is_unknown = |path: &&PathBuf| directory.join(path).symlink_metadata().is_err();
+    Ok(match &arguments.paths[..] {
+        [path] if is_unknown(&path) => {
+            let word = quoted(&safe(&path.to_string_lossy()));
+            format!(
+                "No {what} changed a file {word}. If that is an id, `ckpt-hook show {word}` shows it; `{all}` lists every {what}."
+            )
+        }
+        _ => format!("No {what} matches. `{all}` lists all of them."),
+    })
 }
 
 fn no_snapshot(invocation: &Invocation, arguments: &LogArguments) -> Result<u8, Failure> {
     if !is_filtered(arguments) {
         return empty::say(invocation, "No snapshots were taken here.");
     }
-    invocation
-        .output
-        .text("No snapshot matches. `ckpt-hook log --snapshots` lists all of them.\n")?;
+    let text = unmatched(
+        invocation,
+        arguments,
+        "snapshot",
+        "ckpt-hook log --snapshots",
+    )?;
+    invocation.output.text(&format!("{text}\n"))?;
     Ok(DONE)
 }
 
@@ -387,11 +414,16 @@ fn no_operation(invocation: &Invocation, arguments: &LogArguments) -> Result<u8,
         return empty::say(invocation, "Nothing was recorded here.");
     }
     let text = if is_filtered(arguments) {
-        "No operation matches. `ckpt-hook log --operations` lists all of them."
+        unmatched(
+            invocation,
+            arguments,
+            "operation",
+            "ckpt-hook log --operations",
+        )?
     } else if arguments.everywhere {
-        "Nothing was reverted or restored yet."
+        "Nothing was reverted or restored yet.".to_owned()
     } else {
-        "Nothing was reverted or restored here."
+        "Nothing was reverted or restored here.".to_owned()
     };
     let lost = empty::out_of_sight(&invocation.open()?)?;
     let lost = lost.map(|lost| format!("{lost}\n")).unwrap_or_default();
