@@ -141,6 +141,95 @@ fn a_branch_may_be_a_work_tree() {
     assert!(again.stderr.contains("already exists"), "{again}");
 }
 
+/// What the configuration of a repository would have git run or open is neither run nor opened. Git knows hooks that stand
+/// in it since 2.54.
+///
+/// Invariant `private/programs`.
+#[test]
+fn work_tree_obeys_no_repositorys_configuration() {
+    let world = Sandbox::new();
+    world.run_git(&["init", "-q", "-b", "main"]);
+    world.write("a", "1\n");
+    world.run_git(&["add", "a"]);
+    world.run_git(&["commit", "-qm", "first"]);
+    world.play("m1", "go on", |world| world.write("a", "2\n"));
+    let (ran, pipe, seen) = (world.path("ran"), world.path("pipe"), world.path("seen"));
+    let mode = rustix::fs::Mode::from_raw_mode(0o600);
+    rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, mode).expect("writable");
+    world.write(".git/more", "[hook \"one=two\"]\n\tevent = post-checkout\n");
+    let folder = world.path("bin");
+    std::fs::create_dir(&folder).expect("writable");
+    let noting = format!(
+        "#!/bin/sh\nenv | grep -a ^GIT_CONFIG_ >> '{}'\nPATH=/usr/local/bin:/usr/bin:/bin exec git \"$@\"\n",
+        seen.display()
+    );
+    std::fs::write(folder.join("git"), noting).expect("writable");
+    std::fs::set_permissions(folder.join("git"), PermissionsExt::from_mode(0o755)).expect("ours");
+    let config = std::fs::read_to_string(world.workspace().join(".git/config")).expect("ours");
+    let branch = |name: &str, lines: &str| {
+        world.write(".git/config", format!("{config}{lines}"));
+        let target = format!("../{name}");
+        let program = std::path::Path::new("/usr/bin/timeout");
+        let line = [
+            "60",
+            testing::binary::binary(),
+            "branch",
+            "m1",
+            &target,
+            "--worktree",
+        ];
+        let mut command = world.command_by(program, &line);
+        command.env("PATH", format!("{}:/usr/bin:/bin", folder.display()));
+        testing::binary::finish(&mut command, b"")
+    };
+    let hooks = [
+        "post-checkout",
+        "reference-transaction",
+        "post-index-change",
+    ];
+    let hooks: String = hooks
+        .map(|event| {
+            format!(
+                "[hook \"of {event}\"]\n\tevent = {event}\n\tcommand = touch {}\n",
+                ran.display()
+            )
+        })
+        .concat();
+    let files = format!(
+        "[core]\n\tattributesFile = {0}\n\texcludesFile = {0}\n",
+        pipe.display()
+    );
+    let include = "[includeIf \"onbranch:way\"]\n\tpath = more\n";
+    branch("way", &format!("{hooks}{files}{include}")).exits(0);
+    assert!(!ran.exists(), "a hook of the repository's ran");
+    let seen = std::fs::read_to_string(seen).expect("git ran");
+    for hook in [
+        "of post-checkout",
+        "of reference-transaction",
+        "of post-index-change",
+        "one=two",
+    ] {
+        assert!(
+            seen.contains(&format!("=hook.{hook}.enabled\n")),
+            "{hook}: {seen}"
+        );
+    }
+    let named = pipe.display();
+    for (number, line) in [
+        format!("[include]\n\tpath = {named}\n"),
+        format!("[includeIf \"onbranch:none\"]\n\tpath = {named}\n"),
+        "[include]\n\tpath = ~root/x\n".to_owned(),
+        "[include]\n\tpath = /dev/zero\n".to_owned(),
+    ]
+    .iter()
+    .enumerate()
+    {
+        let run = branch(&format!("none{number}"), line).exits(1);
+        assert!(run.stderr.contains("is no ordinary file"), "{line}: {run}");
+        assert!(!world.path(&format!("none{number}")).exists(), "{line}");
+    }
+}
+
 #[test]
 fn no_work_tree_begins_without_a_commit() {
     let world = world();

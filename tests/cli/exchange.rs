@@ -45,6 +45,31 @@ fn machine() -> Sandbox {
     world
 }
 
+/// Git would run the hooks of a repository that a clone brings.
+///
+/// Invariant `private/programs`.
+#[test]
+fn nothing_is_pushed_into_the_workspace() {
+    let world = machine();
+    let hook = world.workspace().join("origin/hooks/pre-receive");
+    world.run_git(&["init", "-q", "--bare", "origin"]);
+    let ran = world.path("ran");
+    std::fs::write(&hook, format!("#!/bin/sh\ntouch '{}'\n", ran.display())).expect("ours");
+    std::fs::set_permissions(&hook, PermissionsExt::from_mode(0o755)).expect("ours");
+    let url = format!("file://{}/origin", world.workspace().display());
+    for address in ["origin", "./origin", "deep/../origin", &url] {
+        for command in ["push", "fetch"] {
+            let line: &[&str] = match command {
+                "push" => &["push", address, "--yes"],
+                _ => &["fetch", address],
+            };
+            let run = world.run(line, b"").exits(2);
+            assert!(run.stderr.contains("in the workspace itself"), "{run}");
+        }
+    }
+    assert!(!ran.exists(), "its hook ran");
+}
+
 fn push(world: &Sandbox, server: &str) -> serde_json::Value {
     world.json(&["push", server, "--yes"])
 }

@@ -15,6 +15,8 @@ use ckpt_schema::report::{BisectReport, BranchReport, VERSION};
 
 use crate::error::{Context, Error, Result};
 use crate::fs::threads;
+use crate::git::Location;
+use crate::git::config::hooks_of;
 use crate::model::entry::{Entry, EntryKind};
 use crate::model::path::WorkspacePath;
 use crate::revert;
@@ -50,6 +52,24 @@ impl Store {
         let state = recorded(self, cwd, id)?;
         let path = check_free(&state, directory)?;
         Ok((state, path))
+    }
+
+    /// Returns the names of the hooks that the configuration of a state's repository defines, for a caller that starts git
+    /// there.
+    ///
+    /// # Errors
+    ///
+    /// There is no repository any more, or git would open a pipe or a device.
+    pub fn git_hooks(&self, state: &RecordedState) -> Result<Vec<Vec<u8>>> {
+        let location = Location::of(&state.root);
+        let location = location.ok_or_else(|| Error::unavailable("there is no repository now"))?;
+        hooks_of(&location, self.surroundings.home.as_deref()).map_err(|file| {
+            let named = file.display();
+            Error::failed(format!(
+                "git would read `{named}`, and that is no ordinary file"
+            ))
+            .hint("see the configuration of the repository, or leave out `--worktree`")
+        })
     }
 
     /// Lays a recorded state out in a directory that has nothing but a `.git`, or is not there yet.

@@ -12,6 +12,7 @@ use rustix::fs::OFlags;
 
 use super::glob::{Glob, Steps};
 use super::{Location, SMALL, read_small, state, try_read_small};
+use crate::fs::presence;
 use crate::lines::without_byte_order_mark;
 use crate::model::git_item::plain;
 
@@ -138,12 +139,7 @@ impl Reading<'_> {
         let Some(value) = entry.value.filter(|value| !value.is_empty()) else {
             return;
         };
-        let path = match value.strip_prefix(b"~/") {
-            Some(rest) => self.home.map(|home| home.join(OsStr::from_bytes(rest))),
-            None => file
-                .parent()
-                .map(|folder| folder.join(OsStr::from_bytes(value))),
-        };
+        let path = included(value, file, self.home);
         if let Some(path) = path.filter(|_| depth < MAX_INCLUDE_DEPTH) {
             self.file(&path, depth + 1);
         }
@@ -236,6 +232,16 @@ impl Reading<'_> {
     }
 }
 
+/// Returns the path of a file that another one includes.
+fn included(value: &[u8], file: &Path, home: Option<&Path>) -> Option<PathBuf> {
+    match value.strip_prefix(b"~/") {
+        Some(rest) => home.map(|home| home.join(OsStr::from_bytes(rest))),
+        None => file
+            .parent()
+            .map(|folder| folder.join(OsStr::from_bytes(value))),
+    }
+}
+
 fn matches(pattern: &[u8], value: &[u8]) -> bool {
     let decided = Glob::of(pattern).matches(value, &mut Steps(MOST_STEPS));
     decided.unwrap_or_default()
@@ -302,6 +308,48 @@ pub(crate) fn remotes_of(location: &Location) -> Vec<(String, String)> {
         }
     });
     remotes
+}
+
+/// Returns the names of the hooks in a repository's configuration and in all that it may include, on whatever condition.
+///
+/// # Errors
+///
+/// The first path that git may open, and that is no small regular file, or not known to be one.
+pub(crate) fn hooks_of(location: &Location, home: Option<&Path>) -> Result<Vec<Vec<u8>>, PathBuf> {
+    let mut files = vec![
+        location.common.join("config"),
+        location.directory.join("config.worktree"),
+    ];
+    let (mut hooks, mut at) = (Vec::new(), 0);
+    while let Some(file) = files.get(at).cloned() {
+        at += 1;
+        if presence::metadata(&file).is_ok_and(|found| found.is_none()) {
+            continue;
+        }
+        let bytes = read_small(&file, SMALL, OFlags::empty()).filter(|_| at < MOST_FILES);
+        let mut elsewhere = None;
+        entries(&bytes.ok_or_else(|| file.clone())?, |entry| {
+            match (entry.section, entry.subsection, entry.key) {
+                (b"hook", Some(name), _) => hooks.push(name.to_vec()),
+                (b"include", None, b"path") | (b"includeif", Some(_), b"path") => {
+                    let value = entry.value.unwrap_or_default();
+                    // `~user/` and `%(prefix)/`.
+                    if matches!(value, [b'~', other, ..] if *other != b'/')
+                        || value.starts_with(b"%")
+                    {
+                        elsewhere = Some(PathBuf::from(OsStr::from_bytes(value)));
+                    } else if !value.is_empty() {
+                        files.extend(included(value, &file, home));
+                    }
+                }
+                _ => {}
+            }
+        });
+        if let Some(path) = elsewhere {
+            return Err(path);
+        }
+    }
+    Ok(hooks)
 }
 
 /// Passes on every entry, in order.

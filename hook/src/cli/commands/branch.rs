@@ -1,11 +1,12 @@
 //! `branch`: a recorded state in a new directory, or in a git work tree on a new branch.
 
 use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use ckpt_store::Error;
 use ckpt_store::checkout::RecordedState;
 use ckpt_store::error::Context;
+use ckpt_store::{Error, Store};
 
 use crate::cli::arguments::BranchArguments;
 use ckpt_command::invocation::Invocation;
@@ -21,7 +22,7 @@ pub fn run(invocation: &Invocation, arguments: &BranchArguments) -> Result<u8, F
     let asked = directory.join(&arguments.directory);
     let (state, path) = store.recorded(&directory, &arguments.id, &asked)?;
     let tree = match arguments.worktree {
-        true => Some(work_tree(&state, &path)?),
+        true => Some(work_tree(&store, &state, &path)?),
         false => None,
     };
     let mut report = store.lay_out(&state, &path)?;
@@ -33,7 +34,11 @@ pub fn run(invocation: &Invocation, arguments: &BranchArguments) -> Result<u8, F
 }
 
 /// Makes a git work tree without files, on a new branch, and returns the names of the branch and its commit.
-fn work_tree(state: &RecordedState, path: &Path) -> Result<(String, String), Failure> {
+fn work_tree(
+    store: &Store,
+    state: &RecordedState,
+    path: &Path,
+) -> Result<(String, String), Failure> {
     let Some(commit) = &state.commit else {
         let what = "no commit was checked out in that state, so no branch can begin there";
         let hint = "leave out `--worktree` to get the files alone";
@@ -44,14 +49,17 @@ fn work_tree(state: &RecordedState, path: &Path) -> Result<(String, String), Fai
     let add = add
         .into_iter()
         .chain([path.as_os_str(), OsStr::new(commit)]);
-    git(&state.root, add)?;
+    let hooks = store.git_hooks(state)?;
+    git(&hooks, &state.root, add)?;
     // The index is that commit's. No file is read for that, so no filter runs.
-    git(path, ["read-tree", commit].map(OsStr::new))?;
+    git(&hooks, path, ["read-tree", commit].map(OsStr::new))?;
     Ok((branch.to_owned(), commit.clone()))
 }
 
-/// Runs git in a repository that may be a clone's: without its hooks, its monitor, and what a partial clone would fetch.
+/// Runs git in a repository that may be a clone's: without its hooks, its monitor, what else its configuration would have
+/// git open, and what a partial clone would fetch.
 fn git<'a>(
+    hooks: &[Vec<u8>],
     repository: &Path,
     arguments: impl IntoIterator<Item = &'a OsStr>,
 ) -> Result<(), Failure> {
@@ -60,12 +68,25 @@ fn git<'a>(
     git.env("GIT_ALLOW_PROTOCOL", "none")
         .arg("-C")
         .arg(repository);
-    git.args([
-        "-c",
+    // The repository is the one that was looked at: neither one above, nor the directory itself.
+    if let Some(above) = repository.parent() {
+        git.env("GIT_CEILING_DIRECTORIES", above);
+    }
+    for value in [
         "core.hooksPath=/dev/null",
-        "-c",
         "core.fsmonitor=false",
-    ]);
+        "core.attributesFile=",
+        "core.excludesFile=",
+        "safe.bareRepository=explicit",
+    ] {
+        git.args(["-c", value]);
+    }
+    git.env("GIT_CONFIG_COUNT", hooks.len().to_string());
+    for (number, hook) in hooks.iter().enumerate() {
+        let key = [&b"hook."[..], hook, b".enabled"].concat();
+        git.env(format!("GIT_CONFIG_KEY_{number}"), OsStr::from_bytes(&key));
+        git.env(format!("GIT_CONFIG_VALUE_{number}"), "false");
+    }
     let done = git
         .args(arguments)
         .output()

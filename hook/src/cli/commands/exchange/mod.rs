@@ -236,6 +236,13 @@ fn remote(
         .into());
     }
     let address = absolute(address, directory)?;
+    // Git runs the hooks of what it pushes to, and a clone may bring what looks like a repository.
+    if Path::new(address.trim_start_matches("file://")).starts_with(&root) {
+        return Err(Failure::usage(
+            "that is in the workspace itself",
+            "give a repository elsewhere",
+        ));
+    }
     let of_root = root
         .file_name()
         .map(|name| name.to_string_lossy().into_owned());
