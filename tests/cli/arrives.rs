@@ -274,6 +274,39 @@ fn records_of_other_agents_are_read() {
     }
 }
 
+/// A pipe where an agent keeps its records keeps nobody waiting, nor does what only looks like a file.
+#[test]
+fn pipe_among_records_keeps_nobody_waiting() {
+    let world = Sandbox::new();
+    let slug = world.workspace().to_string_lossy().replace('/', "-");
+    for folder in [
+        ".codex/sessions/2026/11/20".to_owned(),
+        ".copilot/session-state/x".to_owned(),
+        ".pi/agent/sessions/x".to_owned(),
+        format!(".claude/projects/{slug}"),
+        format!(".qwen/projects/{slug}/chats"),
+    ] {
+        let folder = world.home().join(folder);
+        fs::create_dir_all(&folder).expect("writable");
+        let mode = rustix::fs::Mode::from_raw_mode(0o600);
+        for name in ["events.jsonl", "session.json"] {
+            rustix::fs::mkfifoat(rustix::fs::CWD, folder.join(name), mode).expect("writable");
+        }
+    }
+    // Reading it waits for a message of the kernel's; but for root, opening it fails.
+    let start = json!({"session_id": "s", "hook_event_name": "UserPromptSubmit", "prompt": "x",
+                       "transcript_path": "/proc/kmsg", "cwd": world.workspace()});
+    let start = start.to_string();
+    world
+        .run(&["event", "--agent", "claude-code"], start.as_bytes())
+        .exits(0);
+    for command in ["status", "log", "doctor"] {
+        let line = ["60", testing::binary::binary(), command];
+        let mut command = world.command_by(Path::new("/usr/bin/timeout"), &line);
+        testing::binary::finish(&mut command, b"").exits(0);
+    }
+}
+
 /// Another store in the usual place is found and named.
 ///
 /// A snap's terminal has another `$XDG_DATA_HOME` than all others.

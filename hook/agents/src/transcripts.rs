@@ -9,6 +9,7 @@ use std::io::{Read, Seek, SeekFrom};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use ckpt_process::open_regular;
 use ckpt_store::Milliseconds;
 use ckpt_store::model::hex::Hex;
 use sha2::{Digest, Sha256};
@@ -136,7 +137,7 @@ impl TranscriptFolder {
 
     /// Reads a record. `None` if it is about another directory, or has no message of the user yet.
     fn read(&self, path: &Path, changed: i64, workspace: &Path) -> Option<Conversation> {
-        let mut opened = File::open(path).ok()?;
+        let mut opened = open_regular(path).ok()?;
         let head = piece(&mut opened, 0)?;
         let end = opened.metadata().ok()?.len().saturating_sub(PIECE);
         let tail = piece(&mut opened, end)?;

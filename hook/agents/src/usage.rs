@@ -2,7 +2,6 @@
 //! documents that; an entry of another shape says nothing.
 
 use std::collections::HashSet;
-use std::fs;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
@@ -10,6 +9,7 @@ use ckpt_store::Milliseconds;
 use ckpt_store::query::MessageUsage;
 use serde_json::Value;
 
+use super::conversations::record;
 use super::transcripts::parsed;
 
 /// A longer record, in bytes, is not read.
@@ -49,11 +49,9 @@ fn added(one: Option<i64>, other: Option<i64>) -> Option<i64> {
     }
 }
 
-/// Returns a record, if it is a file: what an event names may be a pipe.
-fn text(record: &Path) -> Option<String> {
-    let found = fs::metadata(record).ok()?;
-    let is_readable = found.is_file() && found.len() <= LONGEST;
-    let bytes = is_readable.then(|| fs::read(record).ok())??;
+/// Returns a record, if it can be read.
+fn text(path: &Path) -> Option<String> {
+    let bytes = record::bytes(path, LONGEST)?;
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 

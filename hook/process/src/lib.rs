@@ -13,6 +13,7 @@ pub mod posix;
 mod printed;
 mod private_folder;
 pub mod programs;
+mod regular_file;
 mod room;
 pub mod signals;
 pub mod starter;
@@ -21,4 +22,5 @@ pub mod surroundings;
 
 pub use printed::{answered, end, exchanged, printed};
 pub use private_folder::PrivateFolder;
+pub use regular_file::open_regular;
 pub use room::with_room;

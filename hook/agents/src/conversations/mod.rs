@@ -8,7 +8,7 @@ mod gemini_cli;
 mod opencode;
 mod program;
 mod qwen_code;
-mod record;
+pub(crate) mod record;
 mod tree;
 
 use std::collections::BTreeMap;

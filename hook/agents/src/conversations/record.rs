@@ -6,6 +6,7 @@ use std::io::{self, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
+use ckpt_process::open_regular;
 use ckpt_schema::report::ConversationReason;
 use ckpt_store::model::conversation::ForkFailure;
 use serde_json::Value;
@@ -24,11 +25,7 @@ pub struct AgentRecord {
 /// Reads a record. A last line without its end is still being written, and does not count.
 pub fn read(path: Option<&Path>) -> Result<AgentRecord, ConversationReason> {
     let path = path.ok_or(ConversationReason::NoTranscript)?;
-    let metadata = fs::metadata(path).map_err(|_| ConversationReason::NoTranscript)?;
-    if !metadata.is_file() || metadata.len() > LONGEST {
-        return Err(ConversationReason::NoTranscript);
-    }
-    let bytes = fs::read(path).map_err(|_| ConversationReason::NoTranscript)?;
+    let bytes = bytes(path, LONGEST).ok_or(ConversationReason::NoTranscript)?;
     let whole = bytes
         .iter()
         .rposition(|byte| *byte == b'\n')
@@ -44,6 +41,18 @@ pub fn read(path: Option<&Path>) -> Result<AgentRecord, ConversationReason> {
         entries,
         length: bytes.len(),
     })
+}
+
+/// Returns the bytes of a record that is no longer than this; `None` if it cannot be read.
+pub fn bytes(path: &Path, longest: u64) -> Option<Vec<u8>> {
+    let file = open_regular(path).ok()?;
+    if file.metadata().ok()?.len() > longest {
+        return None;
+    }
+    let mut bytes = Vec::new();
+    // Its agent may be writing.
+    file.take(longest).read_to_end(&mut bytes).ok()?;
+    Some(bytes)
 }
 
 /// The longest record that is read only to tell which messages its agent has left.
@@ -63,10 +72,8 @@ const BEGINNING: u64 = 256 << 10;
 /// Returns the first entries of a record.
 pub fn beginning(path: &Path) -> impl Iterator<Item = Value> {
     let mut bytes = Vec::new();
-    // What cannot be read tells nothing. A pipe would never end.
-    if fs::metadata(path).is_ok_and(|it| it.is_file())
-        && let Ok(file) = File::open(path)
-    {
+    // What cannot be read tells nothing.
+    if let Ok(file) = open_regular(path) {
         let _ = file.take(BEGINNING).read_to_end(&mut bytes);
     }
     let lines: Vec<Vec<u8>> = bytes
