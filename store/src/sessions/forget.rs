@@ -304,6 +304,22 @@ pub(crate) fn prompts(connection: &Connection, of: &Belongings) -> Result<u64> {
     Ok(forgotten)
 }
 
+/// Does this with what a workspace's messages say in other roots, which have parts of them.
+pub(crate) fn prompts_in_other_roots(connection: &Connection, workspace_id: i64) -> Result<()> {
+    let sql = "WITH own (id) AS
+                 (SELECT ifnull(messages.part_of, messages.id) FROM messages JOIN sessions ON sessions.id = session_id
+                   WHERE workspace_id = ?1 AND (messages.part_of IS NOT NULL OR has_parts))
+               SELECT messages.id FROM messages JOIN sessions ON sessions.id = session_id
+                WHERE workspace_id <> ?1
+                  AND (messages.id IN (SELECT id FROM own) OR messages.part_of IN (SELECT id FROM own))";
+    let messages = all(connection, sql, [workspace_id], |row| row.get(0))?;
+    let parts = Belongings {
+        messages,
+        ..Belongings::default()
+    };
+    prompts(connection, &parts).map(drop)
+}
+
 /// Forgets what is told of git since a message: notes of operations quote subjects of commits, and names of branches and
 /// tags. A branch that was first seen while its steps worked is no longer named by what was seen.
 fn names_in_git(connection: &Connection, message: &str) -> Result<()> {

@@ -426,7 +426,10 @@ fn whole(
         let _lock = place.lock(LOCK_TIMEOUT)?;
         check_idle(store, place)?;
         forgetting::begin(&store.surroundings.directory, wholes)?;
+        let workspace = place.row.id;
+        let words = |connection: &_| forget::prompts_in_other_roots(connection, workspace);
         remove_former(&store.surroundings.directory)
+            .and_then(|()| store.database.write(words))
             .and_then(|()| sizes::remove_workspace(store, place))
             .map_err(begun)?;
     }

@@ -5,7 +5,9 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use ckpt_schema::report::FileResult;
+use ckpt_schema::{Event, EventKind};
 use ckpt_store::Forget;
+use ckpt_store::query::LogFilter;
 
 use testing::scenario::World;
 use testing::tree::{files_below, replace};
@@ -245,4 +247,53 @@ fn names_of_what_was_only_seen_go() {
     assert_eq!(hiding_places(&world, NAME), [""; 0]);
     let report = world.revert("m1");
     assert_eq!(world.read("kept"), "1\n", "{report:#?}");
+}
+
+/// The words of a message that was for several roots go with the history of any of them; the files of the others stay.
+///
+/// Invariant `truth/forgotten`.
+#[test]
+fn words_for_several_roots_go_with_one() {
+    for is_main in [true, false] {
+        let mut world = World::new();
+        let other = world.base().join("other");
+        fs::create_dir(&other).expect("writable");
+        fs::write(other.join("b"), "1\n").expect("writable");
+        let message = Event {
+            message_id: Some("m1".to_owned()),
+            prompt: Some(format!("use {SECRET}")),
+            roots: vec![other.clone()],
+            ..world.event(EventKind::UserMessage, "s1")
+        };
+        world.send(&message);
+        let tool = |world: &World, kind| Event {
+            tool_use_id: Some("t1".to_owned()),
+            tool_command: Some(format!("login {SECRET}")),
+            ..world.event(kind, "s1")
+        };
+        world.start();
+        let start = tool(&world, EventKind::ToolStart);
+        world.send(&start);
+        world.write("a", "2\n");
+        fs::write(other.join("b"), "2\n").expect("writable");
+        let finish = tool(&world, EventKind::ToolFinish);
+        world.send(&finish);
+        world.finish();
+        let end = world.event(EventKind::SessionEnd, "s1");
+        world.send(&end);
+        assert_ne!(places_of(&world, SECRET), [] as [String; 0], "it is stored");
+        let root = world.root.clone();
+        let (gone, stays) = if is_main {
+            (root, other)
+        } else {
+            (other, root)
+        };
+        world.cwd = gone;
+        forget(&mut world, Forget::Workspace);
+        assert_eq!(places_of(&world, SECRET), [] as [String; 0], "{is_main}");
+        let log = world.store.log(&stays, &LogFilter::default());
+        let log = log.expect("its history is there");
+        assert_eq!(log.messages.len(), 1, "{log:#?}");
+        assert_eq!(log.messages[0].prompt, None, "{log:#?}");
+    }
 }
