@@ -1,6 +1,7 @@
 //! An event that fails for a reason of the store's own is told to a person with the next command: once, and in our words.
 
-use std::process::Command;
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::json;
@@ -77,6 +78,29 @@ fn lost_event_is_told_once() {
         let log = std::fs::read_to_string(world.store().join("log")).expect("it was written");
         assert!(!log.contains("UNIQUE"), "{log}");
     }
+}
+
+/// The page tells it before it serves, because Ctrl-C ends it.
+///
+/// Invariant `truth/lost-event`.
+#[test]
+fn page_tells_lost_events_before_it_serves() {
+    let world = refused();
+    let mut page = world.command(&["page", "--no-open"]);
+    let page = page
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    let mut page = page.spawn().expect("it starts");
+    let mut address = String::new();
+    let mut stdout = BufReader::new(page.stdout.take().expect("it is piped"));
+    stdout.read_line(&mut address).expect("it serves");
+    page.kill().expect("it runs");
+    let said = page.wait_with_output().expect("it ends").stderr;
+    let said = String::from_utf8_lossy(&said);
+    assert_eq!(said.matches("could not be recorded").count(), 1, "{said}");
+    let again = world.run(&["log"], b"").exits(0);
+    assert_eq!(again.stderr, "", "once");
 }
 
 /// What the agent did meanwhile is not called the user's.

@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+use std::sync::{Once, OnceLock};
 use std::time::SystemTime;
 
 use ckpt_agents::conversations::AgentConversations;
@@ -106,6 +106,8 @@ pub struct Invocation {
     pub output: Output,
     /// What is to be told once the command is done, if a person gave it; read when the store is first opened.
     pub untold: OnceLock<Untold>,
+    /// Done once that was told.
+    pub told: Once,
     /// Whether a person gave the command, and reads what it says.
     pub is_for_a_person: bool,
     /// The copy of a store that cannot be written to; it goes with the command.
@@ -217,13 +219,13 @@ impl Invocation {
         else {
             return;
         };
-        self.output.warn(untold);
-        if let Ok(mut store) = self
-            .for_store()
-            .and_then(|given| Ok(Store::open_existing(given)?))
-        {
-            store.mark_told(untold);
-        }
+        self.told.call_once(|| {
+            self.output.warn(untold);
+            let opened = self.for_store().map(Store::open_existing);
+            if let Ok(Ok(mut store)) = opened {
+                store.mark_told(untold);
+            }
+        });
     }
 
     /// Tells a person, after a command that looked into the store, that hooks cannot write to it: they are silent.

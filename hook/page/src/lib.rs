@@ -64,6 +64,8 @@ const POLL_INTERVAL: Duration = Duration::from_millis(500);
 pub fn run(invocation: &Invocation, arguments: &PageArguments) -> Result<u8, Failure> {
     // Report a missing or damaged store here, on the terminal.
     invocation.open()?;
+    // Ctrl-C ends the server, and nothing is told after that.
+    invocation.tell_of_untold();
     let cannot = |error| Error::failed("cannot listen on 127.0.0.1").because(error);
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, arguments.port)).map_err(cannot)?;
     // A client may be gone between `poll` and `accept`, which would then wait for the next one.

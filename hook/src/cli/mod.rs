@@ -48,7 +48,7 @@ pub mod commands {
 use std::ffi::OsString;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind};
 use std::process::ExitCode;
-use std::sync::OnceLock;
+use std::sync::{Once, OnceLock};
 
 use ckpt_command::config;
 use ckpt_command::invocation::{Common, Invocation};
@@ -122,6 +122,7 @@ fn run_to_code(words: &[OsString]) -> u8 {
         config,
         output,
         untold: OnceLock::new(),
+        told: Once::new(),
         is_for_a_person,
         copy: OnceLock::new(),
         tidied: OnceLock::new(),

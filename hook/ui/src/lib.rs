@@ -21,7 +21,7 @@ use std::ffi::OsStr;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
-use std::sync::OnceLock;
+use std::sync::{Once, OnceLock};
 use std::time::{Duration, Instant};
 
 use ckpt_command::changes::{ChangesArguments, ChangesView};
@@ -172,6 +172,7 @@ impl Browser {
             output: Output::new(wanted, &invocation.surroundings),
             // The outer one tells it, once the screen is as it was.
             untold: OnceLock::new(),
+            told: Once::new(),
             is_for_a_person: false,
             copy: OnceLock::new(),
             tidied: OnceLock::new(),
