@@ -116,6 +116,38 @@ fn agents_meanwhile_changes_are_not_the_users() {
     );
 }
 
+/// Losses in directories that are gone or out of reach are told once, and those beside them become one step.
+///
+/// Invariant `truth/lost-event`.
+#[test]
+fn loss_out_of_reach_is_told_once() {
+    let world = Sandbox::new();
+    world.play("m1", "first", |world| world.write("file", "1\n"));
+    std::os::unix::fs::symlink("loop", world.path("loop")).expect("writable");
+    let elsewhere = ["gone", "loop/x", &"x".repeat(300)].map(|name| world.path(name));
+    let places = [world.workspace()].into_iter().chain(elsewhere);
+    let note: String = places
+        .map(|cwd| {
+            json!(["generic", "s", cwd, null, 1, 2, 1, "the disk was full"]).to_string() + "\n"
+        })
+        .collect();
+    let mut reserve = std::fs::read(world.store().join("reserve")).expect("it was made");
+    reserve[..note.len()].copy_from_slice(note.as_bytes());
+    std::fs::write(world.store().join("reserve"), reserve).expect("ours");
+    let told = world.run(&["log"], b"").exits(0);
+    assert_eq!(
+        told.stderr.matches("could not be recorded").count(),
+        1,
+        "{told}"
+    );
+    assert!(told.stderr.contains("(4 times)"), "{told}");
+    let again = world.run(&["log"], b"").exits(0);
+    assert_eq!(again.stderr, "", "once");
+    let query = "SELECT id FROM steps WHERE unprotected IS NOT NULL";
+    let steps = rows::texts(&world.store().join("sessions.db"), query);
+    assert_eq!(steps.len(), 1, "{steps:?}");
+}
+
 /// Programs and places that are not captured are told nothing.
 ///
 /// Invariant `truth/lost-event`.

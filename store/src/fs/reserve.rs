@@ -20,6 +20,11 @@ const SIZE: usize = 16 << 10;
 /// The end of the name of a note beside the store.
 const BESIDE: &str = ".ckpt-hook-lost";
 
+/// Returns where the reserve of a store is.
+pub(crate) fn inside(directory: &Path) -> PathBuf {
+    directory.join(RESERVE)
+}
+
 /// Returns where a note is made if nothing in the store can be written: a file beside its directory.
 pub(crate) fn beside(directory: &Path) -> Option<PathBuf> {
     let mut name = OsString::from(".");
@@ -36,7 +41,7 @@ pub(crate) fn found_beside(directory: &Path) -> Option<PathBuf> {
 
 /// Returns the note, or `None` if there is no reserve. If there is no note, only one byte is read.
 pub(crate) fn read(directory: &Path) -> Result<Option<String>> {
-    read_at(&directory.join(RESERVE))
+    read_at(&inside(directory))
 }
 
 /// Like [`read`], of a reserve at a path.
@@ -60,11 +65,6 @@ pub(crate) fn read_at(path: &Path) -> Result<Option<String>> {
 }
 
 /// Changes the note, one process at a time. If the file was never created, there may be no room for it.
-pub(crate) fn change(directory: &Path, change: impl FnOnce(&str) -> String) -> Result<()> {
-    change_at(&directory.join(RESERVE), change)
-}
-
-/// Like [`change`], of a reserve at a path.
 pub(crate) fn change_at(path: &Path, change: impl FnOnce(&str) -> String) -> Result<()> {
     let mut file = layout::open_private(path)?;
     let what = || format!("cannot write to `{}`", path.display());
@@ -85,7 +85,7 @@ pub(crate) fn change_at(path: &Path, change: impl FnOnce(&str) -> String) -> Res
 
 /// Creates the file, which was found missing.
 pub(crate) fn make(directory: &Path) -> Result<()> {
-    let path = directory.join(RESERVE);
+    let path = inside(directory);
     let mut file = layout::open_private(&path)?;
     file.write_all(&[0; SIZE])
         .context(|| format!("cannot write to `{}`", path.display()))
@@ -93,7 +93,7 @@ pub(crate) fn make(directory: &Path) -> Result<()> {
 
 /// Removes the note, wherever it was made.
 pub(crate) fn remove(directory: &Path) -> Result<()> {
-    presence::remove_file(&directory.join(RESERVE))?;
+    presence::remove_file(&inside(directory))?;
     found_beside(directory).map_or(Ok(()), |path| presence::remove_file(&path))
 }
 

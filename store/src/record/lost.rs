@@ -5,7 +5,7 @@
 //! the user's.
 
 use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use ckpt_schema::EventKind;
 use ckpt_schema::event::Event;
@@ -124,7 +124,7 @@ pub(crate) fn note(directory: &Path, event: &Event, error: &Error, now: Millisec
     };
     let one = Lost::of(event, &reason, now);
     let add = |text: &str| with(text, one.clone());
-    reserve::change(directory, add).is_ok()
+    reserve::change_at(&reserve::inside(directory), add).is_ok()
         || reserve::beside(directory).is_some_and(|path| reserve::change_at(&path, add).is_ok())
 }
 
@@ -174,57 +174,73 @@ pub(crate) fn take_up(store: &mut Store) -> Result<Vec<String>> {
     let text = reserve::read(&store.surroundings.directory)?;
     let mut left = take_up_noted(store, &text.unwrap_or_default())?;
     // While that lasts, every command says that nothing can be written.
-    if !store.is_read_only() {
-        left.extend(take_up_beside(store)?);
+    if !store.is_read_only()
+        && let Some(path) = reserve::found_beside(&store.surroundings.directory)
+    {
+        left.extend(take_up_beside(store, &path)?);
     }
     Ok(left)
 }
 
 /// Does this with what was noted beside the store while it could not be written to. Hooks do not look there, so there may
 /// be newer messages by now: what was lost becomes a step of the newest.
-fn take_up_beside(store: &mut Store) -> Result<Vec<String>> {
-    let Some(path) = reserve::found_beside(&store.surroundings.directory) else {
-        return Ok(Vec::new());
+fn take_up_beside(store: &mut Store, path: &Path) -> Result<Vec<String>> {
+    let lost = read(&reserve::read_at(path)?.unwrap_or_default());
+    let of_newest = |lost: &Lost| Lost {
+        message: None,
+        ..lost.clone()
     };
-    let mut lost = read(&reserve::read_at(&path)?.unwrap_or_default());
-    for one in &mut lost {
-        one.message = None;
+    let written = lost
+        .iter()
+        .map_while(|lost| write(store, &of_newest(lost)).ok());
+    let written = written.count();
+    if written == lost.len() {
+        presence::remove_file(path)?;
+        return Ok(Vec::new());
     }
-    if lost.iter().any(|lost| write(store, lost).is_err()) {
-        return Ok(lost.iter().map(Lost::describe).collect());
-    }
-    presence::remove_file(&path)?;
-    Ok(Vec::new())
+    take_out(path, &lost[..written])
 }
 
 fn take_up_noted(store: &mut Store, text: &str) -> Result<Vec<String>> {
-    let directory = store.surroundings.directory.clone();
     let lost = read(text);
     if lost.is_empty() {
         return Ok(Vec::new());
     }
-    // The note stays as it is while nothing can be written, and every command says what is in it.
-    if lost.iter().any(|lost| write(store, lost).is_err()) {
-        return Ok(lost_in_words(&directory));
-    }
-    // What another process noted meanwhile stays.
-    reserve::change(&directory, |text| {
-        let rest = read(text).into_iter().filter(|now| !lost.contains(now));
-        rest.map(|lost| lost.to_line() + "\n").collect()
-    })?;
-    Ok(Vec::new())
+    let written = lost
+        .iter()
+        .map_while(|lost| write(store, lost).ok())
+        .count();
+    take_out(
+        &reserve::inside(&store.surroundings.directory),
+        &lost[..written],
+    )
 }
 
-fn lost_in_words(directory: &Path) -> Vec<String> {
-    let text = reserve::read(directory).ok().flatten().unwrap_or_default();
-    read(&text).iter().map(Lost::describe).collect()
+/// Takes what was written out of a note. What another process noted meanwhile stays, and what could not be written, which
+/// every command tells. Returns that as text.
+fn take_out(path: &Path, written: &[Lost]) -> Result<Vec<String>> {
+    let mut left = Vec::new();
+    let mut without = |text: &str| {
+        left = read(text);
+        left.retain(|lost| !written.contains(lost));
+        left.iter().map(|lost| lost.to_line() + "\n").collect()
+    };
+    match written.is_empty() {
+        true => drop(without(&reserve::read_at(path)?.unwrap_or_default())),
+        false => reserve::change_at(path, without)?,
+    }
+    Ok(left.iter().map(Lost::describe).collect())
 }
 
 fn write(store: &mut Store, lost: &Lost) -> Result<()> {
     // The note is older than the row may be: `find` is not `claim`, so a directory that is gone does not get a
     // new history.
     let place = match &lost.cwd {
-        Some(cwd) => Place::find(store, &PathBuf::from(cwd))?,
+        Some(cwd) => match Place::find(store, Path::new(cwd)) {
+            // It is gone, or out of reach, and the loss is told all the same.
+            Err(error) if error.of_session_store().is_none() => None,
+            found => found?,
+        },
         None => None,
     };
     let what = lost.describe();
@@ -237,12 +253,12 @@ fn write(store: &mut Store, lost: &Lost) -> Result<()> {
         is_untold: true,
         ..Diagnostic::default()
     };
-    if let Some(place) = place {
-        store
-            .database
-            .write(|connection| write_step(connection, place.row.id, lost))?;
-    }
-    store.database.diagnose(&diagnostic, lost.first)
+    store.database.write(|connection| {
+        if let Some(place) = &place {
+            write_step(connection, place.row.id, lost)?;
+        }
+        sessions::insert_diagnostic(connection, &diagnostic, lost.first)
+    })
 }
 
 /// Adds an unrecorded step to the message that was lost, or else to the newest.

@@ -10,7 +10,7 @@ use crate::model::Milliseconds;
 const KEPT_DIAGNOSTICS: i64 = 1_000;
 
 /// Adds a diagnostic, and removes the oldest ones: what fails in each event would otherwise fill the store.
-pub(super) fn insert_diagnostic(
+pub(crate) fn insert_diagnostic(
     connection: &Connection,
     diagnostic: &Diagnostic<'_>,
     now: Milliseconds,

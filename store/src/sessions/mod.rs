@@ -51,7 +51,7 @@ mod workspaces;
 pub(crate) use damaged::is_damage;
 pub(crate) use database::{BESIDE, data_version, is_held, is_read_only};
 pub use database::{Database, Diagnostic, DiagnosticLevel, OLDEST_SQLITE};
-pub(crate) use diagnostics::is_noted;
+pub(crate) use diagnostics::{insert_diagnostic, is_noted};
 pub(crate) use explained::is_stuck;
 pub use untold::Untold;
 pub(crate) use untold::{mark_told, untold, untold_rows};
