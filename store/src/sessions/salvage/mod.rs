@@ -382,7 +382,9 @@ fn mark(path: &Path) -> Result<(String, i64)> {
         }
     }
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    Ok((format!("read {name}"), state))
+    // Another version may read more of it.
+    let version = env!("CARGO_PKG_VERSION");
+    Ok((format!("read {name} by {version}"), state))
 }
 
 /// Adds to the session store what a former one holds and it lacks, and notes that. Returns the number of rows. What is

@@ -350,6 +350,16 @@ fn former_store_is_added_before_newer_rows() {
     let added = add(directory).expect("it is whole");
     assert!(added.rows >= 91, "{added:?}");
     assert_eq!(is_unread(), [] as [PathBuf; 0], "once is enough");
+    let by_another = "UPDATE meta SET key = key || '-next' WHERE key LIKE 'read %'";
+    database
+        .connection()
+        .execute_batch(by_another)
+        .expect("writable");
+    assert_eq!(
+        is_unread(),
+        std::slice::from_ref(&former),
+        "another version may read more"
+    );
     let connection = database.connection();
     assert_eq!(
         numbers(connection, "messages"),
