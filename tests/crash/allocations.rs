@@ -10,7 +10,9 @@ use std::sync::LazyLock;
 use serde_json::json;
 use tempfile::TempDir;
 
+use super::damage::{HARMS, assert_whole, harmed};
 use super::errors::assert_honest;
+use super::forget::{FORGET, is_anywhere, ready};
 use super::forward::cases;
 use super::{Sandbox, assert_sound, played};
 use testing::binary::{Run, finish};
@@ -168,6 +170,46 @@ fn question_without_an_allocation_is_honest() {
             }
             assert_eq!(world.tree(), before, "{what}");
             assert_sound(&world, &what);
+        });
+    }
+}
+
+/// Upkeep without an allocation loses nothing, and the next run does the rest.
+///
+/// Invariant `work/crash-out-of-memory`.
+#[test]
+fn upkeep_without_an_allocation_is_honest() {
+    for command in [&["gc"][..], &FORGET, &["doctor", "--repair"]] {
+        at_each(scarcities(&ready(), command, b"", 8), |scarcity| {
+            let world = ready();
+            let before = world.tree();
+            let run = run(&world, scarcity, command, b"");
+            let what = format!("{command:?} with {scarcity:?}: {run}");
+            assert!(
+                matches!(run.code, Some(0)) || run.stdout.len() + run.stderr.len() > 0,
+                "{what}: it says why"
+            );
+            assert_eq!(world.tree(), before, "{what}");
+            let again = world.run(command, b"");
+            assert!(matches!(again.code, Some(0 | 4)), "{what}: then {again}");
+            assert!(command != FORGET || !is_anywhere(&world), "{what}");
+            assert_sound(&world, &what);
+            world.run(&["revert", "m2"], b"");
+            assert_eq!(world.read("a"), b"1\n", "{what}");
+        });
+    }
+}
+
+/// Memory that cannot be had while a damaged store is replaced costs no row.
+///
+/// Invariant `work/rows-not-given-up`.
+#[test]
+fn damage_without_an_allocation_costs_no_row() {
+    for (name, harm) in HARMS {
+        at_each(scarcities(&harmed(harm), &["status"], b"", 5), |scarcity| {
+            let world = harmed(harm);
+            let run = run(&world, scarcity, &["status"], b"");
+            assert_whole(&world, &format!("{name} with {scarcity:?}: {run}"));
         });
     }
 }

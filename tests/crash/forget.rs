@@ -11,9 +11,9 @@ use testing::strace::{at_each, kill_at, points, sample};
 use testing::tree::files_below;
 
 pub const SECRET: &str = "hunter2-hunter2";
-const FORGET: [&str; 4] = ["forget", "--path", "key", "--yes"];
+pub const FORGET: [&str; 4] = ["forget", "--path", "key", "--yes"];
 
-fn ready() -> Sandbox {
+pub fn ready() -> Sandbox {
     let world = Sandbox::new();
     world.write("a", "0\n");
     world.play("m1", "make it work", |world| {
