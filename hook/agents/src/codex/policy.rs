@@ -1,11 +1,12 @@
-//! What administrators decide about Codex's hooks: `requirements.toml`, `managed_config.toml` and `config.toml` in
-//! `/etc/codex`. What comes from the cloud or from a device manager is not read.
+//! What decides about Codex's hooks: `requirements.toml`, `managed_config.toml` and `config.toml` in `/etc/codex`, and
+//! the `config.toml` of the user and of a trusted project. What comes from the cloud or from a device manager is not read.
 
 use std::path::{Path, PathBuf};
 
 use ckpt_store::error::{Error, Result};
 use serde_json::Value;
 
+use super::trust::trusts_project;
 use crate::settings::advice::Advice;
 use crate::settings::file;
 use crate::settings::place::SettingsPlace;
@@ -15,13 +16,14 @@ use crate::settings::policy::{self, Policy};
 pub fn policy(place: &SettingsPlace<'_>) -> Policy {
     let machine = place.machine.join("etc/codex");
     let requirements = machine.join("requirements.toml");
+    let user = place.directory("CODEX_HOME", ".codex").join("config.toml");
+    let trusts = |config: String| trusts_project(&config, place.project);
+    let project = file::read(&user).ok().flatten().is_some_and(trusts);
+    let project = project.then(|| place.project.join(".codex/config.toml"));
     // The one that wins last.
-    let files = [
-        machine.join("config.toml"),
-        place.directory("CODEX_HOME", ".codex").join("config.toml"),
-        machine.join("managed_config.toml"),
-        requirements.clone(),
-    ];
+    let mut files = vec![machine.join("config.toml"), user];
+    files.extend(project);
+    files.extend([machine.join("managed_config.toml"), requirements.clone()]);
     let unread = files
         .iter()
         .filter_map(|file| Some(Advice::unread(file, &read(file).err()?)));

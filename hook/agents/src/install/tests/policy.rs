@@ -254,6 +254,20 @@ fn the_file_that_wins_decides() {
         Installation::Blocked,
         "all count"
     );
+    let project = "project/.codex/config.toml";
+    world.write(project, "[features]\nhooks = false\n");
+    let judged = |world: &World| world.judged("codex").0;
+    assert_eq!(judged(&world), Installation::Installed, "not trusted");
+    let config = world.read("home/.codex/config.toml");
+    let trusted = world.path("project").display().to_string();
+    let trusted = format!("{config}\n[projects.\"{trusted}\"]\ntrust_level = \"trusted\"\n");
+    world.write("home/.codex/config.toml", &trusted);
+    assert_eq!(judged(&world), Installation::Blocked, "a project's own");
+    world.write(
+        "machine/etc/codex/managed_config.toml",
+        "[features]\nhooks = true\n",
+    );
+    assert_eq!(judged(&world), Installation::Installed, "managed");
     world.write("home/.qwen/settings.json", r#"{"disableAllHooks": true}"#);
     world.write(
         "machine/etc/qwen-code/settings.json",
