@@ -144,7 +144,7 @@ static FOLDERS: [FolderKind; 22] = [
     deep("a Hudi table", ".hoodie", ALL),
     deep("a Lance table", "_versions _transactions", ALL),
     deep("a Prometheus database", "chunks_head wal", ALL),
-    deep("an etcd member", "snap wal", ALL),
+    deep("an etcd member", "snap wal", "*.wal *.snap snap/db"),
     deep(
         "a restic repository",
         "config data index keys snapshots",
@@ -351,6 +351,8 @@ mod tests {
         assert!(!levels.holds(b"main.rs") && !levels.holds(b"below/000003.log"));
         let cluster = FolderKind::of(&names(&["PG_VERSION", "base", "global"])).expect("known");
         assert!(cluster.holds(b"base/1/1234"));
+        let member = FolderKind::of(&names(&["snap", "wal"])).expect("known");
+        assert!(member.holds(b"wal/0-0.wal") && !member.holds(b"wal/encoder.go"));
         let chroma = FolderKind::of(&names(&["chroma.sqlite3", "src"])).expect("known");
         assert!(chroma.holds(b"4f7c/header.bin") && !chroma.holds(b"src/main.rs"));
     }
