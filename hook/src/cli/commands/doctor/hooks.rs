@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use ckpt_agents::codex::listed;
 use ckpt_agents::install::{
-    self, AgentState, HOOK_TIMEOUT, Installation, Installed, SettingsScope,
+    self, Advice, AgentState, HOOK_TIMEOUT, Installation, Installed, SettingsScope,
 };
 use ckpt_command::invocation::Invocation;
 use ckpt_schema::report::{Finding, FindingLevel};
@@ -28,20 +28,13 @@ pub fn look(invocation: &Invocation) -> Vec<Finding> {
     {
         if !agents.iter().any(AgentState::works) {
             let message = "no event arrives from any agent: what keeps them is said for each";
-            findings.insert(0, finding(FindingLevel::Warning, "hook", message, None));
+            findings.insert(0, warning("hook", message, None));
         }
         findings.extend(deadline(invocation.config.settings.hook_deadline));
     } else {
         let hint = Some("`ckpt-hook install AGENT` puts it into an agent's settings");
-        findings.insert(
-            0,
-            finding(
-                FindingLevel::Warning,
-                "hook",
-                "it is not installed in any agent's settings",
-                hint,
-            ),
-        );
+        let message = "it is not installed in any agent's settings";
+        findings.insert(0, warning("hook", message, hint));
     }
     findings
 }
@@ -52,7 +45,7 @@ fn agent(agent: &AgentState) -> Vec<Finding> {
         let there: Vec<Finding> = package(agent).into_iter().chain(managed).collect();
         return match there.is_empty() {
             true => missing(agent).into_iter().collect(),
-            false => [there, version(agent)].concat(),
+            false => [there, advised(agent.agent, &agent.advice)].concat(),
         };
     }
     let there: Vec<&Installed> = agent
@@ -64,7 +57,7 @@ fn agent(agent: &AgentState) -> Vec<Finding> {
         .iter()
         .flat_map(|installed| installation(agent.agent, installed))
         .collect();
-    findings.extend(version(agent));
+    findings.extend(advised(agent.agent, &agent.advice));
     findings.extend(managed);
     if there.len() > 1 {
         let hint = format!(
@@ -73,12 +66,7 @@ fn agent(agent: &AgentState) -> Vec<Finding> {
         );
         let message =
             "both your own and the project's settings call it: every event may come twice";
-        findings.push(finding(
-            FindingLevel::Warning,
-            agent.agent,
-            message,
-            Some(&hint),
-        ));
+        findings.push(warning(agent.agent, message, Some(&hint)));
     }
     if let Some(file) = &agent.package {
         let hint = format!(
@@ -89,28 +77,19 @@ fn agent(agent: &AgentState) -> Vec<Finding> {
             "it is installed as a package, too (`{}`): every event comes twice",
             file.display()
         );
-        findings.push(finding(
-            FindingLevel::Warning,
-            agent.agent,
-            message,
-            Some(&hint),
-        ));
+        findings.push(warning(agent.agent, &message, Some(&hint)));
     }
     findings
 }
 
-/// What is not recorded in the version that is on this machine.
-fn version(agent: &AgentState) -> Vec<Finding> {
-    let advice = agent.advice.iter();
+fn warning(name: &str, message: &str, hint: Option<&str>) -> Finding {
+    finding(FindingLevel::Warning, name, message, hint)
+}
+
+fn advised(name: &str, advice: &[Advice]) -> Vec<Finding> {
+    let advice = advice.iter();
     advice
-        .map(|advice| {
-            finding(
-                FindingLevel::Warning,
-                agent.agent,
-                &advice.message,
-                Some(&advice.hint),
-            )
-        })
+        .map(|it| warning(name, &it.message, Some(&it.hint)))
         .collect()
 }
 
@@ -125,12 +104,8 @@ fn package(agent: &AgentState) -> Vec<Finding> {
         return vec![finding(FindingLevel::Ok, name, message, None)];
     }
     let message = format!("a package is there, according to `{file}`, but no event arrives");
-    let advice = agent.package_advice.iter();
-    let advice = advice.map(|it| finding(FindingLevel::Warning, name, &it.message, Some(&it.hint)));
-    [finding(FindingLevel::Warning, name, message, None)]
-        .into_iter()
-        .chain(advice)
-        .collect()
+    let advice = advised(name, &agent.package_advice);
+    [vec![warning(name, &message, None)], advice].concat()
 }
 
 /// What an administrator has installed.
@@ -201,6 +176,5 @@ fn deadline(hook_deadline: Duration) -> Option<Finding> {
         HOOK_TIMEOUT.as_secs()
     );
     let hint = "make it shorter, so that a hook ends by itself and says what it could not do";
-    (hook_deadline >= HOOK_TIMEOUT)
-        .then(|| finding(FindingLevel::Warning, "hook", message, Some(hint)))
+    (hook_deadline >= HOOK_TIMEOUT).then(|| warning("hook", &message, Some(hint)))
 }
