@@ -251,7 +251,25 @@ fn records_of_other_agents_are_read() {
         .replace(|it: char| !it.is_ascii_alphanumeric(), "-");
     let qwen =
         json!({"sessionId": id, "cwd": cwd, "type": "user", "timestamp": "2026-11-20T10:12:13Z"});
+    let hashed = Command::new("sh")
+        .args(["-c", "printf %s \"$1\" | sha256sum", "sh"])
+        .arg(cwd.canonicalize().expect("it is there"))
+        .output();
+    let hashed = String::from_utf8(hashed.expect("sha256sum").stdout).expect("text");
+    let hash = hashed.split_whitespace().next().expect("a hash");
+    let gemini = json!({"sessionId": id, "projectHash": hash, "startTime": "2026-11-20T10:12:13Z"});
+    let typed_there = json!({"type": "user", "timestamp": "2026-11-20T10:12:13Z"});
+    let pi = json!({"type": "session", "id": id, "timestamp": "2026-11-20T10:12:13Z", "cwd": cwd});
+    let typed_to_pi = json!({"type": "message", "timestamp": "2026-11-20T10:12:13Z", "message": {"role": "user"}});
     for (file, text) in [
+        (
+            format!(".gemini/tmp/{hash}/chats/session-2026-11-20T10-12-c0ffee00.jsonl"),
+            line(gemini) + &line(typed_there),
+        ),
+        (
+            format!(".pi/agent/sessions/--here--/2026-11-20T10-12-13_{id}.jsonl"),
+            line(pi) + &line(typed_to_pi),
+        ),
         (
             format!(".codex/sessions/2026/11/20/rollout-2026-11-20T10-12-13-{id}.jsonl"),
             line(codex) + &line(user),
@@ -268,7 +286,7 @@ fn records_of_other_agents_are_read() {
         write(&world.home().join(file), &text);
     }
     let shown = said(&world, "status");
-    for agent in ["Codex", "Copilot CLI", "Qwen Code"] {
+    for agent in ["Codex", "Copilot CLI", "Gemini CLI", "Pi", "Qwen Code"] {
         let sentence = format!("{agent} worked here at 2026-11-20 10:12");
         assert!(shown.contains(&sentence), "{sentence}: {shown}");
     }
