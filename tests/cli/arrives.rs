@@ -96,20 +96,19 @@ fn call_of_a_versions_folder_is_outdated() {
     let program = world.path("opt/tool/1.0.0/bin/ckpt-hook");
     fs::create_dir_all(program.parent().expect("a folder")).expect("writable");
     executable::copy(Path::new(binary()), &program);
-    finish(
-        &mut world.command_by(&program, &["install", "claude-code"]),
-        b"",
-    )
-    .exits(0);
+    let install = || {
+        let mut command = world.command_by(&program, &["install", "claude-code"]);
+        finish(&mut command, b"").exits(0).stdout.replace('\n', " ")
+    };
+    let is_told = |shown: &str| shown.contains("in a folder of one version");
+    let shown = install();
+    assert!(is_told(&shown), "{shown}");
     symlink(world.path("opt/tool/1.0.0"), world.path("opt/tool/current")).expect("new");
     let doctor = || finish(&mut world.command_by(&program, &["doctor"]), b"");
     let shown = doctor().stdout;
     assert!(shown.contains("it calls a different ckpt-hook"), "{shown}");
-    finish(
-        &mut world.command_by(&program, &["install", "claude-code"]),
-        b"",
-    )
-    .exits(0);
+    let shown = install();
+    assert!(!is_told(&shown), "{shown}");
     let text = fs::read_to_string(world.home().join(".claude/settings.json")).expect("written");
     assert!(text.contains("/opt/tool/current/bin/ckpt-hook"), "{text}");
 }

@@ -9,6 +9,7 @@ use ckpt_store::error::{Error, Result};
 
 use super::edit::{Edit, EditKind};
 use super::file;
+use super::lasting;
 use super::memory::{Memory, missing_folders};
 use super::place::{SettingsPlace, SettingsScope};
 use super::target::AgentTarget;
@@ -126,7 +127,13 @@ fn advice(
             file.display()
         )
     });
-    let mut notes: Vec<String> = package.into_iter().collect();
+    let passing = lasting::is_passing(place.binary).then(|| {
+        format!(
+            "`{}` is in a folder of one version: after an upgrade, install the hook again",
+            place.binary.display()
+        )
+    });
+    let mut notes: Vec<String> = package.into_iter().chain(passing).collect();
     let advice = target.advice(scope, place, file, text);
     notes.extend(
         target
