@@ -491,7 +491,7 @@ fn partly_ignored_database_folder_stays() {
 }
 
 #[test]
-fn the_log_of_duckdb_or_kuzu_keeps_its_database() {
+fn duckdbs_or_kuzus_log_keeps_its_database() {
     for start in [&b"\0\0\0\0\0\0\0\0DUCK"[..], b"KUZU"] {
         let with = |text: &str| [start, text.as_bytes()].concat();
         let mut world = World::new();
