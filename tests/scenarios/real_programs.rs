@@ -53,6 +53,15 @@ const LEVELDB: Program = Program {
 print(' '.join(sorted(k.decode() for k, _ in d)))",
 };
 
+/// It is killed, so that its log stays.
+const KUZU: Program = Program {
+    module: "kuzu",
+    add: "import kuzu, os; c = kuzu.Connection(kuzu.Database('things'))
+c.execute('create node table if not exists T(w string, primary key(w))'); c.execute(\"create (:T {w: 'WORD'})\"); os._exit(0)",
+    read: "import kuzu; c = kuzu.Connection(kuzu.Database('things', read_only=True))
+print(' '.join(w for (w,) in c.execute('match (t:T) return t.w order by t.w').get_all()))",
+};
+
 impl Program {
     fn add(&self, world: &World, word: &str) {
         python(world, &self.add.replace("WORD", word));
@@ -67,7 +76,7 @@ impl Program {
 /// Invariant `work/databases`.
 #[test]
 fn real_databases_go_back_whole_or_stay_whole() {
-    for program in [DUCKDB, LEVELDB] {
+    for program in [DUCKDB, LEVELDB, KUZU] {
         if !has_module(program.module) {
             continue;
         }
