@@ -471,6 +471,33 @@ fn stored_file_in_a_new_repository_is_named() {
     }
 }
 
+/// Invariant `truth/repository-changes`.
+#[test]
+fn repositories_beside_a_part_are_named() {
+    for only in [&[][..], &["p"], &["p/a"]] {
+        set_clock_from_files(0);
+        let mut world = World::new();
+        world.write("p/a", "0\n");
+        world.run_git(&["init", "--quiet", "p"]);
+        in_repository(&world, "p", &["add", "a"]);
+        in_repository(&world, "p", &["commit", "--quiet", "-mfirst"]);
+        world.turn("m1", |world| {
+            world.write("p/a", "1\n");
+            in_repository(world, "p", &["commit", "--quiet", "-amagent"]);
+        });
+        let request = RevertRequest {
+            alone: only.is_empty(),
+            only: only.iter().map(Into::into).collect(),
+            ..to("m1")
+        };
+        let report = world.try_revert(&request).expect("a part of it");
+        assert_eq!(world.read("p/a"), "0\n");
+        let named = about(&report, NoteCode::VersionControl);
+        let is_asked = only != &["p/a"][..];
+        assert_eq!(named.contains(&"p"), is_asked, "{only:?}: {report:#?}");
+    }
+}
+
 #[test]
 fn linked_repositorys_move_is_named() {
     set_clock_from_files(0);

@@ -7,7 +7,7 @@ use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use ckpt_schema::report::NoteCode;
+use ckpt_schema::report::{NoteCode, OperationKind};
 
 use super::first_quoted;
 use super::ignored_changes;
@@ -27,6 +27,7 @@ use crate::model::path::{IGNORE_FILE, WorkspacePath, is_below, join, parent, spl
 use crate::revert::goal::seen_history::SeenHistory;
 use crate::revert::plan::Plan;
 use crate::revert::request::movement::{Movement, WholeRevert};
+use crate::revert::request::scope::Part;
 use crate::sessions::{self, WorkTimes};
 use crate::snapshot::{Presence, Snapshot, Snapshots};
 use crate::store::Store;
@@ -114,10 +115,10 @@ pub(crate) fn stays(
     (then, plan, leaving): (Option<&Snapshot>, &Plan, &[WorkspacePath]),
     history: &SeenHistory,
 ) -> Result<LeftPaths> {
-    let Some(revert) = movement.whole_revert() else {
-        return Ok(LeftPaths::default());
-    };
     let mut now = snapshots.seen(seen.snapshot.seen)?;
+    let Some(revert) = movement.whole_revert() else {
+        return beside_a_part(store, place, movement, (plan, &now));
+    };
     let mut notes: Vec<Note> = Vec::new();
     let crowded = of_crowded(store, place, revert, &now)?;
     now.retain(|entry| {
@@ -155,6 +156,31 @@ pub(crate) fn stays(
     Ok(LeftPaths {
         is_incomplete: !made_again.is_empty() || is_any_another(snapshots, then, changed.paths)?,
         notes,
+        ..LeftPaths::default()
+    })
+}
+
+/// Names the repositories that moved since a message of which a part is undone, or which is undone alone.
+fn beside_a_part(
+    store: &Store,
+    place: &Place,
+    movement: &Movement,
+    (plan, now): (&Plan, &[Gap]),
+) -> Result<LeftPaths> {
+    let (
+        OperationKind::Revert,
+        Some(Part::Paths { message, only } | Part::Message { message, only }),
+    ) = (movement.kind, &movement.part)
+    else {
+        return Ok(LeftPaths::default());
+    };
+    let mut known = StandingPaths::of(place, plan, &BTreeSet::new(), now).known;
+    known.retain(|(folder, _)| folder.is_asked_for(only));
+    let since = sessions::message_time(store.database.connection(), &message.id)?;
+    Ok(LeftPaths {
+        notes: version_control::moved(place, since, &known)
+            .into_iter()
+            .collect(),
         ..LeftPaths::default()
     })
 }
