@@ -155,7 +155,10 @@ pub(crate) fn workspaces_left_beside(
 
 /// Returns every message that is a part of another in a further root, with that other one.
 pub(crate) fn message_parts(connection: &Connection) -> Result<Vec<(String, String)>> {
-    let sql = "SELECT id, part_of FROM messages WHERE part_of IS NOT NULL";
+    // By the few sessions that are parts: a scan of all messages would read their prompts.
+    let sql = "SELECT messages.id, messages.part_of
+                 FROM sessions CROSS JOIN messages ON messages.session_id = sessions.id
+                WHERE sessions.part_of IS NOT NULL AND messages.part_of IS NOT NULL";
     read::all(connection, sql, [], |row| Ok((row.get(0)?, row.get(1)?)))
 }
 
