@@ -13,6 +13,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 use std::time::Instant;
 
+use super::Snapshots;
 use super::cache::{Cache, Extent};
 use super::scan::overlay::Overlay;
 use super::scan::read::{self, ReadOutcome};
@@ -20,13 +21,13 @@ use crate::error::{Error, Result};
 use crate::fs::beneath;
 use crate::model::entry::{ObjectId, Roots};
 use crate::model::path::{join, split};
+use crate::objects::borrowed;
 use crate::objects::hash::{ObjectKind, blob_id};
 use crate::objects::pack::compress::{Effort, pack_object};
 use crate::objects::pack::copy::{Copied, CopiedEntries};
 use crate::objects::pack::write::PackWriter;
 use crate::objects::reader::ObjectReader;
 use crate::objects::tree::TreeMode;
-use crate::objects::{Objects, borrowed};
 
 /// The result of settling.
 #[derive(Debug, Default)]
@@ -128,70 +129,96 @@ impl Reached {
     }
 }
 
-/// See [`Snapshots::adopt_packs`](super::Snapshots::adopt_packs). Fails after the deadline, with nothing written.
-pub(super) fn adopt(
-    objects: &Objects,
-    root: &Path,
-    roots: &Roots,
-    deadline: Option<Instant>,
-) -> Result<Settled> {
-    let goes_on = || deadline.is_none_or(|deadline| Instant::now() < deadline);
-    let late = || Error::failed("what is borrowed could not be copied in time");
-    let reader = objects.reader()?;
-    reader.refresh()?;
-    let packs = reader.packs();
-    let mut settled = Settled::default();
-    if packs.borrowed().next().is_none() {
-        return Ok(settled);
-    }
-    let mut reached = Reached::default();
-    if !reached.walk(&reader, roots, &goes_on) {
-        return Err(late());
-    }
-    let ids: Vec<ObjectId> = reached.objects.keys().copied().collect();
-    let is_own = packs.own(&ids);
-    let needed: Vec<ObjectId> = ids
-        .into_iter()
-        .zip(is_own)
-        .filter(|(_, is_own)| !is_own)
-        .map(|(id, _)| id)
-        .collect();
-    let mut pack = PackWriter::begin(objects.repository())?;
-    let mut copied = Copied::default();
-    for borrowed in packs.borrowed() {
-        // Nothing can be copied from an unreadable pack. Its objects are searched for elsewhere.
-        let done = borrowed.copy_entries(
-            &needed,
-            CopiedEntries::Sound,
-            &mut pack,
-            &mut copied,
-            &goes_on,
-        );
-        if done.is_err() && !goes_on() {
+impl Snapshots {
+    /// Copies what `roots` need of borrowed packs into a pack of our own, until the deadline. What is damaged there is
+    /// searched for in the workspace.
+    pub(crate) fn adopt_packs(
+        &self,
+        root: &Path,
+        roots: &Roots,
+        deadline: Option<Instant>,
+    ) -> Result<Settled> {
+        let objects = &self.objects;
+        let goes_on = || deadline.is_none_or(|deadline| Instant::now() < deadline);
+        let late = || Error::failed("what is borrowed could not be copied in time");
+        let reader = objects.reader()?;
+        reader.refresh()?;
+        let packs = reader.packs();
+        let mut settled = Settled::default();
+        if packs.borrowed().next().is_none() {
+            return Ok(settled);
+        }
+        let mut reached = Reached::default();
+        if !reached.walk(&reader, roots, &goes_on) {
             return Err(late());
         }
-    }
-    settled.objects = copied.ids.len();
-    settled.bytes = copied.bytes;
-    let root = beneath::open_root(root).ok();
-    for id in needed {
-        if copied.ids.contains(&id) {
-            continue;
+        let ids: Vec<ObjectId> = reached.objects.keys().copied().collect();
+        let is_own = packs.own(&ids);
+        let needed: Vec<ObjectId> = ids
+            .into_iter()
+            .zip(is_own)
+            .filter(|(_, is_own)| !is_own)
+            .map(|(id, _)| id)
+            .collect();
+        let mut pack = PackWriter::begin(objects.repository())?;
+        let mut copied = Copied::default();
+        for borrowed in packs.borrowed() {
+            // Nothing can be copied from an unreadable pack. Its objects are searched for elsewhere.
+            let done = borrowed.copy_entries(
+                &needed,
+                CopiedEntries::Sound,
+                &mut pack,
+                &mut copied,
+                &goes_on,
+            );
+            if done.is_err() && !goes_on() {
+                return Err(late());
+            }
         }
-        if !goes_on() {
-            return Err(late());
+        settled.objects = copied.ids.len();
+        settled.bytes = copied.bytes;
+        let root = beneath::open_root(root).ok();
+        for id in needed {
+            if copied.ids.contains(&id) {
+                continue;
+            }
+            if !goes_on() {
+                return Err(late());
+            }
+            let path = reached.objects.get(&id).cloned().flatten();
+            store_singly(&reader, root.as_ref(), (id, path), &mut pack, &mut settled)?;
         }
-        let path = reached.objects.get(&id).cloned().flatten();
-        store_singly(&reader, root.as_ref(), (id, path), &mut pack, &mut settled)?;
+        let torn = reached.torn.into_iter();
+        settled
+            .missing
+            .extend(torn.map(|(id, path, _)| (id, Some(path))));
+        if pack.finish()?.is_some() {
+            reader.note_new_pack()?;
+        }
+        Ok(settled)
     }
-    let torn = reached.torn.into_iter();
-    settled
-        .missing
-        .extend(torn.map(|(id, path, _)| (id, Some(path))));
-    if pack.finish()?.is_some() {
-        reader.note_new_pack()?;
+
+    /// Gives borrowed packs back. The caller holds the workspace's lock, and has copied what is needed of the packs.
+    pub(crate) fn give_back(&self) -> Result<()> {
+        let (folder, objects) = (&self.directory, &self.objects);
+        let boot = super::take::boot();
+        // Read first: a cache is valid for the packs that it was written with, and these are about to change.
+        let cache = Cache::read(folder, Extent::Front).filter(|cache| {
+            cache.header.boot == boot && cache.header.packs == super::take::stamp_of_packs(objects)
+        });
+        // Only after the copies are synced: killed in between, the store has both.
+        borrowed::give_back(&objects.packs())?;
+        objects.note_borrowing(false);
+        objects.reader()?.refresh()?;
+        if let Some(cache) = cache {
+            let mut header = cache.header.clone();
+            header.packs = super::take::stamp_of_packs(objects);
+            header.borrowed = Vec::new();
+            // A cache that cannot be written makes the next snapshot slower.
+            let _ = Cache::write(folder, &header, &Overlay::over(Some(&cache)));
+        }
+        Ok(())
     }
-    Ok(settled)
 }
 
 /// Stores an object that could not be copied from a pack: reads it by itself, or else takes the file in the workspace.
@@ -243,26 +270,4 @@ fn large(directory: &OwnedFd, name: &[u8]) -> Option<Vec<u8>> {
     let mut file = std::io::Read::take(std::fs::File::from(file), MAX_FILE_SIZE);
     std::io::Read::read_to_end(&mut file, &mut bytes).ok()?;
     Some(bytes)
-}
-
-/// See [`Snapshots::give_back`](super::Snapshots::give_back). The cache stays valid, and gets the names of the new
-/// packs.
-pub(super) fn give_back(folder: &Path, objects: &Objects) -> Result<()> {
-    let boot = super::take::boot();
-    // Read first: a cache is valid for the packs that it was written with, and these are about to change.
-    let cache = Cache::read(folder, Extent::Front).filter(|cache| {
-        cache.header.boot == boot && cache.header.packs == super::take::stamp_of_packs(objects)
-    });
-    // Only after the copies are synced: killed in between, the store has both.
-    borrowed::give_back(&objects.packs())?;
-    objects.note_borrowing(false);
-    objects.reader()?.refresh()?;
-    if let Some(cache) = cache {
-        let mut header = cache.header.clone();
-        header.packs = super::take::stamp_of_packs(objects);
-        header.borrowed = Vec::new();
-        // A cache that cannot be written makes the next snapshot slower.
-        let _ = Cache::write(folder, &header, &Overlay::over(Some(&cache)));
-    }
-    Ok(())
 }

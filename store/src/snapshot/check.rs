@@ -8,13 +8,13 @@
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
+use super::Snapshots;
 use super::adoption::{Reached, from_workspace};
 use crate::error::Result;
 use crate::fs::{beneath, threads};
 use crate::git::Location;
 use crate::git::objects::loose;
 use crate::model::entry::{ObjectId, Roots};
-use crate::objects::Objects;
 use crate::objects::hash::{ObjectKind, hash};
 use crate::objects::pack::compress::{Effort, pack_object};
 use crate::objects::pack::read::PackFile;
@@ -89,73 +89,83 @@ impl Checked {
 /// How many blobs are read before the clock is checked again.
 const BATCH: usize = 256;
 
-/// Reads what the roots reach, as long as `goes_on` returns true.
-pub(super) fn check(
-    objects: &Objects,
-    roots: &Roots,
-    goes_on: &dyn Fn() -> bool,
-) -> Result<Checked> {
-    let reader = objects.reader()?;
-    reader.refresh()?;
-    let mut checked = Checked::default();
-    let mut reached = Reached::default();
-    // One after the other, so that what there is time for is whole snapshots, the newest first.
-    for tree in &roots.trees {
-        let one = Roots {
-            trees: vec![*tree],
-            blobs: Vec::new(),
-        };
-        let is_walked = reached.walk(&reader, &one, goes_on);
-        checked.add_torn(*tree, &mut reached);
-        let found = std::mem::take(&mut reached.objects);
-        checked.objects += found.keys().filter(|id| reached.is_tree(**id)).count() as u64;
-        let blobs: Vec<_> = found
-            .into_iter()
-            .filter(|(id, _)| !reached.is_tree(*id) && reached.is_new(*id))
-            .collect();
-        if !checked.read(&reader, &blobs, goes_on) || !is_walked {
-            return Ok(checked);
-        }
-        checked.trees += 1;
-    }
-    let blobs = roots.blobs.iter().filter(|id| **id != ObjectId::EMPTY_TREE);
-    let blobs: Vec<_> = blobs
-        .filter(|id| reached.is_new(**id))
-        .map(|id| (*id, None))
-        .collect();
-    checked.is_whole = checked.read(&reader, &blobs, goes_on);
-    Ok(checked)
-}
-
-/// Stores damaged objects again, from files of the workspace that still have the bytes, and from the user's repository.
-/// Returns those that are still damaged.
-pub(super) fn heal(
-    objects: &Objects,
-    root: &Path,
-    location: Option<&Location>,
-    broken: Vec<Broken>,
-) -> Result<Vec<Broken>> {
-    let opened: Option<OwnedFd> = beneath::open_root(root).ok();
-    let mut pack = PackWriter::begin(objects.repository())?;
-    let mut lost = Vec::new();
-    for broken in broken {
-        let file = opened
-            .as_ref()
-            .zip(broken.path.as_ref())
-            .and_then(|(root, path)| from_workspace(root, path, broken.id))
-            .map(|bytes| (ObjectKind::Blob, bytes));
-        let found = file.or_else(|| from_repository(location?, broken.id));
-        match found {
-            Some((kind, bytes)) => {
-                pack.add(pack_object(kind, broken.id, &bytes, Effort::Least))?;
+impl Snapshots {
+    /// Reads what roots reach, as long as `goes_on` returns true.
+    pub(crate) fn check(&self, roots: &Roots, goes_on: &dyn Fn() -> bool) -> Result<Checked> {
+        let reader = self.objects.reader()?;
+        reader.refresh()?;
+        let mut checked = Checked::default();
+        let mut reached = Reached::default();
+        // One after the other, so that what there is time for is whole snapshots, the newest first.
+        for tree in &roots.trees {
+            let one = Roots {
+                trees: vec![*tree],
+                blobs: Vec::new(),
+            };
+            let is_walked = reached.walk(&reader, &one, goes_on);
+            checked.add_torn(*tree, &mut reached);
+            let found = std::mem::take(&mut reached.objects);
+            checked.objects += found.keys().filter(|id| reached.is_tree(**id)).count() as u64;
+            let blobs: Vec<_> = found
+                .into_iter()
+                .filter(|(id, _)| !reached.is_tree(*id) && reached.is_new(*id))
+                .collect();
+            if !checked.read(&reader, &blobs, goes_on) || !is_walked {
+                return Ok(checked);
             }
-            None => lost.push(broken),
+            checked.trees += 1;
         }
+        let blobs = roots.blobs.iter().filter(|id| **id != ObjectId::EMPTY_TREE);
+        let blobs: Vec<_> = blobs
+            .filter(|id| reached.is_new(**id))
+            .map(|id| (*id, None))
+            .collect();
+        checked.is_whole = checked.read(&reader, &blobs, goes_on);
+        Ok(checked)
     }
-    if pack.finish()?.is_some() {
-        objects.reader()?.note_new_pack()?;
+
+    /// Stores damaged objects again from the workspace's files and the user's repository. Returns those that are still
+    /// damaged.
+    pub(crate) fn heal(&self, root: &Path, broken: Vec<Broken>) -> Result<Vec<Broken>> {
+        let objects = &self.objects;
+        let location = Location::of(root);
+        let location = location.as_ref();
+        let opened: Option<OwnedFd> = beneath::open_root(root).ok();
+        let mut pack = PackWriter::begin(objects.repository())?;
+        let mut lost = Vec::new();
+        for broken in broken {
+            let file = opened
+                .as_ref()
+                .zip(broken.path.as_ref())
+                .and_then(|(root, path)| from_workspace(root, path, broken.id))
+                .map(|bytes| (ObjectKind::Blob, bytes));
+            let found = file.or_else(|| from_repository(location?, broken.id));
+            match found {
+                Some((kind, bytes)) => {
+                    pack.add(pack_object(kind, broken.id, &bytes, Effort::Least))?;
+                }
+                None => lost.push(broken),
+            }
+        }
+        if pack.finish()?.is_some() {
+            objects.reader()?.note_new_pack()?;
+        }
+        Ok(lost)
     }
-    Ok(lost)
+
+    /// Returns the damage of the packs themselves, by name.
+    pub(crate) fn check_packs(&self, extent: PackCheck) -> Result<Vec<(String, &'static str)>> {
+        let reader = self.objects.reader()?;
+        reader.refresh()?;
+        let packs = reader.packs();
+        let packs: Vec<_> = packs.alone().iter().chain(packs.each_joint()).collect();
+        let named = |pack: &&std::sync::Arc<PackFile>| {
+            let what = pack_problem(pack, extent)?;
+            Some((pack.name().display().to_string(), what))
+        };
+        let problems = threads::map(&packs, named);
+        Ok(problems.into_iter().flatten().collect())
+    }
 }
 
 /// Returns an object of the user's repository, hashed in full.
@@ -189,20 +199,6 @@ pub(crate) enum PackCheck {
     End,
     /// All of it.
     Whole,
-}
-
-/// Returns the damaged packs of a repository: the name of each, and why.
-pub(super) fn packs(objects: &Objects, extent: PackCheck) -> Result<Vec<(String, &'static str)>> {
-    let reader = objects.reader()?;
-    reader.refresh()?;
-    let packs = reader.packs();
-    let packs: Vec<_> = packs.alone().iter().chain(packs.each_joint()).collect();
-    let named = |pack: &&std::sync::Arc<PackFile>| {
-        let what = pack_problem(pack, extent)?;
-        Some((pack.name().display().to_string(), what))
-    };
-    let problems = threads::map(&packs, named);
-    Ok(problems.into_iter().flatten().collect())
 }
 
 /// Returns the damage of a pack.

@@ -2,8 +2,8 @@
 
 use std::cmp::Ordering;
 
-use super::Snapshot;
 use super::view::{SnapshotView, check_bounds, join};
+use super::{Snapshot, Snapshots};
 use crate::error::Result;
 use crate::model::entry::{Change, Entry, ObjectId};
 use crate::model::path::WorkspacePath;
@@ -37,39 +37,43 @@ pub(crate) fn between(old: &SnapshotView<'_>, new: &SnapshotView<'_>) -> Result<
     Ok(join_sides(differing.old.sorted(), differing.new.sorted()))
 }
 
-/// Returns the directories with captured entries in both whose permissions differ, by path, with both.
-pub(crate) fn directories(
-    reader: &ObjectReader,
-    old: &Snapshot,
-    new: &Snapshot,
-) -> Result<Vec<(WorkspacePath, u32, u32)>> {
-    if old.attributes == new.attributes {
-        return Ok(Vec::new());
-    }
-    let (old, new) = (
-        SnapshotView::open(reader, old)?,
-        SnapshotView::open(reader, new)?,
-    );
-    let paths = match old
-        .attributes
-        .shares_default_of_directories(&new.attributes)
-    {
-        true => noted_otherwise(&old, &new),
-        false => directories_of(&old)?,
-    };
-    let mut differing = Vec::new();
-    for path in paths {
-        let permissions = (
-            old.directory_permissions(&path)?,
-            new.directory_permissions(&path)?,
-        );
-        if let (Some(then), Some(now)) = permissions
-            && then != now
-        {
-            differing.push((path, then, now));
+impl Snapshots {
+    /// Returns the directories with captured entries in both snapshots whose permissions differ, by path, with the
+    /// permissions in either.
+    pub fn directories_that_differ(
+        &self,
+        old: &Snapshot,
+        new: &Snapshot,
+    ) -> Result<Vec<(WorkspacePath, u32, u32)>> {
+        if old.attributes == new.attributes {
+            return Ok(Vec::new());
         }
+        let reader = self.objects.reader()?;
+        let (old, new) = (
+            SnapshotView::open(&reader, old)?,
+            SnapshotView::open(&reader, new)?,
+        );
+        let paths = match old
+            .attributes
+            .shares_default_of_directories(&new.attributes)
+        {
+            true => noted_otherwise(&old, &new),
+            false => directories_of(&old)?,
+        };
+        let mut differing = Vec::new();
+        for path in paths {
+            let permissions = (
+                old.directory_permissions(&path)?,
+                new.directory_permissions(&path)?,
+            );
+            if let (Some(then), Some(now)) = permissions
+                && then != now
+            {
+                differing.push((path, then, now));
+            }
+        }
+        Ok(differing)
     }
-    Ok(differing)
 }
 
 /// Returns the directories with captured entries, by path.

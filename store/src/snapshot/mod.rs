@@ -31,15 +31,11 @@ mod view;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Instant;
 
 use crate::error::Result;
 use crate::fs::disk::Stamp;
 use crate::fs::names;
-use crate::git::Location;
-use crate::model::Milliseconds;
-use crate::model::entry::{Change, Entry, EntryKind, Mode, ObjectId, Roots, State};
-use crate::model::noted::{NotedSnapshot, NotedWorkspace, WorkspaceOrigin};
+use crate::model::entry::{Change, Entry, EntryKind, Mode, ObjectId, State};
 use crate::model::path::WorkspacePath;
 use crate::objects::pack::rebuild::rebuild_indexes;
 use crate::objects::{Objects, borrowed, refs};
@@ -118,34 +114,9 @@ impl Snapshots {
         self.objects.repository().to_owned()
     }
 
-    /// Captures the workspace. All objects are synced to the disk when it returns.
-    pub fn take(&self, request: &Request<'_>) -> Result<Taken> {
-        take::take(&self.directory, &self.objects, request)
-    }
-
-    /// Captures the workspace as it will be once other ignore files are in place of those on disk: their bytes, none
-    /// for one that goes. No later snapshot knows of it.
-    pub(crate) fn foresee(
-        &self,
-        request: &Request<'_>,
-        ignore_files: &BTreeMap<WorkspacePath, Vec<u8>>,
-    ) -> Result<Taken> {
-        take::foresee(&self.directory, &self.objects, request, ignore_files)
-    }
-
     /// Reads the seen entries of a snapshot, by path.
     pub fn seen(&self, seen: Option<ObjectId>) -> Result<Vec<Gap>> {
         seen::read(&*self.objects.reader()?, seen)
-    }
-
-    /// Returns for each path, in order, what a snapshot tells of it.
-    pub(crate) fn presences(
-        &self,
-        snapshot: &Snapshot,
-        paths: &[WorkspacePath],
-    ) -> Result<Vec<Presence>> {
-        let reader = self.objects.reader()?;
-        patch::presences(&reader, snapshot, paths)
     }
 
     /// Returns whether packs are still files of the user's repository. [`Snapshots::adopt_packs`] ends that.
@@ -161,22 +132,6 @@ impl Snapshots {
     /// Looks up whether packs are still files of the user's repository.
     pub(crate) fn borrows_now(&self) -> Result<bool> {
         Ok(!borrowed::list(&self.objects.packs())?.is_empty())
-    }
-
-    /// Copies what `roots` need of borrowed packs into a pack of our own, until the deadline. What is damaged there is
-    /// searched for in the workspace.
-    pub(crate) fn adopt_packs(
-        &self,
-        root: &Path,
-        roots: &Roots,
-        deadline: Option<Instant>,
-    ) -> Result<Settled> {
-        adoption::adopt(&self.objects, root, roots, deadline)
-    }
-
-    /// Reads what roots reach, as long as `goes_on` returns true.
-    pub(crate) fn check(&self, roots: &Roots, goes_on: &dyn Fn() -> bool) -> Result<Checked> {
-        check::check(&self.objects, roots, goes_on)
     }
 
     /// Rebuilds damaged and missing indexes of packs of at most `largest` bytes, and returns the packs' names. The
@@ -196,17 +151,6 @@ impl Snapshots {
             .is_ok_and(|reader| reader.has_rebuilt())
     }
 
-    /// Returns the damage of the packs themselves, by name.
-    pub(crate) fn check_packs(&self, extent: PackCheck) -> Result<Vec<(String, &'static str)>> {
-        check::packs(&self.objects, extent)
-    }
-
-    /// Stores damaged objects again from the workspace's files and the user's repository. Returns those that are still
-    /// damaged.
-    pub(crate) fn heal(&self, root: &Path, broken: Vec<Broken>) -> Result<Vec<Broken>> {
-        check::heal(&self.objects, root, Location::of(root).as_ref(), broken)
-    }
-
     /// Looks at which packs are there, instead of counting on what is noted of them.
     pub(crate) fn list_packs(&self) -> Result<()> {
         self.objects.reader()?.refresh()
@@ -222,39 +166,6 @@ impl Snapshots {
     /// Writes refs to what rows name.
     pub(crate) fn write_refs(&self, trees: &[(i64, ObjectId)], blobs: &[ObjectId]) -> Result<()> {
         refs::write(self.objects.repository(), trees, blobs)
-    }
-
-    /// Notes what rows say about snapshots, in case the session store is lost.
-    pub(crate) fn write_note(
-        &self,
-        origin: WorkspaceOrigin<'_>,
-        snapshots: &[NotedSnapshot],
-    ) -> Result<()> {
-        noted::write(&self.objects, origin, snapshots)
-    }
-
-    /// Returns the notes on the snapshots, in the order in which they were taken, and the number of those that are no
-    /// longer complete. `None` if nothing says which directory they belong to.
-    pub(crate) fn noted(
-        &self,
-        key: &str,
-    ) -> Result<Option<(NotedWorkspace, Vec<NotedSnapshot>, usize)>> {
-        noted::read(&self.directory, &self.objects, key)
-    }
-
-    /// Returns the notes of newer packs on snapshots that were taken later than this.
-    pub(crate) fn noted_since(&self, key: &str, since: Milliseconds) -> Result<Vec<NotedSnapshot>> {
-        noted::since(&self.objects, key, since)
-    }
-
-    /// Returns the directory that the snapshots belong to, as bytes, if anything says so.
-    pub(crate) fn noted_path(&self, key: &str) -> Result<Option<Vec<u8>>> {
-        noted::path(&self.objects, key)
-    }
-
-    /// Gives borrowed packs back. The caller holds the workspace's lock, and has copied what is needed of the packs.
-    pub(crate) fn give_back(&self) -> Result<()> {
-        adoption::give_back(&self.directory, &self.objects)
     }
 
     /// Captures one path as it is now, whatever ignore rules say, without a snapshot. Its blob is stored and synced.
@@ -373,87 +284,10 @@ impl Snapshots {
         Ok(withheld)
     }
 
-    /// Returns the directories with captured entries in both snapshots whose permissions differ, by path, with the
-    /// permissions in either.
-    pub fn directories_that_differ(
-        &self,
-        old: &Snapshot,
-        new: &Snapshot,
-    ) -> Result<Vec<(WorkspacePath, u32, u32)>> {
-        let reader = self.objects.reader()?;
-        difference::directories(&reader, old, new)
-    }
-
     /// Returns every path that differs between two snapshots, by path.
     pub fn difference(&self, old: &Snapshot, new: &Snapshot) -> Result<Vec<Change>> {
         let reader = self.objects.reader()?;
         difference::difference(&reader, old, new)
-    }
-
-    /// Returns the changes from one snapshot to the next: the difference, without what came into view or went
-    /// out of it only because ignore rules changed, and with paths in a gap as entries whose bytes are not stored.
-    pub fn patch(
-        &self,
-        root: &Path,
-        old: PatchSide<'_>,
-        new: PatchSide<'_>,
-    ) -> Result<Vec<Change>> {
-        let reader = self.objects.reader()?;
-        patch::patch(&reader, root, old, new)
-    }
-
-    /// Like [`Snapshots::patch`], from a snapshot to one just taken. Files that a rule hid in between are compared with
-    /// the disk as far as the budget goes, and stored if they differ.
-    pub(crate) fn patch_with_hidden(
-        &self,
-        root: &Path,
-        old: PatchSide<'_>,
-        new: PatchSide<'_>,
-        budget: Budget,
-    ) -> Result<Vec<Change>> {
-        let reader = self.objects.reader()?;
-        patch::patch_with_hidden(&self.objects, &reader, root, (old, new), budget)
-    }
-
-    /// Returns the entries of a snapshot that ignore rules hide in a later one, whether it still exists or
-    /// not.
-    pub fn went_out_of_view(
-        &self,
-        old: &Snapshot,
-        new: &Snapshot,
-    ) -> Result<Vec<(WorkspacePath, Entry)>> {
-        let reader = self.objects.reader()?;
-        patch::went_out_of_view(&reader, old, new)
-    }
-
-    /// Returns the ignore files that ignore themselves and whose lines differ between two snapshots, by path. Neither
-    /// holds the files.
-    pub fn own_ignore_files_changed(
-        &self,
-        old: &Snapshot,
-        new: &Snapshot,
-    ) -> Result<Vec<WorkspacePath>> {
-        if old.rules == new.rules {
-            return Ok(Vec::new());
-        }
-        let reader = self.objects.reader()?;
-        patch::own_ignore_files_changed(&reader, old, new)
-    }
-
-    /// Returns for each path, in order, whether ignore rules hid it from a snapshot.
-    pub fn are_hidden(&self, snapshot: &Snapshot, paths: &[WorkspacePath]) -> Result<Vec<bool>> {
-        let reader = self.objects.reader()?;
-        patch::are_hidden(&reader, snapshot, paths)
-    }
-
-    /// Returns for each path, in order, whether the rules of a snapshot hide an empty directory there.
-    pub fn are_directories_hidden(
-        &self,
-        snapshot: &Snapshot,
-        paths: &[WorkspacePath],
-    ) -> Result<Vec<bool>> {
-        let reader = self.objects.reader()?;
-        patch::are_directories_hidden(&reader, snapshot, paths)
     }
 
     /// Returns the empty directories of a snapshot, by path.

@@ -9,12 +9,11 @@
 //! workspace's key: packs that were cloned from the user's repository may hold anybody's commits.
 
 use std::collections::{HashMap, HashSet};
-use std::path::Path;
 use std::sync::Arc;
 
 use super::forgetting::Forgetting;
 use super::scan::sink::Sink;
-use super::{Request, Snapshot};
+use super::{Request, Snapshot, Snapshots};
 use crate::error::Result;
 use crate::model::entry::ObjectId;
 use crate::model::gap::Gap;
@@ -23,8 +22,8 @@ use crate::model::{Milliseconds, millisecond_of};
 use crate::objects::hash::ObjectKind;
 use crate::objects::pack::read::PackFile;
 use crate::objects::reader::ObjectReader;
+use crate::objects::refs;
 use crate::objects::tree::TreeMode;
-use crate::objects::{Objects, refs};
 
 /// The author of the commits, as git writes it.
 const AUTHOR: &str = "ckpt-hook <>";
@@ -72,98 +71,98 @@ fn read_commit(bytes: &[u8]) -> Option<(NotedWorkspace, NotedSnapshot)> {
     is_ours.then_some((workspace, snapshot))
 }
 
-/// See [`Snapshots::write_note`](super::Snapshots::write_note).
-pub(super) fn write(
-    objects: &Objects,
-    origin: WorkspaceOrigin<'_>,
-    snapshots: &[NotedSnapshot],
-) -> Result<()> {
-    refs::write_note(objects.repository(), &noted::encode(origin, snapshots))
-}
-
-/// See [`Snapshots::noted`](super::Snapshots::noted).
-pub(super) fn read(
-    folder: &Path,
-    objects: &Objects,
-    key: &str,
-) -> Result<Option<(NotedWorkspace, Vec<NotedSnapshot>, usize)>> {
-    let reader = objects.reader()?;
-    reader.refresh()?;
-    let read_note = || refs::read_note(objects.repository());
-    // Twice, as in `unreadable`: a call may fail by chance, and the note is the only trace of what `gc`
-    // repacked.
-    let note = read_note().or_else(read_note);
-    let note = note.and_then(|text| noted::decode(&text));
-    let (mut workspace, mut snapshots) = match note.filter(|(workspace, _)| workspace.key == key) {
-        Some((workspace, snapshots)) => (Some(workspace), snapshots),
-        None => (None, Vec::new()),
-    };
-    let forgetting = Forgetting::read(folder)?;
-    snapshots
-        .iter_mut()
-        .for_each(|snapshot| forgetting.apply(snapshot));
-    let mut since: Vec<(NotedWorkspace, NotedSnapshot)> = commits(&reader)
-        .filter(|(workspace, _)| workspace.key == key)
-        .map(|(workspace, mut snapshot)| {
-            forgetting.apply(&mut snapshot);
-            (workspace, snapshot)
-        })
-        // The commit of a snapshot that the note has is in a pack until `gc` writes that anew.
-        .filter(|(_, snapshot)| !snapshots.iter().any(|known| known.is_like(snapshot)))
-        .collect();
-    since.sort_by_key(|(_, snapshot)| snapshot.taken_at);
-    for (of, snapshot) in since {
-        workspace = Some(of);
-        snapshots.push(snapshot);
+impl Snapshots {
+    /// Notes what rows say about snapshots, in case the session store is lost.
+    pub(crate) fn write_note(
+        &self,
+        origin: WorkspaceOrigin<'_>,
+        snapshots: &[NotedSnapshot],
+    ) -> Result<()> {
+        refs::write_note(self.objects.repository(), &noted::encode(origin, snapshots))
     }
-    let all = snapshots.len();
-    let mut broken = unreadable(&reader, &snapshots);
-    if !broken.is_empty() {
-        broken = unreadable(&reader, &snapshots);
+
+    /// Returns the notes on the snapshots, in the order in which they were taken, and the number of those that are no
+    /// longer complete. `None` if nothing says which directory they belong to.
+    pub(crate) fn noted(
+        &self,
+        key: &str,
+    ) -> Result<Option<(NotedWorkspace, Vec<NotedSnapshot>, usize)>> {
+        let objects = &self.objects;
+        let reader = objects.reader()?;
+        reader.refresh()?;
+        let read_note = || refs::read_note(objects.repository());
+        // Twice, as in `unreadable`: a call may fail by chance, and the note is the only trace of what `gc`
+        // repacked.
+        let note = read_note().or_else(read_note);
+        let note = note.and_then(|text| noted::decode(&text));
+        let (mut workspace, mut snapshots) =
+            match note.filter(|(workspace, _)| workspace.key == key) {
+                Some((workspace, snapshots)) => (Some(workspace), snapshots),
+                None => (None, Vec::new()),
+            };
+        let forgetting = Forgetting::read(&self.directory)?;
+        snapshots
+            .iter_mut()
+            .for_each(|snapshot| forgetting.apply(snapshot));
+        let mut since: Vec<(NotedWorkspace, NotedSnapshot)> = commits(&reader)
+            .filter(|(workspace, _)| workspace.key == key)
+            .map(|(workspace, mut snapshot)| {
+                forgetting.apply(&mut snapshot);
+                (workspace, snapshot)
+            })
+            // The commit of a snapshot that the note has is in a pack until `gc` writes that anew.
+            .filter(|(_, snapshot)| !snapshots.iter().any(|known| known.is_like(snapshot)))
+            .collect();
+        since.sort_by_key(|(_, snapshot)| snapshot.taken_at);
+        for (of, snapshot) in since {
+            workspace = Some(of);
+            snapshots.push(snapshot);
+        }
+        let all = snapshots.len();
+        let mut broken = unreadable(&reader, &snapshots);
+        if !broken.is_empty() {
+            broken = unreadable(&reader, &snapshots);
+        }
+        snapshots.retain(|snapshot| {
+            let records = [
+                Some(snapshot.tree),
+                snapshot.attributes,
+                snapshot.rules,
+                snapshot.seen,
+            ];
+            !records.iter().flatten().any(|id| broken.contains(id))
+        });
+        let lost = all - snapshots.len();
+        Ok(workspace.map(|workspace| (workspace, snapshots, lost)))
     }
-    snapshots.retain(|snapshot| {
-        let records = [
-            Some(snapshot.tree),
-            snapshot.attributes,
-            snapshot.rules,
-            snapshot.seen,
-        ];
-        !records.iter().flatten().any(|id| broken.contains(id))
-    });
-    let lost = all - snapshots.len();
-    Ok(workspace.map(|workspace| (workspace, snapshots, lost)))
-}
 
-/// See [`Snapshots::noted_since`](super::Snapshots::noted_since). An older pack holds no newer snapshot, and is not
-/// read.
-pub(super) fn since(
-    objects: &Objects,
-    key: &str,
-    since: Milliseconds,
-) -> Result<Vec<NotedSnapshot>> {
-    let reader = objects.reader()?;
-    reader.refresh()?;
-    let is_newer = |pack: &&Arc<PackFile>| pack.written_at().is_none_or(|at| at >= since);
-    let packs: Vec<_> = reader.packs().all_own().filter(is_newer).cloned().collect();
-    let all = packs.iter().flat_map(|pack| pack.commits());
-    Ok(all
-        .filter_map(|bytes| read_commit(&bytes))
-        .filter(|(workspace, snapshot)| workspace.key == key && snapshot.taken_at > since)
-        .map(|(_, snapshot)| snapshot)
-        .collect())
-}
+    /// Returns the notes of newer packs on snapshots that were taken later than this.
+    pub(crate) fn noted_since(&self, key: &str, since: Milliseconds) -> Result<Vec<NotedSnapshot>> {
+        let reader = self.objects.reader()?;
+        reader.refresh()?;
+        let is_newer = |pack: &&Arc<PackFile>| pack.written_at().is_none_or(|at| at >= since);
+        let packs: Vec<_> = reader.packs().all_own().filter(is_newer).cloned().collect();
+        let all = packs.iter().flat_map(|pack| pack.commits());
+        Ok(all
+            .filter_map(|bytes| read_commit(&bytes))
+            .filter(|(workspace, snapshot)| workspace.key == key && snapshot.taken_at > since)
+            .map(|(_, snapshot)| snapshot)
+            .collect())
+    }
 
-/// See [`Snapshots::noted_path`](super::Snapshots::noted_path).
-pub(super) fn path(objects: &Objects, key: &str) -> Result<Option<Vec<u8>>> {
-    let reader = objects.reader()?;
-    reader.refresh()?;
-    let note = refs::read_note(objects.repository());
-    let note = note.and_then(|text| noted::decode(&text));
-    let all = note.map(|(workspace, _)| workspace).into_iter();
-    let mut all = all.chain(commits(&reader).map(|(workspace, _)| workspace));
-    Ok(all
-        .find(|workspace| workspace.key == key)
-        .map(|workspace| workspace.path))
+    /// Returns the directory that the snapshots belong to, as bytes, if anything says so.
+    pub(crate) fn noted_path(&self, key: &str) -> Result<Option<Vec<u8>>> {
+        let objects = &self.objects;
+        let reader = objects.reader()?;
+        reader.refresh()?;
+        let note = refs::read_note(objects.repository());
+        let note = note.and_then(|text| noted::decode(&text));
+        let all = note.map(|(workspace, _)| workspace).into_iter();
+        let mut all = all.chain(commits(&reader).map(|(workspace, _)| workspace));
+        Ok(all
+            .find(|workspace| workspace.key == key)
+            .map(|workspace| workspace.path))
+    }
 }
 
 /// Returns the notes in all packs of our own.

@@ -14,16 +14,15 @@ use super::difference::between;
 use super::presence::{Presence, Presences};
 use super::rules::Matcher;
 use super::view::SnapshotView;
-use super::{PatchSide, Snapshot};
+use super::{PatchSide, Snapshot, Snapshots};
 use crate::error::Result;
 use crate::model::entry::{Change, Entry, EntryKind, State};
 use crate::model::path::WorkspacePath;
-use crate::objects::Objects;
 use crate::objects::reader::ObjectReader;
 use gaps::Gaps;
 pub(crate) use hidden::{Budget, rewritten};
 use visibility::Visibility;
-pub(crate) use visibility::{own_ignore_files_changed, read_rules, unforced};
+pub(crate) use visibility::{read_rules, unforced};
 
 /// An open snapshot, and its gaps.
 pub(crate) struct OpenSide<'a> {
@@ -45,93 +44,100 @@ impl<'a> OpenSide<'a> {
     }
 }
 
-/// Returns the changes, by path.
-pub(crate) fn patch(
-    reader: &ObjectReader,
-    root: &Path,
-    old: PatchSide<'_>,
-    new: PatchSide<'_>,
-) -> Result<Vec<Change>> {
-    Ok(look(reader, root, (old, new))?.changes)
-}
-
-/// Like [`patch`], but includes what was written and hidden at once, and stores its bytes.
-pub(crate) fn patch_with_hidden(
-    objects: &Objects,
-    reader: &ObjectReader,
-    root: &Path,
-    sides: (PatchSide<'_>, PatchSide<'_>),
-    budget: Budget,
-) -> Result<Vec<Change>> {
-    let PatchFindings {
-        mut changes,
-        hidden,
-    } = look(reader, root, sides)?;
-    if !hidden.is_empty() {
-        changes.extend(rewritten(objects, reader, root, hidden, budget)?);
-        changes.sort_by(|one, other| one.path.cmp(&other.path));
+impl Snapshots {
+    /// Returns the changes from one snapshot to the next: the difference, without what came into view or went
+    /// out of it only because ignore rules changed, and with paths in a gap as entries whose bytes are not stored.
+    pub fn patch(
+        &self,
+        root: &Path,
+        old: PatchSide<'_>,
+        new: PatchSide<'_>,
+    ) -> Result<Vec<Change>> {
+        let reader = self.objects.reader()?;
+        Ok(look(&reader, root, (old, new))?.changes)
     }
-    Ok(changes)
-}
 
-/// Returns the paths that were captured and are now hidden by rules, whether or not they still exist.
-pub(crate) fn went_out_of_view(
-    reader: &ObjectReader,
-    old: &Snapshot,
-    new: &Snapshot,
-) -> Result<Vec<(WorkspacePath, Entry)>> {
-    let (before, after) = (
-        SnapshotView::open(reader, old)?,
-        SnapshotView::open(reader, new)?,
-    );
-    let difference = between(&before, &after)?;
-    let visibility =
-        Visibility::where_it_changed(reader, (&before, &after), (old, new), &difference)?;
-    let Some(visibility) = visibility else {
-        return Ok(Vec::new());
-    };
-    let mut hidden = Vec::new();
-    for Change { path, old, new } in difference {
-        if let (Some(old), None) = (old, new)
-            && visibility.is_out_of_view(&path)?
-        {
-            hidden.push((path, old));
+    /// Like [`Snapshots::patch`], from a snapshot to one just taken. Files that a rule hid in between are compared with
+    /// the disk as far as the budget goes, and stored if they differ.
+    pub(crate) fn patch_with_hidden(
+        &self,
+        root: &Path,
+        old: PatchSide<'_>,
+        new: PatchSide<'_>,
+        budget: Budget,
+    ) -> Result<Vec<Change>> {
+        let reader = self.objects.reader()?;
+        let PatchFindings {
+            mut changes,
+            hidden,
+        } = look(&reader, root, (old, new))?;
+        if !hidden.is_empty() {
+            changes.extend(rewritten(&self.objects, &reader, root, hidden, budget)?);
+            changes.sort_by(|one, other| one.path.cmp(&other.path));
         }
+        Ok(changes)
     }
-    Ok(hidden)
-}
 
-/// Returns for each path, in order, whether the rules of a snapshot hide a file there.
-pub(crate) fn are_hidden(
-    reader: &ObjectReader,
-    snapshot: &Snapshot,
-    paths: &[WorkspacePath],
-) -> Result<Vec<bool>> {
-    not_shown(reader, snapshot, paths, |rules, path| {
-        rules.is_visible(path)
-    })
-}
+    /// Returns the entries of a snapshot that ignore rules hide in a later one, whether it still exists or
+    /// not.
+    pub fn went_out_of_view(
+        &self,
+        old: &Snapshot,
+        new: &Snapshot,
+    ) -> Result<Vec<(WorkspacePath, Entry)>> {
+        let reader = self.objects.reader()?;
+        let (before, after) = (
+            SnapshotView::open(&reader, old)?,
+            SnapshotView::open(&reader, new)?,
+        );
+        let difference = between(&before, &after)?;
+        let visibility =
+            Visibility::where_it_changed(&reader, (&before, &after), (old, new), &difference)?;
+        let Some(visibility) = visibility else {
+            return Ok(Vec::new());
+        };
+        let mut hidden = Vec::new();
+        for Change { path, old, new } in difference {
+            if let (Some(old), None) = (old, new)
+                && visibility.is_out_of_view(&path)?
+            {
+                hidden.push((path, old));
+            }
+        }
+        Ok(hidden)
+    }
 
-/// Returns for each path, in order, whether the rules of a snapshot hide an empty directory there.
-pub(crate) fn are_directories_hidden(
-    reader: &ObjectReader,
-    snapshot: &Snapshot,
-    paths: &[WorkspacePath],
-) -> Result<Vec<bool>> {
-    not_shown(reader, snapshot, paths, |rules, path| {
-        rules.shows_directory(path)
-    })
-}
+    /// Returns for each path, in order, whether ignore rules hid it from a snapshot.
+    pub fn are_hidden(&self, snapshot: &Snapshot, paths: &[WorkspacePath]) -> Result<Vec<bool>> {
+        let reader = self.objects.reader()?;
+        not_shown(&reader, snapshot, paths, |rules, path| {
+            rules.is_visible(path)
+        })
+    }
 
-/// Returns for each path, in order, what a snapshot tells of it.
-pub(crate) fn presences(
-    reader: &ObjectReader,
-    snapshot: &Snapshot,
-    paths: &[WorkspacePath],
-) -> Result<Vec<Presence>> {
-    let view = SnapshotView::open(reader, snapshot)?;
-    let presences = Presences::of(reader, &view, snapshot)?;
-    paths.iter().map(|path| presences.at(path)).collect()
+    /// Returns for each path, in order, whether the rules of a snapshot hide an empty directory there.
+    pub fn are_directories_hidden(
+        &self,
+        snapshot: &Snapshot,
+        paths: &[WorkspacePath],
+    ) -> Result<Vec<bool>> {
+        let reader = self.objects.reader()?;
+        not_shown(&reader, snapshot, paths, |rules, path| {
+            rules.shows_directory(path)
+        })
+    }
+
+    /// Returns for each path, in order, what a snapshot tells of it.
+    pub(crate) fn presences(
+        &self,
+        snapshot: &Snapshot,
+        paths: &[WorkspacePath],
+    ) -> Result<Vec<Presence>> {
+        let reader = self.objects.reader()?;
+        let view = SnapshotView::open(&reader, snapshot)?;
+        let presences = Presences::of(&reader, &view, snapshot)?;
+        paths.iter().map(|path| presences.at(path)).collect()
+    }
 }
 
 /// Returns for each path, in order, whether the rules of a snapshot do not show it, by one of the matcher's questions.

@@ -8,10 +8,10 @@ use crate::error::Result;
 use crate::model::entry::{Change, EntryKind, ObjectId};
 use crate::model::path::{IGNORE_FILE, WorkspacePath, join};
 use crate::objects::reader::ObjectReader;
-use crate::snapshot::Snapshot;
 use crate::snapshot::presence::{Presence, Presences};
 use crate::snapshot::rules::{Matcher, Rules, significant_lines};
 use crate::snapshot::view::SnapshotView;
+use crate::snapshot::{Snapshot, Snapshots};
 
 /// What either side tells of the paths that it does not store.
 pub(super) struct Visibility<'a> {
@@ -95,37 +95,44 @@ pub(crate) fn read_rules(reader: &ObjectReader, rules: Option<ObjectId>) -> Resu
     }
 }
 
-/// See [`Snapshots::own_ignore_files_changed`](crate::snapshot::Snapshots::own_ignore_files_changed).
-pub(crate) fn own_ignore_files_changed(
-    reader: &ObjectReader,
-    old: &Snapshot,
-    new: &Snapshot,
-) -> Result<Vec<WorkspacePath>> {
-    let lines = |rules| -> Result<BTreeMap<Vec<u8>, Vec<u8>>> {
-        Ok(read_rules(reader, rules)?.untracked.into_iter().collect())
-    };
-    let (before, after) = (lines(old.rules)?, lines(new.rules)?);
-    let directories: BTreeSet<&Vec<u8>> = before.keys().chain(after.keys()).collect();
-    let (was, is) = (
-        SnapshotView::open(reader, old)?,
-        SnapshotView::open(reader, new)?,
-    );
-    let mut changed = Vec::new();
-    for directory in directories {
-        let Ok(path) = WorkspacePath::new(join(directory, IGNORE_FILE)) else {
-            continue;
-        };
-        let (hid, hides) = (before.get(directory), after.get(directory));
-        let is_changed = match (hid, is.ignore_file(directory)) {
-            // It came into view with other lines: nothing but rules decided on that, so it has no row.
-            (Some(lines), Some(bytes)) => *lines != significant_lines(&bytes),
-            // What a snapshot holds has a row of its own.
-            (Some(_), None) => hid != hides,
-            (None, _) => hid != hides && was.state(&path)?.or(is.state(&path)?).is_none(),
-        };
-        if is_changed {
-            changed.push(path);
+impl Snapshots {
+    /// Returns the ignore files that ignore themselves and whose lines differ between two snapshots, by path. Neither
+    /// holds the files.
+    pub fn own_ignore_files_changed(
+        &self,
+        old: &Snapshot,
+        new: &Snapshot,
+    ) -> Result<Vec<WorkspacePath>> {
+        if old.rules == new.rules {
+            return Ok(Vec::new());
         }
+        let reader = self.objects.reader()?;
+        let lines = |rules| -> Result<BTreeMap<Vec<u8>, Vec<u8>>> {
+            Ok(read_rules(&reader, rules)?.untracked.into_iter().collect())
+        };
+        let (before, after) = (lines(old.rules)?, lines(new.rules)?);
+        let directories: BTreeSet<&Vec<u8>> = before.keys().chain(after.keys()).collect();
+        let (was, is) = (
+            SnapshotView::open(&reader, old)?,
+            SnapshotView::open(&reader, new)?,
+        );
+        let mut changed = Vec::new();
+        for directory in directories {
+            let Ok(path) = WorkspacePath::new(join(directory, IGNORE_FILE)) else {
+                continue;
+            };
+            let (hid, hides) = (before.get(directory), after.get(directory));
+            let is_changed = match (hid, is.ignore_file(directory)) {
+                // It came into view with other lines: nothing but rules decided on that, so it has no row.
+                (Some(lines), Some(bytes)) => *lines != significant_lines(&bytes),
+                // What a snapshot holds has a row of its own.
+                (Some(_), None) => hid != hides,
+                (None, _) => hid != hides && was.state(&path)?.or(is.state(&path)?).is_none(),
+            };
+            if is_changed {
+                changed.push(path);
+            }
+        }
+        Ok(changed)
     }
-    Ok(changed)
 }

@@ -26,7 +26,7 @@ use super::scan::overlay::Overlay;
 use super::scan::sink::Sink;
 use super::scan::walk::{RememberedNames, Task};
 use super::times::Times;
-use super::{GitState, Request, Snapshot, Taken};
+use super::{GitState, Request, Snapshot, Snapshots, Taken};
 use crate::error::{Result, contained};
 use crate::fs::beneath;
 use crate::fs::disk::Stamp;
@@ -42,70 +42,73 @@ use index::UserIndex;
 pub(crate) use outer::{hides, outer_rules};
 use scan::Scanned;
 
-/// Takes a snapshot, with the stat cache in `folder`.
-pub(crate) fn take(folder: &Path, objects: &Objects, request: &Request<'_>) -> Result<Taken> {
-    //   ask the watcher ─► read the cache ─► check ─► scan ─► objects ─sync─► cache ─► the watcher's token
-    //
-    // Each is as old as what relies on it, or older. A kill at any point leaves a cache that names only objects on
-    // the disk, and a token that belongs to that cache or to an older one: then the next answer names too much,
-    // which costs time only.
-    let scene = SnapshotBuilder::open(folder, objects, request)?;
-    // This comes before any look: what changes from now on is in the next answer.
-    let hint = match request.only_around {
-        None => Hint::ask(folder, &scene),
-        Some(_) => None,
-    };
-    // `anew` is asked for to find and heal damage, so nothing that was seen before counts.
-    let cache = if request.anew {
-        None
-    } else {
-        contained(|| Cache::read(folder, scene.extent(hint.as_ref()))).flatten()
-    };
-    let taken = match scene.look(folder, cache, hint.as_ref())? {
-        // A body of the cache was damaged.
-        // The look that met the damage is thrown away as a whole: what it took from the cache before may have been
-        // damaged, too.
-        None => scene.look(folder, None, hint.as_ref())?,
-        taken => taken,
-    };
-    let missed = hint.as_ref().is_some_and(Hint::missed);
-    let taken = taken.expect("without a cache, none is torn");
-    Ok(Taken {
-        missed,
-        is_hinted: hint.is_some(),
-        ..taken
-    })
-}
+impl Snapshots {
+    /// Captures the workspace. All objects are synced to the disk when it returns.
+    pub fn take(&self, request: &Request<'_>) -> Result<Taken> {
+        let (folder, objects) = (&self.directory, &self.objects);
+        //   ask the watcher ─► read the cache ─► check ─► scan ─► objects ─sync─► cache ─► the watcher's token
+        //
+        // Each is as old as what relies on it, or older. A kill at any point leaves a cache that names only objects on
+        // the disk, and a token that belongs to that cache or to an older one: then the next answer names too much,
+        // which costs time only.
+        let scene = SnapshotBuilder::open(folder, objects, request)?;
+        // This comes before any look: what changes from now on is in the next answer.
+        let hint = match request.only_around {
+            None => Hint::ask(folder, &scene),
+            Some(_) => None,
+        };
+        // `anew` is asked for to find and heal damage, so nothing that was seen before counts.
+        let cache = if request.anew {
+            None
+        } else {
+            contained(|| Cache::read(folder, scene.extent(hint.as_ref()))).flatten()
+        };
+        let taken = match scene.look(folder, cache, hint.as_ref())? {
+            // A body of the cache was damaged.
+            // The look that met the damage is thrown away as a whole: what it took from the cache before may have been
+            // damaged, too.
+            None => scene.look(folder, None, hint.as_ref())?,
+            taken => taken,
+        };
+        let missed = hint.as_ref().is_some_and(Hint::missed);
+        let taken = taken.expect("without a cache, none is torn");
+        Ok(Taken {
+            missed,
+            is_hinted: hint.is_some(),
+            ..taken
+        })
+    }
 
-/// Takes the snapshot that there will be once other ignore files are in place of those on disk. `ignore_files` has
-/// their bytes, none for one that goes. Files are as they are now. No later snapshot knows of it.
-pub(crate) fn foresee(
-    folder: &Path,
-    objects: &Objects,
-    request: &Request<'_>,
-    ignore_files: &BTreeMap<WorkspacePath, Vec<u8>>,
-) -> Result<Taken> {
-    let mut scene = SnapshotBuilder::open(folder, objects, request)?;
-    scene.is_foreseen = true;
-    let planned: BTreeMap<&[u8], Vec<u8>> = ignore_files
-        .iter()
-        .map(|(path, bytes)| (parent(path.as_bytes()), bytes))
-        .map(|(directory, bytes)| (directory.unwrap_or_default(), significant_lines(bytes)))
-        .collect();
-    let untracked = &mut scene.rules.untracked;
-    untracked.retain(|(directory, _)| !planned.contains_key(&directory[..]));
-    untracked.extend(
-        planned
-            .into_iter()
-            .map(|(directory, lines)| (directory.to_vec(), lines)),
-    );
-    // With other rules, it lists every directory, and knows the contents of files.
-    let cache = contained(|| Cache::read(folder, Extent::Whole)).flatten();
-    let taken = match scene.look(folder, cache, None)? {
-        None => scene.look(folder, None, None)?,
-        taken => taken,
-    };
-    Ok(taken.expect("without a cache, none is torn"))
+    /// Captures the workspace as it will be once other ignore files are in place of those on disk: their bytes, none
+    /// for one that goes. No later snapshot knows of it.
+    pub(crate) fn foresee(
+        &self,
+        request: &Request<'_>,
+        ignore_files: &BTreeMap<WorkspacePath, Vec<u8>>,
+    ) -> Result<Taken> {
+        let (folder, objects) = (&self.directory, &self.objects);
+        let mut scene = SnapshotBuilder::open(folder, objects, request)?;
+        scene.is_foreseen = true;
+        let planned: BTreeMap<&[u8], Vec<u8>> = ignore_files
+            .iter()
+            .map(|(path, bytes)| (parent(path.as_bytes()), bytes))
+            .map(|(directory, bytes)| (directory.unwrap_or_default(), significant_lines(bytes)))
+            .collect();
+        let untracked = &mut scene.rules.untracked;
+        untracked.retain(|(directory, _)| !planned.contains_key(&directory[..]));
+        untracked.extend(
+            planned
+                .into_iter()
+                .map(|(directory, lines)| (directory.to_vec(), lines)),
+        );
+        // With other rules, it lists every directory, and knows the contents of files.
+        let cache = contained(|| Cache::read(folder, Extent::Whole)).flatten();
+        let taken = match scene.look(folder, cache, None)? {
+            None => scene.look(folder, None, None)?,
+            taken => taken,
+        };
+        Ok(taken.expect("without a cache, none is torn"))
+    }
 }
 
 /// Returns the id of this boot of the machine.
