@@ -10,7 +10,6 @@ use ckpt_agents::install::{
 use ckpt_command::invocation::Invocation;
 use ckpt_schema::report::{Finding, FindingLevel};
 
-use super::finding;
 use crate::cli::commands::install::InstallPaths;
 
 /// The findings, agent by agent.
@@ -28,13 +27,13 @@ pub fn look(invocation: &Invocation) -> Vec<Finding> {
     {
         if !agents.iter().any(AgentState::works) {
             let message = "no event arrives from any agent: what keeps them is said for each";
-            findings.insert(0, warning("hook", message, None));
+            findings.insert(0, Finding::warning("hook", message));
         }
         findings.extend(deadline(invocation.config.settings.hook_deadline));
     } else {
-        let hint = Some("`ckpt-hook install AGENT` puts it into an agent's settings");
         let message = "it is not installed in any agent's settings";
-        findings.insert(0, warning("hook", message, hint));
+        let hint = "`ckpt-hook install AGENT` puts it into an agent's settings";
+        findings.insert(0, Finding::warning("hook", message).hint(hint));
     }
     findings
 }
@@ -66,7 +65,7 @@ fn agent(agent: &AgentState) -> Vec<Finding> {
         );
         let message =
             "both your own and the project's settings call it: every event may come twice";
-        findings.push(warning(agent.agent, message, Some(&hint)));
+        findings.push(Finding::warning(agent.agent, message).hint(hint));
     }
     if let Some(file) = &agent.package {
         let hint = format!(
@@ -77,19 +76,15 @@ fn agent(agent: &AgentState) -> Vec<Finding> {
             "it is installed as a package, too (`{}`): every event comes twice",
             file.display()
         );
-        findings.push(warning(agent.agent, &message, Some(&hint)));
+        findings.push(Finding::warning(agent.agent, message).hint(hint));
     }
     findings
-}
-
-fn warning(name: &str, message: &str, hint: Option<&str>) -> Finding {
-    finding(FindingLevel::Warning, name, message, hint)
 }
 
 fn advised(name: &str, advice: &[Advice]) -> Vec<Finding> {
     let advice = advice.iter();
     advice
-        .map(|it| warning(name, &it.message, Some(&it.hint)))
+        .map(|it| Finding::warning(name, &it.message).hint(&it.hint))
         .collect()
 }
 
@@ -101,18 +96,18 @@ fn package(agent: &AgentState) -> Vec<Finding> {
     let name = agent.agent;
     if agent.package_advice.is_empty() {
         let message = format!("installed as a package, according to `{file}`");
-        return vec![finding(FindingLevel::Ok, name, message, None)];
+        return vec![Finding::ok(name, message)];
     }
     let message = format!("a package is there, according to `{file}`, but no event arrives");
     let advice = advised(name, &agent.package_advice);
-    [vec![warning(name, &message, None)], advice].concat()
+    [vec![Finding::warning(name, message)], advice].concat()
 }
 
 /// What an administrator has installed.
 fn managed(agent: &AgentState) -> Option<Finding> {
     let file = agent.managed.as_ref()?.display();
     let message = format!("installed by the administrator, in `{file}`");
-    Some(finding(FindingLevel::Ok, agent.agent, message, None))
+    Some(Finding::ok(agent.agent, message))
 }
 
 /// Not everybody wants the hook in each of their agents.
@@ -122,12 +117,7 @@ fn missing(agent: &AgentState) -> Option<Finding> {
         "it is on this machine ({}), and the hook is not in its settings",
         presence.reason
     );
-    Some(finding(
-        FindingLevel::Note,
-        agent.agent,
-        message,
-        Some(&format!("`ckpt-hook install {}`", agent.agent)),
-    ))
+    Some(Finding::note(agent.agent, message).hint(format!("`ckpt-hook install {}`", agent.agent)))
 }
 
 fn installation(agent: &str, installed: &Installed) -> Vec<Finding> {
@@ -158,13 +148,16 @@ fn installation(agent: &str, installed: &Installed) -> Vec<Finding> {
         Installation::Broken => (Error, "the settings cannot be read", false),
     };
     let message = format!("{what} in `{}`", installed.file.display());
-    let state = finding(level, agent, message, helps.then_some(&again));
+    let state = Finding {
+        hint: helps.then_some(again),
+        ..Finding::new(level, agent, message)
+    };
     let level = match installed.state {
         Installation::Broken => Error,
         _ => Warning,
     };
     let advice = installed.advice.iter();
-    let advice = advice.map(|it| finding(level, agent, &it.message, Some(&it.hint)));
+    let advice = advice.map(|it| Finding::new(level, agent, &it.message).hint(&it.hint));
     [state].into_iter().chain(advice).collect()
 }
 
@@ -176,5 +169,5 @@ fn deadline(hook_deadline: Duration) -> Option<Finding> {
         HOOK_TIMEOUT.as_secs()
     );
     let hint = "make it shorter, so that a hook ends by itself and says what it could not do";
-    (hook_deadline >= HOOK_TIMEOUT).then(|| warning("hook", &message, Some(hint)))
+    (hook_deadline >= HOOK_TIMEOUT).then(|| Finding::warning("hook", message).hint(hint))
 }

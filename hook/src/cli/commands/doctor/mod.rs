@@ -60,32 +60,13 @@ fn examined(invocation: &Invocation, arguments: &DoctorArguments) -> Result<Doct
     })
 }
 
-fn finding(
-    level: FindingLevel,
-    subject: &str,
-    message: impl Into<String>,
-    hint: Option<&str>,
-) -> Finding {
-    Finding {
-        hint: hint.map(str::to_owned),
-        ..Finding::new(level, subject, message)
-    }
-}
-
 fn settings(invocation: &Invocation) -> Vec<Finding> {
     const SUBJECT: &str = "settings";
     let config = &invocation.config;
     let mut findings: Vec<Finding> = config
         .problems
         .iter()
-        .map(|problem| {
-            finding(
-                FindingLevel::Error,
-                SUBJECT,
-                problem,
-                Some("the default applies"),
-            )
-        })
+        .map(|problem| Finding::error(SUBJECT, problem).hint("the default applies"))
         .collect();
     findings.extend(config.unknown.iter().map(|unknown| {
         let mut command = format!("ckpt-hook config unset {}", quoted(&unknown.key));
@@ -93,7 +74,7 @@ fn settings(invocation: &Invocation) -> Vec<Finding> {
             command += &format!(" --workspace {}", quoted(&workspace.to_string_lossy()));
         }
         let hint = format!("it does nothing; `{command}` removes it");
-        finding(FindingLevel::Warning, SUBJECT, &unknown.text, Some(&hint))
+        Finding::warning(SUBJECT, &unknown.text).hint(hint)
     }));
     let directory = invocation.directory().ok();
     let here = directory.map(|directory| of_directory(&config.settings, &directory).1);
@@ -104,14 +85,14 @@ fn settings(invocation: &Invocation) -> Vec<Finding> {
         }
         _ => None,
     };
-    findings.extend(what.map(|what| finding(FindingLevel::Warning, SUBJECT, what, None)));
+    findings.extend(what.map(|what| Finding::warning(SUBJECT, what)));
     if findings.is_empty() {
         let file = invocation.surroundings.config_file();
         let message = match file.filter(|file| file.exists()) {
             Some(file) => format!("`{}` is understood", file.display()),
             None => "defaults".to_owned(),
         };
-        findings.push(finding(FindingLevel::Ok, SUBJECT, message, None));
+        findings.push(Finding::ok(SUBJECT, message));
     }
     findings
 }
@@ -120,28 +101,20 @@ fn store(invocation: &Invocation, directory: &Path, arguments: &DoctorArguments)
     let mut store = match invocation.open() {
         Ok(store) => store,
         Err(failure) => {
-            return vec![finding(
-                FindingLevel::Error,
-                "store",
-                failure.with_causes(),
-                failure.hint().as_deref(),
-            )];
+            return vec![Finding {
+                hint: failure.hint(),
+                ..Finding::error("store", failure.with_causes())
+            }];
         }
     };
-    let obstacle = writable::look(directory).map(|obstacle| {
-        finding(
-            FindingLevel::Error,
-            "store",
-            obstacle.message,
-            Some(obstacle.hint),
-        )
-    });
+    let obstacle = writable::look(directory)
+        .map(|obstacle| Finding::error("store", obstacle.message).hint(obstacle.hint));
     if store.is_missing() {
         let message = format!(
             "there is none yet: the first event creates `{}`",
             directory.display()
         );
-        return vec![obstacle.unwrap_or_else(|| finding(FindingLevel::Ok, "store", message, None))];
+        return vec![obstacle.unwrap_or_else(|| Finding::ok("store", message))];
     }
     let mut findings: Vec<Finding> = obstacle.into_iter().collect();
     if arguments.repair {
@@ -157,7 +130,7 @@ fn store(invocation: &Invocation, directory: &Path, arguments: &DoctorArguments)
 fn place(invocation: &Invocation, directory: &Path) -> Vec<Finding> {
     let mut findings = Vec::new();
     let mut warn = |subject, message: String, hint: &str| {
-        findings.push(finding(FindingLevel::Warning, subject, message, Some(hint)));
+        findings.push(Finding::warning(subject, message).hint(hint));
     };
     if store_place::goes_with_a_container(directory) {
         let message = store_place::ON_A_LAYER.to_owned();
@@ -206,21 +179,14 @@ fn recent(invocation: &Invocation, store: &mut Store) -> Vec<Finding> {
             let problems = status.latest_diagnostics.iter().filter(is_problem);
             let problems: Vec<Finding> = problems.map(noted).collect();
             match problems.is_empty() {
-                true => vec![finding(
-                    FindingLevel::Ok,
-                    "hooks",
-                    "no problems were recorded",
-                    None,
-                )],
+                true => vec![Finding::ok("hooks", "no problems were recorded")],
                 false => problems,
             }
         }
-        Err(error) => vec![finding(
-            FindingLevel::Warning,
-            "workspace",
-            error.to_string(),
-            error.hint_text(),
-        )],
+        Err(error) => vec![Finding {
+            hint: error.hint_text().map(str::to_owned),
+            ..Finding::warning("workspace", error.to_string())
+        }],
     }
 }
 
@@ -230,11 +196,9 @@ fn noted(diagnostic: &DiagnosticReport) -> Finding {
         .as_deref()
         .map(|detail| format!(": {detail}"))
         .unwrap_or_default();
-    finding(
-        FindingLevel::Warning,
+    Finding::warning(
         "hooks",
         format!("{} {}{detail}", utc(diagnostic.time), diagnostic.message),
-        None,
     )
 }
 
@@ -248,7 +212,7 @@ fn log(invocation: &Invocation, directory: &Path) -> Vec<Finding> {
     let subject = format!("log file `{}`", log.path().display());
     log.last_failures(LOGGED)
         .iter()
-        .map(|line| finding(FindingLevel::Warning, &subject, line, None))
+        .map(|line| Finding::warning(&subject, line))
         .collect()
 }
 
