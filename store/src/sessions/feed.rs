@@ -10,8 +10,7 @@ use crate::error::{Context, Result};
 pub(super) fn message_added(connection: &Connection, id: &str, session: &str) -> Result<()> {
     note(
         connection,
-        "INSERT INTO feed (kind, workspace_id, subject)
-         SELECT 'message', workspace_id, ?1 FROM sessions WHERE id = ?2",
+        "SELECT 'message', workspace_id, ?1 FROM sessions WHERE id = ?2",
         params![id, session],
     )
 }
@@ -25,8 +24,7 @@ pub(super) fn messages_hidden_from(
 ) -> Result<()> {
     note(
         connection,
-        "INSERT INTO feed (kind, workspace_id, subject)
-         SELECT 'message', sessions.workspace_id, messages.id
+        "SELECT 'message', sessions.workspace_id, messages.id
            FROM messages JOIN sessions ON sessions.id = messages.session_id
           WHERE messages.session_id = ?1 AND messages.state <> 'discarded'
             AND messages.state <> iif(?2 IS NOT NULL AND messages.seq >= ?2, 'hidden', 'live')
@@ -39,17 +37,11 @@ pub(super) fn messages_hidden_from(
 pub(super) fn hidden_messages_discarded(connection: &Connection, session: &str) -> Result<()> {
     note(
         connection,
-        "INSERT INTO feed (kind, workspace_id, subject)
-         SELECT 'message', sessions.workspace_id, messages.id
+        "SELECT 'message', sessions.workspace_id, messages.id
            FROM messages JOIN sessions ON sessions.id = messages.session_id
           WHERE messages.session_id = ?1 AND messages.state = 'hidden' ORDER BY messages.seq",
         params![session],
     )
-}
-
-/// Notes that a step began.
-pub(super) fn step_opened(connection: &Connection, id: &str) -> Result<()> {
-    step(connection, id)
 }
 
 /// Notes that a step ended, and its new gaps: what a snapshot could not hold is reported once, not with every later
@@ -66,8 +58,7 @@ pub(super) fn step_closed(connection: &Connection, id: &str, finish: Option<i64>
     }
     note(
         connection,
-        "INSERT INTO feed (kind, workspace_id, subject)
-         SELECT 'gap', sessions.workspace_id, steps.id
+        "SELECT 'gap', sessions.workspace_id, steps.id
            FROM steps JOIN sessions ON sessions.id = steps.session_id
           WHERE steps.id = ?1 AND EXISTS (
                 SELECT path FROM gaps WHERE snapshot_id = steps.finish_snapshot_id
@@ -76,11 +67,11 @@ pub(super) fn step_closed(connection: &Connection, id: &str, finish: Option<i64>
     )
 }
 
-fn step(connection: &Connection, id: &str) -> Result<()> {
+/// Notes that a step began or ended.
+pub(super) fn step(connection: &Connection, id: &str) -> Result<()> {
     note(
         connection,
-        "INSERT INTO feed (kind, workspace_id, subject)
-         SELECT 'step', sessions.workspace_id, steps.id
+        "SELECT 'step', sessions.workspace_id, steps.id
            FROM steps JOIN sessions ON sessions.id = steps.session_id WHERE steps.id = ?1",
         params![id],
     )
@@ -90,8 +81,7 @@ fn step(connection: &Connection, id: &str) -> Result<()> {
 pub(super) fn operation(connection: &Connection, id: &str) -> Result<()> {
     note(
         connection,
-        "INSERT INTO feed (kind, workspace_id, subject)
-         SELECT 'operation', workspace_id, id FROM operations WHERE id = ?1",
+        "SELECT 'operation', workspace_id, id FROM operations WHERE id = ?1",
         params![id],
     )
 }
@@ -100,17 +90,19 @@ pub(super) fn operation(connection: &Connection, id: &str) -> Result<()> {
 pub(super) fn diagnostic(connection: &Connection, id: i64) -> Result<()> {
     note(
         connection,
-        "INSERT INTO feed (kind, workspace_id, subject)
-         SELECT 'failed', (SELECT id FROM workspaces WHERE path = diagnostics.workspace AND replaced_at IS NULL),
+        "SELECT 'failed', (SELECT id FROM workspaces WHERE path = diagnostics.workspace AND replaced_at IS NULL),
                 CAST(id AS TEXT)
            FROM diagnostics WHERE id = ?1 AND level = 'error'",
         params![id],
     )
 }
 
-fn note(connection: &Connection, sql: &str, parameters: impl rusqlite::Params) -> Result<()> {
+/// Adds the rows that a query gives: the kind, the workspace and the subject of each.
+fn note(connection: &Connection, rows: &str, parameters: impl rusqlite::Params) -> Result<()> {
     connection
-        .prepare_cached(sql)
+        .prepare_cached(&format!(
+            "INSERT INTO feed (kind, workspace_id, subject) {rows}"
+        ))
         .and_then(|mut statement| statement.execute(parameters))
         .map(drop)
         .context(|| "cannot note what happened")

@@ -492,7 +492,7 @@ pub(crate) fn insert_step(
         )
         .context(|| "cannot add a step")?;
     totals::outdate(connection, [row.id.as_str()])?;
-    feed::step_opened(connection, &row.id)?;
+    feed::step(connection, &row.id)?;
     match ended_at {
         Some(_) => feed::step_closed(connection, &row.id, None),
         None => Ok(()),
