@@ -11,7 +11,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, MAIN_DB, OpenFlags, Transaction, TransactionBehavior};
 
 use super::damaged::{go_on, is_damage, is_interrupted, is_proven, replace_damaged};
-use super::diagnostics::insert_diagnostic;
+use super::diagnostics::{Diagnostic, insert_diagnostic};
 use super::explained::{explained, is_stuck};
 use super::journal::{Journal, SYNCED, is_busy, without_log};
 use super::migrate::{check_writer, migrate};
@@ -50,41 +50,6 @@ pub struct Database {
     pub(crate) older: Option<PathBuf>,
     /// Whether it was just created.
     pub(crate) is_new: bool,
-}
-
-ckpt_schema::words! {
-    /// The level of a diagnostic.
-    #[derive(Default)]
-    pub enum DiagnosticLevel {
-        /// Something was not done, or is lost.
-        #[default]
-        Error = "error",
-        /// It was done, and a person should look at something.
-        Warning = "warning",
-        /// Nothing is wrong.
-        Info = "info",
-    }
-}
-
-/// Something that went wrong in a hook.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Diagnostic<'a> {
-    /// Its level.
-    pub level: DiagnosticLevel,
-    /// The agent, if known.
-    pub agent: Option<&'a str>,
-    /// The event, if known.
-    pub event: Option<&'a str>,
-    /// The agent's session id, if known.
-    pub session: Option<&'a str>,
-    /// The workspace, if known.
-    pub workspace: Option<&'a str>,
-    /// What happened. Never contains a prompt or a file's content.
-    pub message: &'a str,
-    /// The causes.
-    pub detail: Option<&'a str>,
-    /// Whether a person is to be told with the next command: an event was lost for a reason of the store's own.
-    pub is_untold: bool,
 }
 
 impl Database {
@@ -488,6 +453,7 @@ pub(super) fn configure(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sessions::DiagnosticLevel;
 
     fn open(directory: &Path) -> Database {
         Database::open(directory, Durability::Objects).expect("a fresh directory")

@@ -2,9 +2,44 @@
 
 use rusqlite::{Connection, params};
 
-use super::{Diagnostic, feed};
+use super::feed;
 use crate::error::{Context, Result};
 use crate::model::Milliseconds;
+
+ckpt_schema::words! {
+    /// The level of a diagnostic.
+    #[derive(Default)]
+    pub enum DiagnosticLevel {
+        /// Something was not done, or is lost.
+        #[default]
+        Error = "error",
+        /// It was done, and a person should look at something.
+        Warning = "warning",
+        /// Nothing is wrong.
+        Info = "info",
+    }
+}
+
+/// Something that went wrong in a hook.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Diagnostic<'a> {
+    /// Its level.
+    pub level: DiagnosticLevel,
+    /// The agent, if known.
+    pub agent: Option<&'a str>,
+    /// The event, if known.
+    pub event: Option<&'a str>,
+    /// The agent's session id, if known.
+    pub session: Option<&'a str>,
+    /// The workspace, if known.
+    pub workspace: Option<&'a str>,
+    /// What happened. Never contains a prompt or a file's content.
+    pub message: &'a str,
+    /// The causes.
+    pub detail: Option<&'a str>,
+    /// Whether a person is to be told with the next command: an event was lost for a reason of the store's own.
+    pub is_untold: bool,
+}
 
 /// How many diagnostics are kept: the newest.
 const KEPT_DIAGNOSTICS: i64 = 1_000;

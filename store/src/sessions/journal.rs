@@ -131,7 +131,8 @@ mod tests {
 
     use super::*;
     use crate::sessions::Database;
-    use crate::sessions::database::{Diagnostic, DiagnosticLevel, configure_patiently, is_held};
+    use crate::sessions::database::{configure_patiently, is_held};
+    use crate::sessions::{Diagnostic, DiagnosticLevel};
 
     /// A session store with a log in which the newest row is.
     fn with_log(directory: &Path) -> Database {

@@ -50,7 +50,8 @@ mod workspaces;
 
 pub(crate) use damaged::is_damage;
 pub(crate) use database::{BESIDE, data_version, is_held, is_read_only};
-pub use database::{Database, Diagnostic, DiagnosticLevel, OLDEST_SQLITE};
+pub use database::{Database, OLDEST_SQLITE};
+pub use diagnostics::{Diagnostic, DiagnosticLevel};
 pub(crate) use diagnostics::{insert_diagnostic, is_noted};
 pub(crate) use explained::is_stuck;
 pub use untold::Untold;

@@ -25,7 +25,8 @@ use graft::graft;
 
 use super::backup::backups;
 use super::damaged::{free_place, put_in_place};
-use super::database::{BESIDE, BUSY_TIMEOUT, DiagnosticLevel, configure, with_suffix};
+use super::database::{BESIDE, BUSY_TIMEOUT, configure, with_suffix};
+use super::diagnostics::DiagnosticLevel;
 use super::journal::Journal;
 use super::migrate::{beside, migrate};
 use super::new_file::{image, make_file};
