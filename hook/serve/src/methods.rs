@@ -38,7 +38,7 @@ use super::shown::ShownFiles;
 use super::wording::Asker;
 
 /// The document that answers a request.
-pub type Answer = Result<Value, RequestError>;
+pub type MethodResult = Result<Value, RequestError>;
 
 /// The version of the protocol.
 const PROTOCOL: u64 = 1;
@@ -153,7 +153,7 @@ pub fn changes_something(method: &str) -> bool {
     )
 }
 
-fn call(context: &RequestContext<'_>, job: &Job) -> Answer {
+fn call(context: &RequestContext<'_>, job: &Job) -> MethodResult {
     match (job.method.as_str(), context.machine) {
         ("doctor", Some(of)) => document(&(of.doctor)(context.invocation, &parameters(job)?)?),
         ("install", Some(of)) => document(&(of.install)(context.invocation, &parameters(job)?)?),
@@ -162,7 +162,7 @@ fn call(context: &RequestContext<'_>, job: &Job) -> Answer {
 }
 
 /// Calls a method that is about a workspace.
-fn of_workspace(context: &RequestContext<'_>, job: &Job, method: &str) -> Answer {
+fn of_workspace(context: &RequestContext<'_>, job: &Job, method: &str) -> MethodResult {
     match method {
         "initialize" => initialize(context, parameters(job)?),
         "sessions" => sessions(context, parameters(job)?),
@@ -238,7 +238,7 @@ impl RequestContext<'_> {
     }
 }
 
-fn initialize(context: &RequestContext<'_>, asked: InitializeParameters) -> Answer {
+fn initialize(context: &RequestContext<'_>, asked: InitializeParameters) -> MethodResult {
     if asked.protocol.is_some_and(|protocol| protocol < PROTOCOL) {
         return Err(RequestError::parameters("the lowest protocol is 1"));
     }
@@ -266,7 +266,7 @@ fn initialize(context: &RequestContext<'_>, asked: InitializeParameters) -> Answ
     })
 }
 
-fn sessions(context: &RequestContext<'_>, asked: SessionsParameters) -> Answer {
+fn sessions(context: &RequestContext<'_>, asked: SessionsParameters) -> MethodResult {
     let directory = match asked.everywhere {
         true => None,
         false => Some(context.directory(asked.workspace.as_deref())?),
@@ -274,7 +274,7 @@ fn sessions(context: &RequestContext<'_>, asked: SessionsParameters) -> Answer {
     document(&context.open()?.sessions(directory.as_deref())?)
 }
 
-fn messages(context: &RequestContext<'_>, asked: MessagesParameters) -> Answer {
+fn messages(context: &RequestContext<'_>, asked: MessagesParameters) -> MethodResult {
     let directory = context.directory(asked.workspace.as_deref())?;
     let mut store = context.open()?;
     if asked.exact {
@@ -303,14 +303,14 @@ pub fn check_exact(
     Ok(())
 }
 
-fn operations(context: &RequestContext<'_>, asked: &WorkspaceParameters) -> Answer {
+fn operations(context: &RequestContext<'_>, asked: &WorkspaceParameters) -> MethodResult {
     let directory = context.directory(asked.workspace.as_deref())?;
     let filter = LogFilter::default();
     document(&context.open()?.operations(&directory, &filter)?)
 }
 
 /// Returns messages, operations and changes from outside in one list.
-fn timeline(context: &RequestContext<'_>, asked: TimelineParameters) -> Answer {
+fn timeline(context: &RequestContext<'_>, asked: TimelineParameters) -> MethodResult {
     let directory = context.directory(asked.workspace.as_deref())?;
     let is_given = |text: &String| !text.is_empty();
     let filter = LogFilter {
@@ -322,7 +322,7 @@ fn timeline(context: &RequestContext<'_>, asked: TimelineParameters) -> Answer {
     document(&context.open()?.timeline(&directory, &filter)?)
 }
 
-fn show(context: &RequestContext<'_>, asked: &ShowParameters) -> Answer {
+fn show(context: &RequestContext<'_>, asked: &ShowParameters) -> MethodResult {
     let directory = context.directory(asked.workspace.as_deref())?;
     let mut store = context.open()?;
     if asked.exact {
@@ -331,7 +331,7 @@ fn show(context: &RequestContext<'_>, asked: &ShowParameters) -> Answer {
     document(&store.show(&directory, &asked.id)?)
 }
 
-fn blame(context: &RequestContext<'_>, asked: &BlameParameters) -> Answer {
+fn blame(context: &RequestContext<'_>, asked: &BlameParameters) -> MethodResult {
     let directory = context.directory(asked.workspace.as_deref())?;
     let mut blamed = context.open()?.blame(&directory, &path(&asked.path))?;
     if asked.contents {
@@ -341,7 +341,7 @@ fn blame(context: &RequestContext<'_>, asked: &BlameParameters) -> Answer {
 }
 
 /// Returns a patch that `git apply` accepts; in base64 if it is not UTF-8.
-fn patch(context: &RequestContext<'_>, asked: PatchParameters) -> Answer {
+fn patch(context: &RequestContext<'_>, asked: PatchParameters) -> MethodResult {
     let compares = asked.from.is_some() || asked.to.is_some() || !asked.paths.is_empty();
     if asked.id.is_some() && compares {
         let why = "`from`, `to` and `paths` compare two states; with an `id`, give none of them";
@@ -428,7 +428,7 @@ pub fn content(bytes: &[u8]) -> Content {
 }
 
 /// Returns the bytes of a blob, or of a file in a state, as many as fit into an answer, and the offset to continue at.
-fn contents(context: &RequestContext<'_>, asked: &ContentsParameters) -> Answer {
+fn contents(context: &RequestContext<'_>, asked: &ContentsParameters) -> MethodResult {
     let directory = context.directory(asked.workspace.as_deref())?;
     let mut store = context.open()?;
     if asked.exact {
@@ -460,7 +460,7 @@ fn contents(context: &RequestContext<'_>, asked: &ContentsParameters) -> Answer 
     })
 }
 
-fn status(context: &RequestContext<'_>, asked: StatusParameters) -> Answer {
+fn status(context: &RequestContext<'_>, asked: StatusParameters) -> MethodResult {
     let directory = context.directory(asked.workspace.as_deref())?;
     let mut store = context.open()?;
     if asked.exact {
@@ -470,7 +470,7 @@ fn status(context: &RequestContext<'_>, asked: StatusParameters) -> Answer {
 }
 
 /// Records an event of the generic kind: `event` on the command line.
-fn record(context: &RequestContext<'_>, asked: RecordParameters) -> Answer {
+fn record(context: &RequestContext<'_>, asked: RecordParameters) -> MethodResult {
     let mut event = asked.event;
     if event.cwd.is_none() {
         event.cwd = Some(context.invocation.directory()?);
@@ -479,7 +479,7 @@ fn record(context: &RequestContext<'_>, asked: RecordParameters) -> Answer {
     document(&store.record(&event)?)
 }
 
-fn subscribe(context: &RequestContext<'_>, asked: SubscribeParameters) -> Answer {
+fn subscribe(context: &RequestContext<'_>, asked: SubscribeParameters) -> MethodResult {
     let workspace = match asked.everywhere {
         true => None,
         false => Some(context.directory(asked.workspace.as_deref())?),
@@ -501,7 +501,7 @@ fn subscribe(context: &RequestContext<'_>, asked: SubscribeParameters) -> Answer
     document(&SubscribeResult { seq: since })
 }
 
-fn unsubscribe(context: &RequestContext<'_>, _: &WorkspaceParameters) -> Answer {
+fn unsubscribe(context: &RequestContext<'_>, _: &WorkspaceParameters) -> MethodResult {
     context.subscribed(|subscription| subscription.is_active = false);
     Ok(json!({}))
 }
@@ -516,7 +516,7 @@ fn with_fields(mut value: Value, more: &impl serde::Serialize) -> Value {
 }
 
 /// Returns a result in the form of an answer.
-pub fn document(report: &impl serde::Serialize) -> Answer {
+pub fn document(report: &impl serde::Serialize) -> MethodResult {
     serde_json::to_value(report).map_err(|error| {
         Error::failed("cannot write the answer")
             .because(error)

@@ -19,7 +19,7 @@ use ckpt_store::{
     Chosen, DryRun, Force, OnConflict, RedoRequest, RestoreRequest, RevertRequest, Unclear,
 };
 
-use super::methods::{self, Answer, RequestContext, document};
+use super::methods::{self, MethodResult, RequestContext, document};
 use super::protocol::RequestError;
 
 /// Refuses a parameter that the operation does not have.
@@ -95,7 +95,7 @@ fn conversation(asked: &OperationParameters) -> Result<ConversationChoice, Reque
 }
 
 /// Plans an operation, and returns the plan's token beside its report.
-pub fn plan(context: &RequestContext<'_>, asked: OperationParameters) -> Answer {
+pub fn plan(context: &RequestContext<'_>, asked: OperationParameters) -> MethodResult {
     let report = run(context, asked, DryRun::Yes)?;
     document(&PlanResult {
         plan: report.plan.clone(),
@@ -104,7 +104,7 @@ pub fn plan(context: &RequestContext<'_>, asked: OperationParameters) -> Answer 
 }
 
 /// Applies a plan, if it still holds.
-pub fn apply(context: &RequestContext<'_>, asked: &ApplyParameters) -> Answer {
+pub fn apply(context: &RequestContext<'_>, asked: &ApplyParameters) -> MethodResult {
     check_workspace(context, &asked.plan)?;
     let force = Force::asked(asked.force);
     let operation = match &asked.parts {
@@ -201,7 +201,7 @@ pub fn operate(
     context: &RequestContext<'_>,
     operation: OperationName,
     asked: OperationParameters,
-) -> Answer {
+) -> MethodResult {
     let asked = OperationParameters { operation, ..asked };
     document(&run(context, asked, DryRun::No)?)
 }

@@ -9,8 +9,8 @@ use super::carry_out::apply::Root;
 use super::carry_out::databases;
 use super::carry_out::emptied_directories::directories_that_may_go;
 use super::carry_out::journal::{
-    FinishAttempt, Finished, JournalEntry, Opened, ReceiptOutcome, finish, keep_what_was_seen,
-    take_back_what_was_written, write_down,
+    FinishAttempt, Finished, JournalEntry, ReceiptOutcome, WritableWorkspace, finish,
+    keep_what_was_seen, take_back_what_was_written, write_down,
 };
 use super::carry_out::lost_acls;
 use super::carry_out::refusal;
@@ -360,7 +360,7 @@ impl Execution<'_> {
         ready: &ReadyPlan,
         id: String,
     ) -> OperationReport {
-        let opened = Opened {
+        let opened = WritableWorkspace {
             place: self.place,
             snapshots: self.snapshots,
             root: &ready.root,
@@ -385,12 +385,12 @@ impl Execution<'_> {
 /// continues it.
 fn finish_first(
     store: &mut Store,
-    opened: Opened<'_>,
+    opened: WritableWorkspace<'_>,
     id: &str,
     operation: &Operation<'_>,
     seen: &Observation,
 ) -> Finished {
-    let Opened {
+    let WritableWorkspace {
         place, snapshots, ..
     } = opened;
     let compare = |store: &Store, items: &[Item], after: Option<&Observation>| {

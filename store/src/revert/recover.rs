@@ -6,7 +6,9 @@ use ckpt_schema::report::{FileResult, FinishedReport, NoteCode, Outcome, ReasonC
 
 use super::carry_out::apply::Root;
 use super::carry_out::conversation;
-use super::carry_out::journal::{FinishAttempt, Finished, Opened, ReceiptOutcome, finish};
+use super::carry_out::journal::{
+    FinishAttempt, Finished, ReceiptOutcome, WritableWorkspace, finish,
+};
 use super::goal::expectation::Expectation;
 use super::receipt;
 use super::receipt::notes;
@@ -174,7 +176,7 @@ pub(crate) fn finish_open_operations(
         let conversation = conversation::report_of(store, &row)?;
         // Before `finish` reads the rows: it sees those that cannot be brought back as failed.
         keep_what_goes(store, place, &snapshots, &row)?;
-        let opened = Opened {
+        let opened = WritableWorkspace {
             place,
             snapshots: &snapshots,
             root: &root,
@@ -230,9 +232,9 @@ fn texts(finished: &[(Note, FinishedReport)]) -> Vec<String> {
 /// Compares what a finished operation left with the state that it went to, unless nothing was left to do.
 fn compare(
     store: &Store,
-    Opened {
+    WritableWorkspace {
         place, snapshots, ..
-    }: Opened<'_>,
+    }: WritableWorkspace<'_>,
     row: &sessions::OperationRow,
     items: &[Item],
     after: Option<&Observation>,
@@ -368,7 +370,7 @@ fn way_that_is_lost(
         .filter(|item| item.takes_away())
         .map(|item| item.path.clone())
         .collect();
-    // Opened anew for each check, so that what was stored or lost since is seen.
+    // WritableWorkspace anew for each check, so that what was stored or lost since is seen.
     if place.snapshots()?.check_paths(&before, &paths).is_ok() {
         return Ok(None);
     }

@@ -270,7 +270,7 @@ impl Default for ReceiptOutcome {
 
 /// A workspace that is locked and about to be changed.
 #[derive(Clone, Copy)]
-pub(crate) struct Opened<'a> {
+pub(crate) struct WritableWorkspace<'a> {
     pub place: &'a Place,
     pub snapshots: &'a Snapshots,
     pub root: &'a Root,
@@ -279,7 +279,7 @@ pub(crate) struct Opened<'a> {
 /// Carries out the rest of a journalled operation, looks at the result and closes it. Fails only if nothing was done.
 pub(crate) fn finish(
     store: &mut Store,
-    opened: Opened<'_>,
+    opened: WritableWorkspace<'_>,
     id: &str,
     which: FinishAttempt,
     compare: &Compare<'_>,
@@ -358,7 +358,7 @@ pub(crate) fn has_begun() -> bool {
 }
 
 /// Moves files, then git's state, then looks at both.
-fn perform(store: &mut Store, opened: Opened<'_>, rows: &OperationRows) -> Performed {
+fn perform(store: &mut Store, opened: WritableWorkspace<'_>, rows: &OperationRows) -> Performed {
     let OperationRows { row, items, git } = rows;
     // By the rows and not by the plan in memory: a second try has less to do.
     let has_work = items.iter().any(Item::is_planned) || git.iter().any(GitItem::is_planned);
@@ -469,7 +469,7 @@ fn note_what_is_done(store: &mut Store, id: &str, items: &[Item]) -> Result<()> 
 /// Carries out the planned items. Each gets its result. `rest` is done while the disk syncs.
 fn put_files<R>(
     store: &Store,
-    opened: Opened<'_>,
+    opened: WritableWorkspace<'_>,
     row: &OperationRow,
     items: &[Item],
     rest: impl FnOnce() -> Result<R>,
@@ -494,7 +494,7 @@ fn put_files<R>(
 
 /// Looks at what an operation left where it worked, and at what others did there meanwhile. What they did elsewhere is
 /// for the next look. The operation's own changes are in its rows, and are nobody's.
-fn look_again(store: &Store, opened: Opened<'_>, items: &[Item]) -> Result<Observation> {
+fn look_again(store: &Store, opened: WritableWorkspace<'_>, items: &[Item]) -> Result<Observation> {
     let (open, before) = known(store, opened.place)?;
     let touched: BTreeSet<WorkspacePath> = items
         .iter()
