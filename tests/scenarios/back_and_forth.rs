@@ -1,7 +1,8 @@
 //! The way back of a way back: what was at a path at a moment is there again, however the other moves went.
 
-use ckpt_schema::report::Outcome;
+use ckpt_schema::report::{OperationReport, Outcome};
 use ckpt_store::{RedoRequest, RevertRequest};
+use testing::clock::await_tick;
 use testing::scenario::{World, set_clock_from_files, to};
 
 /// A repository with a branch `other` that lacks an ignore rule of this one and tracks what that hides.
@@ -186,4 +187,94 @@ fn a_message_without_a_step_is_partial() {
         Outcome::Nothing,
         "nothing changed"
     );
+}
+
+/// What notes are about.
+fn about(report: &OperationReport) -> Vec<&str> {
+    let notes = report.remarks.iter().flat_map(|note| &note.about);
+    notes.map(String::as_str).collect()
+}
+
+/// Invariant `truth/left-is-partial`: What a step left and no revert can remove is named, file by file where there are
+/// few, and the outcome is partial.
+#[test]
+fn ignored_files_that_stay_are_partial() {
+    let mut world = World::new();
+    world.write(".gitignore", "*.log\ngen/\n");
+    world.turn("m1", |world| {
+        world.write("run.log", "agent\n");
+        world.write("gen/deep/f", "agent\n");
+        world.write("made/x.log", "agent\n");
+        world.write("made/code", "agent\n");
+    });
+    let report = world.revert("m1");
+    assert_eq!(report.outcome, Outcome::Partial, "{report:#?}");
+    for path in ["gen", "gen/deep/f", "made", "made/x.log", "run.log"] {
+        assert!(about(&report).contains(&path), "{path}: {report:#?}");
+    }
+    assert!(!world.exists("made/code"));
+    let report = world.unrevert();
+    assert_eq!(report.outcome, Outcome::Restored, "{report:#?}");
+}
+
+/// Invariant `truth/left-is-partial`.
+#[test]
+fn hidden_file_of_an_older_move_is_named() {
+    set_clock_from_files(0);
+    let mut world = World::new();
+    world.write(".gitignore", "*.log\n");
+    world.write("n.log", "nobody stored it\n");
+    await_tick();
+    world.turn("m1", |world| {
+        await_tick();
+        world.write(".gitignore", "\n");
+        world.write("n.log", "1\n");
+    });
+    world.turn("m2", |world| world.write("n.log", "2\n"));
+    world.revert("m2");
+    assert_eq!(world.read("n.log"), "1\n");
+    let report = world.revert("m1");
+    assert_eq!(report.outcome, Outcome::Partial, "{report:#?}");
+    assert!(about(&report).contains(&"n.log"), "{report:#?}");
+}
+
+/// Invariant `truth/left-is-partial`.
+#[test]
+fn what_went_from_a_shown_folder_is_told() {
+    set_clock_from_files(0);
+    let mut world = World::new();
+    world.write(".gitignore", "lib/\n");
+    world.write("lib/a", "mine\n");
+    world.write("lib/b", "mine\n");
+    await_tick();
+    world.turn("m1", |world| {
+        await_tick();
+        world.write(".gitignore", "\n");
+        world.remove("lib/a");
+    });
+    let report = world.revert("m1");
+    assert_eq!(report.outcome, Outcome::Partial, "{report:#?}");
+    assert!(about(&report).contains(&"lib/"), "{report:#?}");
+    assert_eq!(world.read("lib/b"), "mine\n");
+}
+
+/// One step hides the folder as a whole, and another removes it.
+///
+/// Invariant `truth/left-is-partial`.
+#[test]
+fn unseen_removal_of_a_hidden_file_is_named() {
+    let mut world = World::git(&[("a", "1\n"), (".gitignore", "lib/\n")]);
+    world.write("lib/code", "tracked\n");
+    world.write("lib/mine", "nobody stored it\n");
+    world.run_git(&["add", "-f", "lib/code"]);
+    world.run_git(&["commit", "-q", "-m", "lib"]);
+    world.turn("m1", |world| _ = world.run_git(&["mv", "lib/code", "code"]));
+    world.turn("m2", |world| {
+        world.remove_tree("lib");
+        world.remove(".gitignore");
+    });
+    let report = world.revert("m1");
+    assert_eq!(report.outcome, Outcome::Partial, "{report:#?}");
+    assert!(about(&report).contains(&"lib/mine"), "{report:#?}");
+    assert_eq!(world.read("lib/code"), "tracked\n");
 }

@@ -314,6 +314,7 @@ impl Execution<'_> {
         refusal::check_before_writing(&root, snapshots, &operation.plan, options)?;
         let leaving = directories_that_may_go(store, place, operation)?;
         let staying = surroundings::folders_that_stay(scene, &operation.plan, &leaving)?;
+        operation.is_incomplete |= !staying.is_empty();
         operation.warnings.extend(staying);
         if let Some(movement) = operation.movement {
             let goal = (operation.reference.as_ref(), &operation.plan, &leaving[..]);

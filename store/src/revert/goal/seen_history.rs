@@ -164,12 +164,13 @@ impl HistorySearch<'_> {
         let went: Vec<&Gap> = before.iter().filter(is_gone).collect();
         if !came.is_empty() {
             let start = self.snapshot(Some(step.start))?;
-            let came = self.absent(&start, came)?;
+            let came = self.absent(&start, came, false)?;
             self.history.came.extend(came.into_iter().map(change));
         }
         if !went.is_empty() {
             let finish = self.snapshot(step.finish)?;
-            let went = self.absent(&finish, went)?;
+            // What is in a folder that rules hide whole by now may have gone then, or later.
+            let went = self.absent(&finish, went, true)?;
             self.history.went.extend(went.into_iter().map(change));
         }
         Ok(())
@@ -182,8 +183,14 @@ impl HistorySearch<'_> {
         }
     }
 
-    /// Returns the entries that a snapshot shows to have been absent.
-    fn absent<'g>(&self, snapshot: &Snapshot, entries: Vec<&'g Gap>) -> Result<Vec<&'g Gap>> {
+    /// Returns the entries that a snapshot shows to have been absent, and if that is asked for, those of which it tells
+    /// nothing.
+    fn absent<'g>(
+        &self,
+        snapshot: &Snapshot,
+        entries: Vec<&'g Gap>,
+        or_unknown: bool,
+    ) -> Result<Vec<&'g Gap>> {
         // Of a name that is reserved, or a repository's, the directory that it is in says whether it was looked at.
         let asked = entries.iter().map(|entry| {
             let own = WorkspacePath::new(&entry.path[..]);
@@ -214,6 +221,7 @@ impl HistorySearch<'_> {
                     matches!(entry.reason, GapReason::Special(_))
                         || entry.is_directory && is_file()?
                 }
+                (Some(_), Some(Presence::Unknown)) => or_unknown,
                 (Some((_, is_own)), Some(presence)) => {
                     presence == Presence::Absent || !is_own && presence == Presence::Stored
                 }

@@ -2,8 +2,9 @@
 //! them back, and hooks do not look into ignored folders. What remains are the times of the files there. This module
 //! does IO, but only reads, and never through a link.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::fs::Metadata;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -26,6 +27,9 @@ use crate::timeline::evidence::TICK;
 /// top.
 const MOST: usize = 50_000;
 
+/// How many files of a folder that came are named one by one.
+const MOST_FILES_NAMED: usize = 100;
+
 /// What changed while an agent worked.
 #[derive(Debug, Default)]
 pub(super) struct TouchedPaths {
@@ -35,15 +39,16 @@ pub(super) struct TouchedPaths {
 }
 
 /// Names those of the ignored paths that changed, or in which something did, while a command of the message that a
-/// revert goes back to, or of a later one, may have been running. Folders that it cannot look through whole are named
-/// apart. Nobody can say who made these changes.
-pub(super) fn notes<'a>(
+/// revert goes back to, or of a later one, may have been running, and those that were `moved_before`. Folders that it
+/// cannot look through whole are named apart. Nobody can say who made these changes.
+pub(super) fn notes(
     store: &Store,
     place: &Place,
     revert: WholeRevert<'_>,
-    ignored: impl Iterator<Item = &'a WorkspacePath>,
+    ignored: &BTreeSet<WorkspacePath>,
+    moved_before: &BTreeSet<WorkspacePath>,
 ) -> Result<TouchedPaths> {
-    let paths: Vec<&WorkspacePath> = ignored.collect();
+    let paths: Vec<&WorkspacePath> = ignored.iter().collect();
     if paths.is_empty() {
         return Ok(TouchedPaths::default());
     }
@@ -58,7 +63,21 @@ pub(super) fn notes<'a>(
         now: store.now(),
         device: place.device()?,
     };
-    let findings = search.look(&place.root, &paths, MOST);
+    let mut findings = search.look(&place.root, &paths, MOST);
+    for (path, finding) in paths.iter().zip(&mut findings) {
+        if moved_before.contains(*path) {
+            finding.touched = Touched::Yes;
+        }
+    }
+    // A folder is not named beside what is in it.
+    let is_touched = |(_, finding): &(_, &TouchedFinding)| finding.touched == Touched::Yes;
+    let touched = paths.iter().zip(&findings).filter(is_touched);
+    let above = WorkspacePath::all_above(touched.map(|(path, _)| *path));
+    for (path, finding) in paths.iter().zip(&mut findings) {
+        if above.contains(*path) {
+            finding.touched = Touched::No;
+        }
+    }
     let texts = |wanted: Touched| -> Vec<String> {
         let found = paths.iter().zip(&findings);
         let found = found.filter(|(_, finding)| finding.touched == wanted);
@@ -87,6 +106,35 @@ fn of_many(about: Vec<String>) -> Option<Note> {
     let what =
         "ignored folders have too many files to look through, and what changed in them stays";
     (!about.is_empty()).then(|| naming(NoteCode::IgnoredChanged, what, about, NAMED))
+}
+
+/// Returns some paths, and after each folder the files in it. Of a folder with many, it returns the folder alone.
+pub(super) fn files_in(place: &Place, paths: &BTreeSet<WorkspacePath>) -> Vec<String> {
+    let mut all = Vec::new();
+    for path in paths {
+        all.push(path.to_text());
+        let mut found = Vec::new();
+        let mut folders = vec![path.clone()];
+        while let Some(folder) = folders.pop() {
+            let entries = std::fs::read_dir(folder.on_disk(&place.root));
+            for entry in entries.into_iter().flatten().flatten() {
+                let Ok(below) = folder.join(entry.file_name().as_bytes()) else {
+                    continue;
+                };
+                match entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                    true => folders.push(below),
+                    false => found.push(below),
+                }
+            }
+            if found.len() + folders.len() > MOST_FILES_NAMED {
+                found.clear();
+                break;
+            }
+        }
+        found.sort_unstable();
+        all.extend(found.iter().map(WorkspacePath::to_text));
+    }
+    all
 }
 
 /// Whether something changed at a path or below it.

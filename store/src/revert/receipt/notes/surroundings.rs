@@ -11,6 +11,7 @@ use ckpt_schema::report::NoteCode;
 use rusqlite::Connection;
 
 use super::first_quoted;
+use super::ignored_changes;
 use super::repositories::{is_submodule, repositories_stay};
 use crate::error::Result;
 use crate::fs::times;
@@ -275,8 +276,8 @@ pub(crate) fn folders_that_stay(
             repositories.extend((!is_named).then(|| folder.to_text()));
         } else if let Some(first) = unknown.first() {
             let first = String::from_utf8_lossy(first).into_owned();
-            let files = unknown.iter().filter_map(|name| folder.join(name).ok());
-            let files: Vec<String> = files.map(|path| path.to_text()).collect();
+            let stay = unknown.iter().filter_map(|name| folder.join(name).ok());
+            let files = ignored_changes::files_in(place, &stay.collect());
             others.push((folder.to_text(), first, files));
         }
     }

@@ -7,7 +7,7 @@ use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use ckpt_schema::report::{NoteCode, OperationKind};
+use ckpt_schema::report::{FileAction, NoteCode, OperationKind};
 
 use super::first_quoted;
 use super::ignored_changes;
@@ -137,12 +137,18 @@ pub(crate) fn stays(
         mut known,
     } = StandingPaths::of(place, plan, &came, &now);
     known.retain(|(folder, _)| !repositories.contains(folder));
-    let planned: BTreeSet<&WorkspacePath> = plan.items.iter().map(|item| &item.path).collect();
+    let shown = folders_in_view(snapshots, then, &seen.snapshot)?;
     others.retain(|path| !ignored.contains(path));
     others.extend(came_into_view(snapshots, then, &seen.snapshot)?);
     others.extend(unremembered(place, snapshots, &seen.snapshot, &now)?);
-    others.retain(|path| !planned.contains(path));
-    notes.extend(of_ignored(texts(&ignored)));
+    others.extend(shown.iter().cloned());
+    let moved_before = moved_before(snapshots, then, plan, &others)?;
+    let planned: BTreeSet<&WorkspacePath> = plan.items.iter().map(|item| &item.path).collect();
+    others.retain(|path| !planned.contains(path) || moved_before.contains(path));
+    notes.extend(of_ignored(
+        texts(&ignored),
+        ignored_changes::files_in(place, &ignored),
+    ));
     notes.extend(of_own_rules(snapshots, (then, &seen.snapshot), leaving)?);
     let lost: BTreeSet<String> = made_again.iter().copied().map(repository_text).collect();
     notes.extend(of_gone_repositories(lost.into_iter().collect()));
@@ -150,11 +156,15 @@ pub(crate) fn stays(
     let connection = store.database.connection();
     let since = sessions::message_time(connection, &revert.to.id)?;
     notes.extend(version_control::moved(place, since, &known));
-    let changed = ignored_changes::notes(store, place, revert, others.iter())?;
+    let changed = ignored_changes::notes(store, place, revert, &others, &moved_before)?;
     notes.extend(changed.notes);
     notes.extend(crowded);
+    let is_left = !ignored.is_empty() || !repositories.is_empty() || !made_again.is_empty();
+    let is_shown = |(path, _): &(WorkspacePath, bool)| shown.contains(path);
     Ok(LeftPaths {
-        is_incomplete: !made_again.is_empty() || is_any_another(snapshots, then, changed.paths)?,
+        is_incomplete: is_left
+            || changed.paths.iter().any(is_shown)
+            || is_any_another(snapshots, then, changed.paths)?,
         notes,
         ..LeftPaths::default()
     })
@@ -332,6 +342,49 @@ fn came_into_view(
 /// Returns whether a state does not tell what a file at a path was.
 fn is_not_known(presence: &Presence) -> bool {
     matches!(presence, Presence::Seen | Presence::Unknown)
+}
+
+/// Returns the paths that an earlier operation moved and that stay, where the state that a revert goes to does not tell
+/// what was there. That operation's time is theirs, so nothing shows whether they had changed before.
+fn moved_before(
+    snapshots: &Snapshots,
+    then: Option<&Snapshot>,
+    plan: &Plan,
+    paths: &BTreeSet<WorkspacePath>,
+) -> Result<BTreeSet<WorkspacePath>> {
+    let Some(then) = then else {
+        return Ok(BTreeSet::new());
+    };
+    let items = plan.items.iter();
+    let items = items.filter(|item| item.action == FileAction::None);
+    let paths: Vec<WorkspacePath> = items
+        .map(|item| item.path.clone())
+        .filter(|path| paths.contains(path))
+        .collect();
+    let presences = snapshots.presences(then, &paths)?;
+    let unknown = paths.into_iter().zip(presences);
+    let unknown = unknown.filter(|(_, presence)| is_not_known(presence));
+    Ok(unknown.map(|(path, _)| path).collect())
+}
+
+/// Returns the folders in view now that were hidden in the state that a revert goes to.
+fn folders_in_view(
+    snapshots: &Snapshots,
+    then: Option<&Snapshot>,
+    now: &Snapshot,
+) -> Result<BTreeSet<WorkspacePath>> {
+    let Some(then) = then else {
+        return Ok(BTreeSet::new());
+    };
+    let hidden = snapshots.seen(then.seen)?.into_iter();
+    let hidden = hidden.filter(|entry| entry.is_directory && entry.reason == GapReason::Ignored);
+    let hidden: Vec<WorkspacePath> = hidden
+        .filter_map(|entry| WorkspacePath::new(entry.path).ok())
+        .collect();
+    let presences = snapshots.presences(now, &hidden)?;
+    let shown = hidden.into_iter().zip(presences);
+    let shown = shown.filter(|(_, presence)| *presence == Presence::Stored);
+    Ok(shown.map(|(path, _)| path).collect())
 }
 
 /// Returns the entries that came in a step and are not in the state that a revert goes to.
@@ -555,27 +608,17 @@ fn of_crowded(
     Ok((!about.is_empty()).then(|| Note::about(NoteCode::IgnoredChanged, text, about)))
 }
 
-/// Returns the ignore files that ignore themselves and differ between two snapshots, except those in folders that are
-/// `leaving`.
-fn ignore_files(
+/// Returns the note on the ignore files that ignore themselves and differ between two snapshots, except those in folders
+/// that are `leaving`.
+fn of_own_rules(
     snapshots: &Snapshots,
     (then, now): (Option<&Snapshot>, &Snapshot),
     leaving: &[WorkspacePath],
-) -> Result<Vec<WorkspacePath>> {
+) -> Result<Option<Note>> {
     let mut files = match then {
         Some(then) => snapshots.own_ignore_files_changed(then, now)?,
         None => Vec::new(),
     };
     files.retain(|path| !path.is_at_or_below(leaving));
-    Ok(files)
-}
-
-/// Returns the note on those files.
-fn of_own_rules(
-    snapshots: &Snapshots,
-    states: (Option<&Snapshot>, &Snapshot),
-    leaving: &[WorkspacePath],
-) -> Result<Option<Note>> {
-    let files = ignore_files(snapshots, states, leaving)?;
     Ok(of_ignore_files(texts(&files)))
 }

@@ -56,12 +56,15 @@ pub(super) fn of_vanished(entries: &[&Gap]) -> Option<Note> {
     (!entries.is_empty()).then(|| Note::about(NoteCode::NotCaptured, text, about))
 }
 
-pub(super) fn of_ignored(about: Vec<String>) -> Option<Note> {
-    let words = [
-        "an ignored path that came since stays",
-        "ignored paths that came since stay",
-    ];
-    of_paths(NoteCode::IgnoredMade, about, words)
+/// Returns the note on ignored paths that came. It is about `files`, too, which are in them.
+pub(super) fn of_ignored(paths: Vec<String>, files: Vec<String>) -> Option<Note> {
+    let what = match paths.len() {
+        0 => return None,
+        1 => "an ignored path that came since stays".to_owned(),
+        count => format!("{count} ignored paths that came since stay"),
+    };
+    let text = format!("{what}: {}", first_quoted(&paths, NAMED));
+    Some(Note::about(NoteCode::IgnoredMade, text, files))
 }
 
 /// Returns the note on ignore files that ignore themselves. Only their lines are remembered.
