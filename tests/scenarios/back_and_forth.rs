@@ -217,6 +217,65 @@ fn ignored_files_that_stay_are_partial() {
     assert_eq!(report.outcome, Outcome::Restored, "{report:#?}");
 }
 
+/// A hidden folder that was there is not taken away, though a step made it anew.
+///
+/// Invariant `truth/empty-directories`.
+#[test]
+fn hidden_empty_folder_stays_when_made_anew() {
+    set_clock_from_files(0);
+    let mut world = World::new();
+    world.write(".gitignore", "x\n");
+    world.make_directory("x");
+    world.message("m1");
+    world.step(|world| world.write(".gitignore", "\n"));
+    await_tick();
+    world.step(|world| {
+        world.remove_directory("x");
+        await_tick();
+        world.make_directory("x");
+    });
+    world.turn("m2", |world| world.write("x/f", "agent\n"));
+    for message in ["m2", "m1"] {
+        let report = world.revert(message);
+        assert!(world.path("x").is_dir(), "{message}: {report:#?}");
+        assert!(!world.exists("x/f"), "{message}: {report:#?}");
+    }
+}
+
+/// Invariant `truth/empty-directories`.
+#[test]
+fn hidden_empty_folder_comes_forward() {
+    let mut world = World::new();
+    world.write(".gitignore", "b/\n");
+    world.turn("m1", |world| world.make_directory("out/b"));
+    world.turn("m2", |world| world.write("f", "agent\n"));
+    world.turn("m3", |world| world.write(".gitignore", "\n"));
+    world.revert("m1");
+    assert!(!world.exists("out"), "nothing else was there");
+    for message in ["m2", "m3"] {
+        let report = world.revert(message);
+        assert!(world.path("out/b").is_dir(), "{message}: {report:#?}");
+    }
+}
+
+/// It was made in the last message: to go forward before that does not bring it.
+///
+/// Invariant `truth/empty-directories`.
+#[test]
+fn hidden_empty_folder_stays_away_before_its_step() {
+    let mut world = World::new();
+    world.write(".gitignore", "b/\n");
+    world.turn("m1", |world| world.write("f", "1\n"));
+    world.turn("m2", |world| world.write("f", "2\n"));
+    world.turn("m3", |world| world.make_directory("out/b"));
+    for message in ["m1", "m3", "m2"] {
+        let report = world.revert(message);
+        assert!(!world.exists("out"), "{message}: {report:#?}");
+    }
+    world.unrevert();
+    assert!(world.path("out/b").is_dir());
+}
+
 /// Invariant `truth/left-is-partial`.
 #[test]
 fn hidden_file_of_an_older_move_is_named() {

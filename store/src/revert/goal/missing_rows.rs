@@ -46,7 +46,7 @@ impl UnseenSearch<'_> {
             changes.extend(self.removed_while_hidden(&spans, &first)?);
             changes.extend(self.made_while_hidden(&spans, &history, &first, reference)?);
             changes.extend(self.hidden_folders(&spans, &history, &first)?);
-            changes.extend(self.hidden_folders_taken(&spans, &first, &changes)?);
+            changes.extend(self.hidden_folders_taken(&spans, &history, &first, &changes)?);
         }
         let mut folders = self.folders(&first, reference)?;
         let is_known = |change: &LiveChange| {
@@ -69,7 +69,31 @@ impl UnseenSearch<'_> {
             .iter()
             .filter(|change| !told.contains(&key(change)));
         changes.extend(of_folders.into_iter().chain(others.cloned()));
+        // A folder that was there then did not come since, though rules hid it.
+        let was_hidden = self.hidden_in(reference, &folders)?;
+        let is_folder = |state: State| state.is_some_and(|entry| entry.is_empty_directory());
+        changes.retain(|LiveChange { row, .. }| {
+            let Change { path, old, new } = &row.change;
+            old.is_some() || !is_folder(*new) || !was_hidden.contains(path)
+        });
         Ok((changes, folders, history))
+    }
+
+    /// Returns the folders that a snapshot only saw.
+    fn hidden_in(
+        &self,
+        snapshot: Option<i64>,
+        folders: &Folders,
+    ) -> Result<BTreeSet<WorkspacePath>> {
+        let Some(snapshot) = snapshot.filter(|_| !folders.is_empty()) else {
+            return Ok(BTreeSet::new());
+        };
+        let snapshot = snapshot_of(&sessions::snapshot(self.connection, snapshot)?);
+        let paths: Vec<WorkspacePath> = folders.keys().cloned().collect();
+        let presences = self.snapshots.presences(&snapshot, &paths)?;
+        let hidden = paths.into_iter().zip(presences);
+        let hidden = hidden.filter(|(_, presence)| *presence == Presence::SeenDirectory);
+        Ok(hidden.map(|(path, _)| path).collect())
     }
 
     /// Finds files that a step hid and that are gone, or something else by now. Nobody saw who did that, because they
@@ -390,9 +414,11 @@ impl UnseenSearch<'_> {
     fn hidden_folders_taken(
         &self,
         spans: &StepSpans<'_>,
+        history: &SeenHistory,
         first: &BTreeMap<&WorkspacePath, &Item>,
         found: &[LiveChange],
     ) -> Result<Vec<LiveChange>> {
+        let came = history.came_by_path();
         let told = self.live.iter().chain(found);
         let told: BTreeSet<&WorkspacePath> = told.map(|change| &change.row.change.path).collect();
         let mut changes = Vec::new();
@@ -401,9 +427,12 @@ impl UnseenSearch<'_> {
             if item.target.is_some() || told.contains(path) {
                 continue;
             }
-            if let Some(folder) = folder
-                && let Some(span) = self.known_creator(spans, path)?
-            {
+            let Some(folder) = folder else { continue };
+            let span = match came.get(path.as_bytes()) {
+                Some(step) => Some(&spans.all[*step]),
+                None => self.known_creator(spans, path)?,
+            };
+            if let Some(span) = span {
                 changes.extend(self.change(span, (*path).clone(), None, Some(folder), None));
             }
         }
