@@ -1,11 +1,13 @@
 //! Gemini CLI: `~/.gemini/tmp/PROJECT/chats/session-….jsonl`, a log in which `$set` and `$rewindTo` change what came
 //! before. It has no fork; `--session-file` begins with a record from anywhere, so a cut copy lies in our store.
 
+use std::path::Path;
+
 use ckpt_schema::report::ConversationReason;
 use ckpt_store::model::conversation::{
     AgentConversation, ForkFailure, ForkPlan, FoundMessage, NoFork, SoughtMessage,
 };
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::record::{self, AgentRecord, text, words};
 
@@ -44,6 +46,22 @@ fn position(record: &AgentRecord, message: &SoughtMessage) -> Result<usize, Conv
         .collect();
     let found = record::in_order(&prompts, message.prompt.as_deref(), message.before);
     found.ok_or(ConversationReason::NotFound)
+}
+
+/// What its record says of the file that it began with.
+const IMPORTED: &str = "Imported session from ";
+
+/// Returns the session that a record was begun with, if that is a copy of ours.
+pub fn origin(transcript: &Path) -> Option<String> {
+    let source = record::beginning(transcript)
+        .find_map(|entry| Some(text(&entry, "content")?.strip_prefix(IMPORTED)?.into()))?;
+    let copy = AgentConversation {
+        session: String::new(),
+        transcript: Some(source),
+    };
+    let path = copy.is_copy().then_some(copy.transcript?)?;
+    let head = record::beginning(&path).next()?;
+    text(&head, "sessionId").map(str::to_owned)
 }
 
 /// Returns the user's text in an entry. Results of tools are in the user's name, too.
@@ -117,21 +135,33 @@ pub fn fork(plan: &ForkPlan) -> Result<AgentConversation, ForkFailure> {
     if record.length.to_string() != plan.seen {
         return Err(failed("the conversation went on meanwhile"));
     }
-    let old_id = plan.from.session.as_str();
-    let rename = |entry: &Value| {
-        let mut copy = entry.clone();
-        for place in ["/sessionId", "/$set/sessionId"] {
-            if let Some(id) = copy
-                .pointer_mut(place)
-                .filter(|id| id.as_str() == Some(old_id))
-            {
-                *id = json!(to.session);
-            }
-        }
-        copy
-    };
-    let copied: Vec<Value> = record.entries.iter().take(at).map(rename).collect();
     let path = to.transcript.as_deref().unwrap_or(old);
-    record::write(path, &copied, old)?;
+    record::write(path, &record.entries[..at], old)?;
     Ok(to.clone())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A session that began with a copy of ours is linked to where that came from.
+    #[test]
+    fn session_is_linked_by_its_copy() {
+        let scratch = tempfile::tempdir().expect("a scratch folder");
+        let path = |name: &str| scratch.path().join(name);
+        std::fs::create_dir(path("conversations")).expect("writable");
+        for (copy, linked) in [
+            ("conversations/new.jsonl", Some("old")),
+            ("mine.jsonl", None),
+        ] {
+            std::fs::write(path(copy), "{\"sessionId\":\"old\"}\n").expect("writable");
+            let content = format!("{IMPORTED}{}", path(copy).display());
+            let entry = serde_json::json!({"type": "info", "content": content});
+            let record = format!("{{\"sessionId\":\"new\"}}\n{entry}\n");
+            std::fs::write(path("record.jsonl"), record).expect("writable");
+            assert_eq!(origin(&path("record.jsonl")).as_deref(), linked, "{copy}");
+        }
+        std::fs::remove_file(path("conversations/new.jsonl")).expect("it is there");
+        assert_eq!(origin(&path("record.jsonl")), None, "without the copy");
+    }
 }

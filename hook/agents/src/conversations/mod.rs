@@ -4,6 +4,8 @@
 //! agent has.
 
 mod claude_code;
+mod codebuddy;
+mod copilot_cli;
 mod gemini_cli;
 mod opencode;
 mod program;
@@ -32,6 +34,8 @@ enum Adapter {
     Codex,
     /// By its own program.
     Pi,
+    /// By its own program.
+    Copilot,
     /// By its own server.
     Opencode,
     /// By a copy in our store.
@@ -42,6 +46,8 @@ fn adapter(agent: &str) -> Option<Adapter> {
     match agent {
         "claude-code" => Some(Adapter::Tree(&claude_code::FORMAT)),
         "qwen-code" => Some(Adapter::Tree(&qwen_code::FORMAT)),
+        "codebuddy" => Some(Adapter::Tree(&codebuddy::FORMAT)),
+        "copilot-cli" => Some(Adapter::Copilot),
         "codex" => Some(Adapter::Codex),
         "pi" => Some(Adapter::Pi),
         "opencode" | "kilo" => Some(Adapter::Opencode),
@@ -72,6 +78,7 @@ impl Conversations for AgentConversations {
             Adapter::Tree(format) => format.find(message),
             Adapter::Codex => program::codex::find(message),
             Adapter::Pi => program::pi::find(message),
+            Adapter::Copilot => copilot_cli::find(message),
             Adapter::Opencode => opencode::find(message),
             Adapter::Gemini => gemini_cli::find(message),
         }
@@ -83,6 +90,7 @@ impl Conversations for AgentConversations {
             Adapter::Tree(format) => format.places(messages),
             Adapter::Gemini => gemini_cli::places(messages),
             Adapter::Pi => program::pi::places(messages),
+            Adapter::Copilot => copilot_cli::places(messages),
             // Nothing that is cheap to read tells.
             Adapter::Codex | Adapter::Opencode => None,
         });
@@ -94,8 +102,9 @@ impl Conversations for AgentConversations {
             Adapter::Tree(_) => record::beginning(conversation.transcript.as_deref()?)
                 .find_map(|entry| Some(entry["forkedFrom"]["sessionId"].as_str()?.to_owned())),
             Adapter::Pi => program::pi::origin(&conversation.session),
+            Adapter::Gemini => gemini_cli::origin(conversation.transcript.as_deref()?),
             // Their records do not say.
-            Adapter::Codex | Adapter::Opencode | Adapter::Gemini => None,
+            Adapter::Codex | Adapter::Opencode | Adapter::Copilot => None,
         }
     }
 
@@ -104,6 +113,7 @@ impl Conversations for AgentConversations {
             Some(Adapter::Tree(format)) => format.plan(message),
             Some(Adapter::Codex) => program::codex::plan(message),
             Some(Adapter::Pi) => program::pi::plan(message),
+            Some(Adapter::Copilot) => copilot_cli::plan(message),
             Some(Adapter::Opencode) => opencode::plan(message),
             Some(Adapter::Gemini) => gemini_cli::plan(message),
             None => Err(NoFork {
@@ -118,7 +128,7 @@ impl Conversations for AgentConversations {
         match adapter(&plan.agent)? {
             Adapter::Codex => Some(program::codex::cut(plan)),
             // opencode's own takes files back, too, and the others' records are theirs alone to shorten.
-            Adapter::Tree(_) | Adapter::Pi | Adapter::Opencode | Adapter::Gemini => None,
+            _ => None,
         }
     }
 
@@ -127,6 +137,7 @@ impl Conversations for AgentConversations {
             Some(Adapter::Tree(format)) => format.fork(plan),
             Some(Adapter::Codex) => program::codex::fork(plan),
             Some(Adapter::Pi) => program::pi::fork(plan),
+            Some(Adapter::Copilot) => copilot_cli::fork(plan),
             Some(Adapter::Opencode) => opencode::fork(plan),
             Some(Adapter::Gemini) => gemini_cli::fork(plan),
             None => Err(ForkFailure::Failed("the agent has no interface".to_owned())),
@@ -149,6 +160,11 @@ impl Conversations for AgentConversations {
             "claude-code" => &["claude", "--resume", session],
             "qwen-code" if conversation.transcript.is_none() => &["qwen", "--session-id", session],
             "qwen-code" => &["qwen", "--resume", session],
+            "codebuddy" if conversation.transcript.is_none() => {
+                &["codebuddy", "--session-id", session]
+            }
+            "codebuddy" => &["codebuddy", "--resume", session],
+            "copilot-cli" => &["copilot", &format!("--resume={session}")],
             "codex" => &["codex", "resume", session],
             "opencode" => &["opencode", "--session", session],
             "kilo" => &["kilo", "--session", session],

@@ -37,19 +37,31 @@ pub fn require(name: &str) -> Result<(), NoFork> {
     start(name).map(drop).ok_or_else(missing)
 }
 
-/// Sends requests, a line each and each after the answer to the one before, and returns the last answer. An answer has the
+/// How a program tells requests from each other.
+#[derive(Clone, Copy)]
+pub enum Framing {
+    /// Each is a line.
+    Lines,
+    /// Each has its length before it.
+    Lengths,
+}
+
+/// Sends requests, each after the answer to the one before, and returns the last answer. An answer has the
 /// id of its request; one without an id has no answer.
-fn ask(mut program: Command, requests: &[Value]) -> Result<Value, ForkFailure> {
+pub fn ask(
+    mut program: Command,
+    framing: Framing,
+    requests: &[Value],
+) -> Result<Value, ForkFailure> {
     let name = program.get_program().to_string_lossy().into_owned();
     let (mut waiting, mut answers) = (requests.iter().peekable(), Vec::new());
     let mut awaited: Option<Value> = None;
     let talked = exchanged(&mut program, PATIENCE, |text, stdin| {
         loop {
             if let Some(id) = &awaited {
-                let mut lines = text
-                    .lines()
-                    .filter_map(|line| serde_json::from_str::<Value>(line).ok());
-                let Some(answer) = lines.find(|line| line["id"] == *id && is_answer(line)) else {
+                let mut said = objects(text);
+                let Some(answer) = said.find(|it| it["id"] == *id && it.get("method").is_none())
+                else {
                     return false;
                 };
                 let is_refused = answer.get("error").is_some() || answer["success"] == false;
@@ -63,7 +75,13 @@ fn ask(mut program: Command, requests: &[Value]) -> Result<Value, ForkFailure> {
             };
             awaited = request.get("id").cloned();
             // Whether it was read is seen in the answer.
-            let _ = writeln!(stdin, "{request}");
+            let _ = match framing {
+                Framing::Lines => writeln!(stdin, "{request}"),
+                Framing::Lengths => {
+                    let text = request.to_string();
+                    write!(stdin, "Content-Length: {}\r\n\r\n{text}", text.len())
+                }
+            };
         }
     });
     talked.ok_or_else(|| ForkFailure::Failed(format!("`{name}` cannot be started")))?;
@@ -78,12 +96,26 @@ fn ask(mut program: Command, requests: &[Value]) -> Result<Value, ForkFailure> {
     }
 }
 
-/// Returns whether a line answers a request, and is none of the server's own.
-fn is_answer(line: &Value) -> bool {
-    line.get("method").is_none()
+/// Returns the whole objects in a text, whatever is between them.
+fn objects(mut text: &str) -> impl Iterator<Item = Value> {
+    std::iter::from_fn(move || {
+        loop {
+            text = &text[text.find('{')?..];
+            let mut values = serde_json::Deserializer::from_str(text).into_iter::<Value>();
+            let next = values.next()?;
+            match next {
+                Ok(object) => {
+                    text = &text[values.byte_offset()..];
+                    return Some(object);
+                }
+                Err(error) if error.is_eof() => return None,
+                Err(_) => text = &text[1..],
+            }
+        }
+    })
 }
 
-fn refused(answer: &Value) -> ForkFailure {
+pub fn refused(answer: &Value) -> ForkFailure {
     let said = ["/error/message", "/error"].map(|place| answer.pointer(place));
     let said = said.into_iter().flatten().find_map(Value::as_str);
     ForkFailure::Failed(format!(
@@ -93,7 +125,7 @@ fn refused(answer: &Value) -> ForkFailure {
 }
 
 /// Returns a plan that an agent's program carries out.
-fn planned(message: &SoughtMessage, anchor: String, interface: &str) -> ForkPlan {
+pub fn planned(message: &SoughtMessage, anchor: String, interface: &str) -> ForkPlan {
     let record = message.conversation.transcript.as_deref();
     let length = record.and_then(|path| std::fs::metadata(path).ok());
     ForkPlan {
@@ -112,8 +144,8 @@ fn planned(message: &SoughtMessage, anchor: String, interface: &str) -> ForkPlan
 /// Codex: `thread/fork` of `codex app-server`. A turn is what a message is in.
 pub mod codex {
     use super::{
-        AgentConversation, ConversationReason, ForkFailure, ForkPlan, FoundMessage, NoFork,
-        SoughtMessage, Value, ask, json, planned, refused, require, start,
+        AgentConversation, ConversationReason, ForkFailure, ForkPlan, FoundMessage, Framing,
+        NoFork, SoughtMessage, Value, ask, json, planned, refused, require, start,
     };
 
     /// Finds a message by its turn.
@@ -189,7 +221,7 @@ pub mod codex {
                 {"clientInfo": client, "capabilities": {"experimentalApi": true}}}),
             json!({"method": "initialized"}),
         ];
-        ask(codex, &[&begin, requests].concat())
+        ask(codex, Framing::Lines, &[&begin, requests].concat())
     }
 }
 
@@ -197,8 +229,8 @@ pub mod codex {
 pub mod pi {
     use super::{
         AgentConversation, AgentRecord, ConversationReason, ForkFailure, ForkPlan, FoundMessage,
-        NoFork, PathBuf, SoughtMessage, Value, ask, json, planned, record, refused, require, start,
-        surroundings, text,
+        Framing, NoFork, PathBuf, SoughtMessage, Value, ask, json, planned, record, refused,
+        require, start, surroundings, text,
     };
 
     /// Returns the record of a session.
@@ -300,7 +332,7 @@ pub mod pi {
             json!({"id": "fork", "type": "fork", "entryId": plan.anchor}),
             json!({"id": "state", "type": "get_state"}),
         ];
-        let answer = ask(pi, &requests)?;
+        let answer = ask(pi, Framing::Lines, &requests)?;
         let named = |name: &str| answer["data"][name].as_str();
         match (named("sessionId"), named("sessionFile")) {
             (Some(session), path) if session != plan.from.session => Ok(AgentConversation {
@@ -308,6 +340,33 @@ pub mod pi {
                 transcript: path.map(Into::into),
             }),
             _ => Err(refused(&answer)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Answers are read whatever tells them from each other.
+    ///
+    /// A message of the server's own with the same id is none.
+    #[test]
+    fn answer_is_read_in_either_framing() {
+        for (framing, answer) in [
+            (
+                Framing::Lines,
+                r#"{"id":1,"method":"of its own"}\nsome {noise}\n{"id":1,"result":7}\n"#,
+            ),
+            (
+                Framing::Lengths,
+                r#"Content-Length: 18\r\n\r\n{"id":1,"result":7}"#,
+            ),
+        ] {
+            let mut program = Command::new("sh");
+            program.args(["-c", &format!("printf '{answer}'; cat >/dev/null")]);
+            let answer = ask(program, framing, &[json!({"id": 1, "method": "m"})]);
+            assert_eq!(answer.map(|it| it["result"].clone()), Ok(json!(7)));
         }
     }
 }
