@@ -191,8 +191,8 @@ impl Conversations for AgentConversations {
         ConversationAbilities {
             fork,
             cut: matches!(adapter, Some(Adapter::Codex)),
-            // Its extension goes on in the fork at once.
-            inside: agent == "pi",
+            // Their extensions go on in the fork at once.
+            inside: matches!(agent, "pi" | "opencode" | "kilo"),
             reason: (!fork).then_some(ConversationReason::Unsupported),
             argv: Vec::new(),
             directory: None,

@@ -1,6 +1,7 @@
 //! Settings files before and after, byte for byte, in a temporary home directory.
 
 mod agents;
+mod chat;
 mod codex_trust;
 mod extension;
 mod installed;
