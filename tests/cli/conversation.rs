@@ -247,6 +247,23 @@ fn failed_fork_changes_nothing() {
     assert_eq!(chat.states(), ["live", "live", "live"]);
 }
 
+/// The agent can go on in the copy of a transcript that is read-only.
+#[test]
+fn copy_of_a_read_only_transcript_can_be_written() {
+    let chat = Chat::of_three();
+    let old = chat.transcript(OLD);
+    fs::set_permissions(&old, fs::Permissions::from_mode(0o400)).expect("our own");
+    let new = chat.transcript(&session(&chat.fork("last")));
+    let mode = |path| {
+        fs::metadata(path)
+            .expect("it is there")
+            .permissions()
+            .mode()
+            & 0o777
+    };
+    assert_eq!([mode(&old), mode(&new)], [0o400, 0o600]);
+}
+
 /// A part leaves the conversation as it is.
 #[test]
 fn part_leaves_the_conversation() {
@@ -294,6 +311,7 @@ fn own_fork_goes_on_with_the_history() {
     assert_eq!(chat.states(), ["live", "live", "hidden"]);
     chat.branch(NEW, 2);
     chat.say(NEW, 4);
+    assert_eq!(chat.states(), ["live", "live", "discarded", "live"]);
     let sessions = chat.world.json(&["sessions"]);
     let sessions = sessions["sessions"].as_array().expect("a list");
     assert_eq!(sessions.len(), 2, "{sessions:#?}");
@@ -313,7 +331,6 @@ fn own_fork_goes_on_with_the_history() {
     assert_eq!(prompts, ["message 4", "message 2", "message 1"]);
     let status = chat.world.json(&["status"]);
     assert_eq!(status["revert_point"], Value::Null, "{status:#}");
-    assert_eq!(chat.states(), ["live", "live", "discarded", "live"]);
 }
 
 /// The conversation may go back alone.

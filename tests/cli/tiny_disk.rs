@@ -7,6 +7,7 @@ use std::process::Command;
 use serde_json::json;
 
 use testing::binary::{Run, Sandbox, binary, finish};
+use testing::chat::{Chat, OLD};
 use testing::mount::Mount;
 use testing::skip::has_strace;
 use testing::strace;
@@ -311,4 +312,27 @@ fn full_disk_or_quota_is_no_failed_disk() {
             assert!(run.stderr.contains(why), "{case}");
         }
     }
+}
+
+/// A full disk under the conversations leaves everything as it was.
+#[test]
+fn full_disk_forks_nothing() {
+    let chat = Chat::new();
+    let Some(_mount) = Mount::new(&chat.folder, "size=64k,mode=700") else {
+        return;
+    };
+    (1..=3).for_each(|number| chat.say(OLD, number));
+    let filler = chat.folder.join("filler");
+    fs::write(&filler, [b'x'; 64 << 10]).expect_err("that fills it");
+    let words = ["revert", "last", "--conversation", "fork"];
+    let run = chat.world.run(&words, b"");
+    assert_ne!(run.code, Some(0), "{run}");
+    assert_eq!(chat.states(), ["live", "live", "live"], "{run}");
+    assert!(
+        chat.is_made(3) && chat.transcripts() == 2,
+        "nothing is left beside: {run}"
+    );
+    fs::remove_file(filler).expect("it is there");
+    chat.fork("last");
+    assert!(!chat.is_made(3), "once there is room");
 }

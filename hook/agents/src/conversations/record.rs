@@ -85,7 +85,7 @@ pub fn beginning(path: &Path) -> impl Iterator<Item = Value> {
         .filter_map(|line| serde_json::from_slice(&line).ok())
 }
 
-/// Writes a new record, whole or not at all, with the permissions of the one that it comes from.
+/// Writes a new record, whole or not at all, as private as the one that it comes from.
 pub fn write(path: &Path, entries: &[Value], like: &Path) -> Result<(), ForkFailure> {
     let failed = |error: io::Error| {
         ForkFailure::Failed(format!("cannot write `{}`: {error}", path.display()))
@@ -93,7 +93,8 @@ pub fn write(path: &Path, entries: &[Value], like: &Path) -> Result<(), ForkFail
     let folder = path.parent().unwrap_or(path);
     let beside = temporary(path);
     let written = fs::metadata(like).and_then(|like| {
-        let permissions = like.mode() & 0o666;
+        // The agent has to go on in it.
+        let permissions = like.mode() & 0o666 | 0o600;
         if !folder.is_dir() {
             DirBuilder::new().mode(0o700).create(folder)?;
         }

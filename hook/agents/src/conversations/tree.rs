@@ -97,9 +97,18 @@ impl TreeFormat {
 
     /// Returns the entries that are in the conversation: those that lead to the newest one.
     fn in_conversation(&self, record: &AgentRecord) -> Option<HashSet<usize>> {
+        Some(self.line(record, self.newest(record)?))
+    }
+
+    fn newest<'r>(&self, record: &'r AgentRecord) -> Option<&'r Value> {
         let mut entries = record.entries.iter().rev();
-        let newest = entries.find(|entry| self.is_of_tree(entry))?;
-        Some(self.line(record, newest))
+        entries.find(|entry| self.is_of_tree(entry))
+    }
+
+    /// Returns how far a conversation has got. What an agent notes beside it as it ends does not go on with it.
+    fn seen(&self, record: &AgentRecord) -> String {
+        let id = self.newest(record).and_then(|entry| text(entry, self.id));
+        id.unwrap_or_default().to_owned()
     }
 
     fn is_of_tree(&self, entry: &Value) -> bool {
@@ -170,7 +179,7 @@ impl TreeFormat {
                 false => format!("a copy of {}'s transcript under a new id", self.called),
             },
             note,
-            seen: record.length.to_string(),
+            seen: self.seen(&record),
             is_cut: false,
         })
     }
@@ -210,7 +219,7 @@ impl TreeFormat {
             return Ok(to.clone());
         };
         let record = record::read(Some(old)).map_err(|_| failed("the transcript is gone"))?;
-        if record.length.to_string() != plan.seen {
+        if self.seen(&record) != plan.seen {
             return Err(failed("the conversation went on meanwhile"));
         }
         let place = |entry: &Value| text(entry, self.id) == Some(&plan.anchor);
