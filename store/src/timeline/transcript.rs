@@ -15,8 +15,9 @@ use serde_json::Value;
 
 use crate::model::Milliseconds;
 
-/// How many bytes are read from the end of a transcript.
-const TAIL: u64 = 64 << 10;
+/// How many bytes are read from the end of a transcript, and how many if those say nothing: Claude Code 2.1.332 writes lines of
+/// 80 KB.
+const TAILS: [u64; 2] = [64 << 10, 1 << 20];
 
 /// What the end of a transcript says.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -36,7 +37,11 @@ enum TranscriptEntry {
 impl Transcript {
     /// Reads the end of a transcript. One that is missing, or not a regular file, says nothing.
     pub fn read(path: &Path, now: Milliseconds) -> Self {
-        tail(path).map_or_else(Self::default, |text| Self::parse(&text, now))
+        let mut read = TAILS
+            .iter()
+            .map_while(|length| tail(path, *length))
+            .map(|text| Self::parse(&text, now));
+        read.find(|it| *it != Self::default()).unwrap_or_default()
     }
 
     /// Parses entries, one per line, each with its time. Times in the future and incomplete lines do not count.
@@ -125,7 +130,7 @@ fn time_of(entry: &Value) -> Option<Milliseconds> {
     i64::try_from(since.as_millis()).ok()
 }
 
-fn tail(path: &Path) -> Option<String> {
+fn tail(path: &Path, length: u64) -> Option<String> {
     // The payload names this path, so anything may be there, and opening a device is an act.
     if !path.metadata().ok()?.is_file() {
         return None;
@@ -140,13 +145,13 @@ fn tail(path: &Path) -> Option<String> {
     if !metadata.is_file() {
         return None;
     }
-    if metadata.len() > TAIL {
+    if metadata.len() > length {
         // The line that is cut here is no JSON, and is skipped like any other that is incomplete.
-        file.seek(SeekFrom::Start(metadata.len() - TAIL)).ok()?;
+        file.seek(SeekFrom::Start(metadata.len() - length)).ok()?;
     }
     let mut bytes = Vec::new();
     // The agent goes on writing while this reads.
-    file.take(TAIL).read_to_end(&mut bytes).ok()?;
+    file.take(length).read_to_end(&mut bytes).ok()?;
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
@@ -251,6 +256,18 @@ mod tests {
             at("2026-11-22T21:17:06.008Z"),
             "the last result of a tool"
         );
+    }
+
+    /// A mark is found behind a line that is longer than what is read at first.
+    #[test]
+    fn mark_is_found_behind_a_long_line() {
+        const TIME: &str = "2026-01-31T12:00:00Z";
+        let mark = entry("user", &"[Request interrupted by user]".into(), TIME);
+        let long = entry("attachment", &"x".repeat(80 << 10).into(), TIME);
+        let scratch = tempfile::tempdir().expect("a scratch folder");
+        let path = scratch.path().join("transcript.jsonl");
+        std::fs::write(&path, format!("{mark}\n{long}\n")).expect("writable");
+        assert_eq!(Transcript::read(&path, NOW).interrupted_at, at(TIME));
     }
 
     #[test]
