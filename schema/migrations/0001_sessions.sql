@@ -99,6 +99,7 @@ CREATE INDEX gaps_by_snapshot ON gaps (snapshot_id);
 --   interrupted_at     the user interrupted it, as the agent told
 --   part_of            it is the part of this session in another root, which works in several
 --   has_parts          others are parts of it
+--   roots_gone         the history of another of its roots was forgotten
 CREATE TABLE sessions (
   seq               INTEGER PRIMARY KEY,
   id                TEXT NOT NULL UNIQUE,
@@ -122,6 +123,7 @@ CREATE TABLE sessions (
   interrupted_at    INTEGER,
   part_of           TEXT REFERENCES sessions (id) ON DELETE SET NULL,
   has_parts         INTEGER NOT NULL DEFAULT 0,
+  roots_gone        INTEGER NOT NULL DEFAULT 0,
   UNIQUE (workspace_id, agent, agent_id)
 ) STRICT;
 CREATE INDEX sessions_left ON sessions (left_id) WHERE left_id IS NOT NULL;

@@ -1,4 +1,4 @@
-//! A revert over two roots that is killed: the next command, in either of them, ends it in both.
+//! A revert over three roots that is killed: the next command, in any of them, ends it in all.
 
 use std::fs;
 use std::path::PathBuf;
@@ -11,31 +11,37 @@ use testing::tree::{self, Tree};
 
 use super::{REVERT, assert_sound};
 
-/// A session that worked in two roots.
-fn played() -> (Sandbox, PathBuf) {
+/// A session that worked in three roots: one in git, one in none, and one below the first, which ignores it.
+fn played() -> (Sandbox, [PathBuf; 2]) {
     let world = Sandbox::new();
-    let other = world.path("other");
-    fs::create_dir_all(&other).expect("writable");
-    for name in ["b", "gone"] {
-        fs::write(other.join(name), "before\n").expect("writable");
+    world.run_git(&["init", "-q"]);
+    world.write(".gitignore", "inner\n");
+    let others = [world.path("other"), world.workspace().join("inner")];
+    for other in &others {
+        fs::create_dir_all(other).expect("writable");
+        for name in ["b", "gone"] {
+            fs::write(other.join(name), "before\n").expect("writable");
+        }
     }
     world.write("a", "before\n");
     let event = |kind: &str| json!({"event": kind, "session_id": "s"});
     let message =
-        json!({"event": "user_message", "session_id": "s", "message_id": "m1", "roots": [other]});
+        json!({"event": "user_message", "session_id": "s", "message_id": "m1", "roots": others});
     world.event(message).ends_silently();
     world.event(event("step_start")).ends_silently();
     world.write("a", "after\n");
     world.write("made/by/agent", "after\n");
-    fs::write(other.join("b"), "after\n").expect("writable");
-    fs::remove_file(other.join("gone")).expect("writable");
+    for other in &others {
+        fs::write(other.join("b"), "after\n").expect("writable");
+        fs::remove_file(other.join("gone")).expect("writable");
+    }
     world.event(event("step_finish")).ends_silently();
     world.event(event("turn_end")).ends_silently();
-    (world, other)
+    (world, others)
 }
 
-/// Both roots.
-fn both((world, other): &(Sandbox, PathBuf)) -> [Tree; 2] {
+/// The first root with the one below it, and the other one.
+fn both((world, [other, _]): &(Sandbox, [PathBuf; 2])) -> [Tree; 2] {
     [world.tree(), tree::read(other)]
 }
 
@@ -54,19 +60,14 @@ fn killed_revert_is_ended_in_all_roots() {
     let all: Vec<Point> = points(&played().0, &REVERT, b"");
     at_each(sample(all, 40), |point| {
         let played = played();
-        let (world, other) = &played;
+        let (world, others) = &played;
         kill_at(world, &point, &REVERT, b"");
-        // In turn: a command in the first root, or in the second.
+        // In turn: a command in each of the roots.
         let what = format!("killed at {point:?}");
-        let from_other = point.1.is_multiple_of(2);
-        let mut command = match from_other {
-            true => {
-                let mut command = world.command(&["snapshot"]);
-                command.current_dir(other);
-                command
-            }
-            false => world.command(&["snapshot"]),
-        };
+        let mut command = world.command(&["snapshot"]);
+        if let Some(other) = others.get(usize::try_from(point.1 % 3).expect("small")) {
+            command.current_dir(other);
+        }
         testing::binary::Run::of(&mut command).exits(0);
         let ended = both(&played);
         assert!(

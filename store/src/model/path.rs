@@ -5,7 +5,7 @@
 //! `is_ntfs_dotgit` in git's `utf8.c` and `path.c`): `git fsck` reports them, and on those file systems they *are*
 //! `.git`.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::ffi::OsStr;
 use std::fmt;
 use std::os::unix::ffi::OsStrExt;
@@ -300,6 +300,21 @@ pub(crate) fn split(path: &[u8]) -> (&[u8], &[u8]) {
         .map_or((&b""[..], path), |slash| {
             (&path[..slash], &path[slash + 1..])
         })
+}
+
+/// Takes out of the lists of roots what a root below lists as well: there it is told of.
+pub(crate) fn list_once<T>(roots: &mut [(PathBuf, &mut Vec<T>)], path: impl Fn(&T) -> &str) {
+    for at in 0..roots.len() {
+        let root = roots[at].0.clone();
+        let is_below =
+            |other: &&(PathBuf, &mut Vec<T>)| other.0 != root && other.0.starts_with(&root);
+        let full = |(root, list): &(PathBuf, &mut Vec<T>)| -> Vec<PathBuf> {
+            list.iter().map(|one| root.join(path(one))).collect()
+        };
+        let told: HashSet<PathBuf> = roots.iter().filter(is_below).flat_map(full).collect();
+        let list = &mut roots[at].1;
+        list.retain(|one| told.is_empty() || !told.contains(&root.join(path(one))));
+    }
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! `show`: everything about one message, step, session, operation or snapshot.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use ckpt_schema::report::{
     ChangeReport, FileReport, MessageReport, OperationEntry, RootChanges, SessionReport,
@@ -19,6 +19,7 @@ use crate::model::attribution::Attribution;
 use crate::model::entry::Change;
 use crate::model::git_item::GitItem;
 use crate::model::item::Item;
+use crate::model::path::list_once;
 use crate::sessions::read::{StepState, WordTable, all, gaps, word};
 use crate::sessions::{self, ChangeRow, SnapshotRow};
 use crate::snapshot::Snapshots;
@@ -78,9 +79,14 @@ fn show_message(
     let snapshot = snapshot_id
         .map(|id| sessions::snapshot_row(connection, id))
         .transpose()?;
-    let (steps, changes) = work_of(connection, place, id)?;
+    let (steps, mut changes) = work_of(connection, place, id)?;
     (message.additions, message.deletions) = lines_in_all(&changes);
-    let roots = roots_of(store, &message)?;
+    let mut roots = roots_of(store, &message)?;
+    let lists = roots.iter_mut();
+    let lists = lists.map(|root| (PathBuf::from(&root.workspace), &mut root.changes));
+    let own = (place.root.clone(), &mut changes);
+    let mut lists: Vec<_> = lists.chain([own]).collect();
+    list_once(&mut lists, |change| &change.path.path);
     let conversation = crate::revert::conversation_place(store, id)?;
     message.left = conversation.as_ref().is_some_and(|place| place.left);
     Ok(ShowReport::Message {

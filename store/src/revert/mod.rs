@@ -25,7 +25,6 @@ use ckpt_schema::report::{NoteCode, OperationKind, OperationReport, Outcome, VER
 use crate::error::{Error, Result};
 use crate::model::entry::{Entry, ObjectId};
 use crate::model::note::{self, Note};
-use crate::model::path::WorkspacePath;
 use crate::model::request::{
     Chosen, ChosenContent, ConversationChoice, DryRun, Force, RevertRequest,
 };
@@ -66,13 +65,13 @@ pub(crate) fn operate(
 ) -> Result<Executed> {
     refuse_git_of_a_part(request)?;
     let place = Place::known(store, cwd)?;
-    // Before the lock, so that a mistake in a path does not finish an interrupted operation first.
-    let only = match request {
-        PlanRequest::Restore(request) => place.paths_asked_for(&request.paths)?,
-        _ => Vec::new(),
-    };
-    let mut prepared = conversation::prepared(store, &place, request, options.conversation);
     let mut beside = Beside::of(store, &place, request);
+    // Before the lock, so that a mistake in a path does not finish an interrupted operation first.
+    if let PlanRequest::Restore(request) = request {
+        let (own, _) = beside.divide(&place, &request.paths)?;
+        place.paths_asked_for(&own)?;
+    }
+    let mut prepared = conversation::prepared(store, &place, request, options.conversation);
     let mut earlier = vec![Recovered::default(); 1 + beside.places.len()];
     let (mut asked, mut pending) = (request.clone(), None);
     loop {
@@ -80,7 +79,6 @@ pub(crate) fn operate(
         let places = (&place, &beside.places[..]);
         let part = Asked {
             cwd,
-            only: &only,
             gone,
             options,
             prepared: prepared.as_ref(),
@@ -122,7 +120,6 @@ pub(crate) fn operate(
 /// A request, and what it is carried out with.
 struct Asked<'a> {
     cwd: &'a Path,
-    only: &'a [WorkspacePath],
     gone: Option<&'a PathStates>,
     options: Options,
     prepared: Option<&'a JournalledConversation>,
@@ -145,14 +142,7 @@ impl Asked<'_> {
         }
         match request {
             PlanRequest::Revert(request) => {
-                let (only, elsewhere) = beside.divide(place, &request.only);
-                if only.is_empty() && !request.only.is_empty() {
-                    return Err(beside.only_elsewhere(&elsewhere));
-                }
-                let paths = match request.only.is_empty() {
-                    true => &[][..],
-                    false => &elsewhere[..],
-                };
+                let (only, paths) = beside.divide(place, &request.only)?;
                 let own = RevertRequest {
                     only,
                     ..request.clone()
@@ -175,7 +165,7 @@ impl Asked<'_> {
                         store, place, &movement, options, recovered, prepared,
                     );
                 }
-                operate_movements(store, place, movement, (beside, paths), how, recovered)
+                operate_movements(store, place, movement, (beside, &paths), how, recovered)
             }
             PlanRequest::Redo(request) => {
                 let Some(movement) = Movement::of_redo(store, place, request)? else {
@@ -188,8 +178,7 @@ impl Asked<'_> {
             PlanRequest::Restore(request) => {
                 let asked = request.clone();
                 request.paths = absolute(cwd, &request.paths);
-                let recovered = recovered.swap_remove(0);
-                restore::restore(store, place, &asked, self.only, options, recovered)
+                roots::restore(store, place, &asked, beside, options, recovered)
             }
             PlanRequest::Undo(request) => {
                 roots::undo(store, place, &request.operation, beside, options, recovered)

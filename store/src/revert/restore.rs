@@ -6,14 +6,14 @@ use std::collections::{BTreeMap, HashSet};
 use ckpt_schema::report::{FileResult, NoteCode};
 
 use super::carry_out::git::GitSide;
-use super::execute::Executed;
+use super::execute::{Executed, PlannedRoot};
 use super::goal::expectation::Expectation;
 use super::goal::material;
 use super::goal::present::Scene;
 use super::goal::seen_history::is_name;
 use super::goal::states::{PathStates, current_states};
 use super::goal::yours::{self, Yours};
-use super::operate::operate;
+use super::operate::{operate, planned};
 use super::plan::Plan;
 use super::plan::operation::{GitFate, Operation};
 use super::plan::plan_exactly;
@@ -30,19 +30,19 @@ use crate::snapshot::{Budget, Gap, PatchSide, Presence, Snapshot, Snapshots};
 use crate::store::Store;
 use crate::timeline::{Observation, Place, snapshot_of};
 
-/// Puts paths back to the state that an id stands for. `only` is what the request names. The caller holds the
-/// workspace's lock.
-pub(crate) fn restore(
+/// Plans to put paths of a root back to the state that an id stands for. `only` is what the request names. The caller holds
+/// the workspace's lock.
+pub(super) fn plan_restore(
     store: &mut Store,
     place: &Place,
     request: &RestoreRequest,
     only: &[WorkspacePath],
     options: Options,
     recovered: Recovered,
-) -> Result<Executed> {
+) -> Result<PlannedRoot<'static>> {
     // Before the look: an id that means nothing should not cost one.
     let named = state_named(store, place, &request.id)?;
-    operate(store, place, None, options, recovered, |scene| {
+    planned(store, place, None, options, recovered, |scene| {
         let wanted = WantedState {
             scene,
             id: named.snapshot_id,

@@ -13,11 +13,12 @@ use super::operate::{plan_movement, planned};
 use super::recover::Recovered;
 use super::request::movement::Movement;
 use super::request::options::{Options, PlanRequest};
+use super::restore::plan_restore;
 use super::undo::UndoneOperation;
 use crate::error::{Error, Result};
-use crate::ids::short;
+use crate::ids::{self, Any, short};
 use crate::model::note::Note;
-use crate::model::request::RevertRequest;
+use crate::model::request::{RestoreRequest, RevertRequest};
 use crate::model::shell::quoted;
 use crate::revert::request::conversation::JournalledConversation;
 use crate::sessions::{self, OperationRow, SessionRow};
@@ -30,6 +31,10 @@ pub(super) struct Beside {
     pub places: Vec<Place>,
     /// Those that are not there now.
     away: Vec<PathBuf>,
+    /// Whether the session changed something in one of them.
+    is_left: bool,
+    /// Whether the history of one was forgotten.
+    are_gone: bool,
 }
 
 impl Beside {
@@ -44,32 +49,50 @@ impl Beside {
 
     fn find(store: &Store, place: &Place, request: &PlanRequest) -> Result<Self> {
         let connection = store.database.connection();
-        let session = match request {
+        let session = |id: &str| sessions::session(connection, id);
+        let (session, operation) = match request {
             PlanRequest::Revert(request) => {
                 let anywhere = RevertRequest {
                     only: Vec::new(),
                     ..request.clone()
                 };
-                Some(Movement::of_revert(store, place, &anywhere)?.session)
+                let movement = Movement::of_revert(store, place, &anywhere)?;
+                (Some(movement.session), None)
             }
             PlanRequest::Redo(request) => {
-                Movement::of_redo(store, place, request)?.map(|movement| movement.session)
+                let movement = Movement::of_redo(store, place, request)?;
+                (movement.map(|movement| movement.session), None)
             }
-            PlanRequest::Undo(request) => {
-                let row = sessions::operation(connection, &request.operation)?;
-                let session = row.session_id.map(|id| sessions::session(connection, &id));
-                session.transpose()?.flatten()
-            }
-            PlanRequest::Restore(_) | PlanRequest::Recover(_) => None,
+            PlanRequest::Undo(request) => (None, Some(request.operation.clone())),
+            PlanRequest::Restore(request) => match ids::any(connection, place.row.id, &request.id)?
+            {
+                Any::Message(message) => (session(&message.session_id)?, None),
+                Any::Step(step) => (session(&step.session_id)?, None),
+                Any::Operation(operation) => (None, Some(operation.id)),
+                Any::Session(_) | Any::Snapshot(_) => (None, None),
+            },
+            PlanRequest::Recover(_) => (None, None),
         };
         let mut beside = Self::default();
-        let Some(session) = session else {
-            return Ok(beside);
+        let mut rows = match &session {
+            Some(session) => {
+                beside.are_gone = sessions::has_forgotten_roots(connection, &session.id)?;
+                sessions::roots_beside(connection, session)?
+            }
+            None => Vec::new(),
         };
-        for row in sessions::roots_beside(connection, &session)? {
+        for (workspace, _) in operation_parts(store, operation.as_deref())? {
+            if workspace != place.row.id {
+                rows.push(sessions::workspace(connection, workspace)?);
+            }
+        }
+        for row in rows {
             match row.is_there() {
                 true => beside.places.push(Place::of_row(store, row)),
-                false => beside.away.push(row.path),
+                false => {
+                    beside.is_left |= sessions::has_changes(connection, row.id, session.as_ref())?;
+                    beside.away.push(row.path);
+                }
             }
         }
         Ok(beside)
@@ -85,8 +108,15 @@ impl Beside {
     }
 
     /// Divides the paths of a request among the roots that hold them: those of the first root, with those that are in no
-    /// root, and those of each other one.
-    pub fn divide(&self, place: &Place, paths: &[PathBuf]) -> (Vec<PathBuf>, Vec<Vec<PathBuf>>) {
+    /// root, and those of each other one, which are none if the request names no path. Fails if all are in other roots.
+    pub fn divide(
+        &self,
+        place: &Place,
+        paths: &[PathBuf],
+    ) -> Result<(Vec<PathBuf>, Vec<Vec<PathBuf>>)> {
+        if paths.is_empty() {
+            return Ok(Default::default());
+        }
         let mut own = Vec::new();
         let mut others = vec![Vec::new(); self.places.len()];
         for path in paths {
@@ -102,11 +132,14 @@ impl Beside {
                 None => own.push(path),
             }
         }
-        (own, others)
+        match own.is_empty() {
+            true => Err(self.only_elsewhere(&others)),
+            false => Ok((own, others)),
+        }
     }
 
     /// Says where paths are that are in another root of the session alone.
-    pub fn only_elsewhere(&self, paths: &[Vec<PathBuf>]) -> Error {
+    fn only_elsewhere(&self, paths: &[Vec<PathBuf>]) -> Error {
         let mut roots = self.places.iter().zip(paths);
         let root = roots.find(|(_, paths)| !paths.is_empty());
         let root = root.map_or_else(String::new, |(place, _)| quoted(&shown(&place.root)));
@@ -114,20 +147,21 @@ impl Beside {
             .hint(format!("ask there: `--workspace {root}`"))
     }
 
-    /// Names the roots that are away.
-    fn note(&self) -> Option<Note> {
-        let names: Vec<String> = self
-            .away
-            .iter()
-            .map(|path| path.to_string_lossy().into_owned())
-            .collect();
-        (!names.is_empty()).then(|| {
+    /// Names the roots that are away, and tells of those whose history was forgotten.
+    fn notes(&self) -> Vec<Note> {
+        let names: Vec<String> = self.away.iter().map(|path| shown(path)).collect();
+        let away = (!names.is_empty()).then(|| {
             let text = format!(
-                "the session worked in directories that are not there now, and what it did there stays until this is asked for again: {}",
+                "the session worked in directories that are not there now, and what it did there stays until this is asked for again: {}; where a new one takes its place, `ckpt-hook workspace adopt` in it comes first",
                 names.join(", ")
             );
             Note::about(NoteCode::OtherDirectories, text, names)
-        })
+        });
+        let gone = self.are_gone.then(|| {
+            let text = "the session worked in another directory, whose history was forgotten: what it did there stays";
+            Note::new(NoteCode::OtherDirectories, text)
+        });
+        away.into_iter().chain(gone).collect()
     }
 }
 
@@ -192,13 +226,15 @@ fn joined_later(store: &Store, own: &Movement, movement: &Movement) -> Result<Op
     }
     let first = sessions::message_at_or_after(connection, session, 0)?;
     let is_first = first.is_some_and(|first| first.id == *there);
-    Ok(is_first.then(|| {
-        let text = format!(
-            "the session worked here from `{}` on, and it goes back to just before that: what was done here earlier is not recorded",
-            short(there)
-        );
-        Note::about(NoteCode::OtherDirectories, text, vec![there.clone()])
-    }))
+    Ok(is_first.then(|| note_of_joined(there)))
+}
+
+fn note_of_joined(message: &str) -> Note {
+    let text = format!(
+        "the session worked here from `{}` on, and it goes back to just before that: what was done here earlier is not recorded",
+        short(message)
+    );
+    Note::about(NoteCode::OtherDirectories, text, vec![message.to_owned()])
 }
 
 /// Names the roots in which the session is still reverted after it went all the way forward in the first.
@@ -235,6 +271,81 @@ pub(super) fn note_of_reverted(
         );
         Note::about(NoteCode::OtherDirectories, text, names)
     }))
+}
+
+/// Puts the roots of a session back to the state that an id stands for, or the paths of them that are named.
+pub(super) fn restore(
+    store: &mut Store,
+    place: &Place,
+    request: &RestoreRequest,
+    beside: &Beside,
+    options: Options,
+    recovered: Vec<Recovered>,
+) -> Result<Executed> {
+    let (own, paths) = beside.divide(place, &request.paths)?;
+    let mut recovered = recovered_of(place, beside, recovered);
+    let only = place.paths_asked_for(&own)?;
+    let first = take(&mut recovered, place);
+    let mut planned = vec![plan_restore(store, place, request, &only, options, first)?];
+    for (at, other) in beside.places.iter().enumerate() {
+        let only = match paths.get(at) {
+            Some(paths) if paths.is_empty() => continue,
+            Some(paths) => other.paths_asked_for(paths)?,
+            None => Vec::new(),
+        };
+        let Some((id, is_later)) = id_in(store, place, &request.id, other)? else {
+            continue;
+        };
+        let there = RestoreRequest {
+            id: id.clone(),
+            ..request.clone()
+        };
+        let before = take(&mut recovered, other);
+        let mut root = plan_restore(store, other, &there, &only, options, before)?;
+        if is_later {
+            root.operation.warnings.push(note_of_joined(&id));
+        }
+        planned.push(root);
+    }
+    finish(store, planned, beside, options, recovered)
+}
+
+/// Returns what an id of one root is called in another, and whether that is something later: the root had joined the
+/// session only then.
+fn id_in(store: &Store, place: &Place, id: &str, other: &Place) -> Result<Option<(String, bool)>> {
+    let connection = store.database.connection();
+    let part = |session: &str| match sessions::session(connection, session)? {
+        Some(session) => part_in(store, &session, other),
+        None => Ok(None),
+    };
+    Ok(match ids::any(connection, place.row.id, id)? {
+        Any::Message(message) => match part(&message.session_id)? {
+            Some(part) => {
+                let same = sessions::part_in(connection, "messages", &part.id, &message.id)?;
+                let there = sessions::message_beside(connection, &part.id, &message.id)?;
+                there.map(|there| (there.id, same.is_none()))
+            }
+            None => None,
+        },
+        Any::Step(step) => match part(&step.session_id)? {
+            Some(part) => sessions::part_in(connection, "steps", &part.id, &step.id)?,
+            None => None,
+        }
+        .map(|id| (id, false)),
+        Any::Operation(operation) => {
+            let parts = operation_parts(store, Some(&operation.id))?.into_iter();
+            let mut there = parts.filter(|(workspace, _)| *workspace == other.row.id);
+            there.next().map(|(_, row)| (row.id, false))
+        }
+        Any::Session(_) | Any::Snapshot(_) => None,
+    })
+}
+
+fn operation_parts(store: &Store, id: Option<&str>) -> Result<Vec<(i64, OperationRow)>> {
+    match id {
+        Some(id) => sessions::operation_parts(store.database.connection(), id),
+        None => Ok(Vec::new()),
+    }
 }
 
 /// Takes an operation back in all roots in which it has a part.
@@ -318,7 +429,9 @@ fn finish(
             operation.warnings.extend(recovered.warnings);
             operation.finished.extend(recovered.finished);
         }
-        operation.warnings.extend(beside.note());
+        operation.warnings.extend(beside.notes());
+        // What was done there is still to be taken back.
+        operation.is_incomplete |= beside.is_left;
     }
     execute(store, planned, options)
 }

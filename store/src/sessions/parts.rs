@@ -95,6 +95,41 @@ pub(crate) fn roots_beside(
         .collect()
 }
 
+/// Notes in the other parts of a workspace's sessions that its history is forgotten.
+pub(crate) fn note_forgotten_root(connection: &Connection, workspace_id: i64) -> Result<()> {
+    let sql = "WITH wholes AS (SELECT ifnull(part_of, id) AS id FROM sessions
+                                WHERE workspace_id = ?1 AND (part_of IS NOT NULL OR has_parts))
+               UPDATE sessions SET roots_gone = 1
+                WHERE workspace_id <> ?1 AND (id IN (SELECT id FROM wholes) OR part_of IN (SELECT id FROM wholes))";
+    connection
+        .execute(sql, [workspace_id])
+        .context(|| "cannot note in which roots a session works")
+        .map(drop)
+}
+
+/// Returns whether the history of another root of a session was forgotten.
+pub(crate) fn has_forgotten_roots(connection: &Connection, session: &str) -> Result<bool> {
+    let sql = "SELECT roots_gone FROM sessions WHERE id = ?1";
+    connection
+        .query_row(sql, [session], |row| row.get(0))
+        .context(|| "cannot look a session up")
+}
+
+/// Returns whether a session changed something in one of its roots; without a session, any did.
+pub(crate) fn has_changes(
+    connection: &Connection,
+    workspace_id: i64,
+    session: Option<&SessionRow>,
+) -> Result<bool> {
+    let sql = "SELECT EXISTS (SELECT 1 FROM changes JOIN steps ON steps.id = step_id JOIN messages ON messages.id = message_id
+                                JOIN sessions ON sessions.id = messages.session_id
+                WHERE changes.workspace_id = ?1 AND (?2 IS NULL OR ?2 IN (sessions.id, sessions.part_of)))";
+    let whole = session.and_then(SessionRow::whole);
+    connection
+        .query_row(sql, params![workspace_id, whole], |row| row.get(0))
+        .context(|| "cannot read what a session changed")
+}
+
 /// Returns the first message of a session, without discarded ones, that is no older than a message of the same session in
 /// another root.
 pub(crate) fn message_beside(

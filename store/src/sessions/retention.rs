@@ -350,6 +350,7 @@ fn set_unswept(connection: &Connection, id: i64, sql: &str) -> Result<()> {
 
 /// Removes a workspace with all of its rows.
 pub(crate) fn delete_workspace(connection: &Connection, id: i64) -> Result<()> {
+    super::note_forgotten_root(connection, id)?;
     const OF_IT: [&str; 21] = [
         // The newest row is never removed, so that no number is used twice.
         "feed WHERE workspace_id = ?1 AND seq < (SELECT max(seq) FROM feed)",

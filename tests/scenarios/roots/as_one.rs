@@ -1,6 +1,7 @@
 //! The parts of an operation on several roots stay one: after a crash, in what is known of it, and in what is kept.
 
 use std::fs;
+use std::path::{Path, PathBuf};
 
 use ckpt_schema::EventKind;
 use ckpt_schema::report::{OperationReport, Outcome};
@@ -8,8 +9,9 @@ use ckpt_store::query::LogFilter;
 use ckpt_store::revert::RequestKey;
 use ckpt_store::{DryRun, Force, OnConflict, RevertRequest};
 use testing::scenario::{World, to, wait_ms};
+use testing::tree;
 
-use super::{message, read, with_two};
+use super::{message, read, run_git, with_two};
 
 /// As a crash leaves it that comes after the last file and before an operation is closed in any root.
 fn interrupt_the_last_operation(world: &World) {
@@ -284,4 +286,181 @@ fn root_that_joined_later_says_where_it_went() {
         ("1\n".into(), "2\n".into())
     );
     assert!(is_told(&report), "{report:#?}");
+}
+
+/// Two messages, each of which changes a file in both roots.
+fn twice() -> (World, PathBuf) {
+    let (mut world, other) = with_two();
+    for (id, text) in [("m1", "2\n"), ("m2", "3\n")] {
+        message(&mut world, id, &[&other]);
+        world.step(|world| {
+            world.write("a", text);
+            fs::write(other.join("b"), text).expect("writable");
+        });
+    }
+    (world, other)
+}
+
+/// A restore goes to one state in all roots, by a message, by paths, and by an operation, and is undone in all.
+#[test]
+fn restore_goes_to_a_state_everywhere() {
+    let (mut world, other) = twice();
+    let both = |world: &World| (world.read("a"), read(&other.join("b")));
+    let state = |text: &str| (format!("{text}\n"), format!("{text}\n"));
+    let first = world.restore("m1", &[]);
+    assert_eq!(both(&world), state("1"), "{first:#?}");
+    let second = world.restore("m2", &[]);
+    assert_eq!(both(&world), state("2"), "{second:#?}");
+    let id = second.operation.as_deref().expect("it was carried out");
+    world.restore(id, &[]);
+    assert_eq!(both(&world), state("1"), "as it was before an operation");
+    let undone = world.restore("m2", &["a", other.join("b").to_str().expect("plain")]);
+    assert_eq!(both(&world), state("2"), "by paths");
+    world.undo(undone.operation.as_deref().expect("it was carried out"));
+    assert_eq!(both(&world), state("1"), "undone in both");
+    world.store.limit_to_workspace();
+    world.restore("m2", &[]);
+    let limited = ("2\n".to_owned(), "1\n".to_owned());
+    assert_eq!(both(&world), limited, "here alone");
+}
+
+/// A root that joined later goes to where it did.
+#[test]
+fn restore_says_where_a_root_joined() {
+    let (mut world, other) = with_two();
+    message(&mut world, "m1", &[]);
+    world.step(|world| world.write("a", "2\n"));
+    message(&mut world, "m2", &[&other]);
+    world.step(|_| fs::write(other.join("b"), "2\n").expect("writable"));
+    let report = world.restore("m1", &[]);
+    assert_eq!(
+        (world.read("a"), read(&other.join("b"))),
+        ("1\n".into(), "1\n".into())
+    );
+    let notes = &report.roots[0].report.notes;
+    assert!(
+        notes.iter().any(|note| note.contains("worked here from")),
+        "{notes:?}"
+    );
+}
+
+/// After the history of one root is forgotten, the others say that what was done there stays.
+#[test]
+fn forgotten_root_is_told() {
+    for of_first in [true, false] {
+        let (mut world, other) = twice();
+        let end = world.event(EventKind::SessionEnd, "s1");
+        world.send(&end);
+        let (gone, left) = match of_first {
+            true => (world.root.clone(), other.clone()),
+            false => (other.clone(), world.root.clone()),
+        };
+        let what = ckpt_store::Forget::Workspace;
+        let forgotten = world.store.forget(&gone, &what, DryRun::No);
+        forgotten.expect("it is idle");
+        world.cwd = left;
+        let report = world.revert("m1");
+        let is_told = report
+            .notes
+            .iter()
+            .any(|note| note.contains("was forgotten"));
+        assert!(is_told, "{of_first}: {report:#?}");
+        let stays = match of_first {
+            true => world.read("a"),
+            false => read(&other.join("b")),
+        };
+        assert_eq!(stays, "3\n");
+    }
+}
+
+/// A root that was removed goes back once a new directory has taken its history over.
+#[test]
+fn removed_root_goes_back_after_adoption() {
+    let (mut world, other) = twice();
+    let aside = world.base().join("aside");
+    fs::rename(&other, &aside).expect("writable");
+    fs::create_dir(&other).expect("writable");
+    fs::write(other.join("b"), "3\n").expect("writable");
+    let report = world.revert("m1");
+    assert_eq!(report.outcome, Outcome::Partial, "{report:#?}");
+    let hints = |note: &String| note.contains("`ckpt-hook workspace adopt`");
+    assert!(report.notes.iter().any(hints), "{report:#?}");
+    world
+        .store
+        .adopt(&other, None, DryRun::No)
+        .expect("it was there");
+    let report = world.revert("m1");
+    assert_eq!(read(&other.join("b")), "1\n", "{report:#?}");
+}
+
+/// Random work in three roots, one in git, one in none and one below another, goes back and forward as one. What the user
+/// made meanwhile stays in each, and an undo is the way back.
+#[test]
+fn random_work_in_three_roots_goes_back() {
+    for seed in 1..5_u64 {
+        let mut world = World::git(&[("f0", "0\n"), (".gitignore", "inner\n")]);
+        let (inner, plain) = (world.path("inner"), world.base().join("plain"));
+        for root in [&inner, &plain] {
+            fs::create_dir(root).expect("writable");
+            fs::write(root.join("f1"), "0\n").expect("writable");
+        }
+        run_git(&inner, &["init", "-q"]);
+        let roots = [world.root.clone(), inner, plain];
+        let is_users = |path: &Path| path.to_string_lossy().ends_with(".mine");
+        let of = |users: bool| {
+            let read = |root: &PathBuf| -> tree::Tree {
+                let all = tree::read(root).into_iter();
+                all.filter(|(path, _)| is_users(path) == users).collect()
+            };
+            roots.each_ref().map(read)
+        };
+        let states = || of(false);
+        let mut random = seed;
+        let mut next = |below: u64| {
+            random = random
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
+            (random >> 33) % below
+        };
+        let mut before = Vec::new();
+        for number in 0..5 {
+            before.push(states());
+            let further: Vec<&Path> = roots[1..].iter().map(PathBuf::as_path).collect();
+            message(&mut world, &format!("m{number}"), &further);
+            world.start();
+            for _ in 0..next(6) {
+                let root = &roots[usize::try_from(next(3)).expect("small")];
+                let file = root.join(format!("f{}", next(4)));
+                match next(3) {
+                    0 if file.exists() => fs::remove_file(file).expect("writable"),
+                    _ => fs::write(file, format!("{number} {}\n", next(9))).expect("writable"),
+                }
+            }
+            world.finish();
+            let root = &roots[usize::try_from(next(3)).expect("small")];
+            fs::write(root.join(format!("f{number}.mine")), "mine\n").expect("writable");
+        }
+        before.push(states());
+        let users = of(true);
+        for _ in 0..4 {
+            let to = usize::try_from(next(5)).expect("small");
+            world.revert(&format!("m{to}"));
+            assert_eq!(states(), before[to], "seed {seed}: back to m{to}");
+            assert_eq!(of(true), users, "seed {seed}: the user's files at m{to}");
+            world.redo();
+            assert_eq!(
+                states(),
+                before[to + 1],
+                "seed {seed}: one forward of m{to}"
+            );
+            if to < 4 {
+                world.unrevert();
+            }
+            assert_eq!(states(), before[5], "seed {seed}: all forward");
+            let report = world.revert(&format!("m{to}"));
+            world.undo(report.operation.as_deref().expect("it was carried out"));
+            assert_eq!(states(), before[5], "seed {seed}: undone");
+            assert_eq!(of(true), users, "seed {seed}: the user's files");
+        }
+    }
 }

@@ -4,6 +4,8 @@ pub(crate) mod contents;
 mod kept;
 pub(crate) mod token;
 
+use std::path::PathBuf;
+
 use ckpt_schema::report::{
     FinishedReport, OperationReport, Outcome, Receipt, RevertedSession, RootOperation, VERSION,
 };
@@ -12,6 +14,7 @@ use crate::error::Result;
 use crate::model::git_item::GitItem;
 use crate::model::item::Item;
 use crate::model::note::{self, Note};
+use crate::model::path::list_once;
 use crate::model::request::DryRun;
 use crate::revert::carry_out::outcome::outcome;
 use crate::revert::plan::Plan;
@@ -80,7 +83,10 @@ pub(crate) fn report(
 }
 
 /// Returns the report of the first of several workspaces, with those of the others. Its outcome is that of them all.
-pub(crate) fn joined(reports: Vec<(String, OperationReport)>) -> Option<OperationReport> {
+pub(crate) fn joined(mut reports: Vec<(String, OperationReport)>) -> Option<OperationReport> {
+    let lists = reports.iter_mut();
+    let lists = lists.map(|(root, report)| (PathBuf::from(&*root), &mut report.files));
+    list_once(&mut lists.collect::<Vec<_>>(), |file| &file.path.path);
     let mut reports = reports.into_iter();
     let (_, mut first) = reports.next()?;
     for (workspace, mut report) in reports {
