@@ -3,6 +3,7 @@
 use std::os::unix::fs::{PermissionsExt, symlink};
 
 use testing::binary::Sandbox;
+use testing::chat::{Chat, OLD};
 use testing::tree;
 
 /// Five messages; the fourth breaks `check` by one of the three files that it changes.
@@ -345,4 +346,44 @@ fn a_search_without_an_end_is_refused() {
         .run(&["bisect", "--", "sh", "-c", "kill -TERM $$"], b"")
         .exits(1);
     assert!(stopped.stderr.contains("was stopped"), "{stopped}");
+}
+
+/// With the state comes the conversation up to there, where the agent can fork it: in the directory in which the state is.
+#[test]
+fn branch_forks_the_conversation() {
+    let chat = Chat::of_three();
+    let old = std::fs::read(chat.transcript(OLD)).expect("it is there");
+    let way = chat.world.path("way.of mine");
+    let words = ["branch", "last~1", "../way.of mine"];
+    let report = chat.world.json(&words);
+    let conversation = &report["conversation"];
+    let new = conversation["session"].as_str().expect("an id");
+    assert_eq!(conversation["argv"][2], new, "{report:#}");
+    assert_eq!(conversation["directory"], way.to_str().expect("plain"));
+    let plain = |letter: char| {
+        if letter.is_ascii_alphanumeric() {
+            letter
+        } else {
+            '-'
+        }
+    };
+    let folder: String = way.to_str().expect("plain").chars().map(plain).collect();
+    let projects = chat.folder.parent().expect("it has one");
+    let copy = std::fs::read_to_string(projects.join(folder).join(format!("{new}.jsonl")));
+    let copy = copy.expect("where the agent looks for it");
+    assert!(
+        copy.contains("answer 1") && !copy.contains("message 2"),
+        "{copy}"
+    );
+    assert_eq!(
+        std::fs::read(chat.transcript(OLD)).expect("it is there"),
+        old
+    );
+    let text = chat
+        .world
+        .run(&["branch", "last", "../other"], b"")
+        .exits(0);
+    assert!(text.stdout.contains(" && claude --resume "), "{text}");
+    let none = world().json(&["branch", "m2", "../way"]);
+    assert!(none["conversation"].is_null(), "{none:#}");
 }

@@ -5,6 +5,7 @@ use std::fmt::Write;
 use ckpt_schema::report::{BisectReport, BranchReport, GapReport};
 use ckpt_store::checkout::Tested;
 use ckpt_store::model::number::count;
+use ckpt_store::model::shell::quoted;
 
 use super::View;
 use super::text::{path, safe, short, title};
@@ -27,6 +28,19 @@ pub fn branch(report: &BranchReport, view: &View) -> String {
             view.paint.strong(&safe(branch)),
             view.paint.id(&short(commit))
         );
+    }
+    if let Some(conversation) = &report.conversation {
+        let command: Vec<String> = conversation.argv.iter().map(|word| quoted(word)).collect();
+        let _ = match (&conversation.note, command.is_empty()) {
+            (Some(note), true) => writeln!(text, "Its conversation is not there: {}", safe(note)),
+            (None, true) => Ok(()),
+            (_, false) => writeln!(
+                text,
+                "Its conversation, up to there: cd {} && {}",
+                safe(&quoted(&report.directory)),
+                safe(&command.join(" "))
+            ),
+        };
     }
     if !report.gaps.is_empty() {
         let missing = count(report.gaps.len() as u64, "path");

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{ChangeKind, GapReport, PathText};
+use super::{ChangeKind, ConversationReport, GapReport, PathText};
 
 /// A recorded state in a new directory.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -24,6 +24,9 @@ pub struct BranchReport {
     pub branch: Option<String>,
     /// The commit at which the branch begins: the one that was checked out in that state.
     pub commit: Option<String>,
+    /// The conversation that ends just before the message, made to go on there; null where there is none.
+    #[serde(default)]
+    pub conversation: Option<ConversationReport>,
 }
 
 /// Where a command began to fail.

@@ -11,12 +11,13 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Component, Path, PathBuf};
 
-use ckpt_schema::report::{BisectReport, BranchReport, VERSION};
+use ckpt_schema::report::{BisectReport, BranchReport, ConversationReport, VERSION};
 
 use crate::error::{Context, Error, Result};
 use crate::fs::threads;
 use crate::git::Location;
 use crate::git::config::hooks_of;
+use crate::ids::{self, Any};
 use crate::model::entry::{Entry, EntryKind};
 use crate::model::path::WorkspacePath;
 use crate::revert;
@@ -77,6 +78,21 @@ impl Store {
         lay_out(self, state, directory)
     }
 
+    /// Has the agent make a conversation that ends just before a message, for the directory in which its state is laid out.
+    /// `None` if the id is no message's, or where the agent cannot.
+    pub fn fork_beside(
+        &self,
+        cwd: &Path,
+        id: &str,
+        directory: &Path,
+    ) -> Result<Option<ConversationReport>> {
+        let place = Place::known(self, cwd)?;
+        match ids::any(self.database.connection(), place.row.id, id)? {
+            Any::Message(message) => revert::fork_beside(self, &message, directory),
+            _ => Ok(None),
+        }
+    }
+
     /// Finds where a command began to fail among the states from just before a message on, from the oldest on without
     /// one. `run` runs it on a state.
     pub fn bisect(
@@ -135,6 +151,7 @@ fn lay_out(store: &Store, state: &RecordedState, directory: &Path) -> Result<Bra
         gaps: gaps.iter().map(sessions::read::gap_report).collect(),
         branch: None,
         commit: None,
+        conversation: None,
     })
 }
 

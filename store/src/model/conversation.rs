@@ -141,6 +141,11 @@ pub trait Conversations: Debug + Sync {
     /// Turns the plan of a fork into one that shortens the conversation itself. `None` if the agent does not offer that.
     fn cut(&self, plan: ForkPlan) -> Option<ForkPlan>;
 
+    /// Turns the plan of a fork into one that goes on in another directory. `None` if the agent does not find it there.
+    fn elsewhere(&self, _: ForkPlan, _: &Path) -> Option<ForkPlan> {
+        None
+    }
+
     /// Makes the new conversation, whole or not at all. The old one stays as it is.
     fn fork(&self, plan: &ForkPlan) -> Result<AgentConversation, ForkFailure>;
 

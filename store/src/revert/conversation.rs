@@ -4,6 +4,8 @@
 //! A fork leaves the old conversation as it is, so the way back asks nothing of the agent: the session goes on in the
 //! old one.
 
+use std::path::Path;
+
 use ckpt_schema::report::{
     ConversationKind, ConversationPlace, ConversationReason, ConversationReport, OperationKind,
 };
@@ -16,7 +18,7 @@ use super::request::movement::Movement;
 use super::request::options::PlanRequest;
 use crate::error::{Error, Result};
 use crate::fs::names::COPIES;
-use crate::model::conversation::{AgentConversation, NoFork, SoughtMessage};
+use crate::model::conversation::{AgentConversation, ForkFailure, NoFork, SoughtMessage};
 use crate::model::request::ConversationChoice;
 use crate::sessions::{self, MessageRow, OperationRow, SessionRow};
 use crate::store::Store;
@@ -196,6 +198,46 @@ fn forked(
         messages: hidden(store, movement),
         made_for: None,
     })
+}
+
+/// Has the agent make a conversation that ends just before a message, to go on in another directory. `None` where it has no
+/// interface for that.
+pub(crate) fn fork_beside(
+    store: &Store,
+    message: &MessageRow,
+    directory: &Path,
+) -> Result<Option<ConversationReport>> {
+    let agents = store.surroundings.conversations;
+    let session = sessions::session(store.database.connection(), &message.session_id)?;
+    let Some(session) = session.filter(|_| store.machine.is_none()) else {
+        return Ok(None);
+    };
+    let plan = agents.plan(&sought(store, &session, message)?);
+    let plan = plan.ok().and_then(|plan| agents.elsewhere(plan, directory));
+    let Some(plan) = plan else {
+        return Ok(None);
+    };
+    let made = match agents.fork(&plan) {
+        Ok(made) => made,
+        Err(ForkFailure::Failed(why) | ForkFailure::Unknown(why)) => {
+            agents.clean(&plan);
+            return Ok(Some(ConversationReport {
+                note: Some(format!("it could not be forked: {why}")),
+                ..ConversationReport::none(ConversationReason::Unsupported)
+            }));
+        }
+    };
+    Ok(Some(ConversationReport {
+        kind: ConversationKind::Forked,
+        reason: None,
+        session: (!made.is_copy()).then(|| made.session.clone()),
+        argv: agents.command(&session.agent, &made),
+        directory: Some(directory.to_string_lossy().into_owned()),
+        interface: Some(plan.interface),
+        note: plan.note,
+        prompt: message.prompt.clone(),
+        prefill: Vec::new(),
+    }))
 }
 
 /// Returns the conversation that a revert made for a session, with its operation, until a message says which one goes on.

@@ -45,7 +45,7 @@ use roots::{Beside, operate_movements};
 
 pub(crate) use carry_out::conversation::taken_back as fork_taken_back;
 pub(crate) use carry_out::journal::has_begun;
-pub(crate) use conversation::{conversation_place, left, pending, pending_of};
+pub(crate) use conversation::{conversation_place, fork_beside, left, pending, pending_of};
 pub(crate) use goal::states::PathStates;
 pub(crate) use lineage::{forked_from, inherited, settle_forks_at};
 pub(crate) use recover::{finish_all_open, finish_open_operations, interrupted};

@@ -1,6 +1,8 @@
 //! Claude Code: `~/.claude/projects/DIRECTORY/SESSION.jsonl`, a tree. Its SDK's `forkSession` copies it as is done here;
 //! at a terminal there is no command for it.
 
+use std::path::{Path, PathBuf};
+
 use serde_json::Value;
 
 use super::record::{text, words};
@@ -61,6 +63,17 @@ pub const FORMAT: TreeFormat = TreeFormat {
     is_named: |entry, name| text(entry, "promptId") == Some(name),
     renames: true,
 };
+
+/// Returns where a record is looked for in another directory than the one that it is kept for.
+pub fn of_directory(record: &Path, directory: &Path) -> Option<PathBuf> {
+    let plain = |letter: char| match letter.is_ascii_alphanumeric() {
+        true => letter,
+        false => '-',
+    };
+    let name: String = directory.to_str()?.chars().map(plain).collect();
+    let projects = record.parent()?.parent()?;
+    Some(projects.join(name).join(record.file_name()?))
+}
 
 /// Returns the user's text in an entry. Results of tools, notes of the program and a sub-agent's task are in the
 /// user's name, too.

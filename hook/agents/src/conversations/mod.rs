@@ -14,6 +14,7 @@ pub(crate) mod record;
 mod tree;
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use ckpt_schema::report::{ConversationAbilities, ConversationReason};
 use ckpt_store::model::conversation::{
@@ -129,6 +130,19 @@ impl Conversations for AgentConversations {
             Adapter::Codex => Some(program::codex::cut(plan)),
             // opencode's own takes files back, too, and the others' records are theirs alone to shorten.
             _ => None,
+        }
+    }
+
+    fn elsewhere(&self, mut plan: ForkPlan, directory: &Path) -> Option<ForkPlan> {
+        match adapter(&plan.agent)? {
+            Adapter::Tree(format) if format.agent == claude_code::FORMAT.agent => {
+                let transcript = plan.to.as_mut()?.transcript.as_mut()?;
+                *transcript = claude_code::of_directory(transcript, directory)?;
+                Some(plan)
+            }
+            Adapter::Codex | Adapter::Pi | Adapter::Gemini => Some(plan),
+            // They look for it among those of the directory.
+            Adapter::Tree(_) | Adapter::Opencode => None,
         }
     }
 

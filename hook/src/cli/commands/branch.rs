@@ -27,6 +27,7 @@ pub fn run(invocation: &Invocation, arguments: &BranchArguments) -> Result<u8, F
     };
     let mut report = store.lay_out(&state, &path)?;
     (report.branch, report.commit) = tree.unzip();
+    report.conversation = store.fork_beside(&directory, &arguments.id, &path)?;
     invocation
         .output
         .report(&report, |view| checkout::branch(&report, view))?;
