@@ -83,7 +83,7 @@ pub struct DuReport {
     pub shared: u64,
     /// The bytes of unneeded objects, and of those that `gc` would prune now.
     pub reclaimable: u64,
-    /// How the rows are grouped: by `workspace`, `session`, `message` or `age`.
+    /// How the rows are grouped: by `workspace`, `session`, `message`, `age` or `machine`.
     pub by: String,
     /// The largest first; by age, the newest first.
     pub rows: Vec<DuRow>,
@@ -103,7 +103,7 @@ pub struct DuUnmeasured {
 /// The bytes of one workspace, session or message, or of snapshots of one age.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DuRow {
-    /// The workspace's directory, our id, or the age; null for what belongs to no session.
+    /// The workspace's directory, our id, the age, or the machine; null for what belongs to no session.
     pub name: Option<String>,
     /// The bytes of objects that it was the first to need.
     pub bytes: u64,

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use rusqlite::{Connection, Row, params};
+use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::read;
 use crate::error::{Context, Result};
@@ -147,6 +147,15 @@ pub(crate) fn machines(connection: &Connection, beside: i64) -> Result<Vec<Machi
 pub(crate) fn put_machine(connection: &Connection, beside: i64, row: &MachineRow) -> Result<()> {
     let sql = "INSERT INTO machines (workspace_id, beside, address, machine, tip) VALUES (?1, ?2, ?3, ?4, ?5)
                ON CONFLICT (workspace_id) DO UPDATE SET tip = excluded.tip";
+/// Returns the machine that the history of a workspace came from, unless a directory here goes on with it.
+pub(crate) fn machine_of(connection: &Connection, workspace_id: i64) -> Result<Option<String>> {
+    let sql = "SELECT machine FROM machines WHERE workspace_id = ?1 AND NOT adopted";
+    connection
+        .query_row(sql, [workspace_id], |row| row.get(0))
+        .optional()
+        .context(|| "cannot look a machine up")
+}
+
     connection
         .execute(
             sql,

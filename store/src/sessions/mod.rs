@@ -83,7 +83,8 @@ pub(crate) use labels::{
 pub use library::{LibraryVersions, versions};
 pub(crate) use machines::{
     MachineRow, RemoteRow, add_foreign_workspace, adopt_machine, begin_push, end_push,
-    forget_pushed, machines, pushed, put_machine, put_pushed, put_remote, remotes, store_number,
+    forget_pushed, machine_of, machines, pushed, put_machine, put_pushed, put_remote, remotes,
+    store_number,
 };
 pub(crate) use mend::{complaint, lacks_table, mend_objects, wrong_objects};
 pub(crate) use migrate::{copies, copy_into};

@@ -24,6 +24,8 @@ ckpt_schema::words! {
         Message = "message",
         /// By the age of the snapshot.
         Age = "age",
+        /// By the machine that it came from.
+        Machine = "machine",
     }
 }
 
@@ -62,8 +64,10 @@ pub(crate) fn du(store: &mut Store, by: Grouping) -> Result<DuReport> {
         // Sizes that cannot be noted, as in a read-only store, are measured again the next time.
         let _ = sizes::put(store, &snapshots);
         reclaimable += rest;
+        let machine = sessions::machine_of(store.database.connection(), id)?;
         for (snapshot, bytes) in snapshots {
-            let row = rows.entry(key(by, &place, &snapshot, now)).or_default();
+            let key = key(by, (&place, machine.as_deref()), &snapshot, now);
+            let row = rows.entry(key).or_default();
             row.0 += bytes;
             row.1 += 1;
         }
@@ -113,12 +117,17 @@ fn in_order(rows: BTreeMap<(usize, Option<String>), (u64, u64)>, by: Grouping) -
 /// Returns the row that a snapshot counts in: its place in the order, and its name.
 fn key(
     by: Grouping,
-    place: &Place,
+    (place, machine): (&Place, Option<&str>),
     snapshot: &Measured,
     now: Milliseconds,
 ) -> (usize, Option<String>) {
     match by {
-        Grouping::Workspace => (0, Some(place.root.to_string_lossy().into_owned())),
+        Grouping::Workspace => {
+            let root = place.root.to_string_lossy();
+            let of_machine = machine.map(|machine| format!("{machine}:{root}"));
+            (0, Some(of_machine.unwrap_or_else(|| root.into_owned())))
+        }
+        Grouping::Machine => (0, Some(machine.unwrap_or("this machine").to_owned())),
         Grouping::Session => (0, snapshot.session.clone()),
         Grouping::Message => (0, snapshot.message.clone()),
         Grouping::Age => {

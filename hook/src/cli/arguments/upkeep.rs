@@ -51,6 +51,8 @@ pub enum GroupingArgument {
     Message,
     /// How long ago it was
     Age,
+    /// The machine that it came from
+    Machine,
 }
 
 /// `forget`.

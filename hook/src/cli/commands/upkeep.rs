@@ -34,6 +34,7 @@ pub fn du(invocation: &Invocation, arguments: &DuArguments) -> Result<u8, Failur
         arguments::GroupingArgument::Session => Grouping::Session,
         arguments::GroupingArgument::Message => Grouping::Message,
         arguments::GroupingArgument::Age => Grouping::Age,
+        arguments::GroupingArgument::Machine => Grouping::Machine,
     };
     let report = invocation.open()?.du(by)?;
     paged(invocation, &report, |view| upkeep::du(&report, view))?;

@@ -16,8 +16,11 @@ use ckpt_output::time::utc;
 use ckpt_process::failure::{DONE, FAILED, Failure};
 use ckpt_process::surroundings;
 use ckpt_schema::protocol::DoctorParameters;
-use ckpt_schema::report::{self, DiagnosticReport, DoctorReport, Finding, FindingLevel};
+use ckpt_schema::report::{
+    self, DiagnosticReport, DoctorReport, Finding, FindingLevel, WorkspaceReport,
+};
 use ckpt_store::Store;
+use ckpt_store::model::number::count;
 
 use crate::cli::arguments::DoctorArguments;
 use crate::cli::commands::{store_place, unrecorded};
@@ -122,8 +125,22 @@ fn store(invocation: &Invocation, directory: &Path, arguments: &DoctorArguments)
         findings.extend(store.repair());
     }
     findings.extend(check(invocation, &mut store, arguments.all));
+    findings.extend(machines(&mut store));
     findings.extend(recent(invocation, &mut store));
     findings
+}
+
+/// The histories that came from other machines.
+fn machines(store: &mut Store) -> Vec<Finding> {
+    let listed = store.workspaces(None).map(|report| report.workspaces);
+    let of_machine = |one: WorkspaceReport| {
+        let machine = one.machine?;
+        let messages = count(one.messages, "message");
+        let message = format!("{messages} of `{}` came from `{machine}`", one.path);
+        Some(finding(FindingLevel::Ok, "machines", message, None))
+    };
+    let listed = listed.unwrap_or_default().into_iter();
+    listed.filter_map(of_machine).collect()
 }
 
 /// What the place of the store means, and what is not in it.
