@@ -396,6 +396,7 @@ CREATE INDEX labels_by_snapshot ON labels (snapshot_id);
 --   name     what the workspace is called there
 --   pushing  the commit that was about to be pushed, as git stores it, and what became of it is not known
 --   tip      the commit that was pushed last
+--   keys     the public keys for which it is encrypted, one a line; NULL in the open
 CREATE TABLE remotes (
   id           INTEGER PRIMARY KEY,
   workspace_id INTEGER NOT NULL REFERENCES workspaces ON DELETE CASCADE,
@@ -403,6 +404,7 @@ CREATE TABLE remotes (
   name         TEXT NOT NULL,
   pushing      TEXT,
   tip          TEXT,
+  keys         TEXT,
   UNIQUE (workspace_id, address)
 ) STRICT;
 

@@ -1,5 +1,8 @@
 //! `push` and `fetch`: one history on several machines, each with a store of its own, and real repositories between them.
 
+mod encrypted;
+mod many;
+mod random;
 mod servers;
 
 use std::os::unix::fs::{PermissionsExt, symlink};

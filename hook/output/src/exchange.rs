@@ -34,14 +34,24 @@ pub fn push(report: &PushReport, is_planned: bool, view: &View) -> String {
     );
     if report.anew {
         text.push_str(
-            "Everything is sent anew, without what was forgotten or pruned. The server may keep that until it removes what nothing refers to (`git gc --prune=now` there).\n",
+            "Everything is sent anew, in place of what was there. The server may keep that until it removes what nothing refers to (`git gc --prune=now` there).\n",
         );
     }
-    named(
-        &mut text,
-        "Ignored files, which are not sent",
-        &report.ignored,
-    );
+    if report.pruned > 0 {
+        let snapshots = count(report.pruned, "snapshot");
+        let _ = writeln!(
+            text,
+            "It still has {snapshots} pruned here, until they are the larger part."
+        );
+    }
+    let ignored = match report.keys.len() as u64 {
+        0 => "Ignored files, which are not sent",
+        keys => {
+            let _ = writeln!(text, "Encrypted for {}.", count(keys, "key"));
+            "Ignored files, which go along"
+        }
+    };
+    named(&mut text, ignored, &report.ignored);
     named(
         &mut text,
         "Files that look as if they held a secret",

@@ -23,6 +23,9 @@ pub struct PushReport {
     /// Whether everything was sent anew, without what was forgotten or pruned. The server may keep the old objects until it
     /// removes what nothing refers to.
     pub anew: bool,
+    /// How many snapshots that were pruned here are still there. They go with the next push once they are the larger part.
+    #[serde(default)]
+    pub pruned: u64,
     /// How many messages are sent.
     pub messages: u64,
     /// How many snapshots are sent.
@@ -31,7 +34,10 @@ pub struct PushReport {
     pub changes: u64,
     /// How many bytes their objects have, before they are compressed.
     pub bytes: u64,
-    /// The ignored files that are not sent.
+    /// The public keys for which it is encrypted; none in the open.
+    #[serde(default)]
+    pub keys: Vec<String>,
+    /// The ignored files: those that are not sent or, if it is encrypted, those that go along.
     pub ignored: Vec<PathText>,
     /// The files that are sent and look as if they held a secret.
     pub secrets: Vec<PathText>,

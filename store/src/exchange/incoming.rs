@@ -4,6 +4,7 @@ use std::path::Path;
 
 use rusqlite::Connection;
 
+use super::outgoing::is_pruned;
 use super::tables::{SentRow, Writing, table};
 use super::{Bundle, BundleHead, FORMAT};
 use crate::error::{Context, Error, Result};
@@ -95,12 +96,7 @@ fn read(rows: &[u8]) -> Result<(BundleHead, Vec<SentRow>)> {
 /// Fails if an object that a snapshot needs first is not there.
 fn check(snapshots: &Snapshots, records: &[SentRow]) -> Result<()> {
     for record in records.iter().filter(|record| record.table == "snapshots") {
-        let is_pruned = record.values.as_ref().is_some_and(|values| {
-            values
-                .get("pruned_at")
-                .is_some_and(|pruned| !pruned.is_null())
-        });
-        let Some(tree) = record.object("tree").filter(|_| !is_pruned) else {
+        let Some(tree) = record.object("tree").filter(|_| !is_pruned(record)) else {
             continue;
         };
         snapshots.check_received(&Snapshot {
@@ -142,6 +138,9 @@ fn write(
     }
     for record in records {
         writing.write(table(&record.table)?, record)?;
+    }
+    if records.iter().any(is_pruned) {
+        writing.unsweep()?;
     }
     let last = head
         .last

@@ -37,6 +37,8 @@ pub struct Remote {
     pub pushing: Option<String>,
     /// The commit that was pushed last, as git stores it.
     pub tip: Option<String>,
+    /// The public keys for which it is encrypted, one a line; `None` in the open.
+    pub keys: Option<String>,
 }
 
 /// The first line of a bundle.
@@ -56,7 +58,7 @@ struct BundleHead {
     made_at: Milliseconds,
 }
 
-/// A bundle that came from another machine.
+/// A bundle on its way from one machine to another.
 pub struct Bundle {
     /// Its rows: a line of JSON each, after a first one about all.
     pub rows: Vec<u8>,
@@ -71,6 +73,25 @@ impl From<RemoteRow> for Remote {
             name: row.name,
             pushing: row.pushing,
             tip: row.tip,
+            keys: row.keys,
+        }
+    }
+}
+
+impl Remote {
+    /// Returns the address as it may be shown: without a password, or a token that stands in its place.
+    pub fn shown(&self) -> String {
+        let Some((scheme, rest)) = self.address.split_once("://") else {
+            return self.address.clone();
+        };
+        let (host, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+        match host.rsplit_once('@') {
+            Some((_, host)) if scheme.starts_with("http") => format!("{scheme}://{host}{path}"),
+            Some((user, host)) => {
+                let user = user.split(':').next().unwrap_or_default();
+                format!("{scheme}://{user}@{host}{path}")
+            }
+            None => self.address.clone(),
         }
     }
 }
@@ -105,11 +126,12 @@ impl Store {
         Ok(rows.into_iter().map(Remote::from).collect())
     }
 
-    /// Names a remote of the workspace that holds a directory.
-    pub fn name_remote(&mut self, cwd: &Path, address: &str, name: &str) -> Result<()> {
+    /// Names a remote of the workspace that holds a directory, and the keys for which it is encrypted.
+    pub fn name_remote(&mut self, cwd: &Path, remote: &Remote) -> Result<()> {
         let place = Place::claim(self, cwd)?;
+        let named = (&*remote.address, &*remote.name, remote.keys.as_deref());
         self.database
-            .write(|connection| sessions::put_remote(connection, place.row.id, address, name))
+            .write(|connection| sessions::put_remote(connection, place.row.id, named))
     }
 
     /// Returns the root of the workspace that holds a directory, and the remotes of its own repository: names and
@@ -122,15 +144,15 @@ impl Store {
     }
 
     /// Makes a bundle of what is not at a remote yet. Objects are written below an empty directory. With `anew`, nothing
-    /// counts as being there. In the open, ignored files are left out.
+    /// counts as being there. Where the remote has no keys, ignored files are left out.
     pub fn outgoing(
         &mut self,
         cwd: &Path,
-        address: &str,
+        remote: &Remote,
         anew: bool,
         scratch: &Path,
     ) -> Result<Outgoing> {
-        outgoing::outgoing(self, cwd, address, anew, scratch)
+        outgoing::outgoing(self, cwd, remote, anew, scratch)
     }
 
     /// Notes the commit that is about to be pushed to a remote, as git stores it.
@@ -142,7 +164,7 @@ impl Store {
 
     /// Notes that a bundle is at a remote, as a commit.
     pub fn end_push(&mut self, cwd: &Path, sent: &Outgoing, commit: &str) -> Result<()> {
-        let remote = self.remote(cwd, &sent.report.remote)?;
+        let remote = self.remote(cwd, &sent.address)?;
         self.database
             .write(|connection| sent.note(connection, remote.id, commit))
     }

@@ -8,12 +8,12 @@ use rusqlite::Connection;
 use serde_json::Value;
 
 use super::tables::{SentRow, TABLES, short_hash, table};
-use super::{BundleHead, FORMAT};
+use super::{Bundle, BundleHead, FORMAT, Remote};
 use crate::error::{Context, Error, Result};
 use crate::fs::layout::make_private;
 use crate::model::entry::ObjectId;
 use crate::model::path::{IGNORE_FILE, WorkspacePath};
-use crate::sessions;
+use crate::sessions::{self, RemoteRow};
 use crate::snapshot::{Sending, Snapshot, Snapshots, looks_secret};
 use crate::store::Store;
 use crate::timeline::{self, Place};
@@ -31,25 +31,38 @@ const BLOBS: [&str; 9] = [
     "target",
 ];
 
-/// What stands for the ignore rules among the rows that are at a remote.
+/// What stands for the ignore rules among the rows that are at a remote, and for how many snapshots there were pruned since
+/// all was sent anew.
 const RULES: &str = "rules";
+const PRUNED: &str = "pruned";
 
 /// A bundle for a remote.
 pub struct Outgoing {
     /// What is in it.
     pub report: PushReport,
-    /// Its rows: a line of JSON each, after a first one about all.
-    pub rows: Vec<u8>,
-    /// Its objects, as git packs them; `None` without any.
-    pub pack: Option<PathBuf>,
+    pub(super) address: String,
+    rows: Vec<u8>,
+    pack: Option<PathBuf>,
     sent: Vec<(String, String, i64)>,
     gone: Vec<(String, String)>,
 }
 
 impl Outgoing {
+    /// Reads it, to be sent.
+    pub fn bundle(&mut self) -> Result<Bundle> {
+        let pack = self.pack.as_ref().map(std::fs::read).transpose();
+        Ok(Bundle {
+            rows: std::mem::take(&mut self.rows),
+            pack: pack
+                .context(|| "cannot read the objects to push")?
+                .unwrap_or_default(),
+        })
+    }
+
     /// Returns whether there is nothing in it.
     pub fn is_empty(&self) -> bool {
-        self.sent.iter().all(|(kind, ..)| kind == RULES) && self.gone.is_empty()
+        let says_nothing = |kind: &str| [RULES, PRUNED].contains(&kind);
+        self.sent.iter().all(|(kind, ..)| says_nothing(kind)) && self.gone.is_empty()
     }
 
     /// Notes that it is at its remote.
@@ -75,6 +88,13 @@ struct UnsentRows {
     gone: Vec<(String, String)>,
     /// Whether something that was sent must not stay there.
     is_forgotten: bool,
+    /// How many snapshots that were sent are pruned by now, and how many are not.
+    pruned: i64,
+    living: i64,
+    /// Whether all is sent, in place of what is there.
+    is_anew: bool,
+    /// The ignore rules by which it was sent before.
+    rules: Option<i64>,
     /// The newest snapshot that is there.
     there: Option<i64>,
 }
@@ -90,14 +110,20 @@ fn differing(
             let key = (record.table.clone(), record.row.clone());
             let hash = record.hash();
             let before = pushed.remove(&key);
+            let is_snapshot = table.name == "snapshots";
+            let is_living = is_snapshot && !is_pruned(&record);
+            found.living += i64::from(is_living);
             if before == Some(hash) {
-                if table.name == "snapshots" && record.text("tree").is_some() {
+                if is_living {
                     found.there = record.row.parse().ok();
                 }
                 continue;
             }
             // A snapshot changes if it was pruned, or if something in it was forgotten.
-            found.is_forgotten |= before.is_some() && table.name == "snapshots";
+            if is_snapshot && before.is_some() {
+                found.pruned += i64::from(!is_living);
+                found.is_forgotten |= is_living;
+            }
             found.sent.push((key.0, key.1, hash));
             found.new.push(record);
         }
@@ -110,32 +136,51 @@ fn differing(
     Ok(found)
 }
 
+/// Returns what is not at a remote, or all, if something there must not stay.
+fn unsent(
+    connection: &Connection,
+    workspace_id: i64,
+    remote: Option<&RemoteRow>,
+    anew: bool,
+) -> Result<UnsentRows> {
+    let pushed = remote.map(|remote| sessions::pushed(connection, remote.id));
+    let mut pushed = pushed.transpose()?.unwrap_or_default();
+    // Another history was pushed from here before.
+    let is_other = pushed.is_empty() && remote.is_some_and(|remote| remote.tip.is_some());
+    let mut own = |kind: &str| pushed.remove(&(kind.to_owned(), String::new()));
+    let (rules, pruned) = (own(RULES), own(PRUNED).unwrap_or_default());
+    if !anew && !is_other {
+        let found = differing(connection, workspace_id, pushed)?;
+        // What was pruned is not sent anew each time: it goes once it is the larger part of what is there.
+        let pruned = pruned + found.pruned;
+        if !found.is_forgotten && pruned <= found.living {
+            return Ok(UnsentRows {
+                pruned,
+                rules,
+                ..found
+            });
+        }
+    }
+    Ok(UnsentRows {
+        is_anew: true,
+        ..differing(connection, workspace_id, HashMap::new())?
+    })
+}
+
 /// See [`Store::outgoing`].
 pub(super) fn outgoing(
     store: &mut Store,
     cwd: &Path,
-    address: &str,
+    to: &Remote,
     anew: bool,
     scratch: &Path,
 ) -> Result<Outgoing> {
     let place = Place::known(store, cwd)?;
     let connection = store.database.connection();
     let remotes = sessions::remotes(connection, place.row.id)?;
-    let remote = remotes.iter().find(|row| row.address == address);
-    let pushed = match remote {
-        Some(remote) => sessions::pushed(connection, remote.id)?,
-        None => HashMap::new(),
-    };
+    let remote = remotes.iter().find(|row| row.address == to.address);
     let had_any = remote.is_some_and(|remote| remote.tip.is_some());
-    // Another history was pushed from here before.
-    let anew = anew || had_any && pushed.is_empty();
-    let mut pushed = if anew { HashMap::new() } else { pushed };
-    let rules = pushed.remove(&(RULES.to_owned(), String::new()));
-    let mut found = differing(connection, place.row.id, pushed)?;
-    let is_anew = anew || found.is_forgotten;
-    if found.is_forgotten {
-        found = differing(connection, place.row.id, HashMap::new())?;
-    }
+    let mut found = unsent(connection, place.row.id, remote, anew)?;
     let newest = place.row.last_snapshot_id.ok_or_else(|| {
         Error::unavailable("nothing has been captured here yet, so there is nothing to push")
     })?;
@@ -143,14 +188,19 @@ pub(super) fn outgoing(
     let snapshots = place.snapshots()?;
     let key = rules_key(&snapshots, &newest)?;
     // Under other rules, others of its files were left out.
-    let there = found.there.filter(|_| rules == Some(key) && !is_anew);
+    let is_sealed = to.keys.is_some();
+    let is_same = found.rules == Some(key) || is_sealed;
+    let there = found.there.filter(|_| is_same && !found.is_anew);
     let there = there.map(|id| sessions::snapshot(connection, id));
     let there = there.transpose()?.map(|row| timeline::snapshot_of(&row));
     make_private(&scratch.join("objects/pack"))?;
     let new = std::mem::take(&mut found.new);
-    found.sent.push((RULES.to_owned(), String::new(), key));
+    for (kind, number) in [(RULES, key), (PRUNED, found.pruned)] {
+        found.sent.push((kind.to_owned(), String::new(), number));
+    }
     let ((records, sums), pack) =
         snapshots.send(&place.root, Some(&newest), scratch, |sending| {
+            sending.is_sealed = is_sealed;
             if let Some(there) = &there {
                 sending.is_there(there)?;
             }
@@ -164,16 +214,23 @@ pub(super) fn outgoing(
         })?;
     let report = PushReport {
         workspace: place.root.to_string_lossy().into_owned(),
-        remote: address.to_owned(),
-        name: remote.map(|remote| remote.name.clone()).unwrap_or_default(),
-        anew: is_anew && had_any,
+        remote: to.shown(),
+        name: to.name.clone(),
+        keys: to
+            .keys
+            .iter()
+            .flat_map(|keys| keys.lines())
+            .map(str::to_owned)
+            .collect(),
+        anew: found.is_anew && had_any,
+        pruned: found.pruned.cast_unsigned(),
         ..counted(&records, sums)
     };
     let head = BundleHead {
         format: FORMAT,
         path: report.workspace.clone(),
         workspace: place.row.key.clone(),
-        anew: is_anew,
+        anew: found.is_anew,
         last: place.row.last_snapshot_id.map(|id| id.to_string()),
         made_at: store.now(),
     };
@@ -183,6 +240,7 @@ pub(super) fn outgoing(
         values: None,
     });
     Ok(Outgoing {
+        address: to.address.clone(),
         rows: lines(&head, gone.chain(records))?,
         report,
         pack,
@@ -213,10 +271,12 @@ fn counted(records: &[SentRow], (ignored, secrets, bytes): Sums) -> PushReport {
         machine: String::new(),
         pushed: false,
         anew: false,
+        pruned: 0,
         messages: count("messages"),
         snapshots: count("snapshots"),
         changes: count("changes"),
         bytes,
+        keys: Vec::new(),
         ignored,
         secrets,
         secret_prompts: records.iter().filter(is_secret).count() as u64,
@@ -261,7 +321,7 @@ fn send(sending: &mut Sending<'_>, new: Vec<SentRow>) -> Result<Vec<SentRow>> {
         records.push(record);
     }
     // Only now is it known what is ignored.
-    records.retain(|record| record.path().is_none_or(|path| !sending.is_ignored(&path)));
+    records.retain(|record| record.path().is_none_or(|path| !sending.leaves_out(&path)));
     let mut asked = HashSet::new();
     for record in &mut records {
         match record.table.as_str() {
@@ -270,12 +330,12 @@ fn send(sending: &mut Sending<'_>, new: Vec<SentRow>) -> Result<Vec<SentRow>> {
                     .text("paths")
                     .map(serde_json::from_str::<Vec<String>>);
                 if let Some(Ok(mut named)) = named {
-                    named.retain(|path| !sending.is_ignored(path.as_bytes()));
+                    named.retain(|path| !sending.leaves_out(path.as_bytes()));
                     record.set("paths", Value::from(named).to_string());
                 }
             }
             // They may name what is ignored.
-            "operations" => {
+            "operations" if !sending.is_sealed => {
                 record.set("notes", "[]");
                 record.set("remarks", Value::Null);
                 record.set("only_paths", "[]");
@@ -294,12 +354,14 @@ fn send(sending: &mut Sending<'_>, new: Vec<SentRow>) -> Result<Vec<SentRow>> {
     Ok(records)
 }
 
+/// Returns whether a row is of a snapshot whose objects were removed.
+pub(super) fn is_pruned(record: &SentRow) -> bool {
+    let values = record.values.as_ref();
+    values.is_some_and(|values| values.get("pruned_at").is_some_and(|at| !at.is_null()))
+}
+
 fn send_snapshot(sending: &mut Sending<'_>, record: &mut SentRow) -> Result<()> {
-    let is_pruned = record
-        .values
-        .as_ref()
-        .is_some_and(|values| !values["pruned_at"].is_null());
-    let (Some(tree), false) = (record.object("tree"), is_pruned) else {
+    let (Some(tree), false) = (record.object("tree"), is_pruned(record)) else {
         for column in ["attributes_blob", "rules_blob", "seen_blob"] {
             record.set(column, Value::Null);
         }

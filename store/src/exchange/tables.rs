@@ -460,11 +460,16 @@ impl Writing<'_> {
         self.connection
             .execute(sql, [self.workspace_id])
             .context(what)?;
+        self.unsweep()
+    }
+
+    /// Has the next `gc` remove what no row names any more.
+    pub fn unsweep(&self) -> Result<()> {
         let sql = "UPDATE workspaces SET unswept = 1 WHERE id = ?1";
         self.connection
             .execute(sql, [self.workspace_id])
-            .context(what)?;
-        Ok(())
+            .context(|| "cannot note that objects go")
+            .map(drop)
     }
 }
 

@@ -15,6 +15,7 @@ pub(crate) struct RemoteRow {
     pub name: String,
     pub pushing: Option<String>,
     pub tip: Option<String>,
+    pub keys: Option<String>,
 }
 
 /// A history that came from another machine.
@@ -35,6 +36,7 @@ impl RemoteRow {
             name: row.get("name")?,
             pushing: row.get("pushing")?,
             tip: row.get("tip")?,
+            keys: row.get("keys")?,
         })
     }
 }
@@ -53,22 +55,24 @@ impl MachineRow {
 
 /// Returns the remotes of a workspace, in the order in which they were named.
 pub(crate) fn remotes(connection: &Connection, workspace_id: i64) -> Result<Vec<RemoteRow>> {
-    let sql =
-        "SELECT id, address, name, pushing, tip FROM remotes WHERE workspace_id = ?1 ORDER BY id";
+    let sql = "SELECT * FROM remotes WHERE workspace_id = ?1 ORDER BY id";
     read::all(connection, sql, [workspace_id], RemoteRow::read)
 }
 
-/// Names a remote of a workspace.
+/// Names a remote of a workspace, and the keys for which it is encrypted. With other keys than before, nothing counts as
+/// being there: what they cannot read, and what is in the open, is replaced.
 pub(crate) fn put_remote(
     connection: &Connection,
     workspace_id: i64,
-    address: &str,
-    name: &str,
+    (address, name, keys): (&str, &str, Option<&str>),
 ) -> Result<()> {
-    let sql = "INSERT INTO remotes (workspace_id, address, name) VALUES (?1, ?2, ?3)
-               ON CONFLICT (workspace_id, address) DO UPDATE SET name = excluded.name";
+    let forget = "DELETE FROM pushed WHERE remote_id IN
+                  (SELECT id FROM remotes WHERE workspace_id = ?1 AND address = ?2 AND keys IS NOT ?4)";
+    let put = "INSERT INTO remotes (workspace_id, address, name, keys) VALUES (?1, ?2, ?3, ?4)
+               ON CONFLICT (workspace_id, address) DO UPDATE SET name = excluded.name, keys = excluded.keys";
     connection
-        .execute(sql, params![workspace_id, address, name])
+        .execute(forget, params![workspace_id, address, name, keys])
+        .and_then(|_| connection.execute(put, params![workspace_id, address, name, keys]))
         .context(|| "cannot note a remote")
         .map(drop)
 }
@@ -143,10 +147,6 @@ pub(crate) fn machines(connection: &Connection, beside: i64) -> Result<Vec<Machi
     read::all(connection, sql, [beside], MachineRow::read)
 }
 
-/// Notes what was fetched from a machine.
-pub(crate) fn put_machine(connection: &Connection, beside: i64, row: &MachineRow) -> Result<()> {
-    let sql = "INSERT INTO machines (workspace_id, beside, address, machine, tip) VALUES (?1, ?2, ?3, ?4, ?5)
-               ON CONFLICT (workspace_id) DO UPDATE SET tip = excluded.tip";
 /// Returns the machine that the history of a workspace came from, unless a directory here goes on with it.
 pub(crate) fn machine_of(connection: &Connection, workspace_id: i64) -> Result<Option<String>> {
     let sql = "SELECT machine FROM machines WHERE workspace_id = ?1 AND NOT adopted";
@@ -156,6 +156,10 @@ pub(crate) fn machine_of(connection: &Connection, workspace_id: i64) -> Result<O
         .context(|| "cannot look a machine up")
 }
 
+/// Notes what was fetched from a machine.
+pub(crate) fn put_machine(connection: &Connection, beside: i64, row: &MachineRow) -> Result<()> {
+    let sql = "INSERT INTO machines (workspace_id, beside, address, machine, tip) VALUES (?1, ?2, ?3, ?4, ?5)
+               ON CONFLICT (workspace_id) DO UPDATE SET tip = excluded.tip";
     connection
         .execute(
             sql,

@@ -39,7 +39,9 @@ pub(crate) struct Sending<'a> {
     done: HashMap<(ObjectId, Vec<u8>), ObjectId>,
     last: Option<Snapshot>,
     is_counting: bool,
-    /// The ignored files that were left out.
+    /// Whether it can be read only with a key, so that ignored files go along.
+    pub is_sealed: bool,
+    /// The ignored files: those that were left out, unless it is sealed.
     pub ignored: BTreeSet<Vec<u8>>,
     /// The files that look as if they held a secret.
     pub secrets: BTreeSet<Vec<u8>>,
@@ -75,6 +77,7 @@ impl Snapshots {
             done: HashMap::new(),
             last: None,
             is_counting: true,
+            is_sealed: false,
             ignored: BTreeSet::new(),
             secrets: BTreeSet::new(),
             bytes: 0,
@@ -176,11 +179,12 @@ impl Sending<'_> {
     pub fn snapshot(&mut self, snapshot: &Snapshot) -> Result<Snapshot> {
         let reader = self.reader;
         let view = SnapshotView::open(reader, snapshot)?;
-        if self.newest.is_none() {
+        if self.newest.is_none() || self.is_sealed {
             let blobs = [snapshot.attributes, snapshot.rules, snapshot.seen];
-            for blob in blobs.into_iter().flatten() {
-                self.blob(blob, b"")?;
-            }
+            let mut blobs = blobs.into_iter().flatten();
+            blobs.try_for_each(|blob| self.blob(blob, b""))?;
+        }
+        if self.newest.is_none() {
             self.tree(snapshot.tree, &[], None, 0)?;
             return Ok(*snapshot);
         }
@@ -190,6 +194,9 @@ impl Sending<'_> {
         }
         self.last = Some(*snapshot);
         let tree = self.tree(snapshot.tree, &[], Some(&matcher), 0)?;
+        if self.is_sealed {
+            return Ok(*snapshot);
+        }
         let attributes = view
             .attributes
             .without(|path| self.is_left_out(path.as_bytes(), Some(&matcher)))
@@ -237,9 +244,9 @@ impl Sending<'_> {
         Ok(Some(id))
     }
 
-    /// Returns whether a path is ignored by now, or was in a snapshot that was sent.
-    pub fn is_ignored(&self, path: &[u8]) -> bool {
-        self.ignored.contains(path) || self.is_ignored_now(path)
+    /// Returns whether a path is to be left out: it is ignored by now, or was in a snapshot that was sent.
+    pub fn leaves_out(&self, path: &[u8]) -> bool {
+        !self.is_sealed && (self.ignored.contains(path) || self.is_ignored_now(path))
     }
 
     fn is_ignored_now(&self, path: &[u8]) -> bool {
@@ -315,11 +322,14 @@ impl Sending<'_> {
                     continue;
                 }
                 entry.id = sent;
-            } else if self.is_left_out(&below, matcher) {
-                self.ignored.insert(below);
-                is_cut = true;
-                continue;
             } else {
+                if self.is_left_out(&below, matcher) {
+                    self.ignored.insert(below.clone());
+                    if !self.is_sealed {
+                        is_cut = true;
+                        continue;
+                    }
+                }
                 self.blob(entry.id, &below)?;
             }
             kept.push(entry);

@@ -1,11 +1,14 @@
-//! Servers of several kinds, what is not meant for us, and random histories.
+//! Servers of several kinds, connections that break, and what is not meant for us.
 
-use std::net::TcpListener;
-use std::path::Path;
-use std::process::{Child, Stdio};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::os::unix::fs::PermissionsExt;
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use testing::binary::Sandbox;
-use testing::{git, tree};
+use testing::git;
 
 use super::{fetch, in_server, machine, only, push, server};
 
@@ -111,6 +114,241 @@ fn what_is_no_bundle_harms_nothing() {
     );
 }
 
+/// A web server with a password before `git http-backend`, until it is dropped.
+struct Web(Child, u16);
+
+impl Web {
+    fn serve(world: &Sandbox) -> Option<Self> {
+        let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/cli/exchange/http.py");
+        let mut python = Command::new("python3");
+        python.arg(script).arg(world.path("."));
+        let mut child = python
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .ok()?;
+        let mut line = String::new();
+        BufReader::new(child.stdout.take()?)
+            .read_line(&mut line)
+            .ok()?;
+        match line.trim().parse() {
+            Ok(port) => Some(Self(child, port)),
+            Err(_) => {
+                let _ = child.wait();
+                None
+            }
+        }
+    }
+}
+
+impl Drop for Web {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// A password in an address is used, and shown nowhere.
+#[test]
+fn web_server_with_a_password_takes_a_history() {
+    let (one, other) = (machine(), Sandbox::new());
+    server(&one);
+    let Some(web) = Web::serve(&one) else {
+        return testing::skip::skip("`python3` is not there");
+    };
+    let address = |secret: &str| format!("http://ada:{secret}@127.0.0.1:{}/server.git", web.1);
+    let refused = one
+        .run(&["push", &address("wrong-one"), "--yes"], b"")
+        .exits(1);
+    assert!(!refused.stderr.contains("wrong-one"), "{refused}");
+    let right = address("pass%20word");
+    let report = push(&one, &right);
+    assert_eq!(report["pushed"], true, "{report}");
+    assert!(!report.to_string().contains("pass%20word"), "{report}");
+    one.play("m3", "go on", |world| world.write("a", "3\n"));
+    let run = one.run(&["push"], b"").exits(0);
+    assert!(!run.stdout.contains("pass%20word"), "{run}");
+    let report = fetch(&other, &right);
+    assert!(!report.to_string().contains("pass%20word"), "{report}");
+    let log = other.json(&["--machine", &only(&report), "log"]);
+    assert_eq!(log["messages"].as_array().map(Vec::len), Some(3), "{log}");
+}
+
+/// An address of SSH is reached by the command that the user has set for git.
+#[test]
+fn ssh_goes_by_the_users_command() {
+    let (one, other) = (machine(), Sandbox::new());
+    server(&one);
+    let ssh = one.path("ssh");
+    let script = format!(
+        "#!/bin/sh\ncd '{}'\nfor last; do :; done\neval \"$last\"\n",
+        one.path(".").display()
+    );
+    std::fs::write(&ssh, script).expect("writable");
+    std::fs::set_permissions(&ssh, std::fs::Permissions::from_mode(0o755)).expect("ours");
+    for (world, command) in [(&one, "push"), (&other, "fetch")] {
+        let mut words = vec![command, "me@example.org:server.git"];
+        words.extend((command == "push").then_some("--yes"));
+        let mut command = world.command(&words);
+        command.env("GIT_SSH_COMMAND", &ssh);
+        testing::binary::finish(&mut command, b"").exits(0);
+    }
+    let listed = other.json(&["workspace", "list"]);
+    assert!(
+        listed.to_string().contains("\"machine\":\"host-"),
+        "{listed}"
+    );
+}
+
+/// Passes on what goes to a port, and cuts a connection after so many bytes to the server, and from it.
+struct Cutter(u16, [Arc<AtomicUsize>; 2]);
+
+impl Cutter {
+    fn before(port: u16) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let own = listener.local_addr().expect("it has one").port();
+        let limits: [Arc<AtomicUsize>; 2] = Default::default();
+        let kept = limits.clone();
+        std::thread::spawn(move || {
+            for client in listener.incoming().flatten() {
+                let Ok(server) = TcpStream::connect(("127.0.0.1", port)) else {
+                    continue;
+                };
+                let ways = [(&client, &server), (&server, &client)];
+                for ((from, to), limit) in ways.into_iter().zip(&kept) {
+                    let (Ok(mut from), Ok(mut to)) = (from.try_clone(), to.try_clone()) else {
+                        continue;
+                    };
+                    let mut left = limit.load(Ordering::SeqCst);
+                    std::thread::spawn(move || {
+                        let mut buffer = [0; 4096];
+                        while let Ok(read @ 1..) = from.read(&mut buffer) {
+                            let passed = read.min(left);
+                            left -= passed;
+                            if to.write_all(&buffer[..passed]).is_err() || passed < read {
+                                let _ = from.shutdown(Shutdown::Both);
+                                break;
+                            }
+                        }
+                        let _ = to.shutdown(match left {
+                            0 => Shutdown::Both,
+                            _ => Shutdown::Write,
+                        });
+                    });
+                }
+            }
+        });
+        Self(own, limits)
+    }
+
+    fn allow(&self, bytes: [usize; 2]) {
+        for (limit, bytes) in self.1.iter().zip(bytes) {
+            limit.store(bytes, Ordering::SeqCst);
+        }
+    }
+}
+
+/// Invariant `work/cut-connections`: A push or fetch whose connection is cut anywhere is made up for by the next.
+#[test]
+fn cut_connections_are_made_up_for() {
+    const ALL: usize = usize::MAX;
+    let (one, other) = (machine(), Sandbox::new());
+    server(&one);
+    let Some(daemon) = Daemon::serve(&one) else {
+        return testing::skip::skip("`git daemon` is not there");
+    };
+    let cutter = Cutter::before(daemon.1);
+    let address = format!("git://127.0.0.1:{}/server.git", cutter.0);
+    let after: &[usize] = match std::env::var_os("CKPT_FULL") {
+        Some(_) => &[0, 20, 90, 150, 300, 500, 800, 1000, 1300, 1800, 2500, 4000],
+        None => &[0, 150, 700, 1300],
+    };
+    let mut messages = 2;
+    for bytes in after
+        .iter()
+        .flat_map(|bytes| [[*bytes, ALL], [ALL, *bytes]])
+    {
+        messages += 1;
+        one.play(&format!("m{messages}"), "go on", |world| {
+            world.write("a", format!("{messages}\n"));
+        });
+        cutter.allow(bytes);
+        one.run(&["push", &address, "--yes"], b"");
+        other.run(&["fetch", &address], b"");
+        cutter.allow([ALL, ALL]);
+        push(&one, &address);
+        cutter.allow(bytes);
+        other.run(&["fetch", &address], b"");
+        cutter.allow([ALL, ALL]);
+        let name = only(&fetch(&other, &address));
+        let log = other.json(&["--machine", &name, "log"]);
+        let here = one.json(&["log"]);
+        let ids = |log: &serde_json::Value| -> Vec<String> {
+            let all = log["messages"].as_array().into_iter().flatten();
+            all.map(|one| one["id"].to_string()).collect()
+        };
+        assert_eq!(ids(&log), ids(&here), "{bytes:?}");
+    }
+}
+
+/// A server that refuses, for its size or its rules, changes nothing here, and says why.
+#[test]
+fn refusals_are_told_and_made_up_for() {
+    let (one, other) = (machine(), Sandbox::new());
+    let server = server(&one);
+    let rules = [
+        ("receive.maxInputSize", "100", "maximum allowed size"),
+        ("transfer.hideRefs", "refs/ckpt-hook", "hidden ref"),
+        ("receive.denyCurrentBranch", "refuse", ""),
+    ];
+    for (name, value, why) in rules {
+        in_server(&one, &server, &["config", name, value]);
+        let run = one.run(&["push", &server, "--yes"], b"");
+        assert_eq!(run.code == Some(0), why.is_empty(), "{name}: {run}");
+        assert!(run.stderr.contains(why), "{name}: {run}");
+        in_server(&one, &server, &["config", "--unset", name]);
+    }
+    only(&fetch(&other, &server));
+    // Another one removed it.
+    let refs = in_server(&one, &server, &["for-each-ref", "--format=%(refname)"]);
+    let name = String::from_utf8(refs).expect("text");
+    in_server(&one, &server, &["update-ref", "-d", name.trim()]);
+    one.play("m3", "go on", |world| world.write("a", "3\n"));
+    assert_eq!(push(&one, &server)["pushed"], true);
+    let machine = only(&fetch(&other, &server));
+    let log = other.json(&["--machine", &machine, "log"]);
+    assert_eq!(log["messages"].as_array().map(Vec::len), Some(3), "{log}");
+}
+
+/// Two pushes of one store and one of another, at once: nothing is lost, and nothing there twice.
+#[test]
+fn pushes_at_once_lose_nothing() {
+    let (one, other) = (machine(), machine());
+    let server = server(&one);
+    push(&one, &server);
+    for number in 3..6 {
+        let id = format!("m{number}");
+        one.play(&id, "go on", |world| {
+            world.write("a", format!("{number}\n"))
+        });
+        let worlds = [&one, &one, &other];
+        let children = worlds.map(|world| {
+            let mut command = world.command(&["push", &server, "--yes"]);
+            let command = command.stdout(Stdio::null()).stderr(Stdio::null());
+            command.spawn().expect("it starts")
+        });
+        for mut child in children {
+            child.wait().expect("it ends");
+        }
+        push(&one, &server);
+        push(&other, &server);
+        let report = fetch(&other, &server);
+        let log = other.json(&["--machine", &only(&report), "log"]);
+        let messages = log["messages"].as_array().map(Vec::len);
+        assert_eq!(messages, Some(number), "{log}");
+    }
+}
+
 /// Invariant `private/connections`: Only `push` and `fetch` reach other machines, by the user's git; nothing else opens a socket of a network.
 #[test]
 fn only_push_and_fetch_reach_other_machines() {
@@ -176,94 +414,4 @@ fn a_fetched_history_is_forgotten() {
     other.run(&["--machine", &name, "log"], b"").exits(4);
     let own = other.json(&["log"]);
     assert_eq!(own["messages"].as_array().map(Vec::len), Some(1), "{own}");
-}
-
-/// A random number, the same each time.
-struct Dice(u64);
-
-impl Dice {
-    fn below(&mut self, end: u64) -> u64 {
-        // Knuth's numbers for MMIX.
-        self.0 = self
-            .0
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) % end
-    }
-}
-
-/// Random work, pushes, fetches and upkeep on three machines: in the end, each sees the messages of the others, and each state of
-/// them to the byte.
-#[test]
-fn three_machines_see_the_same_histories() {
-    for seed in 1..=2 {
-        let mut dice = Dice(seed);
-        let worlds = [Sandbox::new(), Sandbox::new(), Sandbox::new()];
-        let server = server(&worlds[0]);
-        let mut number = 0;
-        for _ in 0..14 {
-            let world = &worlds[usize::try_from(dice.below(3)).expect("it is small")];
-            number += 1;
-            match dice.below(6) {
-                0 => drop(world.run(&["push", &server, "--yes"], b"")),
-                1 => drop(fetch(world, &server)),
-                2 => drop(world.run(&["gc"], b"")),
-                3 => drop(world.run(&["revert", "last"], b"")),
-                _ => world.play(&format!("m{number}"), &format!("go on {number}"), |world| {
-                    let name = format!("d{}/f{}", dice.below(2), dice.below(3));
-                    world.write(&name, format!("{number}\n").repeat(number));
-                }),
-            }
-        }
-        for world in &worlds {
-            world.play("end", "the end", |world| world.write("end", "1\n"));
-            push(world, &server);
-        }
-        for world in &worlds {
-            let report = fetch(world, &server);
-            let machines = report["machines"].as_array().expect("a list");
-            assert_eq!(machines.len(), 2, "{seed}: {report}");
-            for machine in machines {
-                let name = machine["machine"].as_str().expect("a name");
-                let log = world.json(&["--machine", name, "log"]);
-                let id = |entry: &serde_json::Value| entry["id"].as_str().map(str::to_owned);
-                let ids: Vec<String> = log["messages"]
-                    .as_array()
-                    .into_iter()
-                    .flatten()
-                    .filter_map(id)
-                    .collect();
-                let of = |other: &&Sandbox| {
-                    let own = other.json(&["log"]);
-                    let own = own["messages"]
-                        .as_array()
-                        .into_iter()
-                        .flatten()
-                        .filter_map(id);
-                    own.collect::<Vec<_>>() == ids
-                };
-                let there = worlds
-                    .iter()
-                    .find(of)
-                    .unwrap_or_else(|| panic!("{seed}: {log}"));
-                for id in &ids {
-                    let (here, beside) = (
-                        world.path(&format!("{name}-{id}")),
-                        there.path(&format!("own-{id}")),
-                    );
-                    let lay_out = |world: &Sandbox, before: &[&str], path: &Path| {
-                        let path = path.to_str().expect("a plain path");
-                        if !Path::new(path).exists() {
-                            world
-                                .run(&[before, &["branch", id, path]].concat(), b"")
-                                .exits(0);
-                        }
-                    };
-                    lay_out(world, &["--machine", name], &here);
-                    lay_out(there, &[], &beside);
-                    assert_eq!(tree::read(&here), tree::read(&beside), "{seed}: {id}");
-                }
-            }
-        }
-    }
 }

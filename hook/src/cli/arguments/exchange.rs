@@ -1,5 +1,7 @@
 //! The arguments of what goes to other machines and comes from them.
 
+use std::path::PathBuf;
+
 use clap::Args;
 
 /// `push`.
@@ -12,6 +14,9 @@ pub struct PushArguments {
     /// What the workspace is called there, the same on each machine [default: the directory's name]
     #[arg(long, value_name = "NAME")]
     pub name: Option<String>,
+    /// Encrypt it for this public key from now on: an age or SSH key, or a file of them; may be given several times
+    #[arg(long, value_name = "KEY")]
+    pub encrypt: Vec<String>,
     /// Show what would be sent, and send nothing
     #[arg(short = 'n', long)]
     pub dry_run: bool,
@@ -28,10 +33,11 @@ pub struct PushArguments {
 
 impl PushArguments {
     /// Returns those of a push to a remote that was just named.
-    pub fn to(remote: &str, name: Option<&str>) -> Self {
+    pub fn to(remote: &str, name: Option<&str>, encrypt: &[String]) -> Self {
         Self {
             remote: Some(remote.to_owned()),
             name: name.map(str::to_owned),
+            encrypt: encrypt.to_vec(),
             dry_run: false,
             yes: true,
             auto: false,
@@ -47,10 +53,12 @@ Examples:
   ckpt-hook push                                     what is new, to the same one
   ckpt-hook push --dry-run                           what that is
   ckpt-hook push --auto                              the same, and after each turn from now on
+  ckpt-hook push REMOTE --encrypt ~/.ssh/id_ed25519.pub    so that only this key reads it
 
 Your own git sends it, to a repository that you name once for a workspace; nothing is sent by itself \
-unless you set that with --auto. Prompts and the contents of files go as they are. Ignored files are \
-left out. The first push lists what would go, and asks; without a terminal, pass --yes.";
+unless you set that with --auto. Prompts and the contents of files go as they are, and ignored files \
+are left out, unless it is encrypted. The first push lists what would go, and asks; without a terminal, \
+pass --yes.";
 
 /// `fetch`.
 #[derive(Debug, Args)]
@@ -62,6 +70,9 @@ pub struct FetchArguments {
     /// What the workspace is called there [default: the directory's name]
     #[arg(long, value_name = "NAME")]
     pub name: Option<String>,
+    /// A file with the age identity or SSH key that reads what was encrypted; may be given several times
+    #[arg(short, long, value_name = "FILE")]
+    pub identity: Vec<PathBuf>,
 }
 
 const FETCH_EXAMPLES: &str = "\

@@ -92,6 +92,9 @@ pub struct RunArguments {
     /// What the workspace is called there [default: the directory's name]
     #[arg(long, value_name = "NAME", requires = "push")]
     pub push_name: Option<String>,
+    /// Encrypt it for this public key, as with `push --encrypt`
+    #[arg(long, value_name = "KEY", requires = "push")]
+    pub push_encrypt: Vec<String>,
     /// The command and its arguments
     #[arg(last = true, required = true, value_name = "COMMAND")]
     pub command: Vec<OsString>,

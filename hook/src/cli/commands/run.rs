@@ -63,16 +63,19 @@ pub fn run(invocation: &Invocation, arguments: &RunArguments) -> Result<u8, Fail
     }
     if let Some(remote) = &arguments.push {
         drop(store);
-        push(invocation, remote, arguments.push_name.as_deref());
+        let name = arguments.push_name.as_deref();
+        push(
+            invocation,
+            &PushArguments::to(remote, name, &arguments.push_encrypt),
+        );
     }
     Ok(code)
 }
 
 /// Pushes what the command did. The exit code is the command's, whatever becomes of it.
-fn push(invocation: &Invocation, remote: &str, name: Option<&str>) {
-    let arguments = PushArguments::to(remote, name);
+fn push(invocation: &Invocation, arguments: &PushArguments) {
     let output = &invocation.output;
-    match exchange::send(invocation, &arguments) {
+    match exchange::send(invocation, arguments) {
         // The document of the step is the answer.
         Ok(_) if output.is_json() => {}
         Ok(sent) => {

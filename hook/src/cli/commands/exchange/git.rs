@@ -6,7 +6,7 @@
 //! ```
 //!
 //! Each push adds a commit with its bundle, and one without files: what was pushed or fetched last is known by such an
-//! end alone, which is a line of text, and stands in for all that is behind it.
+//! end alone, which is a line of text, and stands in for all that is behind it. Encrypted, a bundle is `age.*` alone.
 //!
 //! Git works in an empty repository of our own, made for one call: no configuration but the user's is read.
 
@@ -19,13 +19,18 @@ use ckpt_process::failure::Failure;
 use ckpt_process::surroundings::{now, variable};
 use ckpt_process::{PrivateFolder, programs};
 use ckpt_store::error::Context;
-use ckpt_store::exchange::Bundle;
+use ckpt_store::exchange::{Bundle, Remote};
 use ckpt_store::{Error, Result as Outcome};
+
+use super::seal::{self, Identities};
 
 /// Where all histories are in a repository.
 const REFS: &str = "refs/ckpt-hook";
 /// Many servers refuse blobs of more than 100 MB.
 const LARGEST_PART: usize = 32 << 20;
+/// What the names of the parts of a pack, and of an encrypted bundle, begin with.
+const PACK: &str = "pack.";
+const SEALED: &str = "age.";
 /// What the user may have set for git's connections.
 const VARIABLES: [&str; 5] = [
     "GIT_SSH",
@@ -39,17 +44,19 @@ const VARIABLES: [&str; 5] = [
 pub struct Transport {
     folder: PrivateFolder,
     address: String,
+    shown: String,
 }
 
 impl Transport {
     /// Makes an empty repository to work in.
-    pub fn to(address: &str) -> Result<Self, Failure> {
+    pub fn to(remote: &Remote) -> Result<Self, Failure> {
         let what = || "cannot create a temporary directory";
         let folder = PrivateFolder::new().context(what)?;
         folder.make(Path::new("pack")).context(what)?;
         let transport = Self {
             folder,
-            address: address.to_owned(),
+            address: remote.address.clone(),
+            shown: remote.shown(),
         };
         transport.run(
             &[
@@ -114,8 +121,8 @@ impl Transport {
         Err(Error::failed(format!(
             "git cannot {} `{}`: {}",
             arguments.first().unwrap_or(&"reach"),
-            safe(&self.address),
-            safe(&said.join("; "))
+            safe(&self.shown),
+            safe(&said.join("; ").replace(&self.address, &self.shown))
         )))
     }
 
@@ -152,21 +159,25 @@ impl Transport {
     /// Makes the commits of a bundle, after another end. Returns the new end: its id, and as git stores it.
     pub fn commit(
         &self,
-        rows: &[u8],
-        pack: Option<&Path>,
+        bundle: &Bundle,
+        keys: Option<&str>,
         after: Option<&str>,
     ) -> Outcome<(String, String)> {
         let store = ["hash-object", "-w", "--stdin"];
-        let mut entries = format!("100644 blob {}\trows\n", self.text(&store, rows)?);
-        let mut parts = String::new();
-        if let Some(pack) = pack {
-            let pack = std::fs::read(pack).context(|| "cannot read the objects to push")?;
-            for (number, part) in pack.chunks(LARGEST_PART).enumerate() {
-                let blob = self.text(&store, part)?;
-                parts.push_str(&format!("100644 blob {blob}\tpack.{number:05}\n"));
-            }
+        let sealed = keys.map(|keys| seal::seal(bundle, keys)).transpose()?;
+        let (name, bytes) = match &sealed {
+            Some(sealed) => (SEALED, sealed),
+            None => (PACK, &bundle.pack),
+        };
+        let mut entries = String::new();
+        for (number, part) in bytes.chunks(LARGEST_PART).enumerate() {
+            let blob = self.text(&store, part)?;
+            entries.push_str(&format!("100644 blob {blob}\t{name}{number:05}\n"));
         }
-        entries.insert_str(0, &parts);
+        if sealed.is_none() {
+            let rows = self.text(&store, &bundle.rows)?;
+            entries.push_str(&format!("100644 blob {rows}\trows\n"));
+        }
         let tree = self.text(&["mktree"], entries.as_bytes())?;
         let (bundle, _) = self.write_commit(&tree, after)?;
         let empty = self.text(&["mktree"], &[])?;
@@ -237,20 +248,24 @@ impl Transport {
         Ok((commits.lines().map(str::to_owned).collect(), end))
     }
 
-    /// Reads the bundle of a commit; `None` of an end.
-    pub fn bundle(&self, commit: &str) -> Outcome<Option<Bundle>> {
+    /// Reads the bundle of a commit, with the identities that may open it; `None` of an end.
+    pub fn bundle(&self, commit: &str, identities: &Identities) -> Outcome<Option<Bundle>> {
         let names = self.text(&["ls-tree", "--name-only", commit], &[])?;
+        let read = |name: &str| self.run(&["cat-file", "blob", &format!("{commit}:{name}")], &[]);
+        let read_all = |start: &str| {
+            let parts = names.lines().filter(|name| name.starts_with(start));
+            parts.map(read).collect::<Outcome<Vec<_>>>()
+        };
+        let sealed = read_all(SEALED)?.concat();
+        if !sealed.is_empty() {
+            return identities.open(&sealed).map(Some);
+        }
         if !names.lines().any(|name| name == "rows") {
             return Ok(None);
         }
-        let read = |name: &str| self.run(&["cat-file", "blob", &format!("{commit}:{name}")], &[]);
-        let mut pack = Vec::new();
-        for part in names.lines().filter(|name| name.starts_with("pack.")) {
-            pack.extend(read(part)?);
-        }
         Ok(Some(Bundle {
             rows: read("rows")?,
-            pack,
+            pack: read_all(PACK)?.concat(),
         }))
     }
 }

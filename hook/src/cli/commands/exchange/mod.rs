@@ -1,6 +1,7 @@
 //! `push` and `fetch`: the history of a workspace at a repository that the user names.
 
 mod git;
+mod seal;
 
 use std::path::Path;
 
@@ -10,8 +11,9 @@ use ckpt_process::surroundings::variable;
 use ckpt_schema::report::{FetchReport, PushReport, VERSION};
 use ckpt_store::exchange::{Outgoing, Remote};
 use ckpt_store::sessions::{Diagnostic, DiagnosticLevel};
-use ckpt_store::{Error, Store};
+use ckpt_store::{Error, Result as Outcome, Store};
 use git::{Transport, is_name};
+use seal::Identities;
 
 use super::{ask, config};
 use crate::cli::arguments::{FetchArguments, PushArguments};
@@ -49,7 +51,7 @@ fn push_no_more(invocation: &Invocation) -> Result<u8, Failure> {
     let root = store.root(&directory)?;
     config::set_in(invocation, &root, "auto_push", false)?;
     let remote = store.remotes(&directory)?.into_iter().next();
-    let (remote, name) = remote.map(|it| (it.address, it.name)).unwrap_or_default();
+    let (remote, name) = remote.map(|it| (it.shown(), it.name)).unwrap_or_default();
     let report = PushReport {
         version: VERSION,
         workspace: root.to_string_lossy().into_owned(),
@@ -91,16 +93,21 @@ pub fn send(
     let directory = invocation.directory()?;
     let mut store = invocation.open_to_record()?;
     let given = (arguments.remote.as_deref(), arguments.name.as_deref());
-    let (remote, is_named) = remote(&store, &directory, given)?;
+    let (mut remote, mut is_named) = remote(&store, &directory, given)?;
+    let keys = seal::keys(&arguments.encrypt)?;
+    let has_new_keys = keys.is_some() && keys != remote.keys;
+    if has_new_keys {
+        (remote.keys, is_named) = (keys, false);
+    }
     let machine = store.machine(&host())?;
-    let transport = Transport::to(&remote.address)?;
+    let transport = Transport::to(&remote)?;
     let there = transport.list(&remote.name)?;
     let there = there.into_iter().find(|(name, _)| *name == machine);
     let there = there.map(|(_, commit)| commit);
     let known = known_end(&transport, &remote, there.as_deref())?;
     let scratch = transport.scratch();
-    let mut outgoing = store.outgoing(&directory, &remote.address, known.is_none(), &scratch)?;
-    outgoing.report.name.clone_from(&remote.name);
+    let is_anew = known.is_none() || has_new_keys;
+    let mut outgoing = store.outgoing(&directory, &remote, is_anew, &scratch)?;
     outgoing.report.machine.clone_from(&machine);
     if arguments.dry_run || outgoing.is_empty() {
         return Ok(Some(outgoing));
@@ -110,11 +117,11 @@ pub fn send(
         if !arguments.yes && !ask::agrees(invocation, &format!("{list}Push it? [y/n]"), "sent")? {
             return Ok(None);
         }
-        store.name_remote(&directory, &remote.address, &remote.name)?;
+        store.name_remote(&directory, &remote)?;
     }
     let after = known.filter(|_| !outgoing.report.anew);
-    let pack = outgoing.pack.as_deref();
-    let (end, text) = transport.commit(&outgoing.rows, pack, after.as_deref())?;
+    let bundle = outgoing.bundle()?;
+    let (end, text) = transport.commit(&bundle, remote.keys.as_deref(), after.as_deref())?;
     store.begin_push(&directory, &remote.address, &text)?;
     let instead_of = there.as_deref().filter(|_| after.is_none());
     transport.push(&remote.name, &machine, &end, instead_of)?;
@@ -143,7 +150,7 @@ fn known_end(
     transport: &Transport,
     remote: &Remote,
     there: Option<&str>,
-) -> Result<Option<String>, Failure> {
+) -> Outcome<Option<String>> {
     let Some(there) = there else {
         return Ok(None);
     };
@@ -154,11 +161,10 @@ fn known_end(
     }
     let what = format!(
         "what `{}` has of this machine is not what this store has pushed",
-        remote.address
+        remote.shown()
     );
     Err(Error::unavailable(what)
-        .hint("a copy of this store may have pushed it, or one from a backup: give another `--name`, or remove that ref there")
-        .into())
+        .hint("a copy of this store may have pushed it, or one from a backup: give another `--name`, or remove that ref there"))
 }
 
 /// Gets what other machines have pushed.
@@ -168,28 +174,46 @@ pub fn fetch(invocation: &Invocation, arguments: &FetchArguments) -> Result<u8, 
     let given = (arguments.remote.as_deref(), arguments.name.as_deref());
     let (remote, _) = remote(&store, &directory, given)?;
     let own = store.machine(&host())?;
-    let transport = Transport::to(&remote.address)?;
+    let transport = Transport::to(&remote)?;
     let known = store.fetched(&directory, &remote.address)?;
-    let mut came: Vec<(String, u64)> = Vec::new();
+    let identities = Identities::read(&arguments.identity)?;
+    let (mut came, mut failed): (Vec<(String, u64)>, _) = (Vec::new(), None);
     for (machine, commit) in transport.list(&remote.name)? {
         let end = known.iter().find(|(name, _)| *name == machine);
         let end = end
             .map(|(_, end)| end.as_str())
             .filter(|end| !end.is_empty());
         let is_known = end.is_some_and(|end| transport.know(end).is_ok_and(|id| id == commit));
+        if machine == own {
+            // A copy of this store may have pushed under its name.
+            let end = known_end(&transport, &remote, Some(&commit));
+            failed = failed.or(end.err().map(|error| (machine.clone(), error)));
+        }
         if machine == own || is_known {
             continue;
         }
-        let (commits, end) = transport.fetch(&remote.name, &machine, end)?;
         let mut pushes = 0;
-        let mut bundles = commits.iter().filter_map(|commit| {
-            let bundle = transport.bundle(commit).transpose()?;
-            pushes += 1;
-            Some(bundle)
-        });
-        let from = (remote.address.as_str(), machine.as_str());
-        store.take_in(&directory, from, &mut bundles, &end)?;
-        came.push((machine, pushes));
+        let got = transport
+            .fetch(&remote.name, &machine, end)
+            .and_then(|(commits, end)| {
+                let mut bundles = commits.iter().filter_map(|commit| {
+                    let bundle = transport.bundle(commit, &identities).transpose()?;
+                    pushes += 1;
+                    Some(bundle)
+                });
+                let from = (remote.address.as_str(), machine.as_str());
+                store.take_in(&directory, from, &mut bundles, &end)
+            });
+        // What one machine has pushed does not keep that of the others away.
+        match got {
+            Ok(()) => came.push((machine, pushes)),
+            Err(error) => failed = failed.or(Some((machine, error))),
+        }
+    }
+    if let Some((machine, error)) = failed {
+        let is_alone = came.is_empty();
+        let left = || format!("what `{machine}` has pushed was left out");
+        return Err(error.after((!is_alone).then(left)).into());
     }
     let pushes = |machine: &str| {
         let found = came.iter().find(|(name, _)| name == machine);
@@ -199,7 +223,7 @@ pub fn fetch(invocation: &Invocation, arguments: &FetchArguments) -> Result<u8, 
         version: VERSION,
         workspace: store.project(&directory)?.0.to_string_lossy().into_owned(),
         machines: store.machines(&directory, &remote.address, &pushes)?,
-        remote: remote.address,
+        remote: remote.shown(),
         name: remote.name,
     };
     let done = Some("it was fetched");
@@ -247,9 +271,10 @@ fn remote(
         .file_name()
         .map(|name| name.to_string_lossy().into_owned());
     let name = name.map(str::to_owned);
-    let known = known.into_iter().find(|remote| remote.address == address);
-    if let Some(known) = known.filter(|known| name.as_ref().is_none_or(|name| *name == known.name))
-    {
+    let mut known = known.into_iter().find(|remote| remote.address == address);
+    let keys = known.as_ref().and_then(|known| known.keys.clone());
+    let is_it = |known: &mut Remote| name.as_ref().is_none_or(|name| *name == known.name);
+    if let Some(known) = known.take_if(is_it) {
         return Ok((known, true));
     }
     let name = name.or(of_root).unwrap_or_default();
@@ -264,6 +289,7 @@ fn remote(
         name,
         pushing: None,
         tip: None,
+        keys,
     };
     Ok((new, false))
 }
