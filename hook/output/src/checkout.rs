@@ -8,7 +8,8 @@ use ckpt_store::model::number::count;
 use ckpt_store::model::shell::quoted;
 
 use super::View;
-use super::text::{path, safe, short, title};
+use super::operation::message;
+use super::text::{path, safe, short};
 
 /// How many of the paths that are missing are named.
 const NAMED: usize = 5;
@@ -71,9 +72,8 @@ pub fn bisect(report: &BisectReport, view: &View) -> String {
             for step in steps {
                 let _ = writeln!(
                     text,
-                    "It began to fail with message {} {}, in step {}.",
-                    view.paint.id(&short(&step.message)),
-                    title(step.prompt.as_deref()),
+                    "It began to fail with {}, in step {}.",
+                    message(&step.message, step.prompt.as_deref(), view.paint),
                     view.paint.id(&short(&step.step))
                 );
             }

@@ -69,7 +69,7 @@ pub fn render(report: &StatusReport, told: &[MessageReport], nothing: &str, view
                 "Another directory used to be here. `ckpt-hook workspace adopt` takes its history over: {described}.\n"
             ),
             false => format!(
-                "A directory like this one is gone. If this is it, `ckpt-hook workspace adopt {}` takes its history over: {described}.\n",
+                "A directory like this one is gone. If this one was it, `ckpt-hook workspace adopt {}` takes its history over: {described}.\n",
                 short(&history.id)
             ),
         });
@@ -167,11 +167,14 @@ fn banner(report: &StatusReport, point: &str, told: &[MessageReport], view: &Vie
     }
     text.push('\n');
     if report.redo {
-        text.push_str(&format!(
-            "`{}` brings back the first of them, `{}` all of them.\n",
-            paint.own("ckpt-hook redo"),
-            paint.own("ckpt-hook unrevert")
-        ));
+        let redo = paint.own("ckpt-hook redo");
+        text.push_str(&match report.messages_hidden.len() {
+            1 => format!("`{redo}` brings that message back.\n"),
+            _ => format!(
+                "`{redo}` brings back the first of these messages, `{}` all of them.\n",
+                paint.own("ckpt-hook unrevert")
+            ),
+        });
     }
     text + PERMANENT
 }
@@ -194,7 +197,7 @@ fn part(report: &StatusReport, told: &[MessageReport], view: &View) -> String {
     let head = view.paint.warning("Undone in part");
     let files = files::files(&report.files, view) + &files::in_roots(&report.roots, view);
     format!(
-        "{head}: no message is hidden\n{}{files}\n`{}` brings it back.\n{PERMANENT}",
+        "{head}: no message is hidden\n{}{files}\n`{}` brings that back.\n{PERMANENT}",
         alone(report, told, view),
         view.paint.own("ckpt-hook unrevert")
     )

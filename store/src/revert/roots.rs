@@ -143,7 +143,7 @@ impl Beside {
         let mut roots = self.places.iter().zip(paths);
         let root = roots.find(|(_, paths)| !paths.is_empty());
         let root = root.map_or_else(String::new, |(place, _)| quoted(&shown(&place.root)));
-        Error::usage("the paths are in another root of the session")
+        Error::usage("the paths are in another directory in which the session worked")
             .hint(format!("ask there: `--workspace {root}`"))
     }
 
