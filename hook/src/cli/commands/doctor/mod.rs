@@ -137,7 +137,7 @@ fn machines(store: &mut Store) -> Vec<Finding> {
         let machine = one.machine?;
         let messages = count(one.messages, "message");
         let message = format!("{messages} of `{}` came from `{machine}`", one.path);
-        Some(finding(FindingLevel::Ok, "machines", message, None))
+        Some(Finding::ok("machines", message))
     };
     let listed = listed.unwrap_or_default().into_iter();
     listed.filter_map(of_machine).collect()
