@@ -275,6 +275,35 @@ fn a_wrong_clock_prunes_nothing() {
     }
 }
 
+/// A person's `gc` does not go by a clock that was set since the last run either, and says so; the next one does.
+///
+/// Invariant `work/pruning-clock`.
+#[test]
+fn gc_by_hand_doubts_a_clock_once() {
+    const NOW: i64 = 1_780_000_000;
+    let world = Sandbox::new();
+    world.set_clock(NOW);
+    world.play("m1", "work", |world| world.write("file", "1\n"));
+    world
+        .event(json!({"event": "session_end", "session_id": "s"}))
+        .ends_silently();
+    settle(&world);
+    let kept = || {
+        let query = "SELECT id || '' FROM snapshots WHERE pruned_at IS NULL";
+        rows::texts(&world.store().join("sessions.db"), query).len()
+    };
+    let before = kept();
+    world.set_clock(NOW + 40 * 24 * 3600);
+    for line in [&["gc", "--dry-run"][..], &["gc"]] {
+        let run = world.run(line, b"").exits(0);
+        assert!(run.stdout.contains("The clock was set"), "{run}");
+        assert_eq!(kept(), before, "{run}");
+    }
+    let run = world.run(&["gc"], b"").exits(0);
+    assert!(!run.stdout.contains("The clock was set"), "{run}");
+    assert!(kept() < before, "two runs agree: {run}");
+}
+
 /// The command has a private copy of it, which goes with it. Nothing is changed: the way back would go as well.
 ///
 /// Invariant `truth/read-only-store`: A store that cannot be written to is read, and nothing is

@@ -42,12 +42,12 @@ fn end(world: &mut World, session: &str) {
 
 fn gc(world: &mut World) -> GcReport {
     let report = world.store.gc(ckpt_store::DryRun::No).expect("it is ours");
-    let skipped = report
-        .workspaces
-        .iter()
-        .filter_map(|row| row.skipped.as_deref());
-    assert_eq!(skipped.collect::<Vec<_>>(), Vec::<&str>::new());
-    report
+    let mut rows = report.workspaces.iter();
+    assert!(rows.all(|row| row.skipped.is_none()), "{report:?}");
+    // The clock of a test is set, which one run doubts; it writes packs anew.
+    let is_doubted = report.sessions.iter().any(|one| one.reason == "clock");
+    is_doubted.then(|| age_packs(world));
+    if is_doubted { gc(world) } else { report }
 }
 
 /// An old session that was ended, and a young one.

@@ -454,7 +454,7 @@ class GcSession(TypedDict):
     """
     reason: str
     """
-    Why it goes (`unused`, `size`), or stays (`recent`, `open`, `reverted`, `operation`, `label`, `young`).
+    Why it goes (`unused`, `size`), or stays (`recent`, `open`, `reverted`, `operation`, `label`, `young`, `clock`).
     """
     session: str
     """

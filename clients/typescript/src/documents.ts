@@ -2561,7 +2561,7 @@ export interface GcSession {
    */
   goes: boolean;
   /**
-   * Why it goes (`unused`, `size`), or stays (`recent`, `open`, `reverted`, `operation`, `label`, `young`).
+   * Why it goes (`unused`, `size`), or stays (`recent`, `open`, `reverted`, `operation`, `label`, `young`, `clock`).
    */
   reason: string;
   /**

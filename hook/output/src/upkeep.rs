@@ -25,6 +25,12 @@ pub fn gc(report: &GcReport, view: &View) -> String {
     for workspace in &report.workspaces {
         text.push_str(&about(workspace, report.dry_run, view));
     }
+    if report.sessions.iter().any(|one| one.reason == "clock") {
+        text.push_str(
+            "The clock was set since the last run, so nothing counts as old in this one. If it is right now, run \
+             `ckpt-hook gc` again.\n",
+        );
+    }
     let pruned: usize = report
         .workspaces
         .iter()

@@ -35,7 +35,7 @@ pub struct GcSession {
     pub used_at: i64,
     /// Whether its snapshots go.
     pub goes: bool,
-    /// Why it goes (`unused`, `size`), or stays (`recent`, `open`, `reverted`, `operation`, `label`, `young`).
+    /// Why it goes (`unused`, `size`), or stays (`recent`, `open`, `reverted`, `operation`, `label`, `young`, `clock`).
     pub reason: String,
     /// The bytes that are freed by pruning it and every session used before it; null if they were not measured.
     pub bytes: Option<u64>,

@@ -12,7 +12,8 @@
 //!                   back, or by more than that     agreed on nothing: it counts from here
 //! ```
 //!
-//! Where no agent worked for longer than `keep`, all would become old at once: then it counts from there, too.
+//! Where no agent worked for longer than `keep`, all would become old at once: then it counts from there, too. A person who
+//! runs `gc` is taken at the clock's word, but for one run where the two clocks of a boot did not go on alike.
 
 use crate::model::Milliseconds;
 
@@ -42,6 +43,14 @@ impl ClockReading {
             boot: String::from_utf8_lossy(&boot).split_whitespace().collect(),
         }
     }
+
+    /// Returns whether the two clocks did not go on alike until a later reading in the same boot.
+    fn is_contradicted_by(&self, later: &Self) -> bool {
+        let passed = later.clock.saturating_sub(self.clock);
+        let ran = later.uptime.saturating_sub(self.uptime);
+        let differs = passed.saturating_sub(ran).saturating_abs() > CLOCK_TOLERANCE;
+        later.boot == self.boot && ran >= 0 && differs
+    }
 }
 
 /// What the runs up to one agree on.
@@ -52,6 +61,8 @@ pub(crate) struct Agreement {
     agreed_for: Milliseconds,
     /// Whether the last two runs agree. If not, the next one is to come soon.
     pub is_confirmed: bool,
+    /// Whether the clock was set since the last run.
+    was_set: bool,
 }
 
 impl Agreement {
@@ -62,6 +73,7 @@ impl Agreement {
             Some(before) => before.extended(&reading, keep),
         };
         Self {
+            was_set: before.is_some_and(|before| before.reading.is_contradicted_by(&reading)),
             reading,
             agreed_for,
             is_confirmed,
@@ -72,9 +84,7 @@ impl Agreement {
         let passed = now.clock.saturating_sub(self.reading.clock);
         let ran = now.uptime.saturating_sub(self.reading.uptime);
         if now.boot == self.reading.boot && ran >= 0 {
-            let is_agreed =
-                passed.saturating_sub(ran).saturating_abs() <= CLOCK_TOLERANCE && ran <= keep;
-            return match is_agreed {
+            return match !self.reading.is_contradicted_by(now) && ran <= keep {
                 true => (self.agreed_for.saturating_add(ran), true),
                 false => (0, true),
             };
@@ -100,6 +110,7 @@ impl Agreement {
                 boot: words.next()?.trim_start_matches("boot:").to_owned(),
             },
             is_confirmed: true,
+            was_set: false,
         })
     }
 
@@ -126,6 +137,21 @@ impl Agreement {
             at_most,
             // Files that no row names are as old as their own times say, unless clocks are known to disagree.
             sweeps: !was_noted || at_most > super::policy::YOUNG,
+            is_doubted: false,
+        }
+    }
+
+    /// Returns the ages that a run by hand may go by: a person asks, and may look at a dry run first.
+    pub fn ages_by_hand(&self) -> Ages {
+        // Where the system names no boot, nothing tells.
+        match self.was_set && !self.reading.boot.is_empty() {
+            true => Ages {
+                now: self.reading.clock,
+                at_most: 0,
+                sweeps: false,
+                is_doubted: true,
+            },
+            false => Ages::by_clock(self.reading.clock),
         }
     }
 }
@@ -137,6 +163,8 @@ pub(crate) struct Ages {
     at_most: Milliseconds,
     /// Whether what killed processes left may be told from what others are writing, by its age.
     pub sweeps: bool,
+    /// Whether nothing counts as old because the clock was set.
+    pub is_doubted: bool,
 }
 
 impl Default for Ages {
@@ -146,12 +174,13 @@ impl Default for Ages {
 }
 
 impl Ages {
-    /// Takes the clock at its word: a person asks, and may look at a dry run first.
+    /// Takes the clock at its word.
     pub fn by_clock(now: Milliseconds) -> Self {
         Self {
             now,
             at_most: Milliseconds::MAX,
             sweeps: true,
+            is_doubted: false,
         }
     }
 

@@ -90,15 +90,15 @@ pub(crate) fn by_hand(store: &mut Store, dry_run: DryRun) -> Result<GcReport> {
         });
     }
     let lock = layout::lock_upkeep(&store.surroundings.directory, LOCK_TIMEOUT)?;
+    let agreement = agreed(store, &lock);
     let how = GcOptions {
         dry_run,
         priority: Priority::Foreground,
-        ages: Ages::by_clock(store.now()),
+        ages: agreement.ages_by_hand(),
     };
     if dry_run.is_dry() {
         return run(store, how);
     }
-    let agreement = agreed(store, &lock);
     run_and_note(store, &lock, how, &agreement)
 }
 
@@ -222,7 +222,7 @@ fn run(store: &mut Store, how: GcOptions) -> Result<GcReport> {
             agent: session.agent,
             used_at: session.used_at,
             goes: matches!(verdict, Retention::Goes(_)),
-            reason: reason(verdict).to_owned(),
+            reason: reason(verdict, how.ages).to_owned(),
             bytes,
         });
     }
@@ -258,8 +258,9 @@ pub(crate) fn prunable_bytes(store: &Store, now: Milliseconds) -> Result<u64> {
 }
 
 /// Returns the report's word for a verdict.
-fn reason(verdict: Retention) -> &'static str {
+fn reason(verdict: Retention, ages: Ages) -> &'static str {
     match verdict {
+        Retention::Pinned(Pin::Young) if ages.is_doubted => "clock",
         Retention::Goes(Why::Unused) => "unused",
         Retention::Goes(Why::Size) => "size",
         Retention::Stays => "recent",
