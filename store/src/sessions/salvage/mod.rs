@@ -235,8 +235,8 @@ fn fill(
     Ok(salvaged)
 }
 
-/// Copies the rows of a damaged file with the definitions of a sound one: a backup, or a new store, as one is made, and as
-/// a repair makes it. In each, tables begin at other pages.
+/// Copies the rows of a damaged file with the definitions of a sound one: a backup, or a new store, as one is made, as a
+/// repair makes it, and as `forget` leaves each of them. In each, tables begin at other pages.
 fn copy_grafted(
     database: &Path,
     source: &Path,
@@ -245,16 +245,18 @@ fn copy_grafted(
 ) -> Result<()> {
     let grafted = with_suffix(database, GRAFTED);
     let new = with_suffix(database, NEW);
-    let mut is_copied = false;
-    let mut copy_with = |sound: &Path| -> Result<()> {
-        if !is_copied && graft(source, sound, &grafted)? {
-            is_copied = filling.copy_from_whole(&grafted)?;
-        }
-        remove(&grafted)
+    let mut copy_with = |sound: &Path| -> Result<bool> {
+        let is_copied = graft(source, sound, &grafted)? && filling.copy_from_whole(&grafted)?;
+        remove(&grafted)?;
+        Ok(is_copied)
     };
-    backups.iter().try_for_each(|backup| copy_with(backup))?;
+    for backup in backups {
+        if copy_with(backup)? {
+            return Ok(());
+        }
+    }
     let what = || format!("cannot make `{}`", new.display());
-    for is_repaired in [false, true] {
+    for (is_repaired, is_scrubbed) in [(false, false), (false, true), (true, false), (true, true)] {
         make_file(&new)?;
         if is_repaired {
             make_tables(&new)?;
@@ -264,8 +266,15 @@ fn copy_grafted(
             let image = image(Journal::Rollback).context(what)?;
             std::fs::write(&new, image).context(what)?;
         }
-        copy_with(&new)?;
+        if is_scrubbed {
+            let scrubbed = Connection::open_with_flags(&new, FLAGS).context(what)?;
+            scrubbed.execute_batch("VACUUM").context(what)?;
+        }
+        let is_copied = copy_with(&new)?;
         remove(&new)?;
+        if is_copied {
+            break;
+        }
     }
     Ok(())
 }

@@ -135,16 +135,16 @@ fn a_lost_first_page_costs_no_row() {
     }
 }
 
-/// In a store as it was made, as a repair made it, and as `forget` left each of them, which makes a backup then; with the
+/// In a store as it was made, as a repair made it, and as `forget` left each of them, with a backup or without; with the
 /// views that a person's first command adds, and without.
 ///
 /// Invariant `work/rows-first-page`.
 #[test]
 fn lost_definitions_cost_no_row() {
     for (is_repaired, has_views, is_scrubbed) in [
-        (false, false, false),
         (false, true, false),
         (true, true, false),
+        (false, true, true),
         (true, false, true),
     ] {
         let directory = tempfile::tempdir().expect("a scratch directory");
@@ -159,6 +159,8 @@ fn lost_definitions_cost_no_row() {
         }
         if is_scrubbed {
             open(directory.path()).scrub().expect("writable");
+        }
+        if is_scrubbed && is_repaired {
             back_up(&open(directory.path()), directory.path(), 0).expect("writable");
         }
         empty_log(open(directory.path()).connection());
