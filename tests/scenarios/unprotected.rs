@@ -325,3 +325,31 @@ fn next_look_goes_on_where_one_stopped() {
     fault::read_no_more_than(None);
     assert!(looks.is_some_and(|looks| looks < 5), "{looks:?}");
 }
+
+/// A large file is read in pieces: the time is up within it.
+///
+/// Invariant `truth/deadline`.
+#[test]
+fn large_file_beyond_the_deadline_costs_itself() {
+    set_clock_from_files(0);
+    let mut world = World::new();
+    world.write("a", "0\n");
+    world.message("m1");
+    world.start();
+    world.write("a", "agent\n");
+    world.write("large", vec![b'x'; 17 << 20]);
+    fault::read_no_more_than(Some(2));
+    let event = world.event(EventKind::StepFinish, "s1");
+    let error = world.store.record(&event).expect_err("it is late");
+    assert_eq!(error.kind, ErrorKind::Late, "{error}");
+    fault::read_no_more_than(None);
+    let event = world.event(EventKind::TurnEnd, "s1");
+    world.store.record(&event).expect("there is no look");
+    world.capture();
+    let report = world.revert("m1");
+    assert_eq!(world.read("a"), "0\n", "{report:#?}");
+    assert_eq!(report.outcome, Outcome::Partial, "{report:#?}");
+    let mut large = report.files.iter();
+    let large = large.find(|file| file.path.path == "large");
+    assert!(large.is_some_and(|file| file.unclear), "{report:#?}");
+}

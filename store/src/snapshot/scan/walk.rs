@@ -417,12 +417,17 @@ impl Walk<'_> {
                 file: std::fs::File::from(file),
                 walk: self,
             };
-            let id = self.stream(&mut file, before.size, old)?;
+            self.count(before.size);
+            let id = match self.stream(&mut file, before.size, old) {
+                Err(_) if self.is_time_up() => {
+                    return Ok(Some(ListedItem::gap(name, before, GapReason::Late)));
+                }
+                id => id?,
+            };
             let after = Stamp::of(&rustix::fs::fstat(&file.file).map_err(ours)?);
             let after = after.with_acl(file.file.as_fd());
             // What was stored of a file that changed meanwhile stays in the pack, and nothing names it.
             if let Some(id) = id.filter(|_| before == after) {
-                self.count(after.size);
                 return Ok(Some(self.content(name, after, id)));
             }
         }
@@ -499,7 +504,7 @@ enum FileRead {
     Large,
 }
 
-/// A reader of a large file that fails at the deadline.
+/// A reader of a large file that fails when the time is up.
 struct Timed<'a> {
     file: std::fs::File,
     walk: &'a Walk<'a>,
@@ -508,6 +513,9 @@ struct Timed<'a> {
 impl std::io::Read for Timed<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
         self.walk.check_deadline().map_err(std::io::Error::other)?;
+        if self.walk.is_time_up() {
+            return Err(std::io::Error::other("the time is up"));
+        }
         std::io::Read::read(&mut self.file, buffer)
     }
 }
