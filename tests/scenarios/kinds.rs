@@ -162,3 +162,30 @@ fn every_sequence_of_kinds_goes_back_and_forward() {
         wrong[..wrong.len().min(40)].join("\n")
     );
 }
+
+/// The folder of a submodule is captured like any other, and what it was linked to is told where it went.
+#[test]
+fn submodules_folder_goes_back_from_a_file() {
+    let mut world = World::git(&[("a", "1\n")]);
+    world.write(".git/modules/lib/HEAD", "ref: refs/heads/main\n");
+    world.write("lib/.git", "gitdir: ../.git/modules/lib\n");
+    world.write("lib/code", "1\n");
+    world.turn("m1", |world| {
+        world.write("lib/code", "2\n");
+        world.write("lib/new", "2\n");
+    });
+    world.turn("m2", |world| {
+        world.remove_tree("lib");
+        world.write("lib", "a file\n");
+    });
+    let report = world.revert("m2");
+    assert_eq!(
+        report.outcome,
+        Outcome::Partial,
+        "its `.git` went: {report:#?}"
+    );
+    assert_eq!(world.read("lib/code"), "2\n", "{report:#?}");
+    let report = world.revert("m1");
+    assert_eq!(world.read("lib/code"), "1\n", "{report:#?}");
+    assert!(!world.exists("lib/new"), "{report:#?}");
+}

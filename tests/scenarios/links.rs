@@ -265,3 +265,24 @@ fn part_is_named_through_a_link() {
     assert_eq!(target, std::path::Path::new("g"), "the link went back");
     assert_eq!(world.read("d/f"), "1\n", "and so did where it led");
 }
+
+/// What a tool names of git's own files is told, and costs none of the others.
+#[test]
+fn named_file_of_git_stays_and_is_told() {
+    let mut world = World::git(&[("a", "1\n")]);
+    world.message("m1");
+    world.start();
+    world.tool_start_in("s1", "t", &[".git/config", "a"]);
+    world.write("a", "2\n");
+    world.run_git(&["config", "agent.was", "here"]);
+    world.tool_finish_in("s1", "t");
+    world.finish();
+    let report = world.revert("m1");
+    assert_eq!(world.read("a"), "1\n", "{report:#?}");
+    assert_eq!(world.run_git(&["config", "agent.was"]).trim(), "here");
+    let notes = report.remarks.iter().flat_map(|note| &note.about);
+    assert!(
+        notes.into_iter().any(|path| path == ".git/config"),
+        "{report:#?}"
+    );
+}
