@@ -3,6 +3,7 @@
 pub(crate) mod arrivals;
 pub(crate) mod cleanups;
 mod ignored_changes;
+mod in_view;
 mod repositories;
 pub(crate) mod surroundings;
 pub(crate) mod unstored;
