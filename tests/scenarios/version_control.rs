@@ -61,6 +61,29 @@ pub fn about(report: &OperationReport, code: NoteCode) -> Vec<&str> {
 }
 
 /// A repository that was made below is named although nothing else is in it.
+/// The checkouts of a repository of CVS refer to the revisions in its files.
+#[test]
+fn file_of_cvs_stays_and_is_named() {
+    let with = |revision: u8| format!("head\t1.{revision};\naccess;\n");
+    let mut world = World::new();
+    for path in ["root/a,v", "notes,v", "a"] {
+        world.write(path, "a text\n");
+    }
+    world.write("root/a,v", with(1));
+    world.turn("m1", |world| {
+        world.write("root/a,v", with(2));
+        world.write("root/new,v", with(1));
+        world.write("notes,v", "an agent's\n");
+        world.write("a", "1\n");
+    });
+    let report = world.revert("m1");
+    assert_eq!(world.read("a"), "a text\n");
+    assert_eq!(world.read("notes,v"), "a text\n", "only the name is RCS's");
+    assert_eq!(world.read("root/a,v"), with(2), "{report:#?}");
+    let kept = paths_with(&report, FileResult::Conflict);
+    assert_eq!(kept, ["root/a,v", "root/new,v"]);
+}
+
 /// What `svnadmin create` makes: commits are in it, also the user's.
 ///
 /// Invariant `truth/ignored-named`.

@@ -158,7 +158,11 @@ impl<'a> Finder<'a> {
 
     /// Returns the kind of a database, by its beginning or its name.
     fn kind_of(&self, path: &WorkspacePath) -> Option<FileKind> {
-        FileKind::of_start(&self.start(path)).or_else(|| FileKind::of_name(path.name()))
+        let start = self.start(path);
+        if path.name().ends_with(b",v") && start.starts_with(b"head") {
+            return Some(FileKind::Rcs);
+        }
+        FileKind::of_start(&start).or_else(|| FileKind::of_name(path.name()))
     }
 
     /// Returns whether there is a log of SQLite's beside a file. The file itself may be gone, or encrypted.

@@ -18,6 +18,8 @@ pub(super) enum FileKind {
     DuckDb,
     /// Kuzu's.
     Kuzu,
+    /// A file with all its revisions, of RCS or in a repository of CVS: version control's own.
+    Rcs,
 }
 
 /// The numbers that Fossil gives its checkouts, repositories and settings.
@@ -50,6 +52,15 @@ impl FileKind {
         })
     }
 
+    /// Returns why it stays if it is version control's own, as `.git` is.
+    pub fn version_control(self) -> Option<&'static str> {
+        match self {
+            Self::Fossil => Some("a Fossil repository"),
+            Self::Rcs => Some("a file of RCS or CVS"),
+            Self::Sqlite | Self::DuckDb | Self::Kuzu => None,
+        }
+    }
+
     /// Returns the kind of a file with this name.
     pub fn of_name(name: &[u8]) -> Option<Self> {
         let dot = name.iter().rposition(|byte| *byte == b'.')?;
@@ -66,6 +77,7 @@ impl FileKind {
             Self::Sqlite | Self::Fossil => &["-wal", "-journal", "-shm"],
             Self::DuckDb => &[".wal"],
             Self::Kuzu => &[".wal", ".shadow"],
+            Self::Rcs => &[],
         }
     }
 
@@ -75,6 +87,7 @@ impl FileKind {
             Self::Sqlite | Self::Fossil => &["-wal", "-journal"],
             Self::DuckDb => &[".wal"],
             Self::Kuzu => &[".wal", ".shadow"],
+            Self::Rcs => &[],
         }
     }
 }

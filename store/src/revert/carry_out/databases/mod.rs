@@ -16,7 +16,7 @@ use std::path::Path;
 use ckpt_schema::report::{FileAction, FileResult, ReasonCode};
 
 use self::find::{Finder, Set, SetKind};
-use self::kinds::{FileKind, FolderKind, StemKind, holds_nothing};
+use self::kinds::{FolderKind, StemKind, holds_nothing};
 use self::open::OpenFiles;
 use super::apply::{self, Root, Standing};
 use crate::error::Result;
@@ -78,13 +78,14 @@ impl Databases<'_> {
         for (set, items) in groups {
             let group: Vec<&Item> = items.iter().map(|at| &plan.items[*at]).collect();
             let others = self.others(&set, &group, &mut finder)?;
-            let reason = match set.kind {
-                // A repository's database is version control's own, as `.git` is.
-                SetKind::File(FileKind::Fossil) => Some(format!("a Fossil repository{STAYS}")),
-                SetKind::Folder(kind) if kind.is_version_control() => {
-                    Some(format!("{}{STAYS}", kind.name))
-                }
-                _ => match self.holder(&set, &mut finder, &mut open)? {
+            let version_control = match set.kind {
+                SetKind::File(kind) => kind.version_control(),
+                SetKind::Folder(kind) => kind.is_version_control().then_some(kind.name),
+                SetKind::Stem(_) => None,
+            };
+            let reason = match version_control {
+                Some(name) => Some(format!("{name}{STAYS}")),
+                None => match self.holder(&set, &mut finder, &mut open)? {
                     Some(program) => Some(format!("{OPEN}{program}")),
                     None => self.who_stays(&set, &group, &others),
                 },
