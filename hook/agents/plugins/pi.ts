@@ -70,11 +70,14 @@ const choose = async (session, context) => {
   if (!done?.outcome) return ui.notify(`error: ${done?.error?.message ?? "ckpt-hook said nothing"}`, "error")
   const { kind, argv = [], prompt } = done.conversation ?? {}
   const said = [`Went back to just before “${(chosen.prompt ?? "").split("\n")[0]}” (${done.outcome}).`, ...(done.notes ?? []).map((note) => `note: ${note}`)]
+  // A conversation without messages has no record yet to switch to.
+  const isNew = argv.includes("--session-id")
+  if (isNew) said.push(`The conversation begins anew: ${argv.join(" ")}`)
   const tell = async ({ ui }) => {
     ui.notify(said.join("\n"), "info")
     if (kind === "forked" && prompt) ui.setEditorText(prompt)
   }
-  if (kind === "forked") await context.switchSession(argv.at(-1), { withSession: tell })
+  if (kind === "forked" && !isNew) await context.switchSession(argv.at(-1), { withSession: tell })
   else await tell(context)
 }
 

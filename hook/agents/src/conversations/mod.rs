@@ -182,6 +182,14 @@ impl Conversations for AgentConversations {
             "codex" => &["codex", "resume", session],
             "opencode" => &["opencode", "--session", session],
             "kilo" => &["kilo", "--session", session],
+            // Pi writes no record before the first message.
+            "pi" if conversation
+                .transcript
+                .as_deref()
+                .is_some_and(|it| !it.exists()) =>
+            {
+                &["pi", "--session-id", session]
+            }
             "pi" => &["pi", "--session", conversation.path().unwrap_or(session)],
             "gemini-cli" => match conversation.path().filter(|_| conversation.is_copy()) {
                 Some(copy) => &["gemini", "--session-file", copy],
