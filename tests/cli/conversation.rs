@@ -249,7 +249,7 @@ fn failed_fork_changes_nothing() {
 
 /// The agent can go on in the copy of a transcript that is read-only.
 #[test]
-fn copy_of_a_read_only_transcript_can_be_written() {
+fn copy_of_a_read_only_transcript_is_writable() {
     let chat = Chat::of_three();
     let old = chat.transcript(OLD);
     fs::set_permissions(&old, fs::Permissions::from_mode(0o400)).expect("our own");
