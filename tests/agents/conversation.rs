@@ -1,8 +1,10 @@
 //! Messages to a real agent and what they left: the copies that the tests compare with are made here, not by what is tested.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use serde_json::Value;
 
 use crate::model::Model;
 use crate::program::{Agent, Message};
@@ -25,6 +27,8 @@ pub struct Conversation {
     agent: &'static Agent,
     model: Model,
     by_package: bool,
+    /// Where the agent is started.
+    folder: PathBuf,
 }
 
 /// What was seen from outside, a row a message.
@@ -47,6 +51,7 @@ impl Conversation {
         let model = Model::start(&world);
         (agent.settle)(&world, &model.url());
         Self {
+            folder: world.workspace(),
             world,
             seen: Seen::default(),
             agent,
@@ -82,6 +87,18 @@ impl Conversation {
         }
     }
 
+    /// Has the agent be started in a folder of the workspace.
+    pub fn move_to(self, name: &str) -> Self {
+        let folder = self.world.workspace().join(name);
+        std::fs::create_dir_all(&folder).expect("a writable workspace");
+        Self { folder, ..self }
+    }
+
+    /// Sends the first message of another session.
+    pub fn say_anew(&self, prompt: &str) {
+        self.send(prompt, true, &[]).exits(0);
+    }
+
     /// Sends a message and waits for the answer.
     pub fn say(&mut self, prompt: &str) {
         self.seen.before.push(self.world.tree());
@@ -103,31 +120,33 @@ impl Conversation {
         answer
     }
 
-    /// Goes on with a conversation by name, and returns what the model was asked with since.
-    pub fn go_on(&mut self, conversation: &[String], prompt: &str) -> String {
+    /// Goes on by the command that a report names, and returns what the model was asked with since.
+    pub fn go_on(&mut self, report: &Value, prompt: &str) -> String {
         self.model.forget();
-        let message = Message {
-            url: &self.model.url(),
-            is_first: false,
-            by_package: self.by_package,
-            prompt,
-            conversation,
-        };
-        self.agent.say(&self.world, &message).exits(0);
+        let conversation = &report["conversation"];
+        let words = conversation["argv"].as_array();
+        let words = words.unwrap_or_else(|| panic!("a command: {report:#}"));
+        let texts = words.iter().skip(1).filter_map(Value::as_str);
+        let words: Vec<String> = texts.map(str::to_owned).collect();
+        self.folder = conversation["directory"].as_str().expect("a folder").into();
+        self.send(prompt, false, &words).exits(0);
         self.model.bodies()
     }
 
     /// Writes something, and returns what came of it.
     pub fn try_to_say(&self, prompt: &str) -> Run {
-        let (url, is_first) = (&self.model.url(), self.seen.answers.is_empty());
+        self.send(prompt, self.seen.answers.is_empty(), &[])
+    }
+
+    fn send(&self, prompt: &str, is_first: bool, conversation: &[String]) -> Run {
         let message = Message {
-            url,
+            url: &self.model.url(),
             is_first,
             by_package: self.by_package,
             prompt,
-            conversation: &[],
+            conversation,
         };
-        self.agent.say(&self.world, &message)
+        self.agent.say_in(&self.world, &self.folder, &message)
     }
 
     /// Returns whether the model was ever shown a text.

@@ -80,6 +80,36 @@ macro_rules! tests {
             forked::conversation_goes_back_with_the_files;
         );
     };
+    (@again $program:ident) => {
+        crate::tests!(@rules $program:
+            forked::second_fork_goes_back_to_the_first;
+        );
+    };
+    (@folder $program:ident) => {
+        crate::tests!(@rules $program:
+            forked::conversation_goes_back_in_a_folder;
+        );
+    };
+    (@one $program:ident) => {
+        crate::tests!(@rules $program:
+            forked::one_of_two_conversations_goes_back;
+        );
+    };
+    (@pictured $program:ident) => {
+        crate::tests!(@rules $program:
+            forked::message_with_a_picture_goes_back;
+        );
+    };
+    (@compacted $program:ident) => {
+        crate::tests!(@rules $program:
+            forked::conversation_goes_back_after_a_compaction;
+        );
+    };
+    (@resumed $program:ident) => {
+        crate::tests!(@rules $program:
+            forked::conversation_goes_on_at_a_terminal;
+        );
+    };
     (@anew $program:ident) => {
         crate::tests!(@rules $program:
             story::new_and_resumed_sessions_go_back_by_message;
@@ -158,17 +188,17 @@ macro_rules! tests {
 use tests;
 
 tests! {
-    claude_code: CLAUDE_CODE, bad, forked, package, both, terminal, anew, next_day, beside, work_trees, background, rewind, models;
-    codex: CODEX, bad, forked, cut, package, both, terminal, anew, next_day, beside, work_trees, background, undo;
+    claude_code: CLAUDE_CODE, bad, package, both, terminal, anew, next_day, beside, work_trees, background, rewind, models, forked, again, folder, one, pictured;
+    codex: CODEX, bad, cut, package, both, terminal, anew, next_day, beside, work_trees, background, undo, forked, again, folder, one, pictured, compacted, resumed;
     gemini_cli: GEMINI_CLI, bad, package, both, terminal, anew, next_day, beside, work_trees, background, rewind, named, left;
-    qwen_code: QWEN_CODE, bad, forked, package, both, terminal, anew, next_day, beside, work_trees, background, rewind;
-    copilot_cli: COPILOT_CLI, bad, package, both, stories, untold, anew, next_day, beside, work_trees, background, undo;
-    opencode: OPENCODE, package, both, terminal, anew, next_day, beside, work_trees, background, undo, waits;
-    kilo: KILO, bad, package, both, terminal, anew, next_day, beside, work_trees, background, undo;
+    qwen_code: QWEN_CODE, bad, package, both, terminal, anew, next_day, beside, work_trees, background, rewind, forked, folder, resumed;
+    copilot_cli: COPILOT_CLI, bad, package, both, stories, untold, anew, next_day, beside, work_trees, background, undo, forked, again, folder, one, resumed;
+    opencode: OPENCODE, package, both, terminal, anew, next_day, beside, work_trees, background, undo, waits, forked, again, folder, resumed;
+    kilo: KILO, bad, package, both, terminal, anew, next_day, beside, work_trees, background, undo, forked;
     cline: CLINE, bad, terminal, at_once, anew, next_day, beside, work_trees, background, undo, recover;
-    pi: PI, bad, forked, terminal, anew, next_day, beside, work_trees, background, undo;
+    pi: PI, bad, terminal, anew, next_day, beside, work_trees, background, undo, forked, folder, one, resumed;
     grok: GROK, bad, stories, anew, next_day, beside, work_trees;
     grok_beside_claude_code: GROK_BESIDE_CLAUDE_CODE, beside;
     kimi_code: KIMI_CODE, bad, stories, anew, next_day, beside, work_trees;
-    codebuddy: CODEBUDDY, bad, beside, work_trees;
+    codebuddy: CODEBUDDY, bad, beside, work_trees, forked, again, folder, one;
 }

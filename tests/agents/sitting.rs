@@ -75,6 +75,19 @@ impl Sitting {
         self.start_with(&arguments, self.screen.resumed);
     }
 
+    /// Starts the agent with the conversation that some arguments name.
+    pub fn go_on(&mut self, words: &[String]) {
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        self.start_with(&words, self.screen.resumed);
+    }
+
+    /// Has the agent compact its conversation, and waits until it says that it did.
+    pub fn compact(&mut self) {
+        let (command, done) = self.screen.compact;
+        self.terminal().say(command);
+        self.terminal().wait_for_text(done);
+    }
+
     fn start_with(&mut self, arguments: &[&str], ready: &str) {
         let url = &self.model.url();
         let mut terminal = self.agent.sit_down(&self.world, url, arguments);

@@ -55,6 +55,7 @@ pub const CLAUDE_CODE: Agent = Agent {
         asks: "",
         interrupted: |screen| screen.contains("Interrupted"),
         anew: "/clear",
+        compact: ("/compact", "ompacted"),
         asks_anew: &[],
         resume: &["--continue"],
         resumed: "(shift+tab to cycle)",

@@ -50,6 +50,7 @@ pub const CLINE: Agent = Agent {
         // It says nothing; before the tool, a star stands still where it turned.
         interrupted: |screen| screen.contains("* run_commands(echo stuck"),
         anew: "/clear",
+        compact: ("/compact", "ompacted"),
         asks_anew: &[],
         resume: &["--id", SESSION],
         resumed: "Auto-approve all",

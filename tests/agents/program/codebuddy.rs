@@ -24,7 +24,7 @@ pub const CODEBUDDY: Agent = Agent {
     },
     say: |command, message| {
         command.args(["-p", "-y"]);
-        command.args((!message.is_first).then_some("-c"));
+        command.args(message.goes_on(&["-c"]));
         command.args(["--model", "scripted", message.prompt]);
         command.envs([("CODEBUDDY_API_KEY", "dummy"), ("DISABLE_AUTOUPDATER", "1")]);
     },

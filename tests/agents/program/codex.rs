@@ -18,8 +18,11 @@ pub const CODEX: Agent = Agent {
                 .by_package
                 .then_some("--dangerously-bypass-hook-trust"),
         );
+        // It has an option for what others read from the message.
+        let picture = message.prompt.strip_prefix("@picture.png ");
+        command.args(picture.map(|_| "--image=picture.png"));
         command
-            .args(["--skip-git-repo-check", message.prompt])
+            .args(["--skip-git-repo-check", picture.unwrap_or(message.prompt)])
             .env("FAKE_KEY", "dummy");
     },
     tells_prompts: true,
@@ -57,6 +60,7 @@ pub const CODEX: Agent = Agent {
         asks: "",
         interrupted: |screen| screen.contains("interrupted"),
         anew: "/new",
+        compact: ("/compact", "ompacted"),
         asks_anew: &[("Where should the new conversation run?", "\r")],
         resume: &["resume", "--last"],
         resumed: "for shortcuts",

@@ -48,6 +48,7 @@ pub const COPILOT_CLI: Agent = Agent {
         asks: "esc again to interrupt",
         interrupted: |screen| screen.contains("Operation cancelled by user"),
         anew: "/clear",
+        compact: ("/compact", "ompacted"),
         asks_anew: &[],
         resume: &["--continue"],
         resumed: "? help",

@@ -60,6 +60,7 @@ pub const GEMINI_CLI: Agent = Agent {
         asks: "",
         interrupted: |screen| screen.contains("cancelled"),
         anew: "/clear",
+        compact: ("/compact", "ompacted"),
         asks_anew: &[],
         resume: &["--resume", "latest"],
         resumed: "Type your message",
@@ -90,7 +91,8 @@ pub const GEMINI_CLI: Agent = Agent {
 
 const SETTINGS: &str = r#"{
   "security": { "auth": { "selectedType": "gemini-api-key" }, "folderTrust": { "enabled": false } },
-  "general": { "disableAutoUpdate": true, "enableAutoUpdate": false, "checkpointing": { "enabled": false } },
+  "general": { "disableAutoUpdate": true, "enableAutoUpdate": false, "checkpointing": { "enabled": false },
+    "sessionRetention": { "enabled": false } },
   "privacy": { "usageStatisticsEnabled": false },
   "telemetry": { "enabled": false },
   "tools": { "sandbox": false },

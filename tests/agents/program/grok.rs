@@ -41,6 +41,7 @@ pub const GROK: Agent = Agent {
         asks: "",
         interrupted: |screen| screen.contains("Turn cancelled by user"),
         anew: "/new",
+        compact: ("/compact", "ompacted"),
         asks_anew: &[],
         resume: &["-c"],
         resumed: "always-approve",

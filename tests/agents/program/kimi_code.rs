@@ -39,6 +39,7 @@ pub const KIMI_CODE: Agent = Agent {
         asks: "",
         interrupted: |screen| screen.contains("Interrupted by user"),
         anew: "/new",
+        compact: ("/compact", "ompacted"),
         asks_anew: &[],
         resume: &["-c"],
         resumed: "context:",

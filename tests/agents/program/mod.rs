@@ -89,6 +89,8 @@ pub struct Screen {
     pub interrupted: fn(&str) -> bool,
     /// The command inside it that begins a new session.
     pub anew: &'static str,
+    /// The command inside it that compacts its conversation, and what it says then.
+    pub compact: (&'static str, &'static str),
     /// What it asks then, and the keys that answer, in its order.
     pub asks_anew: &'static [(&'static str, &'static str)],
     /// The arguments that have it go on with the newest session.
@@ -120,7 +122,7 @@ pub const SESSION: &str = "{session}";
 const UP: &str = "\x1b[A";
 const DOWN: &str = "\x1b[B";
 /// Empties the line.
-const CLEAR: &str = "\x15";
+pub const CLEAR: &str = "\x15";
 
 /// The key.
 pub const ESC: &str = "\x1b";

@@ -109,6 +109,7 @@ const fn screen(start: fn(&mut Command, &str)) -> Screen {
             screen.contains("interrupted") || screen.contains("The operation was aborted")
         },
         anew: "/new",
+        compact: ("/compact", "ompacted"),
         asks_anew: &[],
         resume: &["--continue"],
         resumed: "ctrl+p commands",

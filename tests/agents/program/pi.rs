@@ -40,6 +40,7 @@ pub const PI: Agent = Agent {
         asks: "",
         interrupted: |screen| screen.contains("Operation aborted"),
         anew: "/new",
+        compact: ("/compact", "ompacted"),
         asks_anew: &[],
         resume: &["-c"],
         resumed: "ctrl+o ",

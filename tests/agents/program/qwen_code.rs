@@ -39,6 +39,7 @@ pub const QWEN_CODE: Agent = Agent {
         asks: "",
         interrupted: |screen| screen.contains("cancelled"),
         anew: "/clear",
+        compact: ("/compact", "ompacted"),
         asks_anew: &[],
         resume: &["--continue"],
         resumed: "Type your message",
