@@ -309,7 +309,7 @@ class DuRow(TypedDict):
     """
     name: str | None
     """
-    The workspace's directory, our id, or the age; null for what belongs to no session.
+    The workspace's directory, our id, the age, or the machine; null for what belongs to no session.
     """
     snapshots: int
     """
@@ -949,7 +949,11 @@ class PushReport(TypedDict):
     """
     ignored: list[PathText]
     """
-    The ignored files that are not sent.
+    The ignored files: those that are not sent or, if it is encrypted, those that go along.
+    """
+    keys: list[str]
+    """
+    The public keys for which it is encrypted; none in the open.
     """
     machine: str
     """
@@ -962,6 +966,10 @@ class PushReport(TypedDict):
     name: str
     """
     What the workspace is called there.
+    """
+    pruned: int
+    """
+    How many snapshots that were pruned here are still there. They go with the next push once they are the larger part.
     """
     pushed: bool
     """
@@ -1784,6 +1792,10 @@ class BranchReport(TypedDict):
     """
     The commit at which the branch begins: the one that was checked out in that state.
     """
+    conversation: ConversationReport | None
+    """
+    The conversation that ends just before the message, made to go on there; null where there is none.
+    """
     directory: str
     """
     The new directory.
@@ -2090,7 +2102,7 @@ class DuReport(TypedDict):
 
     by: str
     """
-    How the rows are grouped: by `workspace`, `session`, `message` or `age`.
+    How the rows are grouped: by `workspace`, `session`, `message`, `age` or `machine`.
     """
     bytes: int
     """

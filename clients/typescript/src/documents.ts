@@ -100,6 +100,15 @@ export type Encoding = "utf-8" | "base64";
 export type LineAuthor =
   "agent" | "shared" | "unclear" | "outside" | "operation" | "unrecorded" | "unknown" | "uncaptured";
 /**
+ * What is done to a conversation.
+ */
+export type ConversationKind = "forked" | "cut" | "back" | "manual" | "none";
+/**
+ * Why a conversation stays as it is.
+ */
+export type ConversationReason =
+  "not_asked" | "part" | "unsupported" | "no_transcript" | "unknown_format" | "not_found" | "no_program";
+/**
  * Where the value of a setting comes from.
  */
 export type SettingSource = "default" | "file" | "workspace" | "environment" | "flag";
@@ -158,15 +167,6 @@ export type LabelAction = "added" | "unchanged" | "deleted" | "listed";
  * The things that a label can name.
  */
 export type LabelledKind = "message" | "snapshot";
-/**
- * What is done to a conversation.
- */
-export type ConversationKind = "forked" | "cut" | "back" | "manual" | "none";
-/**
- * Why a conversation stays as it is.
- */
-export type ConversationReason =
-  "not_asked" | "part" | "unsupported" | "no_transcript" | "unknown_format" | "not_found" | "no_program";
 /**
  * A part of git's own state.
  */
@@ -1646,6 +1646,10 @@ export interface BranchReport {
    */
   commit: string | null;
   /**
+   * The conversation that ends just before the message, made to go on there; null where there is none.
+   */
+  conversation: ConversationReport | null;
+  /**
    * The new directory.
    */
   directory: string;
@@ -1669,6 +1673,47 @@ export interface BranchReport {
    * The workspace whose state it is.
    */
   workspace: string;
+}
+/**
+ * What an operation does to the conversation of its session.
+ */
+export interface ConversationReport {
+  /**
+   * The command that goes on in it, to be run in `directory`; empty if there is none.
+   */
+  argv: string[];
+  /**
+   * The directory in which the command runs.
+   */
+  directory: string | null;
+  /**
+   * The interface by which it is done, in words.
+   */
+  interface: string | null;
+  /**
+   * What is done to it.
+   */
+  kind: ConversationKind;
+  /**
+   * What else the user should know.
+   */
+  note: string | null;
+  /**
+   * The arguments after `argv` that put it into the agent's input box at a terminal; empty if the agent has none.
+   */
+  prefill: string[];
+  /**
+   * What the user wrote in the message, for an input box; null if it is not known.
+   */
+  prompt: string | null;
+  /**
+   * Why nothing is done; null if something is.
+   */
+  reason: ConversationReason | null;
+  /**
+   * The agent's id of the conversation that goes on; null while the agent has not named it.
+   */
+  session: string | null;
 }
 /**
  * `cat`: a file in a captured state.
@@ -1964,7 +2009,7 @@ export interface Finding {
  */
 export interface DuReport {
   /**
-   * How the rows are grouped: by `workspace`, `session`, `message` or `age`.
+   * How the rows are grouped: by `workspace`, `session`, `message`, `age` or `machine`.
    */
   by: string;
   /**
@@ -2021,7 +2066,7 @@ export interface DuRow {
    */
   bytes: number;
   /**
-   * The workspace's directory, our id, or the age; null for what belongs to no session.
+   * The workspace's directory, our id, the age, or the machine; null for what belongs to no session.
    */
   name: string | null;
   /**
@@ -2870,47 +2915,6 @@ export interface RevertedSession {
   session: string;
 }
 /**
- * What an operation does to the conversation of its session.
- */
-export interface ConversationReport {
-  /**
-   * The command that goes on in it, to be run in `directory`; empty if there is none.
-   */
-  argv: string[];
-  /**
-   * The directory in which the command runs.
-   */
-  directory: string | null;
-  /**
-   * The interface by which it is done, in words.
-   */
-  interface: string | null;
-  /**
-   * What is done to it.
-   */
-  kind: ConversationKind;
-  /**
-   * What else the user should know.
-   */
-  note: string | null;
-  /**
-   * The arguments after `argv` that put it into the agent's input box at a terminal; empty if the agent has none.
-   */
-  prefill: string[];
-  /**
-   * What the user wrote in the message, for an input box; null if it is not known.
-   */
-  prompt: string | null;
-  /**
-   * Why nothing is done; null if something is.
-   */
-  reason: ConversationReason | null;
-  /**
-   * The agent's id of the conversation that goes on; null while the agent has not named it.
-   */
-  session: string | null;
-}
-/**
  * An interrupted operation that was finished later.
  */
 export interface FinishedReport {
@@ -3200,9 +3204,13 @@ export interface PushReport {
    */
   changes: number;
   /**
-   * The ignored files that are not sent.
+   * The ignored files: those that are not sent or, if it is encrypted, those that go along.
    */
   ignored: PathText[];
+  /**
+   * The public keys for which it is encrypted; none in the open.
+   */
+  keys: string[];
   /**
    * What this machine is called there.
    */
@@ -3215,6 +3223,10 @@ export interface PushReport {
    * What the workspace is called there.
    */
   name: string;
+  /**
+   * How many snapshots that were pruned here are still there. They go with the next push once they are the larger part.
+   */
+  pruned: number;
   /**
    * Whether it was sent. False for a dry run, and if everything is there already.
    */
