@@ -142,7 +142,7 @@ impl Conversations for AgentConversations {
             }
             Adapter::Codex | Adapter::Pi | Adapter::Gemini => Some(plan),
             // They look for it among those of the directory.
-            Adapter::Tree(_) | Adapter::Opencode => None,
+            Adapter::Tree(_) | Adapter::Opencode | Adapter::Copilot => None,
         }
     }
 
