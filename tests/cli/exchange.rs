@@ -436,10 +436,12 @@ fn a_copied_store_is_noticed() {
     one.play("m3", "go on", |world| world.write("a", "3\n"));
     push(&one, &server);
     // The copy's home: the same workspace, as another home has it.
-    let mut command = one.command(&["push", "--yes"]);
-    command.env("CKPT_HOOK_HOME", copy.store());
-    let run = testing::binary::finish(&mut command, b"").exits(4);
-    assert!(run.stderr.contains("a copy of this store"), "{run}");
+    for words in [&["push", "--yes"][..], &["fetch"]] {
+        let mut command = one.command(words);
+        command.env("CKPT_HOOK_HOME", copy.store());
+        let run = testing::binary::finish(&mut command, b"").exits(4);
+        assert!(run.stderr.contains("a copy of this store"), "{run}");
+    }
 }
 
 /// A push that did not come to its end is made up for by the next one, wherever it ended.
