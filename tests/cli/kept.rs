@@ -8,19 +8,23 @@ use serde_json::{Value, json};
 use testing::binary::{Run, Sandbox, binary};
 
 /// A kind of kept file.
-struct Case {
+pub struct Case {
     /// `kind` of the document.
-    kind: &'static str,
+    pub kind: &'static str,
     /// Makes the world.
-    world: fn() -> Sandbox,
+    pub world: fn() -> Sandbox,
     /// What keeps the file.
     command: &'static [&'static str],
     /// A part of the sentence.
     why: &'static str,
+    /// What the document offers for the file itself.
+    pub choice: &'static str,
+    /// The keys in `ui` that lead to its plan.
+    pub keys: &'static str,
     /// What has to be done first.
     first: fn(&Sandbox),
     /// The file in question, and what the way makes of it; `None` if it is gone.
-    then: (&'static str, Option<&'static str>),
+    pub then: (&'static str, Option<&'static str>),
 }
 
 fn nothing(_: &Sandbox) {}
@@ -114,12 +118,60 @@ fn an_hour() -> Sandbox {
     world
 }
 
-const CASES: [Case; 7] = [
+/// The agent wrote to a database and its log, and then the user's program did to one of them.
+fn database() -> Sandbox {
+    let world = Sandbox::new();
+    let write = |world: &Sandbox, by: &str| {
+        for name in ["x.db", "x.db-wal"] {
+            world.write(name, format!("SQLite format 3\0 {name} {by}"));
+        }
+    };
+    write(&world, "first");
+    world.play("m1", "change it", |world| write(world, "agent"));
+    world.write("x.db", "SQLite format 3\0 mine");
+    world
+}
+
+/// The same, with a log that is in no snapshot.
+fn database_with_a_new_log() -> Sandbox {
+    let world = Sandbox::new();
+    world.write("x.db", "SQLite format 3\0 x.db first");
+    world.play("m1", "change it", |world| {
+        world.write("x.db", "SQLite format 3\0 agent");
+    });
+    world.write("x.db", "SQLite format 3\0 mine");
+    world.write("x.db-wal", "log");
+    world
+}
+
+pub const CASES: [Case; 9] = [
+    Case {
+        kind: "database",
+        world: database,
+        command: &["revert", "m1"],
+        why: "a database goes back as a whole or not at all",
+        choice: "take",
+        keys: "r",
+        first: nothing,
+        then: ("x.db", Some("SQLite format 3\0 x.db first")),
+    },
+    Case {
+        kind: "database",
+        world: database_with_a_new_log,
+        command: &["revert", "m1"],
+        why: "a database and its log go back together",
+        choice: "take",
+        keys: "r",
+        first: nothing,
+        then: ("x.db", Some("SQLite format 3\0 x.db first")),
+    },
     Case {
         kind: "conflict",
         world: edited,
         command: &["revert", "m1"],
         why: "changed since by you or another program",
+        choice: "overwrite",
+        keys: "r",
         first: nothing,
         then: ("a b", Some("1\n")),
     },
@@ -128,6 +180,8 @@ const CASES: [Case; 7] = [
         world: edited_by_another,
         command: &["revert", "m1"],
         why: "changed since by generic",
+        choice: "overwrite",
+        keys: "jr",
         first: nothing,
         then: ("both", Some("1\n")),
     },
@@ -136,6 +190,8 @@ const CASES: [Case; 7] = [
         world: shared,
         command: &["revert", "m1"],
         why: "generic was at work as well",
+        choice: "take",
+        keys: "r",
         first: nothing,
         then: ("both", Some("1\n")),
     },
@@ -144,6 +200,8 @@ const CASES: [Case; 7] = [
         world: unclear,
         command: &["revert", "last~1"],
         why: "nobody can tell whose changes these are",
+        choice: "take",
+        keys: "jr",
         first: nothing,
         then: ("menu", Some("soup\n")),
     },
@@ -152,6 +210,8 @@ const CASES: [Case; 7] = [
         world: blocked,
         command: &["revert", "m1"],
         why: "something else that stays is in the way",
+        choice: "again",
+        keys: "r",
         first: |world| {
             let place = world.workspace().join("place");
             std::fs::rename(place, world.workspace().join("mine")).expect("it is there");
@@ -163,6 +223,8 @@ const CASES: [Case; 7] = [
         world: an_hour,
         command: &["restore", "m1"],
         why: "yours, changed since that state",
+        choice: "overwrite",
+        keys: "R",
         first: nothing,
         then: ("notes", Some("1\n")),
     },
@@ -176,12 +238,14 @@ const CASES: [Case; 7] = [
         },
         command: &["revert", "m1"],
         why: "changed by generic for another message",
+        choice: "",
+        keys: "",
         first: nothing,
         then: ("theirs", None),
     },
 ];
 
-fn content(world: &Sandbox, path: &str) -> Option<String> {
+pub fn content(world: &Sandbox, path: &str) -> Option<String> {
     std::fs::read_to_string(world.workspace().join(path)).ok()
 }
 
@@ -191,14 +255,11 @@ fn printed(run: &Run, why: &str) -> String {
     let line = line.unwrap_or_else(|| panic!("`{why}` is said: {run}"));
     let from = line.find("ckpt-hook ").unwrap_or_else(|| panic!("{line}"));
     let rest = &line[from..];
-    let ends = [" puts ", " takes ", " goes ahead", " tries "];
+    let ends = [" puts ", " takes ", " removes ", " goes ahead", " tries "];
     let end = ends.iter().filter_map(|end| rest.find(end)).min();
     rest[..end.unwrap_or_else(|| panic!("{line}"))].to_owned()
 }
 
-/// The command that is printed for a kept file does what its sentence says.
-///
-/// Invariant `truth/way-out`: Every kept file is named with a way out that does what it says, or with that there is none.
 /// The commands that an outcome names act on the workspace that was given.
 #[test]
 fn hints_name_the_given_workspace() {
@@ -229,6 +290,23 @@ fn hints_name_the_given_workspace() {
 #[test]
 fn way_out_to_no_file_removes_it() {
     let world = Sandbox::new();
+    world.play("m1", "make one", |world| world.write("made", "1\n"));
+    world.write("notes", "an hour\n");
+    let run = world.run(&["restore", "m1"], b"").exits(3);
+    let way = "--on-conflict overwrite removes it as well, and";
+    assert!(run.stdout.contains(way), "what is only the user's: {run}");
+    let done = in_shell(&world, &printed(&run, "yours, changed since"));
+    assert_eq!(content(&world, "notes"), None, "it does so: {done}");
+    let world = Sandbox::new();
+    world.play("m1", "make one", |world| world.write("new", "1\n2\n3\n"));
+    world.write("new", "1\nmine\n3\n");
+    world.play("m2", "go on", |world| world.write("new", "1\nits\n3\n"));
+    let run = world.run(&["revert", "m1"], b"").exits(3);
+    let way = printed(&run, "changed since by you");
+    assert!(run.stdout.contains("overwrite removes it."), "{run}");
+    let done = in_shell(&world, &way);
+    assert_eq!(content(&world, "new"), None, "and that is true: {done}");
+    let world = Sandbox::new();
     world.write("old", "1\n");
     world.play("m1", "make one and change one", |world| {
         world.write("new", "1\n");
@@ -245,6 +323,9 @@ fn way_out_to_no_file_removes_it() {
     }
 }
 
+/// The command that is printed for a kept file does what its sentence says.
+///
+/// Invariant `truth/way-out`: Every kept file is named with a way out that does what it says, or with that there is none.
 #[test]
 fn printed_way_out_takes_the_file_along() {
     for case in CASES {
@@ -286,6 +367,10 @@ fn programs_way_out_takes_the_file_along() {
         let kept = kept.iter().find(|kept| kept["kind"] == case.kind);
         let kept = kept.unwrap_or_else(|| panic!("{}: {report:#}", case.kind));
         assert_eq!(kept["paths"][0]["path"], case.then.0, "{kept:#}");
+        let files = report["files"].as_array().expect("a list");
+        let file = files.iter().find(|file| file["path"] == case.then.0);
+        let choice = file.and_then(|file| file["choices"][0].as_str());
+        assert_eq!(choice.unwrap_or_default(), case.choice, "{report:#}");
         (case.first)(&world);
         let mut parameters = kept["way"]["parameters"].clone();
         parameters["workspace"] = json!(world.workspace());

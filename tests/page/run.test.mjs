@@ -715,12 +715,94 @@ test("what another agent changed as well is called so, and its button overwrites
   await tab.getByRole("button", { name: "Go back to before this" }).click();
   const section = dialogOf(tab).locator("section.conflicts");
   await section.getByText("both.txt").waitFor();
-  assert.match(await section.innerText(), /Another agent/);
+  assert.match(await section.innerText(), /Changed since by other\./, "once, and by its name");
   await tab.locator("#overwrite").click();
   await dialogOf(tab).getByText("1 file to change").waitFor();
   await go(tab);
   assert.equal(world.read("both.txt"), numbered(1, 9));
 });
+
+/** Each kind of kept file: its world, what is asked, what has to be done first, and what the button makes of the file. */
+const kept = {
+  conflict: {
+    work: (world) => {
+      world.play("m1", "Make it", () => world.write("x.txt", "1\n"));
+      world.write("x.txt", "mine\n");
+    },
+    says: /Changed since by you or another program\./, button: "Remove these", then: null,
+  },
+  shared: {
+    work: (world) => {
+      world.write("x.txt", "1\n");
+      const other = { session_id: "cake", agent: "other" };
+      for (const [who, message] of [[other, "o1"], [{}, "m1"]]) {
+        world.event({ event: "user_message", message_id: message, prompt: "Go", ...who });
+        world.event({ event: "step_start", ...who });
+      }
+      world.write("x.txt", "2\n");
+      for (const who of [{}, other]) for (const event of ["step_finish", "turn_end"]) world.event({ event, ...who });
+    },
+    says: /was at work as well, and may have made the change\./, button: "Take these, too", then: "1\n",
+  },
+  blocked: {
+    work: (world) => {
+      world.write("x.txt/below", "1\n");
+      world.play("m1", "Tidy up", () => fs.rmSync(path.join(world.workspace, "x.txt"), { recursive: true }));
+      world.write("x.txt", "mine\n");
+    },
+    says: /Move that away, then plan again\./, button: "Plan again", file: "x.txt/below", then: "1\n",
+    first: (world) => fs.renameSync(path.join(world.workspace, "x.txt"), path.join(world.workspace, "mine")),
+  },
+  database: {
+    work: (world) => {
+      const write = (name, by) => world.write(name, `SQLite format 3\0 ${by}`);
+      for (const name of ["x.db", "x.db-wal"]) write(name, "first");
+      world.play("m1", "Fill it", () => ["x.db", "x.db-wal"].forEach((name) => write(name, "agent")));
+      write("x.db", "mine");
+    },
+    says: /A database goes back as a whole or not at all\./, button: "Take these, too", file: "x.db", then: "SQLite format 3\0 first",
+  },
+  other_message: {
+    work: (world) => {
+      world.play("m1", "Make one", () => world.write("y.txt", "1\n"));
+      const other = (event, more = {}) => world.event({ session_id: "cake", agent: "other", event, ...more });
+      other("user_message", { message_id: "o1", prompt: "Theirs" });
+      other("step_start");
+      world.write("x.txt", "2\n");
+      for (const event of ["step_finish", "turn_end"]) other(event);
+    },
+    message: "Make one", says: /Changed by other for another message\./, button: "Plan to take these back", then: null,
+  },
+  not_captured: {
+    work: (world) => {
+      fs.mkdirSync(path.join(world.root, "home/.config/ckpt-hook"), { recursive: true });
+      fs.writeFileSync(path.join(world.root, "home/.config/ckpt-hook/config.toml"), 'max_file_size = "1 KiB"\n');
+      world.write("x.txt", "1\n");
+      world.play("m1", "Grow it", () => world.write("x.txt", "2".repeat(2000)));
+    },
+    says: /No snapshot holds what was there\. Nothing takes that back\./, button: null,
+  },
+};
+
+for (const [kind, { work, message: prompt, says, button, file = "x.txt", then, first }] of Object.entries(kept)) {
+  test(`what stays has a sentence and a way out that are true: ${kind}`, async (t) => {
+    const world = new World();
+    work(world);
+    const { tab } = await page(t, world);
+    if (prompt) await message(tab, prompt).click();
+    else await tab.locator(".row.message").first().click();
+    await tab.getByRole("button", { name: "Go back to before this" }).first().click();
+    const section = dialogOf(tab).locator(`[data-kind=${kind}]`);
+    await section.waitFor();
+    assert.match(await section.innerText(), says);
+    if (button === null) return assert.equal(await section.locator("button").count(), 0);
+    first?.(world);
+    await section.getByRole("button", { name: button }).click();
+    await section.waitFor({ state: "detached" });
+    await go(tab);
+    assert.equal(world.exists(file) ? world.read(file) : null, then, "the button did what it says");
+  });
+}
 
 test("a rewritten file is shown", async (t) => {
   const world = new World();

@@ -882,6 +882,12 @@ class PathText(TypedDict):
     """
 
 
+PlanChoice: TypeAlias = Literal['take', 'overwrite', 'keep', 'again']
+"""
+How else one file of a plan can be planned.
+"""
+
+
 class Progress1(TypedDict):
     """
     It looks at the workspace.
@@ -2363,6 +2369,11 @@ class FileReport(TypedDict):
     by: list[AuthorReport]
     """
     Whose changes keep it from going back, if the reason names somebody.
+    """
+    choices: list[PlanChoice]
+    """
+    How else it can be planned: `keep` with `on_conflict` `keep`, the others with the parameters that the way out in
+    `kept` has, and `only` this file.
     """
     contents: FileContents | None
     """

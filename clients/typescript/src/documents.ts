@@ -130,6 +130,10 @@ export type FileAction = "write" | "delete" | "merge" | "keep" | "none";
  */
 export type AuthorKind = "agent" | "user" | "unrecorded";
 /**
+ * How else one file of a plan can be planned.
+ */
+export type PlanChoice = "take" | "overwrite" | "keep" | "again";
+/**
  * Why a file stays, completely or in part, or what went wrong with it: `reason` for programs.
  */
 export type ReasonCode =
@@ -2216,6 +2220,11 @@ export interface FileReport {
    * Whose changes keep it from going back, if the reason names somebody.
    */
   by: AuthorReport[];
+  /**
+   * How else it can be planned: `keep` with `on_conflict` `keep`, the others with the parameters that the way out in
+   * `kept` has, and `only` this file.
+   */
+  choices: PlanChoice[];
   /**
    * With `--contents`, the bytes.
    */

@@ -2,11 +2,12 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { FileReport, WayOut } from "ckpt-hook";
 import { annotationAt, annotations } from "../src/decide/authors.js";
 import { descriptionOf, joinRenames, parseQuery, pathsOf, queryText } from "../src/decide/changes.js";
 import { hunkAt, hunkWith } from "../src/decide/hunks.js";
 import { candidates, environment, inWorkspace, isInside } from "../src/decide/places.js";
-import { choose, type Kept, remember, view } from "../src/decide/plan.js";
+import { choose, type Kept, type PlanRow, remember, view } from "../src/decide/plan.js";
 import { children, NO_FILTER, roots, row, surroundings } from "../src/decide/tree.js";
 import {
   ago,
@@ -20,7 +21,7 @@ import {
   titleOf,
   verdict,
 } from "../src/decide/words.js";
-import { blamed, change, file, message, operation, report, status } from "./reports.js";
+import { blamed, change, file, kept, message, operation, report, status, wayOf } from "./reports.js";
 
 const HOUR = 3_600_000;
 const NONE: Kept = new Map();
@@ -186,62 +187,71 @@ test("a failure is its sentence and what helps", () => {
   assert.equal(failure("odd"), "odd");
 });
 
+const STAYS = { action: "keep", result: "conflict", reason: "edited" } as const;
+
 test("a plan names what stays and the ways out", () => {
-  const earlier = { blob: "b", content: null };
-  const conflict = file("a", {
-    action: "keep",
-    result: "conflict",
-    reason: "edited",
-    contents: { after: null, before: null, earlier, hunks: null },
-  });
-  const stuck = file("b", {
-    action: "keep",
-    result: "conflict",
-    reason: "edited",
-    contents: { after: null, before: null, earlier: null, hunks: null },
-  });
-  const unclear = file("c", { action: "keep", unclear: true, reason: "unclear" });
-  const plan = view(report([conflict, stuck, unclear, file("d")]), "t", { message: "a1" }, NONE, new Set());
+  const files = [
+    file("a", { ...STAYS, choices: ["overwrite"] }),
+    file("b", STAYS),
+    file("c", { ...STAYS, unclear: true, choices: ["take"] }),
+    file("d"),
+    file("e", { ...STAYS, choices: ["again"] }),
+    file("f", { action: "merge", choices: ["keep"] }),
+  ];
+  const groups = [
+    kept("a", wayOf("a", { on_conflict: "overwrite" })),
+    kept("b"),
+    kept("c", wayOf("c", { unclear: "take" })),
+    kept("e", wayOf("e", {}, "close that program")),
+  ];
+  const plan = view(report(files, { kept: groups }), "t", { message: "a1" }, NONE, new Set());
   assert.deepEqual(
-    plan.rows.map(({ file, group, ways }) => [file.path, group, ways.join(" ")]),
+    plan.rows.map(({ file, group, ways, reason }) => [file.path, group, ways.join(" "), reason]),
     [
-      ["d", "changes", ""],
-      ["a", "stays", "overwrite alone"],
-      ["b", "stays", ""],
-      ["c", "stays", "take alone"],
+      ["d", "changes", "", null],
+      ["f", "changes", "keep", null],
+      ["a", "stays", "overwrite alone", "edited"],
+      ["b", "stays", "", "edited; nothing takes that back"],
+      ["c", "stays", "take alone", "edited"],
+      ["e", "stays", "again", "edited; close that program, then plan again"],
     ],
   );
-  assert.equal(plan.button, "Change 1 file");
+  assert.equal(plan.button, "Change 2 files");
+  const { choices: _, ...older } = file("g", STAYS);
+  const rows = view(report([older as FileReport]), "t", { message: "a1" }, NONE, new Set()).rows;
+  assert.deepEqual(rows[0]?.ways, [], "an older program offers none");
 });
 
-test("only operations that take a choice offer one", () => {
-  const contents = { after: null, before: null, earlier: { blob: "b", content: null }, hunks: null };
-  const files = [
-    file("a", { action: "keep", result: "conflict", reason: "edited", contents }),
-    file("c", { action: "keep", unclear: true, reason: "?" }),
-  ];
-  const ways = (operation: "undo" | "redo") =>
-    view(report(files), "t", { operation }, NONE, new Set()).rows.map((row) => row.ways.join(" "));
-  assert.deepEqual(ways("undo"), ["", ""]);
-  assert.deepEqual(ways("redo"), ["overwrite", ""]);
+test("a way out has the parameter of the operation, or is of one file", () => {
+  const rowOf = (more: object, way: WayOut) => {
+    const kept_ = [kept("a", way)];
+    return view(report([file("a", { ...STAYS, ...more })], { kept: kept_ }), "t", {}, NONE, new Set()).rows[0] as PlanRow;
+  };
+  const asked = { operation: "revert" as const, message: "a1" };
+  const conflict = rowOf({ choices: ["overwrite"] }, wayOf("a", { message: "a1", on_conflict: "overwrite" }));
+  assert.deepEqual(choose(asked, "overwrite", conflict), { ...asked, on_conflict: "overwrite" });
+  const alone = { ...asked, on_conflict: "overwrite", only: [{ path: "a", path_hex: null }] };
+  assert.deepEqual(choose(asked, "alone", conflict), alone);
+  const unclear = rowOf({ choices: ["take"], unclear: true }, wayOf("a", { message: "a1", unclear: "take" }));
+  assert.deepEqual(choose(asked, "take", unclear), { ...asked, unclear: "take" });
+  const shared = rowOf({ choices: ["take"] }, wayOf("a", { message: "a1" }));
+  assert.deepEqual(choose(asked, "take", shared), { ...asked, only: [{ path: "a", path_hex: null }] });
+  const undone = rowOf({ choices: ["overwrite"] }, wayOf("a", { operation: "restore", id: "o1" }));
+  assert.deepEqual(choose({ operation: "undo" }, "overwrite", undone), {
+    operation: "restore",
+    id: "o1",
+    only: [{ path: "a", path_hex: null }],
+  });
+  assert.deepEqual(choose(asked, "again", conflict), asked);
 });
 
 test("what is overwritten still says why, and can be kept", () => {
-  const kept: Kept = new Map();
-  const asked = { operation: "revert" as const, message: "a1" };
-  const conflict = file("a", { action: "keep", result: "conflict", reason: "edited by you" });
-  remember(kept, report([conflict]));
-  const again = choose(asked, "overwrite", conflict);
-  assert.deepEqual(again, { ...asked, on_conflict: "overwrite" });
-  const [row] = view(report([file("a")]), "t", again, kept, new Set()).rows;
+  const before: Kept = new Map();
+  const asked = { operation: "revert" as const, message: "a1", on_conflict: "overwrite" as const };
+  remember(before, report([file("a", { ...STAYS, reason: "edited by you" })]));
+  const [row] = view(report([file("a")]), "t", asked, before, new Set()).rows;
   assert.deepEqual([row?.verb, row?.ways], ["put back, though edited by you", ["keep"]]);
-  assert.deepEqual(choose(again, "keep", conflict), { ...asked, on_conflict: "keep", unclear: "keep" });
-  assert.deepEqual(choose(asked, "take", conflict), { ...asked, unclear: "take" });
-  assert.deepEqual(choose(asked, "alone", conflict), {
-    ...asked,
-    only: [{ path: "a", path_hex: null }],
-    on_conflict: "overwrite",
-  });
+  assert.deepEqual(choose(asked, "keep", row as PlanRow), { ...asked, on_conflict: "keep", unclear: "keep" });
 });
 
 test("unsaved text is named for the files that would change", () => {

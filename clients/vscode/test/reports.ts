@@ -4,11 +4,14 @@ import type {
   BlameHunk,
   ChangeReport,
   FileReport,
+  KeptReport,
   MessageReport,
   OperationEntry,
   OperationReport,
   StatusReport,
   TimelineEntry,
+  WayOut,
+  WayParameters,
 } from "ckpt-hook";
 
 const MESSAGE: MessageReport = {
@@ -103,8 +106,19 @@ export function file(path: string, more: Partial<FileReport> = {}): FileReport {
     reason_code: null,
     result: "planned",
     unclear: false,
+    choices: [],
     ...more,
   };
+}
+
+/** What a plan keeps of one file, and the way out. */
+export function kept(path: string, way: WayOut | null = null): KeptReport {
+  return { kind: "conflict", paths: [{ path, path_hex: null }], why: "changed since", way };
+}
+
+/** A way out that has to be asked for by itself. */
+export function wayOf(path: string, more: Partial<WayParameters>, first: string | null = null): WayOut {
+  return { first, does: "takes it back", parameters: { operation: "revert", only: [{ path, path_hex: null }], ...more } };
 }
 
 export function report(files: FileReport[], more: Partial<OperationReport> = {}): OperationReport {

@@ -112,6 +112,17 @@ fn of_other_messages(report: &OperationReport, around: &Around, paint: Paint) ->
     text
 }
 
+/// Returns a line for each of a few other messages whose files stay, for a browser that shows those messages.
+pub(super) fn others_in_short(report: &OperationReport) -> String {
+    let line = |kept: &KeptReport| {
+        let paths: Vec<&PathText> = kept.paths.iter().collect();
+        let names = stays(report, &fold::names(&paths, NAMED).join(", "));
+        let why = with_ids_shortened(&kept.why);
+        format!("{names}, {why}: `ckpt-hook revert` there takes that back.\n")
+    };
+    others(report).take(NAMED).map(line).collect()
+}
+
 /// How many files stay for each kind of reason, and the way out of it.
 pub(super) fn reasons_to_keep(
     report: &OperationReport,

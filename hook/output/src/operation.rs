@@ -14,7 +14,7 @@ use super::View;
 use super::conversation;
 use super::files::moved;
 use super::history::operation_word;
-use super::kept::{differing, reasons_to_keep};
+use super::kept::{differing, others_in_short, reasons_to_keep};
 use super::paint::Paint;
 use super::text::{fit, safe, short, title, with_ids_shortened};
 
@@ -55,6 +55,7 @@ pub fn head(report: &OperationReport, around: &Around, view: &View) -> (String, 
         head,
         moved(&[], &report.git, view)
             + &notes(report, view.paint)
+            + &others_in_short(report)
             + &conversation(report, view.paint),
     )
 }
@@ -65,9 +66,8 @@ fn in_roots(report: &OperationReport, around: &Around, view: &View) -> String {
     let mut around = around.clone();
     around.below = PathBuf::new();
     let root = |root: &RootOperation| {
-        let name = view.paint.strong(&safe(&root.workspace));
         let report = &root.report;
-        let mut text = format!("{name}\n");
+        let mut text = format!("{}\n", view.paint.strong(&safe(&root.workspace)));
         text.push_str(&moved(&report.files, &report.git, view));
         text.push_str(&notes(report, view.paint));
         text.push_str(&differing(report, &around, view.paint));

@@ -1,15 +1,15 @@
 //! What the browser plans and carries out: the plan of what is marked, what is chosen of it, and what was done.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::ops::Range;
 use std::os::unix::ffi::OsStrExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use ckpt_schema::report::{
-    FileReport, MessageState, OperationReport, Outcome, PathText, TimelineEntry,
+    FileReport, KeptKind, KeptReport, MessageState, OperationKind, OperationReport, Outcome,
+    PathText, TimelineEntry, WayOut,
 };
-use ckpt_store::model::request::ConversationChoice;
 use ckpt_store::query::Proposed;
 use ckpt_store::{
     Chosen, Error, Force, OnConflict, RedoRequest, RestoreRequest, RevertRequest, Unclear,
@@ -116,23 +116,18 @@ impl Browser {
         terms: PlanTerms,
         choices: BTreeMap<PathText, FileChoice>,
     ) -> Result<(), Failure> {
-        let request = on_terms(&planned.base, &terms);
-        let done = self.dry_run(request.clone())?;
+        let done = self.dry_run(on_terms(&planned.base, &terms), Force::No)?;
         let around = around(&mut self.store, Some(&self.directory), &done);
         let mut report = done.report;
         planned.undoes = report.undoes.clone();
         planned.proposed = self.proposed(&report)?;
-        let overwritten: Vec<PathBuf> = terms
-            .overwritten
-            .iter()
-            .map(|path| {
-                planned
-                    .workspace
-                    .join(OsStr::from_bytes(&text::bytes(path)))
-            })
-            .collect();
-        if let Some(request) = overwriting(request, overwritten) {
-            let these = self.dry_run(request)?.report;
+        for kept in report.kept.clone() {
+            let Some(request) = overwriting(&kept, &terms.overwritten, &planned.workspace) else {
+                continue;
+            };
+            let is_forced = |way: &WayOut| way.parameters.force;
+            let force = Force::asked(kept.way.as_ref().is_some_and(is_forced));
+            let these = self.dry_run(request, force)?.report;
             let proposed = self.proposed(&these)?;
             report
                 .files
@@ -149,9 +144,14 @@ impl Browser {
         self.load_plan_patch()
     }
 
-    fn dry_run(&mut self, request: OperationRequest) -> Result<OperationResult, Failure> {
+    fn dry_run(
+        &mut self,
+        request: OperationRequest,
+        force: Force,
+    ) -> Result<OperationResult, Failure> {
         let terms = Terms {
             dry_run: true,
+            force,
             ..Terms::default()
         };
         carry_out(&mut self.store, &self.directory, request, terms)
@@ -200,6 +200,7 @@ impl Browser {
             is_text: false,
             scrolled: 0,
             files: shown,
+            kept: report.kept,
             choices,
             file: 0,
             patch: Vec::new(),
@@ -388,24 +389,41 @@ fn texts(sides: &FileSides) -> Option<parts::Texts<'_>> {
     }
 }
 
-/// Returns a request for some files alone, whatever they hold; `None` for none, and where files cannot be named.
-fn overwriting(request: OperationRequest, paths: Vec<PathBuf>) -> Option<OperationRequest> {
-    match request {
-        _ if paths.is_empty() => None,
-        OperationRequest::Revert(request) => Some(OperationRequest::Revert(RevertRequest {
+/// Returns a request for those files of a kind that go back whatever they hold; `None` if there are none.
+fn overwriting(
+    kept: &KeptReport,
+    overwritten: &BTreeSet<PathText>,
+    root: &Path,
+) -> Option<OperationRequest> {
+    // A database goes as a whole.
+    let is_whole = kept.kind == KeptKind::Database;
+    let is_any = kept.paths.iter().any(|path| overwritten.contains(path));
+    let paths = kept.paths.iter();
+    let paths = paths.filter(|path| is_any && (is_whole || overwritten.contains(path)));
+    let paths = paths.map(|path| root.join(OsStr::from_bytes(&text::bytes(path))));
+    let paths: Vec<PathBuf> = paths.collect();
+    let is_of_plan = kept.kind != KeptKind::OtherMessage && !paths.is_empty();
+    let way = kept.way.as_ref().filter(|_| is_of_plan)?;
+    let way = way.parameters.clone();
+    Some(match way.operation {
+        OperationKind::Revert => OperationRequest::Revert(RevertRequest {
+            message: way.message.unwrap_or_default(),
+            alone: way.alone,
+            step: way.step,
             only: paths,
             on_conflict: OnConflict::Overwrite,
             unclear: Some(Unclear::Take),
-            conversation: ConversationChoice::No,
-            ..request
-        })),
-        OperationRequest::Restore(request) => Some(OperationRequest::Restore(RestoreRequest {
-            paths,
-            overwrite_mine: true,
-            ..request
-        })),
-        _ => None,
-    }
+            ..RevertRequest::default()
+        }),
+        OperationKind::Redo | OperationKind::Unrevert | OperationKind::Restore => {
+            OperationRequest::Restore(RestoreRequest {
+                id: way.id.unwrap_or_default(),
+                paths,
+                overwrite_mine: true,
+                ..RestoreRequest::default()
+            })
+        }
+    })
 }
 
 /// Returns a request on the terms of a plan.

@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-use ckpt_schema::report::{FileReport, FileResult, PathText};
+use ckpt_schema::report::{
+    FileReport, FileResult, KeptKind, KeptReport, PathText, PlanChoice, ReasonCode,
+};
 
 use super::keys::UiKey;
 use super::model::{UiAction, heads, step};
@@ -72,6 +74,8 @@ pub struct PlanScreen {
     pub scrolled: usize,
     /// The files of which there is something to say.
     pub files: Vec<FileReport>,
+    /// What stays, and the way out of it.
+    pub kept: Vec<KeptReport>,
     /// What is taken of files of which not everything is.
     pub choices: BTreeMap<PathText, FileChoice>,
     /// The chosen file.
@@ -150,26 +154,49 @@ impl PlanScreen {
     }
 
     /// Returns the way out for a file that stays, or that there is none.
-    fn way_out(&self, file: &FileReport) -> &'static str {
-        use ckpt_schema::report::ReasonCode as Code;
-        let is_tried = self.terms.overwrite || self.terms.overwritten.contains(&file.path);
-        match (file.result, file.reason_code) {
-            (_, Some(Code::Database)) => "close the program that has it open, and plan again",
-            (_, Some(Code::Blocked)) => "move what stands in its place away, and plan again",
-            (_, Some(Code::Moved)) => "plan again",
-            (FileResult::Gap, _) | (_, Some(Code::NotCaptured | Code::Forgotten)) => {
-                "there is no way back for it"
-            }
-            (FileResult::Failed, _) => "the next operation tries again",
-            _ if is_tried || self.kind == PlanKind::Undo => "it stays all the same",
-            _ if !self.can_overwrite() => {
+    fn way_out(&self, file: &FileReport) -> String {
+        let way = self.kept(file).and_then(|kept| kept.way.as_ref());
+        let way = match file.choices.first() {
+            Some(PlanChoice::Again) => match way.and_then(|way| way.first.as_ref()) {
+                Some(first) => return format!("{first}, and plan again"),
+                None => "plan again",
+            },
+            _ if self.is_tried(file) => "it stays all the same",
+            Some(_) if self.is_forward() => {
                 "O takes all that stay along, and u then brings back what is there now"
             }
-            _ => "o takes it back all the same, and u then brings back what is there now",
-        }
+            Some(_) => "o takes it back all the same, and u then brings back what is there now",
+            None if file.result == FileResult::Failed => "the next operation tries again",
+            None => "there is no way back for it",
+        };
+        way.to_owned()
     }
 
-    /// Returns whether single files that stay can be taken all the same.
+    /// Returns what the plan says of a file that stays.
+    fn kept(&self, file: &FileReport) -> Option<&KeptReport> {
+        self.kept
+            .iter()
+            .find(|kept| kept.paths.contains(&file.path))
+    }
+
+    /// Returns whether a file goes back only by a way of its own, and not by the terms of the whole plan.
+    fn is_by_itself(&self, file: &FileReport) -> bool {
+        let way = self.kept(file).and_then(|kept| kept.way.as_ref());
+        file.reason_code == Some(ReasonCode::Shared) || way.is_some_and(|way| way.parameters.force)
+    }
+
+    /// Returns whether a file was to go back whatever it holds.
+    fn is_tried(&self, file: &FileReport) -> bool {
+        self.terms.overwrite && !self.is_by_itself(file)
+            || self.terms.overwritten.contains(&file.path)
+    }
+
+    /// Returns whether it goes forward: then all that stays goes along, or nothing of it.
+    fn is_forward(&self) -> bool {
+        matches!(self.kind, PlanKind::Forward | PlanKind::AllForward)
+    }
+
+    /// Returns whether the terms of the whole plan take what is unclear and what was changed since.
     fn can_overwrite(&self) -> bool {
         matches!(
             self.kind,
@@ -308,12 +335,22 @@ impl PlanScreen {
         if !stays(file) {
             return Err("it goes back already".to_owned());
         }
-        if !self.can_overwrite() || file.result == FileResult::Gap {
+        let takes = [PlanChoice::Take, PlanChoice::Overwrite];
+        let can_go = takes.iter().any(|choice| file.choices.contains(choice));
+        if !can_go || self.is_forward() {
             return Err(self.about_file().unwrap_or_default());
         }
-        self.terms.overwritten.insert(file.path.clone());
+        // A database goes as a whole.
+        let set = self
+            .kept(file)
+            .filter(|kept| kept.kind == KeptKind::Database);
+        let paths = set.map_or_else(|| vec![file.path.clone()], |kept| kept.paths.clone());
+        self.terms.overwritten.extend(paths);
         let mut rest = self.files.iter().filter(|file| stays(file));
-        if rest.all(|file| self.terms.overwritten.contains(&file.path)) {
+        let is_taken = |file: &FileReport| {
+            !self.is_by_itself(file) && self.terms.overwritten.contains(&file.path)
+        };
+        if self.can_overwrite() && rest.all(is_taken) {
             // Then it is no part of the plan any more.
             self.terms.overwritten.clear();
             (self.terms.overwrite, self.terms.unclear) = (true, true);

@@ -1,6 +1,9 @@
 //! What keys do, without a terminal and without a store.
 
-use ckpt_schema::report::{FileAction, FileReport, FileResult, PathText, ReasonCode};
+use ckpt_schema::report::{
+    FileAction, FileReport, FileResult, KeptKind, KeptReport, OperationKind, PathText, PlanChoice,
+    ReasonCode, WayOut, WayParameters,
+};
 
 pub mod sample;
 
@@ -84,6 +87,32 @@ fn impossible_action_says_why() {
     );
 }
 
+/// What a plan offers for a file that stays for a reason.
+fn choice(code: Option<ReasonCode>) -> Option<PlanChoice> {
+    Some(match code? {
+        ReasonCode::NotCaptured | ReasonCode::Forgotten | ReasonCode::Failed => return None,
+        ReasonCode::Blocked | ReasonCode::Moved => PlanChoice::Again,
+        ReasonCode::Unclear | ReasonCode::Shared | ReasonCode::Database => PlanChoice::Take,
+        _ => PlanChoice::Overwrite,
+    })
+}
+
+/// What a plan says of a file that stays.
+fn kept(file: &FileReport) -> KeptReport {
+    let first =
+        (file.reason_code == Some(ReasonCode::Blocked)).then(|| "move that away".to_owned());
+    KeptReport {
+        kind: KeptKind::Conflict,
+        paths: vec![file.path.clone()],
+        why: "a reason".to_owned(),
+        way: (!file.choices.is_empty()).then(|| WayOut {
+            first,
+            does: "takes it back".to_owned(),
+            parameters: WayParameters::of(OperationKind::Revert),
+        }),
+    }
+}
+
 fn planned(name: &str, result: FileResult, code: Option<ReasonCode>) -> FileReport {
     let path = PathText {
         path: name.to_owned(),
@@ -97,6 +126,7 @@ fn planned(name: &str, result: FileResult, code: Option<ReasonCode>) -> FileRepo
         reason: code.map(|_| "a reason".to_owned()),
         reason_code: code,
         unclear: code == Some(ReasonCode::Unclear),
+        choices: choice(code).into_iter().collect(),
         ..FileReport::new(path, action, result)
     }
 }
@@ -116,6 +146,7 @@ fn plan(kind: PlanKind) -> PlanScreen {
             planned("one", FileResult::Planned, None),
             planned("two", FileResult::Planned, None),
         ],
+        kept: Vec::new(),
         choices: std::collections::BTreeMap::default(),
         file: 0,
         patch: ["@@ -1 +1 @@", "-1", "@@ -9 +9 @@", "-9"]
@@ -303,13 +334,14 @@ fn kept_file_has_a_way_out() {
         (
             FileResult::Conflict,
             ReasonCode::Database,
-            "close the program",
+            "o takes it back",
         ),
         (
             FileResult::Conflict,
             ReasonCode::Blocked,
-            "move what stands in its place",
+            "move that away, and plan again",
         ),
+        (FileResult::Conflict, ReasonCode::Moved, "plan again"),
         (
             FileResult::Conflict,
             ReasonCode::NotCaptured,
@@ -330,18 +362,16 @@ fn kept_file_has_a_way_out() {
         let file = planned("x", result, Some(code));
         let said = |kind, file: FileReport| {
             let plan = PlanScreen {
+                kept: vec![kept(&file)],
                 files: vec![file],
                 ..plan(kind)
             };
             plan.about_file().unwrap_or_default()
         };
-        let about = said(PlanKind::Revert, file.clone());
-        assert!(about.contains(way), "{code:?}: {about}");
-        let about = said(PlanKind::Undo, file);
-        assert!(
-            !about.contains("o takes"),
-            "no such key in an undo: {about}"
-        );
+        for kind in [PlanKind::Revert, PlanKind::Restore, PlanKind::Undo] {
+            let about = said(kind, file.clone());
+            assert!(about.contains(way), "{code:?}: {about}");
+        }
     }
 }
 

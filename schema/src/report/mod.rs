@@ -50,7 +50,7 @@ pub use note::{NoteCode, NoteReport};
 pub use operation::{
     Difference, DifferenceReason, FileAction, FileReport, FileResult, FinishedReport, GitPart,
     GitReport, OperationEntry, OperationKind, OperationReport, OperationRoot, OperationsReport,
-    Outcome, Receipt, RevertedSession, RootFiles, RootOperation,
+    Outcome, PlanChoice, Receipt, RevertedSession, RootFiles, RootOperation,
 };
 pub use reason::{AuthorKind, AuthorReport, ReasonCode};
 pub use recording::{EventReport, Looked, SnapshotReport};

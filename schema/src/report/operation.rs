@@ -88,6 +88,22 @@ crate::words! {
     }
 }
 
+crate::words! {
+    /// How else one file of a plan can be planned.
+    #[derive(Serialize, Deserialize, JsonSchema)]
+    #[serde(rename_all = "snake_case")]
+    pub enum PlanChoice {
+        /// It goes back as well, though it may be somebody else's.
+        Take = "take",
+        /// It goes back whatever it holds now.
+        Overwrite = "overwrite",
+        /// It stays as it is, and is not merged.
+        Keep = "keep",
+        /// It goes back once the user has done something first.
+        Again = "again",
+    }
+}
+
 /// One path of an operation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FileReport {
@@ -124,6 +140,10 @@ pub struct FileReport {
     /// Whether it stays, completely or in part, because nobody knows whose change it is. `--unclear take` undoes it.
     #[serde(default)]
     pub unclear: bool,
+    /// How else it can be planned: `keep` with `on_conflict` `keep`, the others with the parameters that the way out in
+    /// `kept` has, and `only` this file, or all files of a database.
+    #[serde(default)]
+    pub choices: Vec<PlanChoice>,
     /// For a file that comes: the one of the same operation that goes and becomes it.
     #[serde(default)]
     pub moved_from: Option<Rename>,
@@ -149,6 +169,7 @@ impl FileReport {
             new_blob: None,
             contents: None,
             unclear: false,
+            choices: Vec::new(),
             moved_from: None,
             additions: None,
             deletions: None,

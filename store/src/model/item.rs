@@ -71,6 +71,7 @@ impl Item {
             new_blob: blob_text(self.target),
             contents: None,
             unclear: self.code() == Some(ReasonCode::Unclear),
+            choices: Vec::new(),
             moved_from: None,
             additions: self.lines.map(|(additions, _)| additions),
             deletions: self.lines.map(|(_, deletions)| deletions),

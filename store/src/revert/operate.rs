@@ -225,7 +225,7 @@ impl<'m> PlanContext<'_, 'm> {
         let Self { scene, movement } = *self;
         let undone = UndoneOperation { scene, row };
         let chain = undone.chain(movement)?;
-        let operation = undone.point_back(movement, &chain, options)?;
+        let operation = undone.point_back(movement, &chain)?;
         let git = self.plan_git(options, &chain, operation.unclear)?;
         let fate = GitFate::of(git.as_deref());
         if fate == GitFate::Along {
@@ -286,8 +286,7 @@ impl<'m> PlanContext<'_, 'm> {
         // for older ones.
         let on_conflict = movement.on_conflict.unwrap_or_default();
         let undoing = movement.on_conflict.unwrap_or_else(|| policy(&chain));
-        let is_told = options.dry_run.is_dry() && options.contents;
-        let plan = plan_for(snapshots, &material, (undoing, on_conflict), is_told)?;
+        let plan = plan_for(snapshots, &material, (undoing, on_conflict))?;
         warnings.extend(self.warnings_of(&material, GitFate::of(git.as_deref()), &plan)?);
         let leaves_part = |note: &Note| {
             is_of_no_step(note) || git.is_some() && git::is_of_branch_that_stays(note)

@@ -38,7 +38,7 @@ impl UndoneOperation<'_> {
     /// Returns the operation that sets its files back and moves no point.
     pub fn files_back(&self, options: Options) -> Result<Operation<'static>> {
         let before = self.row.before_snapshot_id;
-        let plan = self.plan(&[], options)?;
+        let plan = self.plan(&[])?;
         let paths: Vec<WorkspacePath> = plan.items.iter().map(|item| item.path.clone()).collect();
         let side = GitSide::of(self.scene);
         let git = before.filter(|_| options.git);
@@ -60,7 +60,6 @@ impl UndoneOperation<'_> {
         &self,
         movement: &'m Movement,
         chain: &[ChainOperation],
-        options: Options,
     ) -> Result<Operation<'m>> {
         let earlier: Vec<ChainOperation> = chain
             .iter()
@@ -68,7 +67,7 @@ impl UndoneOperation<'_> {
             .cloned()
             .collect();
         Ok(Operation {
-            plan: self.plan(&earlier, options)?,
+            plan: self.plan(&earlier)?,
             on_conflict: policy(&earlier),
             unclear: newest_revert(&earlier).map_or_else(Unclear::default, |it| it.row.unclear),
             reference: self.reference()?,
@@ -84,7 +83,7 @@ impl UndoneOperation<'_> {
     }
 
     /// Plans to set its paths back. `earlier` are the other operations of its chain.
-    fn plan(&self, earlier: &[ChainOperation], options: Options) -> Result<Plan> {
+    fn plan(&self, earlier: &[ChainOperation]) -> Result<Plan> {
         let connection = self.scene.connection();
         let mut moved = sessions::operation_items(connection, &self.row.id)?;
         moved.retain(Item::has_moved);
@@ -108,8 +107,7 @@ impl UndoneOperation<'_> {
             ..Material::default()
         };
         let policies = (OnConflict::default(), OnConflict::default());
-        let is_told = options.dry_run.is_dry() && options.contents;
-        let mut plan = plan_for(self.scene.snapshots, &material, policies, is_told)?;
+        let mut plan = plan_for(self.scene.snapshots, &material, policies)?;
         self.set_goals(&mut plan, &moved, earlier);
         Ok(plan)
     }

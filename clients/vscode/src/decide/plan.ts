@@ -1,11 +1,11 @@
 // A plan before it is carried out: what happens to each file, why one stays, and the ways out.
 
-import type { FileReport, OperationReport, PlanParameters } from "ckpt-hook";
+import type { FileReport, KeptReport, OperationReport, PlanChoice, PlanParameters, WayOut } from "ckpt-hook";
 import { folderOf } from "./changes.js";
 import { clean, conversationNote, count, lines } from "./words.js";
 
 /** A way out of what a plan keeps; each plans again. */
-export type Way = "take" | "overwrite" | "keep" | "alone";
+export type Way = PlanChoice | "alone";
 
 export interface PlanRow {
   file: FileReport;
@@ -14,6 +14,8 @@ export interface PlanRow {
   verb: string;
   reason: string | null;
   ways: Way[];
+  /** What takes it along by itself; null if nothing does, or nothing has to. */
+  way: WayOut | null;
   /** Whether an editor has unsaved text of a file that the plan changes. */
   isUnsaved: boolean;
 }
@@ -44,7 +46,7 @@ function policyOf(asked: PlanParameters): { on_conflict?: string; unclear?: stri
   return asked as { on_conflict?: string; unclear?: string };
 }
 
-function keyOf(file: FileReport): string {
+function keyOf(file: { path: string; path_hex: string | null }): string {
   return file.path_hex ?? file.path;
 }
 
@@ -77,7 +79,7 @@ export function view(
 ): PlanView {
   const shown = report.files.filter((file) => file.action !== "none" || file.reason !== null);
   const rows = shown
-    .map((file) => rowOf(file, asked, kept, unsaved))
+    .map((file) => rowOf(file, asked, kept, report.kept ?? [], unsaved))
     .sort((one, other) => one.group.localeCompare(other.group));
   const moving = rows.filter((row) => row.group === "changes").length;
   const staying = rows.length - moving;
@@ -103,54 +105,55 @@ export function view(
   return { rows, button, isBusy: report.busy, notes: notes.filter(Boolean).map(clean) };
 }
 
-function rowOf(file: FileReport, asked: PlanParameters, kept: Kept, unsaved: ReadonlySet<string>): PlanRow {
+function rowOf(
+  file: FileReport,
+  asked: PlanParameters,
+  before: Kept,
+  groups: KeptReport[],
+  unsaved: ReadonlySet<string>,
+): PlanRow {
   const isMoving = changes(file);
-  const before = kept.get(keyOf(file));
-  const ways: Way[] = [];
-  if (!isMoving && file.unclear && operationOf(asked) === "revert") ways.push("take");
-  if (!isMoving && file.result === "conflict" && canOverwrite(file, asked)) ways.push("overwrite");
+  const was = before.get(keyOf(file));
+  const kept = groups.find((one) => one.kind !== "other_message" && one.paths.some((path) => keyOf(path) === keyOf(file)));
+  const way = kept?.way ?? null;
+  const tried = [policyOf(asked).on_conflict, policyOf(asked).unclear];
+  // An older program names none.
+  const choices: readonly PlanChoice[] = file.choices ?? [];
+  const ways: Way[] = choices.filter((choice) => choice !== "keep" && !tried.includes(choice));
   // Another way out of one file alone, while the rest of the plan is as it is.
-  if (ways.length > 0 && operationOf(asked) === "revert") ways.push("alone");
-  if (isMoving && (before !== undefined || file.action === "merge") && canKeep(asked)) ways.push("keep");
-  const missing =
-    file.result === "gap" ? "not captured" : file.result === "conflict" ? "changed since: stays" : VERBS[file.action];
+  if (way?.first === null && ways.length > 0 && file.reason_code !== "database") ways.push("alone");
+  const mayStay = was !== undefined || choices.includes("keep");
+  if (isMoving && mayStay && operationOf(asked) !== "undo" && policyOf(asked).on_conflict !== "keep") ways.push("keep");
+  const verb =
+    isMoving && was !== undefined && file.action !== "merge"
+      ? `${VERBS[file.action]}, though ${was}`
+      : file.result === "gap"
+        ? "not captured"
+        : file.result === "conflict"
+          ? "stays"
+          : VERBS[file.action];
+  const out = !kept ? "" : way === null ? "nothing takes that back" : way.first === null ? "" : `${way.first}, then plan again`;
   return {
     file,
     group: isMoving ? "changes" : "stays",
-    verb:
-      isMoving && before !== undefined && file.action !== "merge" ? `${VERBS[file.action]}, though ${before}` : missing,
-    reason: file.reason,
+    verb,
+    reason: [file.reason ?? kept?.why, out].filter(Boolean).join("; ") || null,
     ways,
+    way,
     isUnsaved: isMoving && unsaved.has(file.path),
   };
 }
 
-function canOverwrite(file: FileReport, asked: PlanParameters): boolean {
-  const hasPolicy = operationOf(asked) !== "restore" && operationOf(asked) !== "undo";
-  // Without an earlier version, it would stay all the same.
-  return hasPolicy && policyOf(asked).on_conflict !== "overwrite" && (file.contents?.earlier ?? null) !== null;
-}
-
-function canKeep(asked: PlanParameters): boolean {
-  return operationOf(asked) !== "restore" && operationOf(asked) !== "undo" && policyOf(asked).on_conflict !== "keep";
-}
-
-/** The same request with a way out. The server decides for all files of a plan alike; `alone` narrows it to one file. */
-export function choose(asked: PlanParameters, way: Way, file: FileReport): PlanParameters {
-  const revert = operationOf(asked) === "revert";
+/** The same request with a way out: for all files of the plan where it has a parameter for that, else for those of one kind. */
+export function choose(asked: PlanParameters, way: Way, { file, way: out }: PlanRow): PlanParameters {
+  const operation = operationOf(asked);
   const with_ = (more: object) => ({ ...asked, ...more }) as PlanParameters;
-  switch (way) {
-    case "take":
-      return with_({ unclear: "take" });
-    case "overwrite":
-      return with_({ on_conflict: "overwrite" });
-    case "keep":
-      return with_({ on_conflict: "keep", ...(revert && { unclear: "keep" }) });
-    case "alone": {
-      const policy = file.unclear ? { unclear: "take", on_conflict: "merge" } : { on_conflict: "overwrite" };
-      return with_({ only: [{ path: file.path, path_hex: file.path_hex }], ...policy });
-    }
-  }
+  if (way === "again") return asked;
+  if (way === "take" && file.unclear && operation === "revert") return with_({ unclear: "take" });
+  if (way === "overwrite" && operation !== "undo") return with_({ on_conflict: "overwrite" });
+  if (way === "keep") return with_({ on_conflict: "keep", ...(operation === "revert" && { unclear: "keep" }) });
+  const only = way === "alone" ? [{ path: file.path, path_hex: file.path_hex }] : out?.parameters.only;
+  return { ...out?.parameters, only } as PlanParameters;
 }
 
 /** What a row says behind the file's name. */
@@ -161,7 +164,7 @@ export function descriptionOf(row: PlanRow): string {
     row.verb,
     lines(file.additions, file.deletions),
     row.isUnsaved ? "unsaved text" : "",
-    row.group === "stays" ? clean(file.reason ?? "") : "",
+    row.group === "stays" ? clean(row.reason ?? "") : "",
   ]
     .filter(Boolean)
     .join(" · ");

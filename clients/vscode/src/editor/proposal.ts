@@ -116,7 +116,7 @@ export class Proposal implements vscode.TreeDataProvider<PlanNode>, vscode.Dispo
     const asked = this.#asked;
     const chosen = row ?? shown?.rows.find((one) => one.ways.includes(way));
     if (!asked || !chosen) return void vscode.window.showInformationMessage("No file of the plan has this way out.");
-    await this.again("", choose(asked, way, chosen.file));
+    await this.again("", choose(asked, way, chosen));
   }
 
   /** Carries the plan out, if it still holds and no editor has unsaved text of its files. */

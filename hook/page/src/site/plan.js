@@ -13,24 +13,13 @@ export async function propose(title, asked, hunk = null) {
   return new Promise((done) => new Proposal(title, asked, hunk, done).start());
 }
 
-/** What stays, by the reason: what it is called, what there is to know, and whether a key takes it all the same. */
-const kinds = [
-  { name: "unclear", title: "Unclear", is: (file) => file.unclear, way: "take",
-    text: "It cannot be told whose changes these are: the agent's, or yours. They stay, unless you take them." },
-  { name: "database", title: "Databases", is: ({ reason_code: code }) => code === "database", way: null,
-    text: "A database goes back as a whole, and not while a program has it open: close that program, then plan again." },
-  { name: "blocked", title: "No place", is: ({ reason_code: code }) => code === "blocked", way: null,
-    text: "Another file stays in the place of these. Move that one away, then plan again." },
-  { name: "gap", title: "Not captured", is: ({ result, reason_code: code }) => result === "gap" || code === "not_captured" || code === "forgotten", way: null,
-    text: "No snapshot holds what was there, so there is no way back for these." },
-  { name: "shared", title: "Changed by several agents", is: ({ reason_code: code, by }) => code === "shared" || by?.some(({ kind, agent }) => kind === "session" || agent), way: "overwrite",
-    text: "Another agent changed these as well. They stay, unless you overwrite what it did." },
-  { name: "changed", title: "Changed since", is: ({ result }) => result === "conflict", way: "overwrite",
-    text: "You, or another program, changed these after the agent did. They stay, unless you take the earlier version." },
-  { name: "failed", title: "Not written", is: ({ result }) => result === "failed", way: null,
-    text: "The system refused. The next operation tries again." },
-];
-const ways = { take: "Take these, too", overwrite: "Take the earlier version of these" };
+/** What stays, by kind: what it is called. Why it stays, and the way out, the plan says itself. */
+const titles = {
+  yours: "Yours", conflict: "Changed since", other_agent: "Changed by another agent", shared: "Changed by several agents",
+  unclear: "Unclear", database: "Databases", blocked: "No place", moved: "Changed just now", not_captured: "Not captured",
+  forgotten: "Forgotten", other_message: "For another message",
+};
+const sentence = (clause) => clause.charAt(0).toUpperCase() + clause.slice(1);
 
 const goes = (file) => ["done", "planned"].includes(file.result) && !["none", "keep"].includes(file.action);
 const idOf = (file) => file.path_hex ?? file.path;
@@ -75,12 +64,19 @@ class Proposal {
     }
   }
 
-  /** Plans single files on terms of their own, and puts them in the place of those that stay. */
+  /** Plans single files by the ways out that they have, and puts them in the place of those that stay. */
   async force({ report }) {
-    const only = [...this.forced.values()].map(({ path: name, path_hex = null }) => ({ path: name, path_hex }));
-    const these = await call("plan", { ...this.asked, only, on_conflict: "overwrite", unclear: "take", contents: true });
-    for (const file of these.report.files) file.plan = these.plan;
-    const all = new Map(these.report.files.map((file) => [idOf(file), file]));
+    const all = new Map();
+    for (const kept of report.kept) {
+      let only = kept.kind === "other_message" ? [] : kept.paths.filter((file) => this.forced.has(idOf(file)));
+      if (only.length === 0 || !kept.way) continue;
+      // A database goes as a whole.
+      if (kept.kind === "database") only = kept.paths;
+      const more = kept.way.parameters.operation === "revert" ? { on_conflict: "overwrite", unclear: "take" } : {};
+      const these = await call("plan", { ...kept.way.parameters, ...more, only, contents: true });
+      for (const file of these.report.files) all.set(idOf(file), Object.assign(file, { plan: these.plan }));
+      kept.paths = kept.paths.filter((file) => !all.has(idOf(file)));
+    }
     report.files = report.files.map((file) => all.get(idOf(file)) ?? file);
   }
 
@@ -105,12 +101,13 @@ class Proposal {
   async draw({ plan, report }) {
     this.planned = { plan, report };
     const moving = report.files.filter(goes);
-    const rest = report.files.filter((file) => !goes(file) || file.unclear);
-    const sections = kinds.map((kind) => {
-      const files = rest.filter((file) => kinds.find(({ is }) => is(file)) === kind);
-      return files.length > 0 ? this.kept(kind, files) : null;
-    });
-    const same = rest.filter((file) => !kinds.some(({ is }) => is(file)));
+    const byId = new Map(report.files.map((file) => [idOf(file), file]));
+    const kept = report.kept.filter(({ paths }) => paths.length > 0);
+    this.stays = new Set(kept.filter(({ kind }) => kind !== "other_message").flatMap(({ paths }) => paths.map(idOf)));
+    const sections = kept.map((one) => this.kept(one, one.paths.map((file) => byId.get(idOf(file)) ?? file)));
+    const failed = report.files.filter(({ result }) => result === "failed");
+    if (failed.length > 0) sections.push(this.kept({ kind: "failed", why: "the system refused; the next operation tries again", way: { first: null } }, failed));
+    const same = report.files.filter((file) => !goes(file) && file.result !== "failed" && !this.stays.has(idOf(file)));
     const isSomething = plan !== null && (moving.length > 0 || await this.moves(report));
     const list = moving.length > 0 ? h("section", {}, h("h3", {}, "Changes"), h("ul.plan-files", {}, this.rows(moving))) : null;
     const parts = [
@@ -173,7 +170,7 @@ class Proposal {
     // A file that moves is one.
     const moving = report.files.filter((file) => goes(file) && !this.gone.has(file));
     const taken = moving.filter((file) => this.choices.get(idOf(file))?.length !== 0);
-    const stay = report.files.filter((file) => kinds.some(({ is }) => is(file))).length;
+    const stay = this.stays.size;
     const facts = [`${count(taken.length, "file")} to change`];
     if (taken.length < moving.length) facts.push(`${count(moving.length - taken.length, "file")} left out`);
     if (stay > 0) facts.push(`${count(stay, "file")} ${stay === 1 ? "stays" : "stay"}, wholly or in part`);
@@ -195,15 +192,39 @@ class Proposal {
   }
 
   /** Files that stay for one reason, and the way out. */
-  kept({ name, title, text, way }, files) {
-    const canTake = way !== null && this.asked.operation === "revert" && files.some((file) => !this.forced.has(idOf(file)));
-    const isTried = way === "take" ? this.asked.unclear === "take" : this.asked.on_conflict === "overwrite";
-    const more = way === "take" ? { unclear: "take" } : { on_conflict: "overwrite" };
-    return h("section.conflicts", { data: { kind: name } },
-      h("h3", {}, title),
-      h("p", {}, canTake && !isTried ? text : text.replace(/, unless[^.]*\./, ". There is no way to take them here.")),
-      h("ul.plan-files", {}, folded(files, { row: (file) => this.file(file, canTake && !isTried ? way : null), movement: () => null, group: () => "kept" })),
-      canTake && !isTried ? h("button", { type: "button", id: way, on: { click: () => this.again(more) } }, ways[way]) : null);
+  kept({ kind, why, way }, files) {
+    const choice = ["overwrite", "take", "again"].find((one) => files.some(({ choices = [] }) => choices.includes(one)));
+    const isTried = choice === "take" ? this.asked.unclear === "take" : choice === "overwrite" && this.asked.on_conflict === "overwrite";
+    const first = way?.first ? ` ${sentence(way.first)}, then plan again.` : way ? "" : " Nothing takes that back.";
+    const single = ["take", "overwrite"].includes(choice) ? choice : null;
+    return h("section.conflicts", { data: { kind } },
+      h("h3", {}, titles[kind] ?? "Not written"),
+      h("p", {}, shown(`${sentence(why)}.${first}`)),
+      h("ul.plan-files", {}, folded(files, { row: (file) => this.file(file, single), movement: () => null, group: () => "kept" })),
+      this.wayOut(kind, way, files, isTried ? undefined : choice));
+  }
+
+  /** The button that takes all files of a kind along. */
+  wayOut(kind, way, files, choice) {
+    const button = (id, text, click) => h("button", { type: "button", id, on: { click } }, text);
+    if (kind === "other_message") return way && button("theirs", "Plan to take these back", () => this.instead(way.parameters));
+    if (choice === "again") return button("again", "Plan again", () => this.plan());
+    if (!choice) return null;
+    const isGone = files.every(({ contents }) => contents?.earlier?.blob === null);
+    const text = choice === "take" ? "Take these, too" : isGone ? "Remove these" : "Take the earlier version of these";
+    return button(choice, text, () => {
+      if (choice === "overwrite" && this.asked.operation !== "undo") return this.again({ on_conflict: "overwrite" });
+      if (kind === "unclear" && this.asked.operation === "revert") return this.again({ unclear: "take" });
+      for (const file of files) this.forced.set(idOf(file), file);
+      return this.plan();
+    });
+  }
+
+  /** Plans something else in the place of this. */
+  instead(asked) {
+    [this.asked, this.title] = [asked, "Take back what another message did"];
+    for (const chosen of [this.forced, this.choices]) chosen.clear();
+    return this.plan();
   }
 
   /** The rows of files that change: of a renamed file one, and those that only move together as one. */
@@ -250,7 +271,7 @@ class Proposal {
     const body = h("div.change");
     const stays = !goes(file);
     const tag = stays && file.result !== "planned" ? (file.result === "gap" ? "not captured" : "stays") : actions[file.action];
-    const force = !way ? null : h("button.force", { type: "button", "aria-label": `${way === "take" ? "Take" : "Overwrite"} ${shown(file.path)}`, on: { click: () => {
+    const force = !way || !file.choices?.includes(way) || goes(file) && !file.unclear ? null : h("button.force", { type: "button", "aria-label": `${way === "take" ? "Take" : "Overwrite"} ${shown(file.path)}`, on: { click: () => {
       this.forced.set(idOf(file), file);
       this.plan();
     } } }, way === "take" ? "Take" : "Overwrite");

@@ -73,7 +73,7 @@ pub struct Plan {
     pub items: Vec<Item>,
     /// The bytes that merges made, to be stored before anything is done.
     pub blobs: BTreeMap<ObjectId, Vec<u8>>,
-    /// What the files in conflict would become if the user chose their earlier versions, where that was asked.
+    /// What the files in conflict would become if the user chose their earlier versions.
     pub earlier: BTreeMap<WorkspacePath, State>,
 }
 
@@ -331,13 +331,12 @@ pub(crate) fn plan_for(
     snapshots: &Snapshots,
     material: &Material,
     policies: (OnConflict, OnConflict),
-    wants_earlier: bool,
 ) -> Result<Plan> {
     let mut plan = plan_with(snapshots, material, policies)?;
     let is_conflict = |item: &&Item| item.result == FileResult::Conflict;
     let conflicts = plan.items.iter().filter(is_conflict);
     let conflicts: BTreeSet<WorkspacePath> = conflicts.map(|item| item.path.clone()).collect();
-    if wants_earlier && !conflicts.is_empty() {
+    if !conflicts.is_empty() {
         // A second plan, rather than a second rule: what the user would get is exactly what `--on-conflict overwrite`
         // does.
         let chosen = (OnConflict::Overwrite, OnConflict::Overwrite);
@@ -415,6 +414,10 @@ pub(crate) fn plan_exactly(
     let read = |blob: ObjectId, limit: u64| snapshots.read_blob_up_to(blob, limit);
     let mut contents = MergeBlobs::new(&read);
     let state_now = |path: &WorkspacePath| current.get(path).copied().flatten();
+    let earlier = kept
+        .keys()
+        .filter_map(|path| Some((path.clone(), *wanted.get(path)?)));
+    let earlier = earlier.collect();
     let targets: BTreeMap<_, _> = wanted
         .iter()
         // What is there now counts as what was left, so that nothing conflicts, whoever changed it since.
@@ -430,6 +433,7 @@ pub(crate) fn plan_exactly(
         history: &History::default(),
     };
     let mut plan = plan(step, &mut contents, OnConflict::Overwrite)?;
+    plan.earlier = earlier;
     name_forgotten(&mut plan.items, forgotten);
     Ok(plan)
 }

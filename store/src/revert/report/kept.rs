@@ -1,11 +1,11 @@
 //! What an operation leaves as it is, by kind: the sentence, and the way out. Every surface shows these, each with its
 //! own button or command for the way. Pure.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use ckpt_schema::report::{
-    AuthorKind, Difference, DifferenceReason, FileAction, FileResult, KeptKind, KeptReport,
-    OperationKind, PathText, ReasonCode, Receipt, WayOut, WayParameters,
+    AuthorKind, Difference, DifferenceReason, FileAction, FileReport, FileResult, KeptKind,
+    KeptReport, OperationKind, PathText, PlanChoice, ReasonCode, Receipt, WayOut, WayParameters,
 };
 
 use crate::model::item::Item;
@@ -21,11 +21,14 @@ pub(super) fn kept(
     items: &[Item],
     receipt: Option<&Receipt>,
 ) -> Vec<KeptReport> {
-    // What would be removed is told apart from what would be put back.
+    // What would be removed is told apart from what would be put back, and what can be overwritten from what cannot.
     let mut groups: BTreeMap<(KeptKind, String, bool), Vec<&Item>> = BTreeMap::new();
     for item in items {
         if let Some(kind) = kind(item) {
-            let is_removed = item.code() == Some(ReasonCode::Edited);
+            let is_removed = match kind {
+                KeptKind::Database => operation.plan.earlier.contains_key(&item.path),
+                _ => is_removed(operation, item),
+            };
             groups
                 .entry((kind, why(kind, item), is_removed))
                 .or_default()
@@ -40,8 +43,46 @@ pub(super) fn kept(
             why,
         };
     let mut all: Vec<KeptReport> = groups.into_iter().map(group).collect();
-    all.extend(receipt.map(others).unwrap_or_default());
+    let told: BTreeSet<&PathText> = all.iter().flat_map(|kept| &kept.paths).collect();
+    let others = receipt
+        .map(|receipt| others(receipt, &told))
+        .unwrap_or_default();
+    all.extend(others);
     all
+}
+
+/// Adds to each file how else it can be planned.
+pub(super) fn add_choices(files: &mut [FileReport], kept: &[KeptReport]) {
+    let of = |kept: &KeptReport| {
+        let way = kept.way.as_ref()?;
+        Some(match kept.kind {
+            _ if way.first.is_some() => PlanChoice::Again,
+            KeptKind::Yours | KeptKind::Conflict | KeptKind::OtherAgent => PlanChoice::Overwrite,
+            KeptKind::Moved => PlanChoice::Again,
+            // The other message's is no file of this plan.
+            KeptKind::OtherMessage => return None,
+            _ => PlanChoice::Take,
+        })
+    };
+    let kept = kept.iter().filter_map(|kept| Some((of(kept)?, kept)));
+    let paths = kept.flat_map(|(choice, kept)| kept.paths.iter().map(move |path| (path, choice)));
+    let by_path: BTreeMap<&PathText, PlanChoice> = paths.collect();
+    for file in files {
+        file.choices.extend(by_path.get(&file.path));
+        let is_agreed = file.reason_code == Some(ReasonCode::Yours);
+        let may_stay = file.action == FileAction::Merge || is_agreed;
+        if may_stay && file.result == FileResult::Planned {
+            file.choices.push(PlanChoice::Keep);
+        }
+    }
+}
+
+/// Returns whether overwriting would leave nothing at the path of an item that stays.
+fn is_removed(operation: &Operation<'_>, item: &Item) -> bool {
+    match operation.plan.earlier.get(&item.path) {
+        Some(earlier) => earlier.is_none(),
+        None => item.code() == Some(ReasonCode::Edited),
+    }
 }
 
 /// Returns why a file stays, wholly or in part; `None` if it does not. What failed is tried again by itself.
@@ -103,6 +144,9 @@ fn why(kind: KeptKind, item: &Item) -> String {
         KeptKind::Database => match item.reason.as_deref() {
             Some(reason) if databases::is_open(reason) => "a program has the database open",
             Some(reason) if databases::is_version_control(reason) => "version control's own",
+            Some(reason) if reason.contains("--force") => {
+                "a database and its log go back together or not at all"
+            }
             _ => "a database goes back as a whole or not at all",
         }
         .to_owned(),
@@ -183,24 +227,31 @@ fn way(
             Some(plain("takes these as well", parameters))
         }
         KeptKind::Unclear => chosen("takes these as well", |_| ()),
-        KeptKind::Database => {
-            let reasons = || items.iter().filter_map(|item| item.reason.as_deref());
-            if reasons().any(databases::is_open) {
-                return Some(first("close that program", "goes ahead"));
-            }
-            let is_forced = reasons().any(|reason| reason.contains("--force"));
-            is_forced.then(|| {
-                let parameters = WayParameters {
-                    force: true,
-                    ..these.clone()
-                };
-                plain("takes the database and its log", parameters)
-            })
-        }
+        KeptKind::Database => of_database(these, items, is_removed),
         KeptKind::Blocked => Some(first("move that away", "puts it there")),
         KeptKind::Moved => chosen("tries again", |_| ()),
         KeptKind::NotCaptured | KeptKind::Forgotten | KeptKind::OtherMessage => None,
     }
+}
+
+/// Returns the way out for databases. Where edits keep them, all of their files are overwritten.
+fn of_database(these: WayParameters, items: &[&Item], is_edited: bool) -> Option<WayOut> {
+    let reasons = || items.iter().filter_map(|item| item.reason.as_deref());
+    if reasons().any(databases::is_open) {
+        return Some(WayOut {
+            first: Some("close that program".to_owned()),
+            ..plain("goes ahead", these)
+        });
+    }
+    let force = reasons().any(|reason| reason.contains("--force"));
+    (force || is_edited).then(|| {
+        let parameters = WayParameters {
+            force,
+            on_conflict: is_edited.then(|| OnConflict::Overwrite.name().to_owned()),
+            ..these
+        };
+        plain("takes all of it back", parameters)
+    })
 }
 
 fn plain(does: &str, parameters: WayParameters) -> WayOut {
@@ -268,12 +319,14 @@ fn state(operation: &Operation<'_>) -> Option<String> {
 }
 
 /// Returns the changes of other messages, by message. The user's own need no way out: no request is about them.
-fn others(receipt: &Receipt) -> Vec<KeptReport> {
+/// What stays for another reason is `told` already.
+fn others(receipt: &Receipt, told: &BTreeSet<&PathText>) -> Vec<KeptReport> {
     let is_others = |difference: &&Difference| {
-        matches!(
+        let is_others = matches!(
             difference.reason,
             DifferenceReason::OtherSession | DifferenceReason::NotAsked
-        )
+        );
+        is_others && !told.contains(&difference.path)
     };
     let mut messages: BTreeMap<(String, String), Vec<PathText>> = BTreeMap::new();
     for difference in receipt.differences.iter().filter(is_others) {

@@ -7,7 +7,8 @@ pub(crate) mod token;
 use std::path::PathBuf;
 
 use ckpt_schema::report::{
-    FinishedReport, OperationReport, Outcome, Receipt, RevertedSession, RootOperation, VERSION,
+    FileReport, FinishedReport, OperationReport, Outcome, Receipt, RevertedSession, RootOperation,
+    VERSION,
 };
 
 use crate::error::Result;
@@ -47,6 +48,9 @@ pub(crate) fn report(
             outcome => outcome,
         }
     };
+    let kept = kept::kept(operation, items, receipt.as_ref());
+    let mut files: Vec<FileReport> = items.iter().map(Item::report).collect();
+    kept::add_choices(&mut files, &kept);
     OperationReport {
         version: VERSION,
         operation: id,
@@ -64,8 +68,8 @@ pub(crate) fn report(
         messages_hidden: movement
             .map(|movement| hidden(store, movement))
             .unwrap_or_default(),
-        files: items.iter().map(Item::report).collect(),
-        kept: kept::kept(operation, items, receipt.as_ref()),
+        files,
+        kept,
         git: git.iter().map(GitItem::report).collect(),
         also_reverted: movement
             .map(|movement| also_reverted(store, movement))

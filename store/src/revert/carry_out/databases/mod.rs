@@ -61,8 +61,8 @@ pub(crate) struct Databases<'a> {
 impl Databases<'_> {
     /// Turns the items of databases that are open, or cannot go back as a whole, into conflicts.
     pub fn keep_whole(&self, plan: &mut Plan) -> Result<()> {
-        // Where nothing is written, nothing is asked of the disk and of `/proc`.
-        if !plan.items.iter().any(Item::is_planned) {
+        // Where nothing is written or may be overwritten, nothing is asked of the disk and of `/proc`.
+        if !plan.items.iter().any(Item::is_planned) && plan.earlier.is_empty() {
             return Ok(());
         }
         let mut finder = Finder::new(self.root, &plan.items);
@@ -72,7 +72,8 @@ impl Databases<'_> {
                 groups.entry(set).or_default().push(index);
             }
         }
-        groups.retain(|_, items| items.iter().any(|at| plan.items[*at].is_planned()));
+        let may_go = |item: &Item| item.is_planned() || plan.earlier.contains_key(&item.path);
+        groups.retain(|_, items| items.iter().any(|at| may_go(&plan.items[*at])));
         let mut open = OpenFiles::default();
         let mut added = Vec::new();
         for (set, items) in groups {
@@ -84,17 +85,16 @@ impl Databases<'_> {
                 SetKind::Stem(_) => None,
             };
             let reason = match version_control {
-                Some(name) => Some(format!("{name}{STAYS}")),
+                Some(name) => Some((format!("{name}{STAYS}"), false)),
                 None => match self.holder(&set, &mut finder, &mut open)? {
-                    Some(program) => Some(format!("{OPEN}{program}")),
-                    None => self.who_stays(&set, &group, &others),
+                    Some(program) => Some((format!("{OPEN}{program}"), false)),
+                    None => self.who_stays(&set, &group, (&others, &plan.earlier)),
                 },
             };
             match reason {
-                Some(reason) => {
-                    for at in items {
-                        keep(&mut plan.items[at], &reason);
-                    }
+                Some((reason, is_edited)) => {
+                    let is_alone = items.len() == 1 && others.is_empty();
+                    keep_all(plan, &items, &reason, is_edited && !is_alone);
                 }
                 // A log that is left behind would be taken for one of the other state.
                 None => added.extend(self.removals(others)?),
@@ -137,16 +137,18 @@ impl Databases<'_> {
             .collect())
     }
 
-    /// Returns why a database stays because of one of its files.
-    fn who_stays(&self, set: &Set, group: &[&Item], others: &[WorkspacePath]) -> Option<String> {
+    /// Returns why a database stays because of one of its files, and whether that is an edit that can be overwritten.
+    fn who_stays(
+        &self,
+        set: &Set,
+        group: &[&Item],
+        (others, earlier): (&[WorkspacePath], &BTreeMap<WorkspacePath, State>),
+    ) -> Option<(String, bool)> {
         let kept = group.iter().find(|item| {
             !matches!(item.result, FileResult::Planned | FileResult::Done)
                 && !set.is_only_a_sign(&item.path)
         });
-        if let Some(kept) = kept {
-            return Some(together(set, &kept.path));
-        }
-        // What is missing in a snapshot cannot be made up for, by no force.
+        // What no snapshot holds does not go back, by no force.
         let is_coming = |path: &WorkspacePath| {
             let mut items = group.iter();
             items.any(|item| item.path == *path && item.target.is_some())
@@ -156,15 +158,27 @@ impl Databases<'_> {
             .iter()
             .filter(|gap| !matches!(gap.reason, GapReason::Special(_) | GapReason::Metadata));
         let mut hidden = hidden.filter_map(|gap| WorkspacePath::new(&gap.path[..]).ok());
-        if let Some(hidden) = hidden.find(|path| set.is_data(path) && !is_coming(path)) {
-            return Some(together(set, &hidden));
+        let hidden = hidden.find(|path| set.is_data(path) && !is_coming(path));
+        let is_edited = |item: &&&Item| earlier.contains_key(&item.path);
+        let may_go = hidden.is_none() && kept.as_ref().is_none_or(is_edited);
+        let is_file = matches!(set.kind, SetKind::File(_));
+        let other = others.first();
+        if is_file
+            && may_go
+            && !self.force
+            && let Some(other) = other
+        {
+            let written = kept.map_or(other, |item| &item.path);
+            let reason = format!("{}: `--force` takes both", together(set, written));
+            return Some((reason, kept.is_some()));
         }
-        let other = others.first()?;
-        match set.kind {
-            SetKind::File(_) => {
-                (!self.force).then(|| format!("{}: `--force` takes both", together(set, other)))
+        match (kept, hidden) {
+            (Some(kept), _) => {
+                let can_go = may_go && (is_file || other.is_none());
+                Some((together(set, &kept.path), can_go))
             }
-            SetKind::Folder(_) | SetKind::Stem(_) => Some(together(set, other)),
+            (None, Some(hidden)) => Some((together(set, &hidden), false)),
+            (None, None) => Some((together(set, other.filter(|_| !is_file)?), false)),
         }
     }
 
@@ -246,6 +260,20 @@ fn removal(path: WorkspacePath, now: State) -> Item {
         result: FileResult::Planned,
         reason: None,
         lines: None,
+    }
+}
+
+/// Keeps the items of a set. If nothing but edits keep them, all of them can be overwritten together.
+fn keep_all(plan: &mut Plan, items: &[usize], reason: &str, is_edited: bool) {
+    let may_go = |item: &Item| item.is_planned() || plan.earlier.contains_key(&item.path);
+    let can_go = is_edited && items.iter().all(|at| may_go(&plan.items[*at]));
+    for at in items {
+        let item = &mut plan.items[*at];
+        if can_go {
+            plan.earlier.entry(item.path.clone()).or_insert(item.target);
+            item.reason = Some(ItemReason::new(ReasonCode::Database, reason));
+        }
+        keep(item, reason);
     }
 }
 
