@@ -1,6 +1,7 @@
 //! How the command line describes itself on a terminal: examples first, the commands in groups, and what every command
 //! takes in one line.
 
+use ckpt_output::text::{width, wrap};
 use clap::Command;
 use clap::error::{ContextKind, ContextValue, Error};
 
@@ -51,13 +52,17 @@ const GROUPS: [(&str, &[&str]); 6] = [
 ];
 
 /// What every command takes.
-const EVERYWHERE: &str = "Every command also takes --json, --json-lines, --store DIR, --workspace DIR, --exact, \
-                          --color WHEN,\n-q and -v. `ckpt-hook man` explains them.";
+const EVERYWHERE: &str = "Every command also takes --json, --json-lines, --store DIR, --workspace DIR,\n--exact, \
+                          --color WHEN, -q and -v. `ckpt-hook man` explains them.";
+
+/// How many columns a terminal has at least, so that what stands in columns needs no more.
+const COLUMNS: usize = 80;
 
 /// Returns the command line with the help that people see.
 pub fn for_people(command: Command) -> Command {
     let examples = super::EXAMPLES;
     let (examples, notes) = examples.split_once("\n\n").unwrap_or((examples, ""));
+    let examples = in_columns(examples);
     let top = format!(
         "{{about-with-newline}}\n{examples}\n\n{{usage-heading}} {{usage}}\n{}\n{EVERYWHERE}{{after-help}}",
         groups(&command)
@@ -71,14 +76,21 @@ pub fn for_people(command: Command) -> Command {
 
 /// Sets the help of all commands below one.
 fn of_subcommands(mut command: Command) -> Command {
-    const TEMPLATE: &str = "{about}{after-help}\n\n{usage-heading} {usage}\n\n{all-args}\n\nEvery command also takes --json, --workspace DIR and others: see `ckpt-hook help`.";
+    const TEMPLATE: &str = "{about}{after-help}\n\n{usage-heading} {usage}\n\n{all-args}\n\nEvery command takes --json, --workspace DIR and others: see `ckpt-hook help`.";
     let names: Vec<String> = command
         .get_subcommands()
         .map(|command| command.get_name().to_owned())
         .collect();
     for name in names {
         command = command.mut_subcommand(name, |command| {
-            of_subcommands(command).help_template(TEMPLATE)
+            let notes = command
+                .get_after_help()
+                .map(|notes| in_columns(&notes.to_string()));
+            let command = of_subcommands(command).help_template(TEMPLATE);
+            match notes {
+                Some(notes) => command.after_help(notes),
+                None => command,
+            }
         });
     }
     command
@@ -95,10 +107,31 @@ fn groups(command: &Command) -> String {
                 .and_then(Command::get_about)
                 .map(ToString::to_string)
                 .unwrap_or_default();
+            let about = wrap(&about, COLUMNS - 15, 0).replace('\n', &format!("\n{:15}", ""));
             text.push_str(&format!("  {name:<12} {about}\n"));
         }
     }
     text
+}
+
+/// Returns examples with what each does beside it, or below it, if not all of them have room for that.
+fn in_columns(notes: &str) -> String {
+    let parts = |line: &str| {
+        let (example, does) = line.strip_prefix("  ckpt-hook ")?.split_once("  ")?;
+        Some((
+            format!("  ckpt-hook {example}"),
+            does.trim_start().to_owned(),
+        ))
+    };
+    let all = || notes.lines().filter_map(parts);
+    let column = all().map(|(example, _)| width(&example)).max().unwrap_or(0) + 2;
+    let fit = all().all(|(_, does)| column + width(&does) <= COLUMNS);
+    let line = |line: &str| match parts(line) {
+        Some((example, does)) if fit => format!("{example:<column$}{does}"),
+        Some((example, does)) => format!("{example}\n      {does}"),
+        None => line.to_owned(),
+    };
+    notes.lines().map(line).collect::<Vec<_>>().join("\n")
 }
 
 /// Puts the command that is most like the unknown one first: clap ends with it.
@@ -162,6 +195,30 @@ mod tests {
             .collect();
         assert_eq!(visible, grouped.iter().copied().collect(), "each is listed");
         assert_eq!(visible.len(), grouped.len(), "and each once");
+    }
+
+    /// What stands in columns needs no more than a terminal has.
+    #[test]
+    fn columns_of_help_fit_a_terminal() {
+        let command = for_people(Arguments::command());
+        let mut texts = vec![
+            groups(&command),
+            in_columns(super::super::EXAMPLES),
+            EVERYWHERE.to_owned(),
+        ];
+        let mut below: Vec<Command> = command.get_subcommands().cloned().collect();
+        while let Some(command) = below.pop() {
+            below.extend(command.get_subcommands().cloned());
+            texts.extend(command.get_after_help().map(ToString::to_string));
+        }
+        let lines = texts.iter().flat_map(|text| text.lines());
+        let columns: Vec<&str> = lines.filter(|line| line.starts_with("  ")).collect();
+        assert!(columns.len() > 100, "commands and examples");
+        // A command stands in one line, however long it is.
+        let is_command = |line: &str| line.contains("ckpt-hook ") && !line.trim().contains("  ");
+        let mut columns = columns.into_iter().filter(|line| !is_command(line));
+        let wide = columns.find(|line| width(line) > COLUMNS);
+        assert_eq!(wide, None);
     }
 
     /// A word may stand for a command with an option.
