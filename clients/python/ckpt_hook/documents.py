@@ -2373,7 +2373,7 @@ class FileReport(TypedDict):
     choices: list[PlanChoice]
     """
     How else it can be planned: `keep` with `on_conflict` `keep`, the others with the parameters that the way out in
-    `kept` has, and `only` this file.
+    `kept` has, and `only` this file, or all files of a database.
     """
     contents: FileContents | None
     """

@@ -2222,7 +2222,7 @@ export interface FileReport {
   by: AuthorReport[];
   /**
    * How else it can be planned: `keep` with `on_conflict` `keep`, the others with the parameters that the way out in
-   * `kept` has, and `only` this file.
+   * `kept` has, and `only` this file, or all files of a database.
    */
   choices: PlanChoice[];
   /**
