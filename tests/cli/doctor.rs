@@ -350,6 +350,7 @@ fn bug_report_holds_nothing_private() {
 #[test]
 fn repair_makes_missing_tables_and_drops_foreign_triggers() {
     let world = played();
+    world.run(&["label", "last", "kept"], b"").exits(0);
     let database = world.store().join("sessions.db");
     let index = "SELECT name FROM sqlite_schema WHERE type = 'index' AND sql IS NOT NULL LIMIT 1";
     let index = texts(&database, index).remove(0);
@@ -375,9 +376,11 @@ fn repair_makes_missing_tables_and_drops_foreign_triggers() {
             repaired.stdout.contains("(repaired)"),
             "{damage}: {repaired}"
         );
+        // SQLite may have left the rows of a dropped table where they were.
+        let is_back = texts(&database, "SELECT text FROM labels") == ["kept"];
         assert_eq!(
             repaired.stdout.contains("rows of `labels` are lost"),
-            damage.ends_with("labels"),
+            !is_back,
             "{damage}: {repaired}"
         );
         assert_eq!(texts(&database, schema), whole, "{damage}");

@@ -39,10 +39,14 @@ pub(super) fn graft(source: &Path, sound: &Path, target: &Path) -> Result<bool> 
         return Ok(false);
     };
     copy(source, target)?;
-    let mut own = readable(target)?;
+    let (mut own, is_whole) = readable(target)?;
+    // What is not defined then was dropped. Where it began is an empty table, which would hide that its rows are lost.
+    if is_whole && !own.is_empty() {
+        return Ok(false);
+    }
     if own.is_empty() {
         put_first(target, &first_of(sound).context(what)?)?;
-        own = readable(target)?;
+        (own, _) = readable(target)?;
     }
     if !own.iter().all(|one| definitions.contains(one)) {
         return Ok(false);
@@ -92,8 +96,8 @@ fn all(sound: &Path) -> rusqlite::Result<Vec<Definition>> {
     statement.query_map([], definition)?.collect()
 }
 
-/// Returns what can be read of the definitions of a copy, and brings its log into it.
-fn readable(target: &Path) -> Result<Vec<Definition>> {
+/// Returns what can be read of the definitions of a copy, and whether that is all of them, and brings its log into it.
+fn readable(target: &Path) -> Result<(Vec<Definition>, bool)> {
     let open = || {
         let connection = Connection::open_with_flags(target, FLAGS)?;
         // One that cannot be read says nothing about the others.
@@ -102,18 +106,19 @@ fn readable(target: &Path) -> Result<Vec<Definition>> {
         Ok(connection)
     };
     let Some(connection) = if_readable(open())? else {
-        return Ok(Vec::new());
+        return Ok((Vec::new(), false));
     };
     let one = connection.prepare(&format!("{DEFINITIONS} AND rowid = ?1"));
     let Some(mut one) = if_readable(one)? else {
-        return Ok(Vec::new());
+        return Ok((Vec::new(), false));
     };
-    let mut found = Vec::new();
+    let (mut found, mut is_whole) = (Vec::new(), true);
     for number in 1..=MOST_DEFINITIONS {
         let row = if_readable(one.query_row([number], definition).optional())?;
+        is_whole &= row.is_some();
         found.extend(row.flatten());
     }
-    Ok(found)
+    Ok((found, is_whole))
 }
 
 /// Writes the first page of a copy. It may have a log, may have grown, and its list of free pages is another.
