@@ -172,7 +172,8 @@ fn no_command_runs_a_program_of_a_clone() {
     });
     let help = world.run(&["help"], b"").exits(0).stdout;
     let commands = help.split("Take back:\n").nth(1).expect("the first group");
-    for command in commands.lines().filter(|line| line.starts_with("  ")) {
+    let is_command = |line: &&str| line.starts_with("  ") && !line.starts_with("   ");
+    for command in commands.lines().filter(is_command) {
         let name = command.split_whitespace().next().expect("a name");
         let is_tried = LINES
             .iter()

@@ -136,7 +136,7 @@ fn revert_says_what_came_back() {
           restored  +1      notes
           removed       -1  recipes/cake
 
-        `ckpt-hook redo` brings back the first of them, `ckpt-hook unrevert` all of them.
+        `ckpt-hook redo` brings back the first of these messages, `ckpt-hook unrevert` all of them.
         Your next message to the agent makes the revert permanent; `ckpt-hook log --operations` still leads back.
     "#]]
     .assert_eq(&world.redact(&status.stdout));
@@ -213,7 +213,7 @@ fn status_tells_of_an_undone_part() {
         "{status}"
     );
     assert!(
-        banner.contains("  menu\n") && banner.contains("`ckpt-hook unrevert` brings it back"),
+        banner.contains("  menu\n") && banner.contains("`ckpt-hook unrevert` brings that back"),
         "{status}"
     );
     world.run(&["unrevert"], b"").exits(0);
