@@ -114,9 +114,22 @@ export const CkptHook = async (context) => {
     tui?.showToast({ body: { message: missing, variant: "warning", duration: 15_000 } })?.catch?.(() => {})
   }
 
+  // The chat goes on in the conversation that the command names, with the message in the input that it does not have.
+  const goOn = async (session, printed) => {
+    const next = printed.match(/^ +cd .* --session (\S+)$/m)?.[1]
+    if (!next) return
+    const { session: sessions, tui } = context.client
+    const messages = async (id) => (await sessions.messages({ path: { id } })).data ?? []
+    const [old, kept] = [await messages(session), await messages(next)]
+    const text = texts(old[kept.length]?.parts).map((part) => part.text).join("\n")
+    await tui.publish({ body: { type: "tui.session.select", properties: { sessionID: next } } })
+    // Nothing tells when its input is on the screen.
+    if (text) setTimeout(safely(() => tui.appendPrompt({ body: { text } })), 1000)
+  }
   const onCommand = async (input, output) => {
     if (!Object.hasOwn(commands, input.command)) return
     const printed = await command(input.command, input.sessionID, input.arguments)
+    await safely(goOn)(input.sessionID, printed)
     for (const part of output.parts.filter((part) => part.type === "text")) {
       part.text = part.text.split("\n").map((line) => (line.startsWith(blank) ? printed : line)).join("\n")
     }
