@@ -205,6 +205,49 @@ fn alike_files_are_not_taken_for_one() {
     }
 }
 
+/// A file that is like a removed one, and was edited, is no rename of it.
+///
+/// Invariant `truth/rename`.
+#[test]
+fn edited_file_is_no_rename_of_one_alike() {
+    let numbers = |last: u32| -> String { (1..=last).map(|line| format!("{line}\n")).collect() };
+    let (big, old) = (numbers(30), numbers(29));
+    let edited = big.replace("7\n", "SEVEN\n");
+    let (edit, remove): (&[&str], &[&str]) = (&["edit"], &["remove"]);
+    for steps in [
+        &[&["edit", "remove"][..]][..],
+        &[edit, remove],
+        &[remove, edit],
+    ] {
+        for only in [true, false] {
+            let mut world = World::git(&[("big", &big), ("old", &old)]);
+            world.message("m1");
+            for step in steps {
+                world.step(|world| {
+                    for what in *step {
+                        match *what {
+                            "edit" => world.write("big", &edited),
+                            _ => world.remove("old"),
+                        }
+                    }
+                });
+            }
+            let request = match only {
+                true => RevertRequest {
+                    only: vec![world.path("big")],
+                    ..to("m1")
+                },
+                false => {
+                    world.write("old/in the way", "mine\n");
+                    to("m1")
+                }
+            };
+            let report = world.try_revert(&request).expect("it can be asked for");
+            assert_eq!(world.read("big"), big, "{steps:?}, {only}: {report:#?}");
+        }
+    }
+}
+
 #[test]
 fn moves_and_swaps_go_back_whole() {
     for steps in [

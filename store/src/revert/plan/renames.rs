@@ -195,13 +195,16 @@ impl Renames<'_> {
     /// Returns the steps in which agents brought a text to a path, or took it away from there, and which of both.
     fn moves_of(&self, path: &WorkspacePath, text: Entry) -> Vec<(Option<&str>, bool)> {
         let past = self.history.of(path).iter();
+        let own = texts_before(self.history, path);
         let moves = past.filter_map(|past| {
             let Author::Agent(source) = &past.author else {
                 return None;
             };
             let (before, after) = (past.change.old, past.change.new);
-            let comes = self.holds(after, text);
-            (self.holds(before, text) != comes).then_some((Some(&source.step[..]), comes))
+            // A file that is like another one stays itself when it is edited.
+            let holds = |state| self.holds(state, text) && !self.is_own(state, text, &own);
+            let comes = holds(after);
+            (holds(before) != comes).then_some((Some(&source.step[..]), comes))
         });
         moves.collect()
     }
@@ -225,12 +228,24 @@ impl Renames<'_> {
         {
             return false;
         }
+        self.keeps_half(text, own)
+    }
+
+    /// Returns whether a state that is not exactly a text was made of one of the path's own.
+    fn is_own(&self, state: State, text: Entry, own: &[Entry]) -> bool {
+        self::text(state).is_some_and(|state| {
+            let mut others = own.iter().filter(|own| **own != text);
+            state != text && others.any(|own| self.keeps_half(*own, state))
+        })
+    }
+
+    fn keeps_half(&self, old: Entry, new: Entry) -> bool {
         let read = |entry: Entry| {
             let is_file = entry.mode.kind() == EntryKind::File;
             (self.read)(entry.blob.filter(|_| is_file)?)
         };
-        match (read(text), read(own)) {
-            (Some(text), Some(own)) => lines::keeps_half(&text, &own),
+        match (read(old), read(new)) {
+            (Some(old), Some(new)) => lines::keeps_half(&old, &new),
             _ => false,
         }
     }
