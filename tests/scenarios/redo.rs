@@ -332,6 +332,39 @@ fn undone_redo_leaves_removed_files_alone() {
     assert_eq!(world.tree(), after, "and forward again");
 }
 
+/// A revert that kept every file stays in force when the one after it, which had it overwrite one, is taken back.
+///
+/// Invariant `work/undo-exact`.
+#[test]
+fn undone_way_out_leaves_the_revert() {
+    for only in [true, false] {
+        let mut world = World::new();
+        world.write("a", "0\n");
+        world.turn("m1", |world| world.write("a", "1\n"));
+        world.write("a", "mine\n");
+        world.revert("m1");
+        let only = match only {
+            true => vec![world.path("a")],
+            false => Vec::new(),
+        };
+        let way = RevertRequest {
+            only,
+            ..to_with("m1", OnConflict::Overwrite)
+        };
+        let report = world.try_revert(&way).expect("it can be asked for");
+        assert_eq!(world.read("a"), "0\n", "{report:#?}");
+        let undo = ckpt_store::UndoRequest {
+            operation: report.operation.expect("something was done"),
+            ..ckpt_store::UndoRequest::default()
+        };
+        let cwd = world.cwd.clone();
+        let undone = world.store.undo(&cwd, &undo).expect("it can be undone");
+        assert_eq!(world.read("a"), "mine\n", "{undone:#?}");
+        assert_eq!(undone.messages_hidden.len(), 1, "it says so");
+        assert_eq!(world.status().messages_hidden, undone.messages_hidden);
+    }
+}
+
 /// Undoing a revert puts back exactly what it overwrote and leaves what came since.
 ///
 /// Invariant `work/undo-exact`.

@@ -108,9 +108,10 @@ const COLUMNS: &str = "id, session_id, kind, from_message_id, message_id, part_m
 pub(crate) const HAS_MOVED: &str = "(result = 'done' AND action IN ('write', 'delete', 'merge'))";
 
 impl OperationRow {
-    /// Returns whether nothing was reverted before it.
+    /// Returns whether nothing was reverted before it. One that kept every file before it left the same snapshot.
     pub fn is_first_revert(&self) -> bool {
         self.kind == OperationKind::Revert
+            && self.from_message_id.is_none()
             && self.base_snapshot_id.is_some()
             && self.base_snapshot_id == self.before_snapshot_id
     }

@@ -65,9 +65,11 @@ pub(crate) fn report(
         dry_run: dry_run.is_dry(),
         plan: None,
         busy: false,
-        messages_hidden: movement
-            .map(|movement| hidden(store, movement))
-            .unwrap_or_default(),
+        messages_hidden: match (movement, &operation.undoes) {
+            (Some(movement), _) => hidden(store, movement),
+            (None, Some(undone)) => still_hidden(store, undone).unwrap_or_default(),
+            (None, None) => Vec::new(),
+        },
         files,
         kept,
         git: git.iter().map(GitItem::report).collect(),
@@ -182,6 +184,24 @@ fn also_reverted(store: &Store, movement: &Movement) -> Vec<RevertedSession> {
     let connection = store.database.connection();
     sessions::other_reverted_sessions(connection, session.workspace_id, Some(&session.id))
         .unwrap_or_default()
+}
+
+/// Returns the messages that stay hidden after the undo of an operation that leaves the revert point where it is.
+fn still_hidden(store: &Store, undone: &str) -> Result<Vec<String>> {
+    let connection = store.database.connection();
+    let row = sessions::operation(connection, undone)?;
+    let session = match &row.session_id {
+        Some(session) => sessions::session(connection, session)?,
+        None => None,
+    };
+    let point = match session.and_then(|session| session.revert_message_id) {
+        Some(point) => sessions::message(connection, &point)?,
+        None => None,
+    };
+    match point {
+        Some(point) => sessions::messages_from(connection, &point.session_id, point.seq),
+        None => Ok(Vec::new()),
+    }
 }
 
 /// Returns the messages that are hidden after a movement, oldest first.
