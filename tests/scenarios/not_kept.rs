@@ -180,6 +180,59 @@ fn file_without_its_acl_is_no_wider() {
     assert_eq!(world.mode("gone"), 0o750, "again");
 }
 
+/// A file that came back with fewer permissions than it had, for want of its ACL, is no edit of the user's.
+///
+/// Invariant `truth/file-properties`.
+#[test]
+fn file_without_its_acl_is_no_edit() {
+    let mut world = World::new();
+    world.write("old", "of the user\n");
+    if !set(&world, "old", ACL, &acl_of([7, 4, 4, 5, 0])) {
+        return;
+    }
+    world.turn("m1", |world| {
+        world.write("made", "by the agent\n");
+        assert!(set(world, "made", ACL, &acl_of([7, 4, 4, 5, 0])));
+        world.remove("old");
+    });
+    let first = world.revert("m1");
+    assert!(not_kept(&first, "old").is_some());
+    world.unrevert();
+    assert_eq!(
+        world.mode("made"),
+        0o740,
+        "no more than the ACL let its group do"
+    );
+    let again = world.revert("m1");
+    assert_eq!(again.outcome, Outcome::Restored, "{again:#?}");
+    assert!(!world.exists("made"));
+    assert_eq!(world.mode("old"), 0o740);
+    world.unrevert();
+    world.chmod("made", 0o700);
+    let kept = world.revert("m1");
+    assert_eq!(kept.outcome, Outcome::Partial, "the user's: {kept:#?}");
+    assert!(world.exists("made"));
+}
+
+/// What a revert that is over brought back without its ACL is no agent's change any more.
+///
+/// Invariant `truth/file-properties`.
+#[test]
+fn reverted_removal_of_an_acl_is_over() {
+    let mut world = World::new();
+    world.write("old", "1\n2\n3\n");
+    if !set(&world, "old", ACL, &acl_of([7, 4, 4, 5, 0])) {
+        return;
+    }
+    world.turn("m1", |world| world.remove("old"));
+    world.revert("m1");
+    world.turn("m2", |world| world.write("old", "1\n2\n3\n4\n"));
+    assert_eq!(world.revert("m2").outcome, Outcome::Restored);
+    let again = world.try_revert(&testing::scenario::to("m1"));
+    assert!(again.is_err(), "nothing of it is left: {again:#?}");
+    assert_eq!(world.read("old"), "1\n2\n3\n");
+}
+
 /// Without its sticky bit, a folder for all would let everybody remove what others put there.
 ///
 /// Invariant `truth/no-wider`.

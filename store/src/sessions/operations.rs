@@ -387,12 +387,13 @@ pub(crate) fn operation_items(connection: &Connection, operation: &str) -> Resul
 
 /// Returns the states that `restore` brought to the paths of a workspace since a moment, where no later operation moved them. An undo
 /// is no restore: it may have brought an edit of the user's back. But the undo of that is the restore again. Nor is a
-/// state that was once work outside every step.
+/// state that was once work outside every step. With them come the states that any operation brought without all that the
+/// file had.
 pub(crate) fn restored_states(
     connection: &Connection,
     workspace_id: i64,
     since: Milliseconds,
-) -> Result<BTreeMap<WorkspacePath, State>> {
+) -> Result<[BTreeMap<WorkspacePath, State>; 2]> {
     let sql = format!(
         "WITH RECURSIVE restores AS (
             SELECT id FROM operations WHERE workspace_id = ?1 AND kind = 'restore' AND undoes IS NULL
@@ -403,7 +404,8 @@ pub(crate) fn restored_states(
                 operations.id IN restores AND action <> 'merge'
                 AND NOT EXISTS (SELECT 1 FROM changes
                                  WHERE changes.workspace_id = operations.workspace_id AND changes.path = operation_files.path
-                                   AND changes.step_id IS NULL AND changes.new_blob = operation_files.target_blob) AS is_restored
+                                   AND changes.step_id IS NULL AND changes.new_blob = operation_files.target_blob) AS is_restored,
+                reason_code IS 'not_kept' AS lacks_something
            FROM operations CROSS JOIN operation_files ON operation_files.operation_id = operations.id
           WHERE workspace_id = ?1 AND state = 'done' AND started_at >= ?2 AND {HAS_MOVED}
           ORDER BY seq"
@@ -415,15 +417,16 @@ pub(crate) fn restored_states(
         params![workspace_id, since],
         |row| {
             let state = super::state(row, "target_mode", "target_blob")?;
-            let is_restored: bool = row.get("is_restored")?;
-            Ok((super::path(row)?, is_restored.then_some(state)))
+            let brought: [bool; 2] = [row.get("is_restored")?, row.get("lacks_something")?];
+            Ok((super::path(row)?, brought.map(|is| is.then_some(state))))
         },
     )?;
-    let newest: BTreeMap<WorkspacePath, Option<State>> = moves.into_iter().collect();
-    let restored = newest.into_iter();
-    Ok(restored
-        .filter_map(|(path, state)| Some((path, state?)))
-        .collect())
+    let newest: BTreeMap<WorkspacePath, [Option<State>; 2]> = moves.into_iter().collect();
+    Ok([0, 1].map(|which| {
+        let all = newest.iter();
+        all.filter_map(|(path, states)| Some((path.clone(), states[which]?)))
+            .collect()
+    }))
 }
 
 /// Returns a session's closed moves of the revert point that name a snapshot as the state before the first of them,

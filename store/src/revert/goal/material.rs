@@ -47,6 +47,8 @@ pub(crate) struct Material {
     pub elsewhere: Vec<(Change, State)>,
     /// What `restore` brought since the first message in question.
     pub restored: PathStates,
+    /// What any operation brought since then without all that the file had.
+    pub lacking: PathStates,
     /// The folders among the paths. One that is not empty is an entry here.
     pub folders: BTreeSet<WorkspacePath>,
     /// The paths that the user named without any change in question at or below them.
@@ -105,7 +107,7 @@ pub(crate) fn gather(
         }
     }
     // A path is where the newest operation left it, which may be a restore.
-    let restored = restored(connection, place, movement, chain)?;
+    let [restored, lacking] = restored(connection, place, movement, chain)?;
     for (path, state) in &restored {
         if current.get(path) == Some(state)
             && let Some(goal) = goals.get_mut(path)
@@ -124,6 +126,7 @@ pub(crate) fn gather(
         forgotten: forgotten(store, place)?,
         elsewhere: elsewhere(snapshots, movement, &live, &paths, seen)?,
         restored,
+        lacking,
         folders: folders.into_keys().collect(),
         unknown: unknown_paths(place, movement, &live),
     })
@@ -149,32 +152,32 @@ fn elsewhere(
     Ok(changes.into_iter().zip(now).collect())
 }
 
-/// Returns the states that `restore` brought since the first message that any of the reverts is about. One message or step alone
-/// undoes its own changes, and what was brought may be older than these.
+/// Returns the states that `restore` brought since the first message that any of the reverts is about, and those that any
+/// operation brought without all that the file had. One message or step alone undoes its own changes, and what a restore
+/// brought may be older than these.
 fn restored(
     connection: &Connection,
     place: &Place,
     movement: &Movement,
     chain: &[ChainOperation],
-) -> Result<PathStates> {
-    if matches!(
-        movement.part,
-        Some(Part::Message { .. } | Part::Step { .. })
-    ) {
-        return Ok(PathStates::new());
-    }
+) -> Result<[PathStates; 2]> {
     let session = &movement.session.id;
     let message = match movement.first_seq(connection, chain)? {
         Some(first) => sessions::message_at_or_after(connection, session, first)?,
         None => None,
     };
-    match message {
-        Some(message) => {
-            let since = sessions::message_time(connection, &message.id)?;
-            sessions::restored_states(connection, place.row.id, since)
-        }
-        None => Ok(PathStates::new()),
+    let Some(message) = message else {
+        return Ok([PathStates::new(), PathStates::new()]);
+    };
+    let since = sessions::message_time(connection, &message.id)?;
+    let [mut restored, lacking] = sessions::restored_states(connection, place.row.id, since)?;
+    if matches!(
+        movement.part,
+        Some(Part::Message { .. } | Part::Step { .. })
+    ) {
+        restored.clear();
     }
+    Ok([restored, lacking])
 }
 
 /// Returns the paths of a workspace that were forgotten; a directory stands for everything below it.

@@ -13,7 +13,7 @@ use super::clash::{self, PathChange};
 use super::merge::MergeBlobs;
 use super::rule::{Ruling, ThreeWay, three_way};
 use crate::error::{Context, Result};
-use crate::model::entry::{State, is_unstored};
+use crate::model::entry::{Entry, EntryKind, Mode, State, is_unstored};
 use crate::model::path::WorkspacePath;
 use crate::model::request::OnConflict;
 use crate::revert::request::history::{Claim, History, PastChange, Source};
@@ -139,6 +139,7 @@ fn target_of(
     let present = Present {
         state: base,
         is_restored: history.is_restored(path, base),
+        lacks_something: history.lacks_something(path, base),
     };
     let undone = undo(present, &runs, contents, on_conflict)?;
     let kept = undone.stop.map(|stop| match stop {
@@ -226,6 +227,27 @@ struct Present {
     state: State,
     /// Whether a `restore` brought it.
     is_restored: bool,
+    /// Whether an operation brought it, and could not give the file all that it had.
+    lacks_something: bool,
+}
+
+impl Present {
+    /// Returns whether it is a state, but perhaps for what a lost ACL took from the group.
+    fn is(self, state: State) -> bool {
+        let is_narrower = || {
+            let (Some(own), Some(state)) = (self.state, state) else {
+                return false;
+            };
+            let widened = Mode::file(own.mode.permissions() | state.mode.permissions() & 0o070);
+            let is_file = own.mode.kind() == EntryKind::File;
+            is_file
+                && Entry {
+                    mode: widened,
+                    ..own
+                } == state
+        };
+        self.state == state || self.lacks_something && is_narrower()
+    }
 }
 
 /// Undoes changes, given newest first: one by one, or else all as one, or else from the state to which somebody took the
@@ -281,9 +303,15 @@ fn taken_back<'r, 'a>(
     runs: &'r [ChangeRun<'a>],
 ) -> impl Iterator<Item = (State, &'r [ChangeRun<'a>])> {
     let passed = runs.iter().enumerate().filter_map(move |(at, run)| {
-        let is_new = present.state == run.new;
-        (is_new || present.state == run.old)
-            .then(|| (present.state, &runs[at + usize::from(!is_new)..]))
+        let is_new = present.is(run.new);
+        let rest = &runs[at + usize::from(!is_new)..];
+        let passed = if is_new { run.new } else { run.old };
+        let from = if rest.is_empty() {
+            present.state
+        } else {
+            passed
+        };
+        (is_new || present.is(run.old)).then_some((from, rest))
     });
     let newest = runs.first().filter(|_| present.is_restored);
     passed.chain(newest.map(|newest| (newest.new, runs)))

@@ -358,7 +358,8 @@ fn plan_with(
 ) -> Result<Plan> {
     let read = |blob: ObjectId, limit: u64| snapshots.read_blob_up_to(blob, limit);
     let mut contents = MergeBlobs::new(&read);
-    let history = History::new(&material.changes).with_restored(&material.restored);
+    let history =
+        History::new(&material.changes).with_restored(&material.restored, &material.lacking);
     let targets = target(&material.base, &history, &mut contents, undoing)?;
     let step = StateMove {
         goals: &material.goals,

@@ -337,7 +337,8 @@ fn moved_by(chain: &[ChainOperation]) -> BTreeMap<&WorkspacePath, Option<i64>> {
     for operation in chain {
         for item in &operation.items {
             // Done with a reason is done in part: the change that stayed is still the agent's.
-            let is_whole = item.result == FileResult::Done && item.reason.is_none();
+            let is_whole =
+                item.result == FileResult::Done && (item.reason.is_none() || item.is_remarked());
             moved.insert(
                 &item.path,
                 operation.row.before_snapshot_id.filter(|_| is_whole),

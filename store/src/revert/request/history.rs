@@ -89,6 +89,8 @@ pub struct History<'a> {
     by_path: BTreeMap<&'a WorkspacePath, Vec<&'a PastChange>>,
     /// What `restore` brought, by path.
     restored: Option<&'a BTreeMap<WorkspacePath, State>>,
+    /// What any operation brought without all that the file had, by path.
+    lacking: Option<&'a BTreeMap<WorkspacePath, State>>,
 }
 
 impl<'a> History<'a> {
@@ -101,19 +103,36 @@ impl<'a> History<'a> {
         Self {
             by_path,
             restored: None,
+            lacking: None,
         }
     }
 
-    /// Returns it with the states that `restore` brought since the first of the changes.
-    pub fn with_restored(self, restored: &'a BTreeMap<WorkspacePath, State>) -> Self {
-        let restored = Some(restored);
-        Self { restored, ..self }
+    /// Returns it with the states that `restore` brought since the first of the changes, and those that any operation
+    /// brought without all that the file had.
+    pub fn with_restored(
+        self,
+        restored: &'a BTreeMap<WorkspacePath, State>,
+        lacking: &'a BTreeMap<WorkspacePath, State>,
+    ) -> Self {
+        Self {
+            restored: Some(restored),
+            lacking: Some(lacking),
+            ..self
+        }
     }
 
     /// Returns whether a `restore` brought a state.
     pub fn is_restored(&self, path: &WorkspacePath, state: State) -> bool {
         let restored = self.restored.and_then(|restored| restored.get(path));
         restored == Some(&state)
+    }
+
+    /// Returns whether an operation brought a state on which nobody worked since the changes to undo, and could not give
+    /// the file all that it had.
+    pub fn lacks_something(&self, path: &WorkspacePath, state: State) -> bool {
+        let lacking = self.lacking.and_then(|lacking| lacking.get(path));
+        let newest = self.of(path).first();
+        lacking == Some(&state) && newest.is_some_and(|newest| newest.claim != Claim::Keep)
     }
 
     /// Returns the changes of one path, newest first.
