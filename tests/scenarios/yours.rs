@@ -1,7 +1,9 @@
 //! A restore keeps what the user changed since, and operations leave the files of an agent at work alone.
 
-use ckpt_schema::report::{FileAction, FileResult, NoteCode, OperationReport, Outcome, ReasonCode};
-use ckpt_store::{ErrorKind, RestoreRequest, RevertRequest};
+use ckpt_schema::report::{
+    FileAction, FileResult, NoteCode, OperationReport, Outcome, ReasonCode,
+};
+use ckpt_store::{ErrorKind, OnConflict, RestoreRequest, RevertRequest};
 
 use testing::scenario::{World, to};
 
@@ -129,6 +131,114 @@ fn edit_put_back_already_keeps_nothing() {
     let report = restore(&mut world, "m1", &[], false);
     assert_eq!(yours(&report), [], "{report:#?}");
     assert_eq!(world.read("notes"), "1\n");
+}
+
+/// What an operation put back that was the user's is still the user's.
+///
+/// Invariant `work/restore-keeps-yours`.
+#[test]
+fn edit_that_came_back_is_still_yours() {
+    let kept = ["both", "new", "notes"].map(|name| (name, FileAction::Keep));
+    let again = |world: &mut World, how: &str| {
+        world.turn("m2", |world| world.write("later", "1\n"));
+        let report = restore(world, "m1", &[], false);
+        assert_eq!(yours(&report), kept, "{how}: {report:#?}");
+        assert_eq!(world.read("notes"), "1\nan hour\n", "{how}");
+        assert_eq!(world.read("both"), "2\nmine\n", "{how}");
+        assert_eq!(world.read("new"), "mine\n", "{how}");
+    };
+    let mut world = an_hour();
+    let done = restore(&mut world, "m1", &[], true);
+    world.undo(done.operation.as_deref().expect("something was done"));
+    again(&mut world, "a restore was undone");
+
+    let mut world = an_hour();
+    let done = restore(&mut world, "m1", &["both", "new", "notes"], false);
+    let undone = world.undo(done.operation.as_deref().expect("something was done"));
+    let redone = world.undo(undone.operation.as_deref().expect("something was done"));
+    assert_eq!(world.read("notes"), "1\n", "{redone:#?}");
+    world.undo(redone.operation.as_deref().expect("something was done"));
+    again(&mut world, "a restore was undone twice");
+
+    for by_undo in [true, false] {
+        let mut world = an_hour();
+        let overwrite = RevertRequest {
+            on_conflict: OnConflict::Overwrite,
+            ..to("m1")
+        };
+        let done = world.try_revert(&overwrite).expect("revertible");
+        assert_eq!(world.read("both"), "1\n", "{done:#?}");
+        match by_undo {
+            true => world.undo(done.operation.as_deref().expect("something was done")),
+            false => world.unrevert(),
+        };
+        again(&mut world, "a revert was taken back");
+    }
+}
+
+/// What the agent wrote after a restore took the user's edit is the agent's, whatever was restored in between.
+#[test]
+fn edit_restored_away_is_no_longer_yours() {
+    let mut world = an_hour();
+    let done = restore(&mut world, "m1", &[], true);
+    let undone = world.undo(done.operation.as_deref().expect("something was done"));
+    world.undo(undone.operation.as_deref().expect("something was done"));
+    world.turn("m2", |world| world.write("notes", "agent's\n"));
+    let report = restore(&mut world, "m1", &[], false);
+    assert_eq!(yours(&report), [], "{report:#?}");
+    assert_eq!(world.read("notes"), "1\n");
+}
+
+/// What was written while rules hid a file may be the user's, and stays.
+///
+/// Invariant `work/restore-keeps-yours`.
+#[test]
+fn edit_of_a_hidden_file_is_kept() {
+    for by_agent in [true, false] {
+        let mut world = World::new();
+        world.write("out/p", "1\n");
+        world.write("n", "1\n");
+        let hide = |world: &World| {
+            world.write(".gitignore", "out/\nn\n");
+        };
+        world.turn("m1", |world| {
+            world.write("made", "1\n");
+            if by_agent {
+                hide(world);
+            }
+        });
+        hide(&world);
+        world.turn("m2", |world| world.write("made", "2\n"));
+        world.write("out/p", "1\nmine\n");
+        world.write("n", "mine\n");
+        world.turn("m3", |world| world.write("made", "3\n"));
+        let report = restore(&mut world, "m1", &[], false);
+        assert_eq!(report.outcome, Outcome::Partial, "{report:#?}");
+        let mine = yours(&report);
+        for path in ["n", "out/p"] {
+            assert!(mine.contains(&(path, FileAction::Keep)), "{report:#?}");
+        }
+        assert!(!world.exists("made"), "the agent's goes");
+        let done = restore(&mut world, "m1", &["n", "out/p"], false);
+        assert_eq!(world.read("n"), "1\n", "it was named");
+        world.undo(done.operation.as_deref().expect("something was done"));
+        let report = restore(&mut world, "m1", &[], false);
+        assert_eq!(world.read("n"), "mine\n", "{report:#?}");
+        assert_eq!(world.read("out/p"), "1\nmine\n", "{report:#?}");
+    }
+}
+
+/// An edit of a hidden file stays the user's when the file comes into view and the agent goes on with it.
+#[test]
+fn edit_of_a_file_that_was_hidden_is_kept() {
+    let mut world = World::new();
+    world.write("n", "1\n");
+    world.turn("m1", |world| world.write(".gitignore", "n\n"));
+    world.write("n", "mine\n");
+    world.turn("m2", |world| world.remove(".gitignore"));
+    world.turn("m3", |world| world.write("n", "mine\nagent's\n"));
+    let report = restore(&mut world, "m1", &[], false);
+    assert_eq!(yours(&report), [("n", FileAction::Keep)], "{report:#?}");
 }
 
 /// Two sessions; the second one's step is open, and it changed a file of its own in it.

@@ -414,6 +414,26 @@ pub(crate) fn changes_since(
     with_session(connection, changes, root_session)
 }
 
+/// Returns all changes of a workspace since a snapshot, with what was undone for good; oldest first.
+pub(crate) fn rows_since(
+    connection: &Connection,
+    workspace_id: i64,
+    snapshot_id: i64,
+) -> Result<Vec<ChangeRow>> {
+    let sql = format!(
+        "SELECT {COLUMNS} FROM changes
+          WHERE +workspace_id = ?1 AND (to_snapshot_id IS NULL OR to_snapshot_id > ?2) ORDER BY id"
+    );
+    let parameters = params![workspace_id, snapshot_id];
+    read::all_or(
+        connection,
+        "cannot read changes",
+        &sql,
+        parameters,
+        ChangeRow::read,
+    )
+}
+
 /// Returns changes that are not written yet, in order, each with the step that it belongs to.
 pub(crate) fn owners_of(
     connection: &Connection,

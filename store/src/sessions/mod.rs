@@ -62,7 +62,7 @@ pub(crate) use changes::{
     ChangeRow, ChangeSince, LiveChange, changes_between, changes_between_kept, changes_of_message,
     changes_of_others, changes_of_step, changes_since, delete_changes, doubt_outside,
     insert_changes, live_changes, mark_undone, outside_paths, owners_of, paths_of_session,
-    release_to_outside, reverted_changes, sharers,
+    release_to_outside, reverted_changes, rows_since, sharers,
 };
 pub(crate) use conversations::{
     conversation_of, conversation_of_operation, conversations, go_on_in, messages_before,
@@ -93,7 +93,7 @@ pub(crate) use operations::{
     insert_operation, moves_since, newest_operation, note_permanent, note_results, open_operations,
     operation, operation_items, operation_outcome, restored_states,
 };
-pub(crate) use operations_since::{moved_since, put_since, was_operation_at_work};
+pub(crate) use operations_since::{Put, moved_since, put_since, was_operation_at_work};
 pub(crate) use other_sessions::{OthersMessage, newer_of_others, other_reverted_sessions};
 pub(crate) use parts::{
     Whole, has_changes, has_forgotten_roots, message_beside, message_parts, note_forgotten_root,

@@ -1,6 +1,6 @@
 //! What the operations of a workspace did since a snapshot, or at a moment.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use rusqlite::{Connection, params};
 
@@ -8,7 +8,7 @@ use super::operations::HAS_MOVED;
 use super::read;
 use crate::error::{Context, Result};
 use crate::model::Milliseconds;
-use crate::model::entry::State;
+use crate::model::entry::Change;
 use crate::model::path::WorkspacePath;
 
 /// Returns the paths that operations wrote or removed since a snapshot, leaving out the whole moves of one chain of
@@ -41,28 +41,38 @@ pub(crate) fn moved_since(
     Ok(paths.into_iter().collect())
 }
 
-/// Returns the states that operations gave to paths since a snapshot, each with the snapshot before the operation.
+/// What an operation did to a path.
+#[derive(Clone, Debug)]
+pub(crate) struct Put {
+    /// The snapshot before the operation.
+    pub before: i64,
+    /// From what it found to what it left.
+    pub change: Change,
+}
+
+/// Returns what operations did to paths since a snapshot, in their order.
 pub(crate) fn put_since(
     connection: &Connection,
     workspace_id: i64,
     snapshot_id: i64,
-) -> Result<BTreeMap<WorkspacePath, Vec<(i64, State)>>> {
+) -> Result<Vec<Put>> {
     let sql = format!(
-        "SELECT path, path_raw, before_snapshot_id, target_mode, target_blob
+        "SELECT path, path_raw, before_snapshot_id, expected_mode, expected_blob, target_mode, target_blob
            FROM operations JOIN operation_files ON operation_files.operation_id = operations.id
-          WHERE workspace_id = ?1 AND before_snapshot_id >= ?2 AND state = 'done' AND {HAS_MOVED}"
+          WHERE workspace_id = ?1 AND before_snapshot_id >= ?2 AND state = 'done' AND {HAS_MOVED}
+          ORDER BY operations.seq"
     );
     let what = "cannot read what operations wrote";
     let parameters = params![workspace_id, snapshot_id];
-    let all = read::all_or(connection, what, &sql, parameters, |row| {
-        let state = super::state(row, "target_mode", "target_blob")?;
-        Ok((super::path(row)?, (row.get("before_snapshot_id")?, state)))
-    })?;
-    let mut put = BTreeMap::<_, Vec<_>>::new();
-    for (path, state) in all {
-        put.entry(path).or_default().push(state);
-    }
-    Ok(put)
+    read::all_or(connection, what, &sql, parameters, |row| {
+        let change = Change {
+            path: super::path(row)?,
+            old: super::state(row, "expected_mode", "expected_blob")?,
+            new: super::state(row, "target_mode", "target_blob")?,
+        };
+        let before = row.get("before_snapshot_id")?;
+        Ok(Put { before, change })
+    })
 }
 
 /// Returns whether an operation of a workspace was at work at a moment.

@@ -1,23 +1,24 @@
 //! What the user changed since a state. A restore to that state keeps it, unless the user names the very file or says
 //! that theirs go as well; then it is marked as theirs. This module does IO; it reads.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use rusqlite::Connection;
 
 use super::states::PathStates;
 use crate::error::Result;
 use crate::model::attribution::Attribution;
+use crate::model::entry::{Change, EntryKind, State, is_unstored};
 use crate::model::path::WorkspacePath;
 use crate::revert::request::authors::Authors;
 use crate::revert::request::history::{Author, Reason};
-use crate::sessions::{self, ChangeRow};
+use crate::sessions::{self, ChangeRow, Put};
 use crate::timeline::Observation;
 
 /// The user's files, with why they count as theirs.
 pub(crate) type Yours = BTreeMap<WorkspacePath, Reason>;
 
-/// Returns the user's changes since a snapshot, certain or possible, that a state would replace or remove.
+/// Returns the files with the user's changes since a snapshot, certain or possible, that a state would replace or remove.
 pub(crate) fn since(
     connection: &Connection,
     (workspace, since): (i64, i64),
@@ -25,44 +26,140 @@ pub(crate) fn since(
     (wanted, current): (&PathStates, &PathStates),
 ) -> Result<Yours> {
     let now = |path: &WorkspacePath| current.get(path).copied().flatten();
-    let is_going = |path: &WorkspacePath, wanted| now(path).is_some() && now(path) != wanted;
-    if !wanted.iter().any(|(path, state)| is_going(path, *state)) {
+    let is_going =
+        |(path, state): &(&WorkspacePath, &State)| now(path).is_some() && now(path) != **state;
+    let going = wanted.iter().filter(is_going);
+    let mut going: BTreeMap<_, _> = going
+        .map(|(path, state)| (path, Owners::of(*state, since)))
+        .collect();
+    if going.is_empty() {
         return Ok(Yours::new());
     }
-    let put = sessions::put_since(connection, workspace, since)?;
-    // What an operation set to the very state that is wanted now is gone from the file already.
-    let is_over = |row: &ChangeRow, wanted| {
-        let later = put.get(&row.change.path).into_iter().flatten();
-        let mut later = later.filter(|(_, target)| *target == wanted);
-        let seen_in = row.to_snapshot_id;
-        seen_in.is_some_and(|seen_in| later.any(|(before, _)| *before >= seen_in))
-    };
     let replaced: BTreeSet<i64> = seen.replaced.iter().copied().collect();
-    let written = sessions::changes_since(connection, workspace, since, None)?;
-    let written = written.into_iter().map(|since| since.change.row);
-    let written = written.filter(|row| row.id.is_none_or(|id| !replaced.contains(&id)));
+    let written = sessions::rows_since(connection, workspace, since)?;
+    let written = written
+        .into_iter()
+        .filter(|row| row.id.is_none_or(|id| !replaced.contains(&id)));
+    let mut events = Vec::new();
     let mut authors = Authors::new(connection, workspace);
-    let mut yours = Yours::new();
-    for row in seen.changes.iter().cloned().chain(written) {
-        let path = &row.change.path;
-        let Some(wanted) = wanted.get(path).copied() else {
-            continue;
-        };
-        if !is_going(path, wanted) || is_over(&row, wanted) {
-            continue;
-        }
-        let author = match (&row.step_id, row.attribution) {
-            (None, _) => authors.of_nobody(&row)?,
-            (Some(_), Attribution::Unclear) => Author::Unrecorded,
-            (Some(_), _) => continue,
-        };
-        // What is certainly the user's comes before what may be.
-        let known = yours
-            .entry(row.change.path)
-            .or_insert(Reason::Yours(author.clone()));
-        if author == Author::User {
-            *known = Reason::Yours(author);
+    for row in written.chain(seen.changes.iter().cloned()) {
+        if going.contains_key(&row.change.path) {
+            events.push(Event::of_row(row, &mut authors)?);
         }
     }
-    Ok(yours)
+    let put = sessions::put_since(connection, workspace, since)?;
+    events.extend(put.into_iter().map(Event::of_operation));
+    // An operation comes after what the snapshot before it shows.
+    events.sort_by_key(|event| event.until);
+    for event in events {
+        if let Some(owners) = going.get_mut(&event.change.path) {
+            owners.take(&event);
+        }
+    }
+    let yours = going.into_iter().filter_map(|(path, owners)| {
+        let author = owners.of_state(now(path))?;
+        Some((path.clone(), Reason::Yours(author)))
+    });
+    Ok(yours.collect())
+}
+
+/// A change of a path, by anyone.
+struct Event {
+    /// The snapshots between which it was made.
+    from: Option<i64>,
+    until: Moment,
+    change: Change,
+    by: By,
+}
+
+/// A snapshot, and whether it is after the operation that began there.
+type Moment = (i64, bool);
+
+enum By {
+    Agent,
+    /// The user, or perhaps the user.
+    Other(Author),
+    Operation,
+}
+
+impl Event {
+    fn of_row(row: ChangeRow, authors: &mut Authors<'_>) -> Result<Self> {
+        let by = match (&row.step_id, row.attribution) {
+            (None, _) => By::Other(authors.of_nobody(&row)?),
+            (Some(_), Attribution::Unclear) => By::Other(Author::Unrecorded),
+            (Some(_), _) => By::Agent,
+        };
+        Ok(Self {
+            from: row.from_snapshot_id,
+            until: (row.to_snapshot_id.unwrap_or(i64::MAX), false),
+            change: row.change,
+            by,
+        })
+    }
+
+    fn of_operation(put: Put) -> Self {
+        Self {
+            from: Some(put.before),
+            until: (put.before, true),
+            change: put.change,
+            by: By::Operation,
+        }
+    }
+}
+
+/// Whose each state of a path is. What no event explains may be the user's: they may have written it while rules hid the
+/// file.
+struct Owners {
+    wanted: State,
+    /// `None` for a state that holds nothing of the user's.
+    by_state: HashMap<State, Option<Author>>,
+    newest: Option<Author>,
+    until: Moment,
+}
+
+impl Owners {
+    fn of(wanted: State, since: i64) -> Self {
+        Self {
+            wanted,
+            by_state: HashMap::from([(wanted, None)]),
+            newest: None,
+            until: (since, false),
+        }
+    }
+
+    fn of_state(&self, state: State) -> Option<Author> {
+        // The same content is needed to tell, and a directory comes and goes with what is in it.
+        let is_directory =
+            |state: State| state.is_some_and(|entry| entry.mode.kind() == EntryKind::Directory);
+        match self.by_state.get(&state) {
+            _ if is_unstored(state) => self.newest.clone(),
+            Some(owner) => owner.clone(),
+            None if is_directory(state) => self.newest.clone(),
+            None => Some(Author::Unrecorded),
+        }
+    }
+
+    fn take(&mut self, event: &Event) {
+        let Change { old, new, .. } = event.change;
+        // What began before the last event does not show what that one left.
+        let is_next = event.from.is_some_and(|from| (from, false) >= self.until);
+        let is_operation = matches!(event.by, By::Operation);
+        let before = match is_next || is_operation {
+            true => self.of_state(old),
+            false => self.newest.clone(),
+        };
+        self.by_state.entry(old).or_insert_with(|| before.clone());
+        let known = self.by_state.get(&new).filter(|_| !is_unstored(new));
+        let after = match (&event.by, known) {
+            _ if new == self.wanted => None,
+            // What an operation puts back is still whose it was.
+            (By::Operation, Some(owner)) => owner.clone(),
+            (By::Operation | By::Agent, _) => before,
+            (By::Other(Author::User), _) => Some(Author::User),
+            (By::Other(author), _) => before.or_else(|| Some(author.clone())),
+        };
+        self.by_state.insert(new, after.clone());
+        self.newest = after;
+        self.until = event.until;
+    }
 }
