@@ -4,7 +4,7 @@ use std::path::Path;
 
 use ckpt_schema::report::{OperationReport, Outcome};
 use ckpt_schema::{Event, EventKind, ToolKind};
-use ckpt_store::RevertRequest;
+use ckpt_store::{OnConflict, RevertRequest};
 use testing::scenario::{World, paths_with, set_clock_from_files, to};
 
 /// A tool of `s1` that names a path, in a step of its own, with what it does.
@@ -264,6 +264,59 @@ fn part_is_named_through_a_link() {
     let target = std::fs::read_link(world.path("other")).expect("a link");
     assert_eq!(target, std::path::Path::new("g"), "the link went back");
     assert_eq!(world.read("d/f"), "1\n", "and so did where it led");
+}
+
+/// Where edits are overwritten, a named link that itself goes back is, and not the file that it leads to.
+#[test]
+fn overwriting_a_link_spares_where_it_leads() {
+    let begin = || {
+        let mut world = World::new();
+        for name in ["one", "two", "notes"] {
+            world.write(name, "1\n");
+        }
+        world.link("link", "one");
+        world.turn("m1", |world| {
+            world.remove("link");
+            world.link("link", "two");
+            world.write("notes", "agent\n");
+        });
+        world.remove("link");
+        world.link("link", "notes");
+        world.write("notes", "mine\n");
+        world
+    };
+    let leads = |world: &World| std::fs::read_link(world.path("link")).expect("a link");
+    let overwrite = |world: &World, names: &[&str]| RevertRequest {
+        only: names.iter().map(|name| world.path(name)).collect(),
+        on_conflict: OnConflict::Overwrite,
+        ..to("m1")
+    };
+    let mut world = begin();
+    let only = overwrite(&world, &["link"]);
+    let report = world.try_revert(&only).expect("it is known");
+    assert_eq!(leads(&world), Path::new("one"), "{report:#?}");
+    assert_eq!(world.read("notes"), "mine\n", "{report:#?}");
+
+    let mut world = begin();
+    let both = overwrite(&world, &["link", "notes"]);
+    world.try_revert(&both).expect("it is known");
+    assert_eq!(leads(&world), Path::new("one"));
+    assert_eq!(world.read("notes"), "1\n", "it was named itself");
+
+    let mut world = begin();
+    let message = world.log().messages[0].id.clone();
+    let report = world.restore(&message, &["link"]);
+    assert_eq!(leads(&world), Path::new("one"), "{report:#?}");
+    assert_eq!(world.read("notes"), "mine\n", "{report:#?}");
+
+    let mut world = World::new();
+    world.write("f", "1\n");
+    world.link("link", "f");
+    world.turn("m1", |world| world.write("f", "2\n"));
+    world.write("f", "mine\n");
+    let only = overwrite(&world, &["link"]);
+    world.try_revert(&only).expect("it is known");
+    assert_eq!(world.read("f"), "1\n", "a link that stayed is a name");
 }
 
 /// What a tool names of git's own files is told, and costs none of the others.

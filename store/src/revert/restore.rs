@@ -1,7 +1,8 @@
 //! `restore`: makes paths exactly what a captured state holds, no matter who changed them since. The operation's
 //! snapshot holds the present state, so this can be undone like every operation.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::path::PathBuf;
 
 use ckpt_schema::report::{FileResult, NoteCode};
 
@@ -48,6 +49,7 @@ pub(super) fn plan_restore(
             id: named.snapshot_id,
             written_by: named.operation.as_deref(),
             only,
+            named: &request.paths,
         };
         wanted.plan(options, request.overwrite_mine)
     })
@@ -112,6 +114,8 @@ struct WantedState<'a> {
     written_by: Option<&'a str>,
     /// The paths to restore; all if empty.
     only: &'a [WorkspacePath],
+    /// The same as the request names them.
+    named: &'a [PathBuf],
 }
 
 impl WantedState<'_> {
@@ -138,7 +142,9 @@ impl WantedState<'_> {
         let states = (&wanted, &current);
         let yours = yours::since(connection, (place.row.id, id), seen, states)?;
         // Who names the very file knows what goes with it; a whole state, or a folder, does not say so.
-        let is_agreed = |path: &WorkspacePath| overwrite_mine || only.contains(path);
+        let ends = self.ends_of_moved_links(&wanted);
+        let is_agreed =
+            |path: &WorkspacePath| !ends.contains(path) && (overwrite_mine || only.contains(path));
         let (agreed, kept) = yours.into_iter().partition(|(path, _)| is_agreed(path));
         let mut plan = plan_exactly(snapshots, states, &forgotten, kept)?;
         mark(&mut plan, &agreed);
@@ -169,6 +175,16 @@ impl WantedState<'_> {
         })
     }
 
+    /// Returns where named links lead by now that themselves go back: it is the link that was named.
+    fn ends_of_moved_links(&self, wanted: &PathStates) -> BTreeSet<WorkspacePath> {
+        let place = self.scene.place;
+        let named = self.named.iter().filter_map(|path| place.path_of(path));
+        let named: BTreeSet<_> = named.collect();
+        let moved = named.iter().filter(|path| wanted.contains_key(*path));
+        let ends = moved.flat_map(|path| place.ends_of(path));
+        ends.filter(|end| !named.contains(end)).collect()
+    }
+
     /// Returns the wanted and the present state of the paths that differ. What came into view only because ignore rules
     /// changed is not removed.
     fn differing(&self) -> Result<(PathStates, PathStates)> {
@@ -177,6 +193,7 @@ impl WantedState<'_> {
             id,
             written_by,
             only,
+            ..
         } = *self;
         let Scene {
             place,

@@ -11,7 +11,7 @@ use ckpt_schema::report::NoteCode;
 use super::execute::{Executed, PlannedRoot, execute};
 use super::operate::{plan_movement, planned};
 use super::recover::Recovered;
-use super::request::movement::Movement;
+use super::request::movement::{Movement, limits};
 use super::request::options::{Options, PlanRequest};
 use super::restore::plan_restore;
 use super::undo::UndoneOperation;
@@ -179,7 +179,10 @@ pub(super) fn operate_movements(
     let whole = movements[0].1.session.clone();
     for (at, other) in beside.places.iter().enumerate() {
         let only = match paths.get(at) {
-            Some(paths) => other.paths_asked_for(paths)?,
+            Some(paths) => {
+                let on_conflict = movements[0].1.on_conflict;
+                limits(store.database.connection(), other, paths, on_conflict)?
+            }
             None => Vec::new(),
         };
         let is_asked = paths.get(at).is_none_or(|paths| !paths.is_empty());

@@ -414,6 +414,19 @@ pub(crate) fn changes_since(
     with_session(connection, changes, root_session)
 }
 
+/// Returns whether a step changed a path, as far as that was not undone for good.
+pub(crate) fn has_step_changed(
+    connection: &Connection,
+    workspace_id: i64,
+    path: &WorkspacePath,
+) -> Result<bool> {
+    let sql = "SELECT EXISTS (SELECT 1 FROM changes
+                               WHERE workspace_id = ?1 AND path = ?2 AND step_id IS NOT NULL AND undone_by IS NULL)";
+    connection
+        .query_row(sql, params![workspace_id, path.to_text()], |row| row.get(0))
+        .context(|| "cannot read changes")
+}
+
 /// Returns all changes of a workspace since a snapshot, with what was undone for good; oldest first.
 pub(crate) fn rows_since(
     connection: &Connection,

@@ -61,8 +61,8 @@ pub(crate) use backup::back_up;
 pub(crate) use changes::{
     ChangeRow, ChangeSince, LiveChange, changes_between, changes_between_kept, changes_of_message,
     changes_of_others, changes_of_step, changes_since, delete_changes, doubt_outside,
-    insert_changes, live_changes, mark_undone, outside_paths, owners_of, paths_of_session,
-    release_to_outside, reverted_changes, rows_since, sharers,
+    has_step_changed, insert_changes, live_changes, mark_undone, outside_paths, owners_of,
+    paths_of_session, release_to_outside, reverted_changes, rows_since, sharers,
 };
 pub(crate) use conversations::{
     conversation_of, conversation_of_operation, conversations, go_on_in, messages_before,

@@ -1,6 +1,7 @@
 //! What a request asks for: to move a session's revert point, or to revert a part of the session.
 
 use std::collections::BTreeSet;
+use std::path::PathBuf;
 
 use ckpt_schema::report::{MessageState, OperationKind};
 use rusqlite::Connection;
@@ -45,6 +46,31 @@ pub(crate) struct Movement {
     pub along: Vec<String>,
 }
 
+/// Returns the paths that a part is limited to. Where edits are overwritten, a link that an agent changed stands for itself
+/// alone: nobody agreed to lose the file that it leads to by now.
+pub(crate) fn limits(
+    connection: &Connection,
+    place: &Place,
+    named: &[PathBuf],
+    on_conflict: Option<OnConflict>,
+) -> Result<Vec<WorkspacePath>> {
+    let mut paths = place.paths_asked_for(named)?;
+    if on_conflict == Some(OnConflict::Overwrite) {
+        let own: BTreeSet<_> = named
+            .iter()
+            .filter_map(|path| place.path_of(path))
+            .collect();
+        let mut ends = BTreeSet::new();
+        for path in &own {
+            if sessions::has_step_changed(connection, place.row.id, path)? {
+                ends.extend(place.ends_of(path));
+            }
+        }
+        paths.retain(|path| own.contains(path) || !ends.contains(path));
+    }
+    Ok(paths)
+}
+
 /// A revert that moves the point: back to just before a message.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct WholeRevert<'a> {
@@ -59,7 +85,7 @@ impl Movement {
     /// Returns the movement that `revert` asks for.
     pub fn of_revert(store: &Store, place: &Place, request: &RevertRequest) -> Result<Self> {
         let connection = store.database.connection();
-        let only = place.paths_asked_for(&request.only)?;
+        let only = limits(connection, place, &request.only, Some(request.on_conflict))?;
         let workspace_id = place.row.id;
         let session_id = request.session.as_deref();
         let part_step = match &request.step {
