@@ -1,7 +1,7 @@
 //! A restore keeps what the user changed since, and operations leave the files of an agent at work alone.
 
 use ckpt_schema::report::{
-    FileAction, FileResult, NoteCode, OperationReport, Outcome, ReasonCode,
+    FileAction, FileResult, NoteCode, OperationReport, Outcome, PlanChoice, ReasonCode,
 };
 use ckpt_store::{ErrorKind, OnConflict, RestoreRequest, RevertRequest};
 
@@ -117,6 +117,32 @@ fn kept_file_leaves_no_place_for_a_folder() {
     let blocked = blocked.and_then(|file| file.reason_code);
     assert_eq!(blocked, Some(ReasonCode::Blocked), "{report:#?}");
     assert_eq!(world.read("place"), "mine\n");
+}
+
+/// What a folder of the user's leaves no place for is blocked, not only deleted, and goes back once the folder is away.
+#[test]
+fn file_in_a_folders_place_is_blocked() {
+    let mut world = World::new();
+    world.write("place", "1\n");
+    world.turn("m1", |world| world.write("place", "agent's\n"));
+    world.remove("place");
+    world.write("place/mine", "mine\n");
+    let report = revert(&mut world, true).expect("a plan");
+    let file = report.files.iter().find(|file| file.path.path == "place");
+    let file = file.expect("it is named");
+    assert_eq!(file.reason_code, Some(ReasonCode::Blocked), "{report:#?}");
+    assert_eq!(file.choices, [PlanChoice::Again], "{report:#?}");
+    let way = report.kept.iter().find_map(|kept| kept.way.as_ref());
+    let way = way.expect("there is one");
+    assert_eq!(way.parameters.on_conflict.as_deref(), Some("overwrite"));
+    world.remove_tree("place");
+    let again = RevertRequest {
+        only: vec![world.path("place")],
+        on_conflict: OnConflict::Overwrite,
+        ..to("m1")
+    };
+    world.try_revert(&again).expect("revertible");
+    assert_eq!(world.read("place"), "1\n", "as the way out says");
 }
 
 /// An edit that a restore has put back already is no reason to keep a file.

@@ -341,14 +341,34 @@ pub(crate) fn plan_for(
         // does.
         let chosen = (OnConflict::Overwrite, OnConflict::Overwrite);
         let other = plan_with(snapshots, material, chosen)?;
-        let planned = other
-            .items
+        let others = other.items.into_iter();
+        let others = others.filter(|item| conflicts.contains(&item.path));
+        let (planned, staying): (Vec<_>, Vec<_>) = others.partition(Item::is_planned);
+        plan.earlier = planned
             .into_iter()
-            .filter(|item| item.is_planned() && conflicts.contains(&item.path));
-        plan.earlier = planned.map(|item| (item.path, item.target)).collect();
+            .map(|item| (item.path, item.target))
+            .collect();
+        name_blocked(&mut plan.items, staying);
         plan.blobs.extend(other.blobs);
     }
     Ok(plan)
+}
+
+/// Sets the reason of files in conflict that have no place even if they are overwritten: first, that has to go. Who changed
+/// them since stays named.
+fn name_blocked(items: &mut [Item], staying: Vec<Item>) {
+    let staying = staying.into_iter();
+    let blocked = staying.filter(|item| item.code() == Some(ReasonCode::Blocked));
+    let mut blocked: BTreeMap<_, _> = blocked.map(|item| (item.path, item.reason)).collect();
+    for item in items {
+        if let Some(Some(blocked)) = blocked.remove(&item.path) {
+            let by = item.reason.take().map(|reason| reason.by);
+            item.reason = Some(ItemReason {
+                by: by.unwrap_or_default(),
+                ..blocked
+            });
+        }
+    }
 }
 
 fn plan_with(

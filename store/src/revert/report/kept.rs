@@ -27,6 +27,7 @@ pub(super) fn kept(
         if let Some(kind) = kind(item) {
             let is_removed = match kind {
                 KeptKind::Database => operation.plan.earlier.contains_key(&item.path),
+                KeptKind::Blocked => item.reason.iter().any(|reason| !reason.by.is_empty()),
                 _ => is_removed(operation, item),
             };
             groups
@@ -228,7 +229,14 @@ fn way(
         }
         KeptKind::Unclear => chosen("takes these as well", |_| ()),
         KeptKind::Database => of_database(these, items, is_removed),
-        KeptKind::Blocked => Some(first("move that away", "puts it there")),
+        KeptKind::Blocked => {
+            let mut way = first("move that away", "puts it there");
+            // It was changed since as well, so it would stay without a word on that.
+            if is_removed && these.operation == OperationKind::Revert {
+                way.parameters.on_conflict = Some(OnConflict::Overwrite.name().to_owned());
+            }
+            Some(way)
+        }
         KeptKind::Moved => chosen("tries again", |_| ()),
         KeptKind::NotCaptured | KeptKind::Forgotten | KeptKind::OtherMessage => None,
     }
