@@ -117,6 +117,47 @@ fn message_and_workspace_are_forgotten_by_name() {
     assert_eq!(world.read("key.pem"), b"a key\n", "files are not touched");
 }
 
+/// `--workspace` names one directory, before the command or behind it, and is no word to forget one.
+#[test]
+fn workspace_to_forget_is_the_one_named() {
+    let world = world();
+    let other = world.path("other");
+    fs::create_dir(&other).expect("writable");
+    let other = other.to_str().expect("a plain path");
+    let here = world.workspace().display().to_string();
+    world.run(&["--workspace", other, "snapshot"], b"").exits(0);
+    let differ: [&[&str]; 3] = [
+        &["--workspace", other, "forget", "--workspace", &here],
+        &[
+            "--workspace",
+            other,
+            "forget",
+            "--path",
+            "*",
+            "--workspace",
+            &here,
+        ],
+        &["--workspace", other, "log", "--workspace", &here],
+    ];
+    for arguments in differ {
+        let run = world.run(arguments, b"").exits(2);
+        assert!(run.stderr.contains("two directories"), "{run}");
+    }
+    let run = world
+        .run(&["--workspace", other, "forget", "--yes"], b"")
+        .exits(2);
+    assert!(run.stderr.contains("nothing was named"), "{run}");
+    let same = ["--workspace", other, "forget", "--workspace", other, "-n"];
+    let report = world.json(&same);
+    assert_eq!(report["workspaces"][0]["workspace"], other, "{report}");
+    let before = ["--workspace", other, "forget", "--workspace", "--yes"];
+    let report = world.json(&before);
+    assert_eq!(report["workspaces"][0]["workspace"], other, "{report}");
+    world.run(&before, b"").exits(4);
+    let log = world.json(&["log"]);
+    assert_eq!(log["messages"].as_array().map(Vec::len), Some(2), "{log}");
+}
+
 /// What was recorded of a directory that is gone is forgotten by its path.
 #[test]
 fn missing_directorys_records_are_forgotten_by_path() {

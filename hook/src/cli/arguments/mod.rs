@@ -27,7 +27,8 @@ use ckpt_page::PageArguments;
 use ckpt_serve::ServeArguments;
 use ckpt_serve::mcp::McpArguments;
 use ckpt_ui::UiArguments;
-use clap::{CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
+use clap::error::ErrorKind;
+use clap::{Arg, ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
 pub use checkout::{BisectArguments, BranchArguments};
@@ -326,10 +327,42 @@ impl Arguments {
         if let Some(read) = plain::event(arguments) {
             return Ok(read);
         }
-        let command = help::for_people(Self::command());
+        let command = of_each(help::for_people(Self::command()));
         let matches = command.try_get_matches_from(help::spelled_out(arguments));
         let matches = matches.map_err(help::best_first)?;
-        Self::from_arg_matches(&matches)
+        let mut read = Self::from_arg_matches(&matches)?;
+        read.common.workspace = workspace(&matches)?;
+        Ok(read)
+    }
+}
+
+/// The option that `forget` has, too, as a flag. Clap would take the last of both for both, and drop a directory.
+const WORKSPACE: &str = "workspace";
+
+/// Returns the command line with an option `--workspace` of its own for each command.
+fn of_each(command: clap::Command) -> clap::Command {
+    let command = command.mut_arg(WORKSPACE, |option| option.global(false));
+    let option = command.get_arguments().find(|it| it.get_id() == WORKSPACE);
+    let option = option.cloned();
+    command.mut_subcommands(|command| with_own(command, option.as_ref()))
+}
+
+fn with_own(command: clap::Command, option: Option<&Arg>) -> clap::Command {
+    let has_one = command.get_arguments().any(|it| it.get_id() == WORKSPACE);
+    let command = command.args(option.filter(|_| !has_one));
+    command.mut_subcommands(|command| with_own(command, option))
+}
+
+/// Returns the one directory that is given as `--workspace`, wherever that is on the command line.
+fn workspace(matches: &ArgMatches) -> Result<Option<PathBuf>, clap::Error> {
+    let given = matches.try_get_one::<PathBuf>(WORKSPACE).ok().flatten();
+    let below = matches.subcommand().map(|(_, below)| workspace(below));
+    match (given, below.transpose()?.flatten()) {
+        (Some(given), Some(below)) if *given != below => Err(clap::Error::raw(
+            ErrorKind::ArgumentConflict,
+            "the argument '--workspace <DIR>' cannot be used with two directories\n",
+        )),
+        (given, below) => Ok(below.or_else(|| given.cloned())),
     }
 }
 
@@ -424,7 +457,6 @@ mod tests {
     /// Every command that a sentence names is one that there is.
     #[test]
     fn every_command_in_a_sentence_exists() {
-        use clap::error::ErrorKind;
         // What stands for a word of a certain kind.
         let stand_ins = [
             ("<command>", "log"),

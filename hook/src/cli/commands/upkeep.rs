@@ -62,11 +62,7 @@ pub fn forget(invocation: &Invocation, arguments: &ForgetArguments) -> Result<u8
             "give --path, --session, --message, --workspace or --all",
         ));
     };
-    let directory = arguments.workspace.as_ref().and_then(Option::as_deref);
-    let directory = match directory {
-        Some(directory) => invocation.surroundings.directory(Some(directory))?,
-        None => invocation.directory()?,
-    };
+    let directory = invocation.directory()?;
     let mut store = invocation.open()?;
     if arguments.dry_run {
         let report = store.forget(&directory, &what, DryRun::Yes)?;
