@@ -288,7 +288,8 @@ fn bisect_names_what_no_step_changed() {
     assert_eq!(report["files"][0]["path"], "broken", "{report}");
 }
 
-/// What fails only with two files of one step is named with both; a file in the place of a directory is one change.
+/// What fails only with two files of one step is named with both; a file in the place of a directory goes
+/// along with what was in that.
 #[test]
 fn bisect_names_files_that_fail_together() {
     let world = Sandbox::new();
@@ -301,13 +302,23 @@ fn bisect_names_files_that_fail_together() {
         }
     });
     world.play("m2", "go on", |world| world.write("f", "1\n"));
-    let report = world.json(&["bisect", "--", "sh", "-c", "! test -f d -a -e c"]);
+    let search = ["bisect", "--", "sh", "-c", "! test -f d -a -e c"];
+    let report = world.json(&search);
     let files = report["files"].as_array().expect("a list");
     let paths: Vec<_> = files
         .iter()
         .filter_map(|file| file["path"].as_str())
         .collect();
     assert_eq!(paths, ["c", "d", "d/a"], "{report}");
+    // All that is said of changes counts files, whatever can only be made together.
+    assert_eq!(report["changed"], 5, "{report}");
+    let run = world.run(&search, b"").exits(0);
+    let is_counted = |line: &str| {
+        !line.contains(" of ") || line.contains("state ") || line.contains(" of 5 changes")
+    };
+    assert!(run.stderr.lines().all(is_counted), "{run}");
+    assert!(run.stderr.contains(" of 5 changes"), "{run}");
+    assert!(run.stdout.contains("without the 2 other changes"), "{run}");
 }
 
 #[test]

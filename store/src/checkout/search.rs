@@ -195,8 +195,10 @@ impl Bisection<'_, '_> {
                     None => entries.remove(&change.path),
                 };
             }
-            let of = count(parts.len() as u64, "change");
-            let what = format!("{} of {of}", tried.len());
+            // Counted as in the report, whatever can only be made together.
+            let tried: usize = tried.iter().map(|at| parts[*at].len()).sum();
+            let of = count(parts.iter().map(Vec::len).sum::<usize>() as u64, "change");
+            let what = format!("{tried} of {of}");
             Ok(self.test(&entries, &snapshot, what)? == Tested::Fails)
         })?;
         let needed = needed.into_iter().flat_map(|at| parts[at].clone());
