@@ -23,16 +23,18 @@ impl Dice {
 
 const DAY: i64 = 24 * 3600;
 
+#[expect(clippy::disallowed_methods, reason = "the one switch of these tests")]
+pub(super) fn is_full() -> bool {
+    std::env::var_os("CKPT_FULL").is_some()
+}
+
 /// Random work, pushes, fetches, adoption, forgetting and upkeep on three machines whose clocks differ by days: in the end, each
 /// sees the messages of the others, and each state of them to the byte, and what was ignored or forgotten is nowhere there.
 ///
 /// Invariant `work/three-machines`: Whatever three machines do, each sees what the others have.
 #[test]
 fn three_machines_see_the_same_histories() {
-    let seeds = match std::env::var_os("CKPT_FULL") {
-        Some(_) => 12,
-        None => 2,
-    };
+    let seeds = if is_full() { 12 } else { 2 };
     for seed in 1..=seeds {
         let mut dice = Dice(seed);
         let worlds = [Sandbox::new(), Sandbox::new(), Sandbox::new()];

@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use testing::binary::Sandbox;
 use testing::git;
 
+use super::random::is_full;
 use super::{fetch, in_server, machine, only, push, server};
 
 /// A server of git's own protocol on this machine, until it is dropped.
@@ -259,9 +260,9 @@ fn cut_connections_are_made_up_for() {
     };
     let cutter = Cutter::before(daemon.1);
     let address = format!("git://127.0.0.1:{}/server.git", cutter.0);
-    let after: &[usize] = match std::env::var_os("CKPT_FULL") {
-        Some(_) => &[0, 20, 90, 150, 300, 500, 800, 1000, 1300, 1800, 2500, 4000],
-        None => &[0, 150, 700, 1300],
+    let after: &[usize] = match is_full() {
+        true => &[0, 20, 90, 150, 300, 500, 800, 1000, 1300, 1800, 2500, 4000],
+        false => &[0, 150, 700, 1300],
     };
     let mut messages = 2;
     for bytes in after
