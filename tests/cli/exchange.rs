@@ -2,6 +2,7 @@
 
 mod encrypted;
 mod many;
+mod names;
 mod random;
 mod servers;
 

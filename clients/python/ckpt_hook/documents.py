@@ -953,6 +953,10 @@ class PushReport(TypedDict):
     """
     How many changes of files are sent.
     """
+    former: str | None
+    """
+    What the workspace was called there before. What this machine has pushed by that name is removed.
+    """
     ignored: list[PathText]
     """
     The ignored files: those that are not sent or, if it is encrypted, those that go along.

@@ -3213,6 +3213,10 @@ export interface PushReport {
    */
   changes: number;
   /**
+   * What the workspace was called there before. What this machine has pushed by that name is removed.
+   */
+  former: string | null;
+  /**
    * The ignored files: those that are not sent or, if it is encrypted, those that go along.
    */
   ignored: PathText[];

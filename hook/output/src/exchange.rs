@@ -37,6 +37,17 @@ pub fn push(report: &PushReport, is_planned: bool, view: &View) -> String {
             "Everything is sent anew, in place of what was there. The server may keep that until it removes what nothing refers to (`git gc --prune=now` there).\n",
         );
     }
+    if let Some(former) = &report.former {
+        let removed = match is_planned {
+            true => "is removed there",
+            false => "was removed there",
+        };
+        let former = view
+            .paint
+            .strong(&format!("{}/{}", safe(former), safe(&report.machine)));
+        // Writing to a string cannot fail, here and below.
+        let _ = writeln!(text, "What was called {former} {removed}.");
+    }
     if report.pruned > 0 {
         let snapshots = count(report.pruned, "snapshot");
         let _ = writeln!(
@@ -59,8 +70,7 @@ pub fn push(report: &PushReport, is_planned: bool, view: &View) -> String {
     );
     if report.secret_prompts > 0 {
         let messages = count(report.secret_prompts, "prompt or command");
-        // Writing to a string cannot fail, here and below.
-        let _ = writeln!(text, "As if it held a secret looks the text of {messages}.");
+        let _ = writeln!(text, "The text of {messages} looks as if it held a secret.");
     }
     text
 }

@@ -16,6 +16,9 @@ pub struct PushReport {
     pub remote: String,
     /// What the workspace is called there.
     pub name: String,
+    /// What the workspace was called there before. What this machine has pushed by that name is removed.
+    #[serde(default)]
+    pub former: Option<String>,
     /// What this machine is called there.
     pub machine: String,
     /// Whether it was sent. False for a dry run, and if everything is there already.

@@ -126,6 +126,14 @@ impl Store {
         Ok(rows.into_iter().map(Remote::from).collect())
     }
 
+    /// Returns the directory of another workspace of this store that has the name of this one at a remote.
+    pub fn called_so(&self, cwd: &Path, remote: &Remote) -> Result<Option<PathBuf>> {
+        let place = Place::find(self, cwd)?;
+        let own = place.map_or(0, |place| place.row.id);
+        let given = (&*remote.address, &*remote.name);
+        sessions::called_so(self.database.connection(), own, given)
+    }
+
     /// Names a remote of the workspace that holds a directory, and the keys for which it is encrypted.
     pub fn name_remote(&mut self, cwd: &Path, remote: &Remote) -> Result<()> {
         let place = Place::claim(self, cwd)?;

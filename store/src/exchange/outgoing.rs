@@ -268,6 +268,7 @@ fn counted(records: &[SentRow], (ignored, secrets, bytes): Sums) -> PushReport {
         workspace: String::new(),
         remote: String::new(),
         name: String::new(),
+        former: None,
         machine: String::new(),
         pushed: false,
         anew: false,

@@ -1,6 +1,7 @@
 //! Rows of `remotes`, `pushed` and `machines`: where histories go, and which came from elsewhere.
 
 use std::collections::HashMap;
+use std::path::PathBuf;
 
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
@@ -57,6 +58,22 @@ impl MachineRow {
 pub(crate) fn remotes(connection: &Connection, workspace_id: i64) -> Result<Vec<RemoteRow>> {
     let sql = "SELECT * FROM remotes WHERE workspace_id = ?1 ORDER BY id";
     read::all(connection, sql, [workspace_id], RemoteRow::read)
+}
+
+/// Returns the directory of another workspace that is called so at a remote.
+pub(crate) fn called_so(
+    connection: &Connection,
+    workspace_id: i64,
+    (address, name): (&str, &str),
+) -> Result<Option<PathBuf>> {
+    let sql =
+        "SELECT workspace_id FROM remotes WHERE workspace_id <> ?1 AND address = ?2 AND name = ?3";
+    let id = connection
+        .query_row(sql, params![workspace_id, address, name], |row| row.get(0))
+        .optional()
+        .context(|| "cannot read the remotes")?;
+    let found = id.map(|id| super::workspace(connection, id)).transpose()?;
+    Ok(found.map(|row| row.path))
 }
 
 /// Names a remote of a workspace, and the keys for which it is encrypted. With other keys than before, nothing counts as

@@ -82,7 +82,7 @@ pub(crate) use labels::{
 };
 pub use library::{LibraryVersions, versions};
 pub(crate) use machines::{
-    MachineRow, RemoteRow, add_foreign_workspace, adopt_machine, begin_push, end_push,
+    MachineRow, RemoteRow, add_foreign_workspace, adopt_machine, begin_push, called_so, end_push,
     forget_pushed, machine_of, machines, pushed, put_machine, put_pushed, put_remote, remotes,
     store_number,
 };

@@ -201,13 +201,23 @@ impl Transport {
         end: &str,
         instead_of: Option<&str>,
     ) -> Outcome<()> {
-        let name = format!("{REFS}/{workspace}/{machine}");
+        let name = ref_of(workspace, machine);
         let refspec = format!("{end}:{name}");
         let lease = instead_of.map(|old| format!("--force-with-lease={name}:{old}"));
         let mut arguments = vec!["push", "--quiet", "--no-verify"];
         arguments.extend(lease.as_deref());
         arguments.extend(["--", &self.address, &refspec]);
         self.run(&arguments, &[]).map(drop)
+    }
+
+    /// Removes what a machine has pushed of a workspace, if it is `old`.
+    pub fn remove(&self, workspace: &str, machine: &str, old: &str) -> Outcome<()> {
+        let name = ref_of(workspace, machine);
+        let lease = format!("--force-with-lease={name}:{old}");
+        let refspec = format!(":{name}");
+        let push = ["push", "--quiet", "--no-verify", &lease, "--"];
+        self.run(&[&push[..], &[&self.address, &refspec]].concat(), &[])
+            .map(drop)
     }
 
     /// Fetches what a machine has pushed after an end that is known. Returns the commits with bundles, in their order,
@@ -268,6 +278,11 @@ impl Transport {
             pack: read_all(PACK)?.concat(),
         }))
     }
+}
+
+/// Returns the ref of what a machine has pushed of a workspace.
+pub fn ref_of(workspace: &str, machine: &str) -> String {
+    format!("{REFS}/{workspace}/{machine}")
 }
 
 /// Returns whether text can be a part of a ref's name, and of a path.

@@ -10,9 +10,10 @@ use ckpt_process::failure::{DONE, Failure};
 use ckpt_process::surroundings::variable;
 use ckpt_schema::report::{FetchReport, PushReport, VERSION};
 use ckpt_store::exchange::{Outgoing, Remote};
+use ckpt_store::model::shell::quoted;
 use ckpt_store::sessions::{Diagnostic, DiagnosticLevel};
 use ckpt_store::{Error, Result as Outcome, Store};
-use git::{Transport, is_name};
+use git::{Transport, is_name, ref_of};
 use seal::Identities;
 
 use super::{ask, config};
@@ -104,11 +105,21 @@ pub fn send(
     let there = transport.list(&remote.name)?;
     let there = there.into_iter().find(|(name, _)| *name == machine);
     let there = there.map(|(_, commit)| commit);
-    let known = known_end(&transport, &remote, there.as_deref())?;
+    let known = match known_end(&transport, &remote, there.as_deref()) {
+        Err(error) => {
+            return Err(name_taken(&store, &directory, &remote)?
+                .unwrap_or(error)
+                .into());
+        }
+        known => known?,
+    };
+    let former = Former::of(&store, &directory, &remote, (&transport, &machine))?;
     let scratch = transport.scratch();
-    let is_anew = known.is_none() || has_new_keys;
+    let is_anew = known.is_none() || has_new_keys || former.is_some();
     let mut outgoing = store.outgoing(&directory, &remote, is_anew, &scratch)?;
     outgoing.report.machine.clone_from(&machine);
+    let removed = former.as_ref().filter(|former| former.is_own);
+    outgoing.report.former = removed.map(|former| former.name.clone());
     if arguments.dry_run || outgoing.is_empty() {
         return Ok(Some(outgoing));
     }
@@ -117,7 +128,10 @@ pub fn send(
         if !arguments.yes && !ask::agrees(invocation, &format!("{list}Push it? [y/n]"), "sent")? {
             return Ok(None);
         }
-        store.name_remote(&directory, &remote)?;
+        // Until what was pushed by the former name is removed, that is the name.
+        if former.is_none() {
+            store.name_remote(&directory, &remote)?;
+        }
     }
     let after = known.filter(|_| !outgoing.report.anew);
     let bundle = outgoing.bundle()?;
@@ -125,9 +139,67 @@ pub fn send(
     store.begin_push(&directory, &remote.address, &text)?;
     let instead_of = there.as_deref().filter(|_| after.is_none());
     transport.push(&remote.name, &machine, &end, instead_of)?;
+    if let Some(former) = former {
+        match former.is_own {
+            true => former.remove(&remote, (&transport, &machine))?,
+            false => invocation.output.tell(&format!(
+                "ckpt-hook: `{}` stays there: this store has not pushed it\n",
+                ref_of(&former.name, &machine)
+            )),
+        }
+        store.name_remote(&directory, &remote)?;
+    }
     store.end_push(&directory, &outgoing, &text)?;
     outgoing.report.pushed = true;
     Ok(Some(outgoing))
+}
+
+/// What was pushed by another name, and would stay there.
+struct Former {
+    name: String,
+    commit: String,
+    is_own: bool,
+}
+
+impl Former {
+    /// Returns what is there of the workspace by another name than it has now.
+    fn of(
+        store: &Store,
+        directory: &Path,
+        remote: &Remote,
+        (transport, machine): (&Transport, &str),
+    ) -> Outcome<Option<Self>> {
+        let mut known = store.remotes(directory)?.into_iter();
+        let is_former = |it: &Remote| it.address == remote.address && it.name != remote.name;
+        let Some(known) = known.find(is_former) else {
+            return Ok(None);
+        };
+        let mut there = transport.list(&known.name)?.into_iter();
+        let there = there.find(|(name, _)| name == machine);
+        let commit = there.map(|(_, commit)| commit);
+        Ok(commit.map(|commit| Self {
+            // What a copy of this store has pushed is not this one's to remove.
+            is_own: known_end(transport, &known, Some(&commit)).is_ok(),
+            name: known.name,
+            commit,
+        }))
+    }
+
+    fn remove(&self, remote: &Remote, (transport, machine): (&Transport, &str)) -> Outcome<()> {
+        let removed = transport.remove(&self.name, machine, &self.commit);
+        removed.map_err(|error| {
+            let name = ref_of(&self.name, machine);
+            let pushed = format!(
+                "it was pushed as `{}`, but `{name}` still has what was pushed before",
+                remote.name
+            );
+            let shown = remote.shown();
+            error.after(Some(pushed)).hint(format!(
+                "give the same command again, or remove it: `git push {} :{name}`",
+                quoted(&shown)
+            ))
+        })
+    }
 }
 
 fn show(
@@ -167,6 +239,20 @@ fn known_end(
         .hint("a copy of this store may have pushed it, or one from a backup: give another `--name`, or remove that ref there"))
 }
 
+/// Returns the error for a name that another workspace of this machine has at a remote.
+fn name_taken(store: &Store, directory: &Path, remote: &Remote) -> Outcome<Option<Error>> {
+    let other = store.called_so(directory, remote)?;
+    Ok(other.map(|other| {
+        let what = format!(
+            "another workspace of this machine, `{}`, is called `{}` at `{}`",
+            other.display(),
+            remote.name,
+            remote.shown()
+        );
+        Error::unavailable(what).hint("give this one another name there, with `--name`")
+    }))
+}
+
 /// Gets what other machines have pushed.
 pub fn fetch(invocation: &Invocation, arguments: &FetchArguments) -> Result<u8, Failure> {
     let directory = invocation.directory()?;
@@ -184,7 +270,7 @@ pub fn fetch(invocation: &Invocation, arguments: &FetchArguments) -> Result<u8, 
             .map(|(_, end)| end.as_str())
             .filter(|end| !end.is_empty());
         let is_known = end.is_some_and(|end| transport.know(end).is_ok_and(|id| id == commit));
-        if machine == own {
+        if machine == own && store.called_so(&directory, &remote)?.is_none() {
             // A copy of this store may have pushed under its name.
             let end = known_end(&transport, &remote, Some(&commit));
             failed = failed.or(end.err().map(|error| (machine.clone(), error)));
@@ -272,7 +358,6 @@ fn remote(
         .map(|name| name.to_string_lossy().into_owned());
     let name = name.map(str::to_owned);
     let mut known = known.into_iter().find(|remote| remote.address == address);
-    let keys = known.as_ref().and_then(|known| known.keys.clone());
     let is_it = |known: &mut Remote| name.as_ref().is_none_or(|name| *name == known.name);
     if let Some(known) = known.take_if(is_it) {
         return Ok((known, true));
@@ -284,14 +369,14 @@ fn remote(
             "give another with `--name`: letters, digits, `-`, `_` and `.`",
         ));
     }
-    let new = Remote {
+    let new = known.unwrap_or(Remote {
         address,
-        name,
+        name: String::new(),
         pushing: None,
         tip: None,
-        keys,
-    };
-    Ok((new, false))
+        keys: None,
+    });
+    Ok((Remote { name, ..new }, false))
 }
 
 /// Returns an address as git takes it from anywhere: a path of the file system is made absolute.
