@@ -168,6 +168,7 @@ pub fn around(store: &mut Store, directory: Option<&Path>, done: &OperationResul
         below: directory
             .and_then(|directory| below(store, directory))
             .unwrap_or_default(),
+        keys: None,
     }
 }
 
@@ -189,5 +190,6 @@ pub fn around_plan(prompt: Option<String>, extent: AskedExtent, moves_point: boo
         undoes: None,
         moves_point,
         below: PathBuf::new(),
+        keys: None,
     }
 }

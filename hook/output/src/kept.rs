@@ -148,7 +148,16 @@ fn way_out(kept: &KeptReport, around: &Around, paint: Paint) -> String {
         return "; nothing takes that back.".to_owned();
     };
     let path = |path: &PathText| around.named(path);
-    let command = paint.own_command(&way.parameters.command(short, path));
+    let command = match (around.keys, kept.kind) {
+        (Some(_), KeptKind::Moved) => "a new plan".to_owned(),
+        (Some(_), _) if way.first.is_some() => "a new plan".to_owned(),
+        (Some(keys), KeptKind::Unclear) => format!("{} in the plan", keys.unclear),
+        // It is another message's plan that takes that.
+        (Some(keys), kind) if kind != KeptKind::OtherMessage => {
+            format!("{} in the plan", keys.kept)
+        }
+        _ => paint.own_command(&way.parameters.command(short, path)),
+    };
     match &way.first {
         None => format!("; {command} {}.", way.does),
         Some(first) => format!("; {first}, then {command} {}.", way.does),

@@ -72,10 +72,10 @@ pub struct View {
 const NARROW_WIDTH: usize = 60;
 
 impl View {
-    /// Returns the same for a browser, which wraps by itself and has keys in the place of commands.
+    /// Returns the same for a browser, which has keys in the place of commands, and knows the workspace.
     pub fn for_browser(self) -> Self {
         Self {
-            paint: self.paint.for_commands(false, ""),
+            paint: self.paint.for_commands(true, ""),
             ..self
         }
     }

@@ -31,6 +31,17 @@ pub struct Around {
     pub moves_point: bool,
     /// The current directory, from the workspace's on.
     pub below: PathBuf,
+    /// The keys that take what stays, in a browser that shows a plan.
+    pub keys: Option<PlanKeys>,
+}
+
+/// The keys of a plan that take what would stay.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PlanKeys {
+    /// For a file that stays.
+    pub kept: &'static str,
+    /// For what is unclear.
+    pub unclear: &'static str,
 }
 
 /// Returns the outcome as lines.
@@ -65,6 +76,8 @@ fn in_roots(report: &OperationReport, around: &Around, view: &View) -> String {
     // A command about another root takes its paths from there on.
     let mut around = around.clone();
     around.below = PathBuf::new();
+    // A browser shows the files of one root.
+    around.keys = None;
     let root = |root: &RootOperation| {
         let report = &root.report;
         let mut text = format!("{}\n", view.paint.strong(&safe(&root.workspace)));

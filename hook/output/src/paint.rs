@@ -16,7 +16,7 @@ pub enum When {
 }
 
 /// What stands on a terminal before a command, and after it, until the text is wrapped: no name that is shown holds these.
-pub(super) const COMMAND: [char; 2] = ['\u{2}', '\u{3}'];
+pub const COMMAND: [char; 2] = ['\u{2}', '\u{3}'];
 
 /// Colours, or none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -96,7 +96,8 @@ impl Canvas<'_, '_> {
                     hint_if(plan.taken() > 0, "Space", "leave"),
                     hint_if(plan.taken() < plan.files.len(), "o", "take all the same"),
                     hint("Enter", "patch"),
-                    hint(
+                    hint_if(
+                        plan.kind != PlanKind::Undo,
                         "g",
                         if plan.terms.git {
                             "without git"

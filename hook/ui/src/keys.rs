@@ -39,6 +39,41 @@ pub enum UiKey {
     Suspend,
 }
 
+impl UiKey {
+    /// Returns whether it moves a cursor, or scrolls.
+    pub fn moves(self) -> bool {
+        step(self, 1, 3, 1) != 1
+    }
+
+    /// Returns what is said where the key does nothing, with a key that does something.
+    pub fn idle(self, instead: &str) -> String {
+        let name = match self {
+            Self::Char(' ') => "Space".to_owned(),
+            Self::Char(character) => character.to_string(),
+            Self::Left => "←".to_owned(),
+            Self::Right => "→".to_owned(),
+            Self::Clear => "Ctrl-U".to_owned(),
+            other => format!("{other:?}"),
+        };
+        format!("{name} does nothing here; {instead}")
+    }
+}
+
+/// Returns the row that a key leads to.
+pub fn step(key: UiKey, at: usize, rows: usize, page: usize) -> usize {
+    let last = rows.saturating_sub(1);
+    let to = match key {
+        UiKey::Up | UiKey::Char('k') => at.saturating_sub(1),
+        UiKey::Down | UiKey::Char('j' | ' ') => at.saturating_add(1),
+        UiKey::PageUp => at.saturating_sub(page),
+        UiKey::PageDown => at.saturating_add(page),
+        UiKey::Home | UiKey::Char('g') => 0,
+        UiKey::End | UiKey::Char('G') => last,
+        _ => at,
+    };
+    to.min(last)
+}
+
 /// Every key and what it does, in the order in which `?` lists them.
 pub const KEYS: [(&str, &str); 21] = [
     ("↑ ↓ j k", "one row up or down"),

@@ -7,7 +7,7 @@ use ckpt_schema::report::{ChangeReport, PathText, TimelineEntry};
 
 use super::about::About;
 use super::advice;
-use super::keys::UiKey;
+use super::keys::{UiKey, step};
 use super::planned::{PlanKind, PlanScreen};
 use ckpt_output::graph::TimelineRow;
 
@@ -324,7 +324,16 @@ impl Model {
         match (key, &self.overlay) {
             (UiKey::Escape | UiKey::Char('q'), _) => self.close(),
             (UiKey::Char('?'), Some(Popup::Help)) => self.close(),
-            _ => self.scroll(key),
+            (UiKey::Char('u' | 'f' | 'F' | 'o'), Some(Popup::Text { .. })) => {
+                // A text may name them.
+                let action = self.browsed(key);
+                if action != UiAction::Nothing {
+                    self.close();
+                }
+                return action;
+            }
+            _ if key.moves() => self.scrolled = step(key, self.scrolled, usize::MAX, self.page),
+            _ => self.notice = Some(key.idle("Esc goes back")),
         }
         UiAction::Nothing
     }
@@ -394,13 +403,13 @@ impl Model {
     fn browsed(&mut self, key: UiKey) -> UiAction {
         match key {
             UiKey::Char('q') | UiKey::Escape => return self.back(key),
-            UiKey::Enter | UiKey::Right => {
+            UiKey::Enter | UiKey::Right if self.pane != Pane::Patch => {
                 self.pane = match self.pane {
                     Pane::List => Pane::Files,
                     Pane::Files | Pane::Patch => Pane::Patch,
                 }
             }
-            UiKey::Left => {
+            UiKey::Left if self.pane != Pane::List => {
                 self.pane = match self.pane {
                     Pane::List | Pane::Files => Pane::List,
                     Pane::Patch => Pane::Files,
@@ -436,7 +445,8 @@ impl Model {
                 let id = self.id().unwrap_or_default().to_owned();
                 return self.unless(self.no_copy(), UiAction::Copy(id));
             }
-            _ => return self.moved(key),
+            _ if key.moves() => return self.moved(key),
+            _ => self.notice = Some(key.idle("? lists the keys")),
         }
         UiAction::Nothing
     }
@@ -557,10 +567,6 @@ impl Model {
         self.line = 0;
         self.unmark();
     }
-
-    fn scroll(&mut self, key: UiKey) {
-        self.scrolled = step(key, self.scrolled, usize::MAX, self.page);
-    }
 }
 
 /// Returns the lines of a patch at which hunks begin.
@@ -580,19 +586,4 @@ fn key_of(entry: &TimelineEntry) -> String {
         TimelineEntry::Operation(operation) => operation.id.clone(),
         TimelineEntry::Outside { time, from, to, .. } => format!("{time} {from:?} {to:?}"),
     }
-}
-
-/// Returns the row that a key leads to.
-pub fn step(key: UiKey, at: usize, rows: usize, page: usize) -> usize {
-    let last = rows.saturating_sub(1);
-    let to = match key {
-        UiKey::Up | UiKey::Char('k') => at.saturating_sub(1),
-        UiKey::Down | UiKey::Char('j' | ' ') => at.saturating_add(1),
-        UiKey::PageUp => at.saturating_sub(page),
-        UiKey::PageDown => at.saturating_add(page),
-        UiKey::Home | UiKey::Char('g') => 0,
-        UiKey::End | UiKey::Char('G') => last,
-        _ => at,
-    };
-    to.min(last)
 }

@@ -176,7 +176,11 @@ impl Browser {
         let is_something = !matches!(report.outcome, Outcome::Nothing | Outcome::Unavailable)
             || around.moves_point;
         let (head, notes) = operation::head(&report, around, &view);
-        let text = operation::render(&report, around, &view);
+        let keyed = Around {
+            keys: Some(kind.keys()),
+            ..around.clone()
+        };
+        let text = operation::render(&report, &keyed, &view);
         let mut shown: Vec<FileReport> = report
             .files
             .into_iter()

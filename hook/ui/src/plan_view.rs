@@ -2,7 +2,7 @@
 
 use ratatui::layout::{Constraint, Layout, Rect};
 
-use super::planned::{FileChoice, PlanScreen, goes_back};
+use super::planned::{FileChoice, PlanKind, PlanScreen, goes_back};
 use super::view::{Canvas, LIST, Shown, TWO_COLUMNS};
 use ckpt_output::diff::counts;
 use ckpt_output::files::word;
@@ -11,11 +11,25 @@ use ckpt_output::text::{fit_end, path, width, wrap};
 /// What a plan is called.
 pub const TITLE: &str = "The plan: nothing is changed yet";
 
+/// Returns what a plan would do of which only a part is taken.
+fn of_marked(kind: PlanKind) -> &'static str {
+    match kind {
+        PlanKind::Revert | PlanKind::Alone => {
+            "Would take back only what is marked; no message is hidden by that\n"
+        }
+        PlanKind::Forward | PlanKind::AllForward => {
+            "Would bring back only what is marked; hidden messages stay hidden\n"
+        }
+        PlanKind::Restore => "Would restore only what is marked\n",
+        PlanKind::Undo => "Would undo only what is marked; every message stays as it is\n",
+    }
+}
+
 impl Canvas<'_, '_> {
     pub(super) fn plan(&mut self, plan: &PlanScreen, area: Rect) -> Shown {
         let what = match plan.is_whole() {
             true => &*plan.head,
-            false => "Would take back only what is marked; no message is hidden by that\n",
+            false => of_marked(plan.kind),
         };
         let head = format!("{}\n{what}{}", self.view.paint.strong(TITLE), plan.notes);
         let head = wrap(&head, usize::from(area.width).max(2), 2);

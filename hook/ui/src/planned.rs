@@ -7,9 +7,10 @@ use ckpt_schema::report::{
     FileReport, FileResult, KeptKind, KeptReport, PathText, PlanChoice, ReasonCode,
 };
 
-use super::keys::UiKey;
-use super::model::{UiAction, heads, step};
+use super::keys::{UiKey, step};
+use super::model::{UiAction, heads};
 use ckpt_output::files;
+use ckpt_output::operation::PlanKeys;
 use ckpt_store::model::request::ConversationChoice;
 
 /// What the plan is about.
@@ -27,6 +28,18 @@ pub enum PlanKind {
     Restore,
     /// The undo of the last operation.
     Undo,
+}
+
+impl PlanKind {
+    /// Returns the keys that take what stays in such a plan.
+    pub fn keys(self) -> PlanKeys {
+        let (kept, unclear) = match self {
+            Self::Revert | Self::Alone => ("o", "t"),
+            Self::Forward | Self::AllForward => ("O", "O"),
+            Self::Restore | Self::Undo => ("o", "o"),
+        };
+        PlanKeys { kept, unclear }
+    }
 }
 
 /// How it is planned.
@@ -219,9 +232,14 @@ impl PlanScreen {
             }
             UiKey::Char('y') => return self.why_not().map_or(Ok(UiAction::Apply), Err),
             UiKey::Escape | UiKey::Char('q') if self.is_text => self.is_text = false,
-            _ if self.is_text => self.scrolled = step(key, self.scrolled, usize::MAX, page),
-            UiKey::Escape | UiKey::Left | UiKey::Char('q') => self.is_in_patch = false,
-            UiKey::Enter | UiKey::Right => self.is_in_patch = true,
+            _ if self.is_text && key.moves() => {
+                self.scrolled = step(key, self.scrolled, usize::MAX, page);
+            }
+            _ if self.is_text => return Err(key.idle("i leads back to the plan and its keys")),
+            UiKey::Escape | UiKey::Left | UiKey::Char('q') if self.is_in_patch => {
+                self.is_in_patch = false;
+            }
+            UiKey::Enter | UiKey::Right if !self.is_in_patch => self.is_in_patch = true,
             UiKey::Tab | UiKey::Char(' ') => return self.mark(page),
             UiKey::Char('o') => return self.overwrite(),
             UiKey::Char('O') => {
@@ -240,7 +258,10 @@ impl PlanScreen {
                 self.terms.unclear = true;
                 return Ok(UiAction::PlanAgain);
             }
-            UiKey::Char('g') if self.kind != PlanKind::Undo => {
+            UiKey::Char('g') => {
+                if self.kind == PlanKind::Undo {
+                    return Err("an undo leaves no choice about git".to_owned());
+                }
                 self.terms.git = !self.terms.git;
                 return Ok(UiAction::PlanAgain);
             }
@@ -256,7 +277,9 @@ impl PlanScreen {
                 return Ok(UiAction::PlanAgain);
             }
             UiKey::Char('!') if self.is_busy => self.terms.force = true,
-            _ => return Ok(self.moved(key, page)),
+            UiKey::Char('!') => return Err("no agent is at work".to_owned()),
+            _ if key.moves() => return Ok(self.moved(key, page)),
+            _ => return Err(key.idle("Esc leaves the plan, and ? then lists the keys")),
         }
         Ok(UiAction::Nothing)
     }

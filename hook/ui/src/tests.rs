@@ -5,6 +5,7 @@ use ckpt_schema::report::{
     ReasonCode, WayOut, WayParameters,
 };
 
+mod idle;
 pub mod sample;
 
 use super::keys::UiKey;

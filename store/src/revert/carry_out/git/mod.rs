@@ -322,7 +322,7 @@ pub(crate) fn why_nothing(root: &Path) -> Option<Note> {
     Repository::of(root).is_none().then(|| {
         Note::new(
             NoteCode::NoRepository,
-            "this workspace is not a git repository: `--git` has nothing to move",
+            "this workspace is not a git repository: git has nothing to move",
         )
     })
 }
