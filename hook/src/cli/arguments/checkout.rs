@@ -45,7 +45,7 @@ const BISECT_EXAMPLES: &str = "\
 Examples:
   ckpt-hook bisect -- cargo test                            where the tests began to fail
   ckpt-hook bisect --from 7c1e -- make check                not before that message
-  ckpt-hook bisect -- sh -c 'npm ci >/dev/null && npm test' with what is ignored, and so in no snapshot
+  ckpt-hook bisect -- sh -c 'npm ci >/dev/null && npm test'  with what is ignored, and so in no snapshot
 
 The command runs in a scratch directory with a recorded state, one after the other; the workspace is \
 not touched. An exit code of 0 means that it succeeds, 125 that the state cannot be tested, any other \

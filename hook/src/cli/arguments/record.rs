@@ -60,8 +60,8 @@ pub struct FlagArguments {
 
 const FLAG_EXAMPLES: &str = "\
 Example, a script as the agent:
-  ckpt-hook message     --session nightly --prompt \"update the dependencies\"
-  ckpt-hook step-start  --session nightly
+  ckpt-hook message --session nightly --prompt \"update the dependencies\"
+  ckpt-hook step-start --session nightly
   npm update
   ckpt-hook step-finish --session nightly
   ckpt-hook revert --message last          # undoes all of it";
