@@ -69,11 +69,12 @@ pub fn may_be_hook_call(arguments: &[OsString], commands: &[&str]) -> bool {
             .iter()
             .any(|option| word == option)
     };
-    match first_word(arguments) {
-        Some(word) if commands.iter().any(|command| word == *command) => false,
-        Some(_) => stdin::is_from_program(),
-        None => !arguments.iter().any(is_about_us) && !stdin::is_terminal(),
-    }
+    let is_ours = match first_word(arguments) {
+        Some(word) => commands.iter().any(|command| word == *command),
+        None => arguments.iter().any(is_about_us),
+    };
+    // An agent writes a payload to each hook; a script has a file or nothing there.
+    !is_ours && stdin::is_from_program()
 }
 
 /// Lets an agent continue whose call is invalid: exit code 2 would erase its user's message.

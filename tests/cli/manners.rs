@@ -91,14 +91,22 @@ fn dropped_arguments_disturb_no_agent() {
             .run(arguments, b"{\"session_id\":\"s\"}")
             .ends_silently();
     }
-    let mut bare = world.command::<&str>(&[]);
-    let output = bare.stdin(Stdio::null()).output().expect("it starts");
-    Run::from(output).ends_silently();
     assert!(
         log(&world).contains("arguments that make no sense"),
         "it is noted: {}",
         log(&world)
     );
+}
+
+/// Without arguments and without an agent that writes a payload, the help is printed, and nothing is noted.
+#[test]
+fn script_without_arguments_gets_the_help() {
+    let world = Sandbox::new();
+    let mut bare = world.command::<&str>(&[]);
+    let output = bare.stdin(Stdio::null()).output().expect("it starts");
+    let run = Run::from(output).exits(2);
+    assert!(run.stderr.contains("Take back:"), "{run}");
+    assert_eq!(log(&world), "", "no hook was called");
 }
 
 /// Strict says what is wrong and exits with 1.
