@@ -139,7 +139,7 @@ fn lists_say_what_an_undo_took_back() {
         ◆   12345678  just now  restore, 3 files, undone and done again
         ●   12345678  just now  generic  tidy up
         ●   12345678  just now  generic  add cakes
-        2 messages, 3 operations
+        2 messages, 1 operation, and 2 undos of them (-v lists all)
     "#]]
     .assert_eq(&world.redact(&run.stdout));
     let run = world.run(&["show", &of[2]], b"").exits(0);

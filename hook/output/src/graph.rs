@@ -48,13 +48,14 @@ pub enum RowNames {
 /// Returns the timeline, newest first, with the present position of the workspace at its top.
 pub fn timeline(report: &TimelineReport, view: &View) -> String {
     let mut entries = report.entries.clone();
+    let all = entries.len();
     let undos = match view.verbose {
         true => HashMap::new(),
         false => history::fold_undos(&mut entries),
     };
     let rows = rows(&entries, &undos, RowNames::Ids, view).into_iter();
     let text: String = rows.map(|row| row.words + "\n").collect();
-    text + &total(report)
+    text + &total(&entries, all - entries.len())
 }
 
 /// A row of the timeline.
@@ -217,15 +218,15 @@ fn of_operation(operation: &OperationEntry, is_brief: bool, view: &View) -> Stri
     )
 }
 
-fn total(report: &TimelineReport) -> String {
+fn total(entries: &[TimelineEntry], undos: usize) -> String {
     let number = |is_it: fn(&TimelineEntry) -> bool| {
-        report.entries.iter().filter(|entry| is_it(entry)).count() as u64
+        entries.iter().filter(|entry| is_it(entry)).count() as u64
     };
     let messages = number(|entry| matches!(entry, TimelineEntry::Message(_)));
     let operations = number(|entry| matches!(entry, TimelineEntry::Operation(_)));
     format!(
         "{}, {}\n",
         count(messages, "message"),
-        count(operations, "operation")
+        history::number_of_operations(operations, undos as u64)
     )
 }

@@ -327,14 +327,20 @@ pub fn operations(report: &OperationsReport, reach: LogReach, view: &View) -> St
         }
         table.row(row);
     }
-    let sum = match number - rows {
-        0 => count(number, "operation"),
-        undos => {
-            let (rows, undos) = (count(rows, "operation"), count(undos, "undo"));
-            format!("{rows}, and {undos} of them (-v lists all)")
-        }
-    };
+    let sum = number_of_operations(rows, number - rows);
     format!("{}{sum}\n", table.render(view))
+}
+
+/// Returns how many operations have a row, and how many undos of them have none.
+pub(super) fn number_of_operations(rows: u64, undos: u64) -> String {
+    let rows = count(rows, "operation");
+    match undos {
+        0 => rows,
+        undos => format!(
+            "{rows}, and {} of them (-v lists all)",
+            count(undos, "undo")
+        ),
+    }
 }
 
 /// Returns one row per snapshot.
