@@ -552,3 +552,19 @@ fn a_program_reads_its_address_as_a_document() {
         assert!(address.starts_with(&own), "{run}");
     }
 }
+
+/// A port in use is named, with a way to do without it.
+#[test]
+fn port_in_use_is_named() {
+    let world = played();
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a port is free");
+    let port = taken.local_addr().expect("it is bound").port().to_string();
+    let run = world.run(&["page", "--no-open", "--port", &port], b"");
+    let run = run.exits(1);
+    assert!(
+        run.stderr
+            .contains(&format!("cannot listen on 127.0.0.1:{port}"))
+            && run.stderr.contains("hint: without `--port`"),
+        "{run}"
+    );
+}

@@ -12,6 +12,7 @@ mod http;
 mod peer;
 mod site;
 
+use std::io;
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::time::{Duration, Instant};
 
@@ -66,7 +67,15 @@ pub fn run(invocation: &Invocation, arguments: &PageArguments) -> Result<u8, Fai
     invocation.open()?;
     // Ctrl-C ends the server, and nothing is told after that.
     invocation.tell_of_untold();
-    let cannot = |error| Error::failed("cannot listen on 127.0.0.1").because(error);
+    let cannot = |error: io::Error| {
+        let is_used = error.kind() == io::ErrorKind::AddrInUse;
+        let place = format!("cannot listen on 127.0.0.1:{}", arguments.port);
+        let failed = Error::failed(place).because(error);
+        match is_used {
+            true => failed.hint("without `--port`, a free port is taken"),
+            false => failed,
+        }
+    };
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, arguments.port)).map_err(cannot)?;
     // A client may be gone between `poll` and `accept`, which would then wait for the next one.
     listener.set_nonblocking(true).map_err(cannot)?;
