@@ -164,6 +164,15 @@ fn way_out(kept: &KeptReport, around: &Around, paint: Paint) -> String {
     }
 }
 
+/// The keys of a plan that take what would stay.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PlanKeys {
+    /// For a file that stays.
+    pub kept: &'static str,
+    /// For what is unclear.
+    pub unclear: &'static str,
+}
+
 impl Around {
     /// Returns a path as it is written on a command line in the current directory.
     fn named(&self, path: &PathText) -> String {

@@ -14,6 +14,7 @@ use super::View;
 use super::conversation;
 use super::files::moved;
 use super::history::operation_word;
+pub use super::kept::PlanKeys;
 use super::kept::{differing, others_in_short, reasons_to_keep};
 use super::paint::Paint;
 use super::text::{fit, safe, short, title, with_ids_shortened};
@@ -33,15 +34,6 @@ pub struct Around {
     pub below: PathBuf,
     /// The keys that take what stays, in a browser that shows a plan.
     pub keys: Option<PlanKeys>,
-}
-
-/// The keys of a plan that take what would stay.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PlanKeys {
-    /// For a file that stays.
-    pub kept: &'static str,
-    /// For what is unclear.
-    pub unclear: &'static str,
 }
 
 /// Returns the outcome as lines.
@@ -73,10 +65,9 @@ pub fn head(report: &OperationReport, around: &Around, view: &View) -> (String, 
 
 /// What an operation does in the other roots of its session, each below the name of the root.
 fn in_roots(report: &OperationReport, around: &Around, view: &View) -> String {
-    // A command about another root takes its paths from there on.
+    // A command about another root takes its paths from there on, and a browser shows the files of one root.
     let mut around = around.clone();
     around.below = PathBuf::new();
-    // A browser shows the files of one root.
     around.keys = None;
     let root = |root: &RootOperation| {
         let report = &root.report;
@@ -483,12 +474,7 @@ mod tests {
         };
         let report = OperationReport {
             kept: vec![
-                kept(
-                    KeptKind::Conflict,
-                    "changed since",
-                    &["a b"],
-                    Some(way(&["a b"])),
-                ),
+                kept(KeptKind::Conflict, "since", &["a b"], Some(way(&["a b"]))),
                 kept(
                     KeptKind::Conflict,
                     "many",
@@ -513,7 +499,7 @@ mod tests {
         let shown = shown(&report);
         for line in [
             "d stays, changed by codex for another message; ckpt-hook revert abcdefgh --only d --on-conflict overwrite puts",
-            "1 file kept: changed since; ckpt-hook revert abcdefgh --only 'a b' --on-conflict overwrite puts the earlier",
+            "1 file kept: since; ckpt-hook revert abcdefgh --only 'a b' --on-conflict overwrite puts the earlier",
             "4 files kept: many; ckpt-hook revert abcdefgh --only FILE --on-conflict overwrite puts",
             "1 file kept: open; close that program, then ckpt-hook revert abcdefgh --only x.db",
             "1 file kept: no snapshot; nothing takes that back.\n",
