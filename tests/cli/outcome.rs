@@ -149,3 +149,33 @@ fn edited_rename_is_one_row() {
     let origins = origins.filter(|file| file["moved_from"]["path"] == "scripts/b.sh");
     assert_eq!(origins.count(), 1, "for programs, too: {plan}");
 }
+
+/// The commands that an outcome prints work from the directory that it says to go to.
+#[test]
+fn removed_current_directory_is_to_be_left() {
+    let world = Sandbox::new();
+    world.run_git(&["init", "-q"]);
+    world.write("k", "1\n");
+    world.play("m1", "make sub", |world| {
+        world.write("k", "2\n");
+        world.write("sub/deep/x", "x\n");
+    });
+    world.write("k", "mine\n");
+    let below = world.path("workspace/sub/deep");
+    let revert = |more: &[&str]| {
+        let mut command = world.command(&[&["revert", "m1"], more].concat());
+        Run::of(command.current_dir(&below)).exits(3).stdout
+    };
+    let planned = revert(&["--dry-run"]);
+    assert!(planned.contains("--only ../../k "), "{planned}");
+    assert!(!planned.contains("is gone"), "{planned}");
+    let done = revert(&[]);
+    for part in [
+        "just before “make sub”",
+        "\nThe current directory is gone. Leave it first: cd ../..\n",
+        "--only k --on-conflict",
+    ] {
+        assert!(done.contains(part), "{part}: {done}");
+    }
+    assert!(!below.exists(), "{done}");
+}

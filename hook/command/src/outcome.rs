@@ -154,6 +154,8 @@ fn titled<'a>(report: &'a OperationReport, undoes: Option<&'a OperationEntry>) -
 /// because its way back or its title is unknown.
 pub fn around(store: &mut Store, directory: Option<&Path>, done: &OperationResult) -> Around {
     let report = &done.report;
+    let gone = directory.map(gone).unwrap_or_default();
+    let directory = directory.and_then(|directory| directory.ancestors().nth(gone));
     let id = titled(report, done.undoes.as_ref()).zip(directory);
     let operation = report.operation.as_deref();
     let before = operation.and_then(|operation| store.before(operation).ok());
@@ -169,7 +171,14 @@ pub fn around(store: &mut Store, directory: Option<&Path>, done: &OperationResul
             .and_then(|directory| below(store, directory))
             .unwrap_or_default(),
         keys: None,
+        gone,
     }
+}
+
+/// Returns how many directories up from one the nearest is that is still there.
+fn gone(directory: &Path) -> usize {
+    let mut all = directory.ancestors();
+    all.position(Path::is_dir).unwrap_or_default()
 }
 
 /// Returns a directory from its workspace's on.
@@ -191,5 +200,6 @@ pub fn around_plan(prompt: Option<String>, extent: AskedExtent, moves_point: boo
         moves_point,
         below: PathBuf::new(),
         keys: None,
+        gone: 0,
     }
 }

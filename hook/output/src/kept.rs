@@ -174,6 +174,13 @@ pub struct PlanKeys {
 }
 
 impl Around {
+    /// Returns how to leave a current directory that is gone: no command works there.
+    pub(super) fn leave(&self, paint: Paint) -> Option<String> {
+        let leave = format!("cd {}", vec![".."; self.gone].join("/"));
+        let leave = paint.own_command(&leave);
+        (self.gone > 0).then(|| format!("The current directory is gone. Leave it first: {leave}"))
+    }
+
     /// Returns a path as it is written on a command line in the current directory.
     fn named(&self, path: &PathText) -> String {
         let name = bytes(path);

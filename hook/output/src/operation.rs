@@ -30,8 +30,10 @@ pub struct Around {
     pub undoes: Option<OperationEntry>,
     /// Whether a plan without files would move the revert point.
     pub moves_point: bool,
-    /// The current directory, from the workspace's on.
+    /// The current directory, from the workspace's on, or the nearest above it that is still there.
     pub below: PathBuf,
+    /// How many directories further down the current directory was.
+    pub gone: usize,
     /// The keys that take what stays, in a browser that shows a plan.
     pub keys: Option<PlanKeys>,
 }
@@ -126,12 +128,12 @@ fn what(report: &OperationReport, around: &Around, paint: Paint) -> String {
         .as_deref()
         .map(|id| message(id, around.prompt.as_deref(), paint));
     let would = if report.dry_run { "Would go" } else { "Went" };
+    let done = if report.dry_run {
+        "Would undo"
+    } else {
+        "Undid"
+    };
     if let Some(operation) = &around.undoes {
-        let done = if report.dry_run {
-            "Would undo"
-        } else {
-            "Undid"
-        };
         let name = operation_name(operation, around.prompt.as_deref(), paint);
         return format!("{done} {name}");
     }
@@ -140,11 +142,6 @@ fn what(report: &OperationReport, around: &Around, paint: Paint) -> String {
             format!("{would} back to just before {message}")
         }
         (OperationKind::Revert, _) if report.alone.is_some() => {
-            let done = if report.dry_run {
-                "Would undo"
-            } else {
-                "Undid"
-            };
             let alone = report.alone.as_deref().unwrap_or_default();
             let alone = self::message(alone, around.prompt.as_deref(), paint);
             format!("{done} {alone} alone")
@@ -208,7 +205,8 @@ fn nothing(kind: OperationKind) -> &'static str {
 
 /// What was left alone, and the way back.
 fn closing(report: &OperationReport, around: &Around, paint: Paint) -> String {
-    let mut lines = reasons_to_keep(report, around, paint);
+    let mut lines: Vec<String> = around.leave(paint).into_iter().collect();
+    lines.extend(reasons_to_keep(report, around, paint));
     if report.git.iter().any(|item| item.unclear) {
         lines.push(format!(
             "Git's own state is kept where nobody can tell who moved it; {} moves it as well.",
@@ -373,9 +371,7 @@ mod tests {
         let around = Around {
             prompt: Some("tidy up\nplease".to_owned()),
             before,
-            undoes: None,
-            moves_point: false,
-            below: PathBuf::new(),
+            ..Around::default()
         };
         render(
             report,
