@@ -142,10 +142,12 @@ pub fn send(
     if let Some(former) = former {
         match former.is_own {
             true => former.remove(&remote, (&transport, &machine))?,
-            false => invocation.output.tell(&format!(
-                "ckpt-hook: `{}` stays there: this store has not pushed it\n",
-                ref_of(&former.name, &machine)
-            )),
+            false => {
+                let (name, shown) = (ref_of(&former.name, &machine), quoted(&remote.shown()));
+                invocation.output.tell(&format!(
+                    "ckpt-hook: `{name}` stays there: this store has not pushed it; `git push {shown} :{name}` removes it\n"
+                ));
+            }
         }
         store.name_remote(&directory, &remote)?;
     }
