@@ -203,12 +203,25 @@ impl Error {
 
     /// Returns the hint to the user.
     pub fn hint_text(&self) -> Option<&str> {
-        use rusqlite::ErrorCode::{DatabaseCorrupt, NotADatabase};
-        let code = self
-            .of_session_store()
-            .and_then(rusqlite::Error::sqlite_error_code);
-        let of_damage = matches!(code, Some(DatabaseCorrupt | NotADatabase));
+        let of_damage = self.is_of_damaged_store();
         self.hint.as_deref().or(of_damage.then_some(REPAIR))
+    }
+
+    /// Returns whether SQLite says that the session store is damaged, or lacks a table.
+    pub(crate) fn is_of_damaged_store(&self) -> bool {
+        use rusqlite::Error::{SqlInputError, SqliteFailure};
+        use rusqlite::ErrorCode::{DatabaseCorrupt, NotADatabase};
+        let Some(error) = self.of_session_store() else {
+            return false;
+        };
+        let text = match error {
+            SqliteFailure(_, Some(text)) | SqlInputError { msg: text, .. } => text.as_str(),
+            _ => "",
+        };
+        matches!(
+            error.sqlite_error_code(),
+            Some(DatabaseCorrupt | NotADatabase)
+        ) || text.starts_with("no such table")
     }
 
     /// Returns the work that was done before the failure.

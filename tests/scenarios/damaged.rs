@@ -5,6 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
 use ckpt_schema::report::Outcome;
+use testing::rows;
 use testing::scenario::{World, to};
 
 fn put(path: &PathBuf, bytes: &[u8]) {
@@ -187,4 +188,45 @@ fn event_heals_the_last_snapshot() {
     world.revert("m2");
     assert_eq!(world.read("b/edited"), "1\n", "it is whole again");
     assert_eq!(world.read("a/same"), "0\n", "and so is the rest");
+}
+
+/// A table that is missing is damage as any other: the next event replaces the session store.
+///
+/// Invariant `work/rows-damaged`.
+#[test]
+fn next_event_heals_a_missing_table() {
+    let all =
+        "PRAGMA wal_checkpoint(TRUNCATE); PRAGMA writable_schema = ON; DELETE FROM sqlite_schema";
+    for (damage, is_whole) in [
+        (all.to_owned(), true),
+        (format!("{all} WHERE name = 'sessions'"), false),
+        (format!("{all} WHERE type = 'table'"), false),
+        (format!("{all} WHERE tbl_name = 'sessions'"), false),
+        (format!("{all} WHERE tbl_name = 'messages'"), false),
+        ("DROP TABLE steps".to_owned(), false),
+        ("DROP TABLE workspaces".to_owned(), false),
+    ] {
+        let mut world = World::new();
+        world.write("file", "0\n");
+        world.turn("m1", |world| world.write("file", "1\n"));
+        let database = world.base().join("store/sessions.db");
+        rows::execute(&database, &damage);
+        world.reopen(ckpt_store::Settings::default());
+        world.turn("m2", |world| world.write("file", "2\n"));
+        let aside = world.base().join("store/sessions.db.damaged-1");
+        assert!(aside.exists(), "{damage}: what was there is kept");
+        world.revert("m2");
+        assert_eq!(world.read("file"), "1\n", "{damage}: it is recorded");
+        let told = world.status().latest_diagnostics;
+        let is_told = told.iter().any(|told| {
+            let detail = told.detail.as_deref().unwrap_or_default();
+            let is_lost = detail.contains("are lost") || detail.contains("does not show");
+            told.message.contains("was damaged") && is_lost
+        });
+        assert_eq!(is_told, !is_whole, "{damage}: {told:#?}");
+        if is_whole {
+            world.revert("m1");
+            assert_eq!(world.read("file"), "0\n", "{damage}: no row is lost");
+        }
+    }
 }

@@ -11,10 +11,11 @@
 
 use std::path::{Path, PathBuf};
 
+use rusqlite::Connection;
 use rusqlite::ffi::{self, SQLITE_CORRUPT};
-use rusqlite::{Connection, ErrorCode};
 
 use super::database::{BESIDE, with_suffix};
+use super::mend::lacks_table;
 use super::migrate::beside;
 use super::salvage::{FLAGS, Salvaged, WHOLE, replace};
 use crate::error::{Context, Error, Result};
@@ -24,19 +25,10 @@ use crate::fs::{layout, presence};
 /// The tables that no other program's database has.
 const OURS: &str = "'workspaces', 'snapshots', 'sessions', 'messages', 'steps'";
 
-/// Returns whether an error says that the file is a broken database, or none at all; not that it cannot be read, or is
-/// another program's.
+/// Returns whether an error says that the file is a broken database, lacks a table, or is no database at all; not that it
+/// cannot be read, or is another program's.
 pub(crate) fn is_damage(error: &Error) -> bool {
-    is_found_by_sqlite(error) || is_unknown_format(error)
-}
-
-fn is_found_by_sqlite(error: &Error) -> bool {
-    matches!(
-        error
-            .of_session_store()
-            .and_then(rusqlite::Error::sqlite_error_code),
-        Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt)
-    )
+    error.is_of_damaged_store() || is_unknown_format(error)
 }
 
 /// Returns whether SQLite does not know the format of the file. It says so by a text alone.
@@ -74,15 +66,16 @@ pub(super) fn has_our_tables(connection: &Connection) -> Result<bool> {
 /// Returns whether the session store itself proves that it is damaged: a single call that failed proves nothing.
 pub(super) fn is_proven(directory: &Path) -> Result<bool> {
     let path = &directory.join(DATABASE);
-    let check = || -> rusqlite::Result<String> {
+    let check = || -> rusqlite::Result<(Connection, String)> {
         let connection = Connection::open_with_flags(path, FLAGS)?;
         connection.busy_timeout(super::database::BUSY_TIMEOUT)?;
-        connection.query_row("PRAGMA integrity_check(1)", [], |row| row.get(0))
+        let answer = connection.query_row("PRAGMA integrity_check(1)", [], |row| row.get(0))?;
+        Ok((connection, answer))
     };
-    match check().context(|| format!("cannot check `{}`", path.display())) {
-        Ok(answer) => Ok(answer != "ok"),
-        Err(found) if is_found_by_sqlite(&found) => Ok(true),
-        Err(other) => Err(other),
+    let checked = check().context(|| format!("cannot check `{}`", path.display()));
+    match checked.and_then(|(connection, answer)| Ok(answer != "ok" || lacks_table(&connection)?)) {
+        Err(found) if found.is_of_damaged_store() => Ok(true),
+        proven => proven,
     }
 }
 

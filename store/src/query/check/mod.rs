@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use ckpt_schema::report::Finding;
 
-use crate::error::{Context, Result};
+use crate::error::{Context, FULL_DISK, Result};
 use crate::fs::{names, presence};
 use crate::model::number::count;
 use crate::query::wrong_totals;
@@ -31,7 +31,11 @@ pub(crate) fn check_all(store: &mut Store, time: Option<Duration>) -> Vec<Findin
     let mut findings = upkeep::owned::check(&store.surroundings.directory);
     findings.extend(check(store));
     findings.extend(lost.into_iter().map(|message| {
-        Finding::error("events", message).hint("make room on the disk of the store")
+        let is_full = message.contains(FULL_DISK);
+        Finding {
+            hint: is_full.then(|| "make room on the disk of the store".to_owned()),
+            ..Finding::error("events", message)
+        }
     }));
     findings.extend(upkeep::check::check(store, packs, &goes_on));
     findings.extend(look(store, "database", |store| {
