@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use ckpt_schema::report::{OperationReport, Outcome, ShowReport};
 use ckpt_schema::{Event, EventKind, ToolKind};
-use ckpt_store::DryRun;
 use ckpt_store::query::LogFilter;
+use ckpt_store::{DryRun, RevertRequest};
 use testing::git;
 use testing::scenario::{World, to};
 
@@ -276,6 +276,35 @@ fn root_above_the_first_goes_back_once() {
         ("2\n".into(), "2\n".into())
     );
     assert_eq!(world.read("new"), "2\n");
+}
+
+/// A command in a root that was renamed finds it, and so does one in another root from then on.
+#[test]
+fn renamed_first_root_is_followed() {
+    let (mut world, other) = with_two();
+    message(&mut world, "m1", &[&other]);
+    world.step(|world| {
+        world.write("a", "2\n");
+        fs::write(other.join("b"), "2\n").expect("writable");
+    });
+    let renamed = world.base().join("renamed");
+    fs::rename(&world.root, &renamed).expect("writable");
+    world.root.clone_from(&renamed);
+    world.cwd.clone_from(&renamed);
+    for dry_run in [true, false] {
+        let request = RevertRequest {
+            dry_run,
+            ..to("m1")
+        };
+        let report = world.try_revert(&request).expect("both are there");
+        assert!(!tells(&report, "other directories"), "{:?}", report.notes);
+    }
+    world.unrevert();
+    world.cwd.clone_from(&other);
+    let report = world.revert("m1");
+    assert_eq!(report.outcome, Outcome::Restored, "{report:#?}");
+    assert_eq!(read(&renamed.join("a")), "1\n");
+    assert_eq!(read(&other.join("b")), "1\n");
 }
 
 /// A root that is away is named, does not stop the rest, and goes back when it is there again.

@@ -238,6 +238,9 @@ fn under_locks(
             crate::timeline::notice(store, place, &lock)?;
             locks.push(lock);
         }
+        if dry_run == DryRun::No {
+            place.note_move(store)?;
+        }
         let mut recovered = Vec::new();
         for place in std::iter::once(place).chain(beside) {
             recovered.push(recover::recover(store, place, dry_run)?);

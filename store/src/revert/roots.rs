@@ -21,7 +21,7 @@ use crate::model::note::Note;
 use crate::model::request::{RestoreRequest, RevertRequest};
 use crate::model::shell::quoted;
 use crate::revert::request::conversation::JournalledConversation;
-use crate::sessions::{self, OperationRow, SessionRow};
+use crate::sessions::{self, OperationRow, SessionRow, WorkspaceRow};
 use crate::store::Store;
 use crate::timeline::Place;
 
@@ -30,7 +30,7 @@ use crate::timeline::Place;
 pub(super) struct Beside {
     pub places: Vec<Place>,
     /// Those that are not there now.
-    away: Vec<PathBuf>,
+    away: Vec<WorkspaceRow>,
     /// Whether the session changed something in one of them.
     is_left: bool,
     /// Whether the history of one was forgotten.
@@ -91,7 +91,7 @@ impl Beside {
                 true => beside.places.push(Place::of_row(store, row)),
                 false => {
                     beside.is_left |= sessions::has_changes(connection, row.id, session.as_ref())?;
-                    beside.away.push(row.path);
+                    beside.away.push(row);
                 }
             }
         }
@@ -149,7 +149,7 @@ impl Beside {
 
     /// Names the roots that are away, and tells of those whose history was forgotten.
     fn notes(&self) -> Vec<Note> {
-        let names: Vec<String> = self.away.iter().map(|path| shown(path)).collect();
+        let names: Vec<String> = self.away.iter().map(|row| shown(&row.path)).collect();
         let away = (!names.is_empty()).then(|| {
             let text = format!(
                 "the session worked in directories that are not there now, and what it did there stays until this is asked for again: {}; where a new one takes its place, `ckpt-hook workspace adopt` in it comes first",
@@ -193,9 +193,9 @@ pub(super) fn operate_movements(
             movements.push((other, movement));
         }
     }
-    let going = movements.iter().map(|(place, _)| shown(&place.root));
-    let away = beside.away.iter().map(|path| shown(path));
-    let along: Vec<String> = going.chain(away).collect();
+    let going = movements.iter().map(|(place, _)| place.row.id);
+    let away = beside.away.iter().map(|row| row.id);
+    let along: Vec<i64> = going.chain(away).collect();
     for (_, movement) in &mut movements {
         movement.along.clone_from(&along);
     }
@@ -372,7 +372,7 @@ pub(super) fn undo(
     }
     let first = parts.iter().position(|(_, row, _)| row.id == operation);
     parts.swap(0, first.unwrap_or_default());
-    let along: Vec<String> = parts.iter().map(|(place, ..)| shown(&place.root)).collect();
+    let along: Vec<i64> = parts.iter().map(|(place, ..)| place.row.id).collect();
     for movement in parts
         .iter_mut()
         .filter_map(|(.., movement)| movement.as_mut())

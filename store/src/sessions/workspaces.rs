@@ -369,14 +369,14 @@ pub(crate) fn workspace_at(connection: &Connection, path: &Path) -> Result<Optio
         .context(|| "cannot look up a workspace")
 }
 
-/// Returns the other directories in which the conversation of a session changed something since, by name.
+/// Returns the other directories in which the conversation of a session changed something since: their ids and names.
 pub(crate) fn workspaces_of_turn(
     connection: &Connection,
     workspace_id: i64,
     session: &str,
     since: Milliseconds,
-) -> Result<Vec<String>> {
-    let sql = "SELECT DISTINCT workspaces.path AS path
+) -> Result<Vec<(i64, String)>> {
+    let sql = "SELECT DISTINCT workspaces.id AS id, workspaces.path AS path
              FROM sessions AS own
              JOIN sessions AS other ON other.agent = own.agent AND other.agent_id = own.agent_id
              JOIN workspaces ON workspaces.id <> ?1
@@ -388,7 +388,7 @@ pub(crate) fn workspaces_of_turn(
         connection,
         sql,
         params![workspace_id, session, since],
-        |row| row.get("path"),
+        |row| Ok((row.get("id")?, row.get("path")?)),
     )
 }
 

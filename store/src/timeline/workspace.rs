@@ -212,6 +212,21 @@ impl Place {
         Self::new(&store.surroundings, row, cwd)
     }
 
+    /// Notes where its directory is now, if it was moved since the last event: a command in another root of
+    /// its sessions finds it there.
+    pub fn note_move(&self, store: &mut Store) -> Result<()> {
+        let row = sessions::workspace(store.database.connection(), self.row.id)?;
+        let identity = Identity::at(&self.root).filter(|identity| row.is_wherever(identity));
+        let Some(identity) = identity.filter(|_| row.path != self.root) else {
+            return Ok(());
+        };
+        let now = store.now();
+        let claim = |connection: &_| {
+            sessions::claim_workspace(connection, &self.root, &identity, now).map(drop)
+        };
+        store.database.write(claim)
+    }
+
     /// Returns whether its directory is the one that was recorded.
     pub fn is_there(&self) -> bool {
         self.row.is_there()

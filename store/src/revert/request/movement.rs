@@ -42,8 +42,8 @@ pub(crate) struct Movement {
     pub unclear: Option<Unclear>,
     /// The operation that it takes back, if it is an undo.
     pub undoes: Option<String>,
-    /// The roots of the session in which the same is done along with it.
-    pub along: Vec<String>,
+    /// The workspaces of the session's roots in which the same is done along with it.
+    pub along: Vec<i64>,
 }
 
 /// Returns the paths that a part is limited to. Where edits are overwritten, a link that an agent changed stands for itself

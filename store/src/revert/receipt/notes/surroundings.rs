@@ -166,14 +166,15 @@ fn moved_below(
 fn elsewhere(
     connection: &Connection,
     place: &Place,
-    (revert, along): (WholeRevert<'_>, &[String]),
+    (revert, along): (WholeRevert<'_>, &[i64]),
     since: Milliseconds,
 ) -> Result<Vec<Note>> {
     let session = revert.session;
     let mut told = Vec::new();
     let mut workspaces =
         sessions::workspaces_of_turn(connection, place.row.id, &session.id, since)?;
-    workspaces.retain(|workspace| !along.contains(workspace));
+    workspaces.retain(|(id, _)| !along.contains(id));
+    let workspaces: Vec<String> = workspaces.into_iter().map(|(_, path)| path).collect();
     if !workspaces.is_empty() {
         let text = format!(
             "the agent worked in other directories since, which are reverted by a command there: {}",
