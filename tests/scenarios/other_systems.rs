@@ -3,7 +3,7 @@
 use ckpt_schema::report::{NoteCode, OperationReport};
 use testing::scenario::{World, set_clock_from_files};
 
-use super::version_control::{about, age};
+use super::version_control::{about, age, in_repository};
 
 /// The folders of systems, each with what it is known by.
 pub const DIRECTORIES: [&str; 7] = [
@@ -173,6 +173,7 @@ fn moved_version_control_is_reported() {
     world.write(".svn/wc.db", "0\n");
     world.write("a", "0\n");
     age(&world, ".svn/wc.db");
+    age(&world, ".svn");
     world.turn("m1", |world| {
         world.write("a", "1\n");
         world.write(".hg/dirstate", "another parent\n");
@@ -265,4 +266,83 @@ fn other_systems_folders_are_known_by_content() {
     for folder in [".sl", ".repo", ".dolt", "sub"] {
         assert!(named.contains(&folder), "{folder}: {report:#?}");
     }
+}
+
+/// A file of the user's that went from metadata is named.
+///
+/// Invariant `truth/repository-changes`.
+#[test]
+fn name_gone_from_metadata_is_named() {
+    set_clock_from_files(0);
+    let mut world = World::new();
+    for path in [".svn/wc.db", ".svn/mine", "sub/.svn/wc.db", "a"] {
+        world.write(path, "0\n");
+    }
+    testing::clock::await_tick();
+    testing::clock::await_tick();
+    world.turn("m1", |world| {
+        world.write("a", "1\n");
+        world.remove(".svn/mine");
+    });
+    let report = world.revert("m1");
+    assert_eq!(
+        about(&report, NoteCode::VersionControl),
+        [".svn"],
+        "{report:#?}"
+    );
+}
+
+/// Files in metadata that are not git's to write are named.
+///
+/// Invariant `truth/repository-changes`.
+#[test]
+fn changed_hooks_and_settings_are_named() {
+    set_clock_from_files(0);
+    let mut world = World::git(&[("a", "0\n")]);
+    world.run_git(&["init", "--quiet", "sub"]);
+    world.write("sub/a", "0\n");
+    world.write(".git/hooks/mine", "0\n");
+    world.write("sub/.git/info/mine", "0\n");
+    testing::clock::await_tick();
+    testing::clock::await_tick();
+    world.turn("m0", |world| {
+        world.write("a", "1\n");
+        in_repository(world, "sub", &["status"]);
+        in_repository(world, "sub", &["add", "a"]);
+        in_repository(world, "sub", &["commit", "--quiet", "-mone"]);
+        in_repository(world, "sub", &["gc", "--quiet"]);
+        in_repository(world, "sub", &["update-server-info"]);
+        world.run_git(&["commit", "--quiet", "--allow-empty", "-mtwo"]);
+    });
+    let report = world.revert("m0");
+    assert_eq!(
+        about(&report, NoteCode::VersionControl),
+        ["sub"],
+        "git merely ran: {report:#?}"
+    );
+    world.unrevert();
+    testing::clock::await_tick();
+    testing::clock::await_tick();
+    world.turn("m1", |world| {
+        world.write("a", "2\n");
+        world.write("sub/.git/hooks/pre-commit", "agent\n");
+        world.write("sub/.git/theirs", "agent\n");
+        in_repository(world, "sub", &["config", "core.hooksPath", "x"]);
+        world.remove("sub/.git/info/mine");
+        world.remove(".git/hooks/mine");
+        world.write(".git/info/exclude", "agent\n");
+    });
+    let report = world.revert("m1");
+    assert_eq!(
+        about(&report, NoteCode::VersionControl),
+        [
+            ".git/hooks",
+            ".git/info/exclude",
+            "sub/.git/config",
+            "sub/.git/hooks/pre-commit",
+            "sub/.git/info",
+            "sub/.git/theirs",
+        ],
+        "{report:#?}"
+    );
 }

@@ -203,7 +203,7 @@ fn only_moved_repositories_below_are_named() {
 }
 
 /// Runs git in a repository below the workspace's.
-fn in_repository(world: &World, folder: &str, arguments: &[&str]) -> String {
+pub fn in_repository(world: &World, folder: &str, arguments: &[&str]) -> String {
     let place = world.path(folder);
     let place = place.to_str().expect("text");
     world.run_git(&[&["-C", place], arguments].concat())

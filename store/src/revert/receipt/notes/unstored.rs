@@ -157,6 +157,7 @@ pub(crate) fn stays(
     let connection = store.database.connection();
     let since = sessions::message_time(connection, &revert.to.id)?;
     notes.extend(version_control::moved(place, since, &known));
+    notes.extend(version_control::altered(place, since, &known, true));
     let changed = ignored_changes::notes(store, place, revert, &others, &moved_before)?;
     notes.extend(changed.notes);
     notes.extend(crowded);
@@ -188,9 +189,11 @@ fn beside_a_part(
     let mut known = StandingPaths::of(place, plan, &BTreeSet::new(), now).known;
     known.retain(|(folder, _)| folder.is_asked_for(only));
     let since = sessions::message_time(store.database.connection(), &message.id)?;
+    let altered = version_control::altered(place, since, &known, only.is_empty());
     Ok(LeftPaths {
         notes: version_control::moved(place, since, &known)
             .into_iter()
+            .chain(altered)
             .collect(),
         ..LeftPaths::default()
     })

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fs::Metadata;
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use ckpt_schema::report::{FileAction, FileResult, NoteCode, ReasonCode};
 
@@ -122,10 +122,91 @@ fn has_moved_since(metadata: &Path, since: Milliseconds) -> bool {
             || was_put_there_since(metadata, since);
     }
     match metadata::is_system(name) || metadata::fossil_checkout(name).is_some() {
-        true => is_written_since(metadata, since),
+        true => is_written_since(metadata, since) || has_lost_a_name_since(metadata, since),
         false => is_metadata_written_since(metadata, since),
     }
 }
+
+/// The systems whose commands leave the names at the top of their folder as they are.
+const STILL: [&[u8]; 3] = [b".bzr", b".jj", b".svn"];
+
+/// Returns whether a name in a folder of metadata came or went since a moment. In those of other systems, programs that
+/// only look put a lock there.
+fn has_lost_a_name_since(folder: &Path, since: Milliseconds) -> bool {
+    let name = folder.file_name().unwrap_or_default().as_bytes();
+    let found = folder.symlink_metadata();
+    STILL.contains(&name) && found.is_ok_and(|found| times::written(&found) >= since)
+}
+
+/// Names what changed since a moment in the `.git` of repositories, and in that of a whole workspace, besides what git writes
+/// there when it runs. That a name went shows in the folders of hooks and of `info` alone: at the top, every look of
+/// git's makes a lock and removes it.
+pub(crate) fn altered(
+    place: &Place,
+    since: Milliseconds,
+    known: &BTreeSet<(WorkspacePath, Vec<u8>)>,
+    is_whole: bool,
+) -> Option<Note> {
+    let below = known.iter().map(|(_, metadata)| &metadata[..]);
+    let own = is_whole.then_some(&b".git"[..]);
+    let mut about = BTreeSet::new();
+    for metadata in below.chain(own) {
+        let name = Path::new(OsStr::from_bytes(metadata));
+        let is_git = is_plain_dot_git(name.file_name().unwrap_or_default().as_bytes());
+        let folder = place.root.join(name);
+        // One that was made since is named as such, or was made by the user.
+        let is_new = times::created_at(&folder).is_none_or(|at| at >= since);
+        if is_git && !is_new {
+            let found = altered_in(&folder, since).into_iter();
+            about.extend(found.map(|path| name.join(path).to_string_lossy().into_owned()));
+        }
+    }
+    let about: Vec<String> = about.into_iter().collect();
+    (!about.is_empty()).then(|| {
+        let text = format!(
+            "in repositories, what no snapshot holds changed since, and stays as it is: {}",
+            first_quoted(&about, NAMED)
+        );
+        Note::about(NoteCode::VersionControl, text, about)
+    })
+}
+
+/// Returns what was changed since a moment in a `.git`, by paths in it, besides what git writes when it runs.
+fn altered_in(git: &Path, since: Milliseconds) -> Vec<PathBuf> {
+    let is_changed = |path: &Path| {
+        let found = path.symlink_metadata();
+        found.is_ok_and(|found| times::changed(&found) >= since)
+    };
+    let names = |folder: &Path| {
+        let entries = std::fs::read_dir(git.join(folder)).into_iter().flatten();
+        let names = entries
+            .flatten()
+            .map(|entry| folder.join(entry.file_name()));
+        names.take(LOOKED_AT).collect::<Vec<_>>()
+    };
+    let mut altered = names(Path::new(""));
+    altered.retain(|name| {
+        let name = name.as_os_str().as_bytes();
+        SETTINGS.contains(&name) || !metadata::owns(b".git", name)
+    });
+    altered.retain(|name| is_changed(&git.join(name)));
+    for folder in ["hooks", "info"].map(Path::new) {
+        let mut below = names(folder);
+        below.retain(|name| is_changed(&git.join(name)));
+        // Git's upkeep writes it for servers, as one file in the place of another.
+        let is_upkeep = below.iter().any(|name| name.ends_with("info/refs"));
+        below.retain(|name| !name.ends_with("info/refs"));
+        // A name that went leaves no other trace.
+        if below.is_empty() && !is_upkeep && is_changed(&git.join(folder)) {
+            below.push(folder.to_owned());
+        }
+        altered.extend(below);
+    }
+    altered
+}
+
+/// What git reads at the top of its folder, and changes on request alone.
+const SETTINGS: [&[u8]; 3] = [b"config", b"config.worktree", b"description"];
 
 /// Returns whether a `.git` came from elsewhere since a moment. A folder that is renamed changes, but the names in it do
 /// not. Once something was made in it, nothing tells that from a change.
