@@ -256,7 +256,7 @@ fn edit_of_a_hidden_file_is_kept() {
 
 /// An edit of a hidden file stays the user's when the file comes into view and the agent goes on with it.
 #[test]
-fn edit_of_a_file_that_was_hidden_is_kept() {
+fn edit_of_a_once_hidden_file_is_kept() {
     let mut world = World::new();
     world.write("n", "1\n");
     world.turn("m1", |world| world.write(".gitignore", "n\n"));

@@ -41,7 +41,7 @@ pub fn words(sentence: &str) -> String {
     while let Some((before, command, after)) = next_command(rest) {
         words.push_str(&with_keys(before));
         let name = console::strip_ansi_codes(command);
-        let name = name.trim_matches(&['`', COMMAND[0], COMMAND[1]]);
+        let name = name.trim_matches(['`', COMMAND[0], COMMAND[1]]);
         match COMMANDS.iter().find(|(known, _)| *known == name) {
             Some((_, key)) => words.push_str(key),
             None => match name.strip_prefix(OF_SESSION) {

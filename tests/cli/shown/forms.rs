@@ -295,7 +295,7 @@ pub const CHANGING: &[&str] = &[
     "run -- false",
     "run -- no-such-program",
     "run --push ~/history.git --push-name ours -- touch made-too",
-    "run --push ~/history.git --push-encrypt nonsense -- touch made-too",
+    "run --push ~/history.git --push-name ours --push-encrypt age1ql3z7hjy54pw3hyww5ayyfg7zqgvc7w3j2elw8zmrj2kg5sfn9aqmcac8p -- touch made-too",
     "acp --agent me -- true </dev/null",
     "message --session by-hand --message h1 --prompt 'By hand' --strict",
     "step-start --session by-hand --message h1 --step one --strict",

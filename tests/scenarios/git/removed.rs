@@ -1,6 +1,6 @@
 //! Refs that the agent removed: git keeps no record of them.
 
-use ckpt_schema::report::NoteCode;
+use ckpt_schema::report::{NoteCode, NoteReport};
 
 use super::left::{MINUTE, branch, merge_into_side, repository};
 use super::*;
@@ -115,11 +115,18 @@ fn moved_branches_are_not_called_deleted() {
         world.run_git(&["branch", "-m", "idea", "other"]);
     });
     let report = revert(&mut world, "m1");
-    let [note] = &report.remarks[..] else {
-        panic!("its new name alone is told of: {report:#?}");
+    // Git notes the new name in its settings, too.
+    let moved = |note: &&NoteReport| note.code == NoteCode::BranchMoved;
+    let notes: Vec<_> = report.remarks.iter().filter(moved).collect();
+    let [note] = notes[..] else {
+        panic!("its new name is told of once: {report:#?}");
     };
-    assert_eq!(note.code, NoteCode::BranchMoved);
     assert_eq!(note.about, ["idea", "other"], "{}", note.text);
+    let others = report.remarks.iter().filter(|note| !moved(note));
+    assert_eq!(
+        others.flat_map(|note| &note.about).collect::<Vec<_>>(),
+        [".git/config"]
+    );
 }
 
 /// A stash that the agent applied and dropped is told of.

@@ -44,11 +44,11 @@ pub(crate) fn since(
     let mut authors = Authors::new(connection, workspace);
     for row in written.chain(seen.changes.iter().cloned()) {
         if going.contains_key(&row.change.path) {
-            events.push(Event::of_row(row, &mut authors)?);
+            events.push(PathEvent::of_row(row, &mut authors)?);
         }
     }
     let put = sessions::put_since(connection, workspace, since)?;
-    events.extend(put.into_iter().map(Event::of_operation));
+    events.extend(put.into_iter().map(PathEvent::of_operation));
     // An operation comes after what the snapshot before it shows.
     events.sort_by_key(|event| event.until);
     for event in events {
@@ -64,16 +64,16 @@ pub(crate) fn since(
 }
 
 /// A change of a path, by anyone.
-struct Event {
+struct PathEvent {
     /// The snapshots between which it was made.
     from: Option<i64>,
-    until: Moment,
+    until: PathMoment,
     change: Change,
     by: By,
 }
 
 /// A snapshot, and whether it is after the operation that began there.
-type Moment = (i64, bool);
+type PathMoment = (i64, bool);
 
 enum By {
     Agent,
@@ -82,7 +82,7 @@ enum By {
     Operation,
 }
 
-impl Event {
+impl PathEvent {
     fn of_row(row: ChangeRow, authors: &mut Authors<'_>) -> Result<Self> {
         let by = match (&row.step_id, row.attribution) {
             (None, _) => By::Other(authors.of_nobody(&row)?),
@@ -114,7 +114,7 @@ struct Owners {
     /// `None` for a state that holds nothing of the user's.
     by_state: HashMap<State, Option<Author>>,
     newest: Option<Author>,
-    until: Moment,
+    until: PathMoment,
 }
 
 impl Owners {
@@ -139,7 +139,7 @@ impl Owners {
         }
     }
 
-    fn take(&mut self, event: &Event) {
+    fn take(&mut self, event: &PathEvent) {
         let Change { old, new, .. } = event.change;
         // What began before the last event does not show what that one left.
         let is_next = event.from.is_some_and(|from| (from, false) >= self.until);

@@ -113,7 +113,7 @@ pub fn send(
         }
         known => known?,
     };
-    let former = Former::of(&store, &directory, &remote, (&transport, &machine))?;
+    let former = FormerName::of(&store, &directory, &remote, (&transport, &machine))?;
     let scratch = transport.scratch();
     let is_anew = known.is_none() || has_new_keys || former.is_some();
     let mut outgoing = store.outgoing(&directory, &remote, is_anew, &scratch)?;
@@ -157,13 +157,13 @@ pub fn send(
 }
 
 /// What was pushed by another name, and would stay there.
-struct Former {
+struct FormerName {
     name: String,
     commit: String,
     is_own: bool,
 }
 
-impl Former {
+impl FormerName {
     /// Returns what is there of the workspace by another name than it has now.
     fn of(
         store: &Store,
