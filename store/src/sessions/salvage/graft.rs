@@ -41,7 +41,7 @@ pub(super) fn graft(source: &Path, sound: &Path, target: &Path) -> Result<bool> 
     copy(source, target)?;
     let (mut own, is_whole) = readable(target)?;
     // What is not defined then was dropped. Where it began is an empty table, which would hide that its rows are lost.
-    if is_whole && !own.is_empty() {
+    if is_whole && !own.is_empty() && own.len() < definitions.len() {
         return Ok(false);
     }
     if own.is_empty() {
