@@ -72,7 +72,9 @@ fn repair(world: &Sandbox) {
 /// Every snapshot can be gone back to, and the tree is the same byte for byte.
 fn check_every_snapshot(world: &Sandbox, known: &[(String, testing::tree::Tree)]) {
     for (id, tree) in known {
-        world.run(&["restore", id], b"").exits(0);
+        // Whose the changes are is not known any more.
+        let restore = ["restore", id, "--on-conflict", "overwrite"];
+        world.run(&restore, b"");
         assert_eq!(world.tree(), *tree, "the snapshot `{id}`");
     }
 }
@@ -112,7 +114,10 @@ fn snapshots_are_known_without_their_store() {
     assert!(!log.stdout.contains("prompt"), "nothing is invented: {log}");
     let cat = world.run(&["cat", &format!("{first}:dir/a")], b"").exits(0);
     assert_eq!(cat.stdout, "0\n");
-    world.run(&["restore", &first], b"").exits(0);
+    world.run(&["restore", &first], b"").exits(3);
+    assert_ne!(world.read("dir/a"), b"0\n", "it is perhaps the user's");
+    let restore = ["restore", &first, "--on-conflict", "overwrite"];
+    world.run(&restore, b"").exits(0);
     assert_eq!(world.read("dir/a"), b"0\n");
     assert_eq!(world.read("private"), b"0\n");
     let mode = fs::metadata(world.workspace().join("private")).expect("there");
