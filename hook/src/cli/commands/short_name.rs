@@ -9,27 +9,22 @@ use ckpt_process::surroundings;
 
 const NAME: &str = "ck";
 
-/// Makes the link beside the program, or removes it. Returns the link if something was done: not where the program is not
-/// found by its name, where the folder is not the user's own, and where another program has that name.
+/// Makes the link beside the program, or removes it. Returns the link if something was done. None is made where the program
+/// is not found by its name, where the folder is not the user's own, and where another program has that name; what is there is
+/// removed whatever `PATH` is now.
 pub fn change(program: &Path, is_wanted: bool) -> Option<PathBuf> {
     let (folder, target) = (program.parent()?, program.file_name()?);
+    let link = folder.join(NAME);
+    if !is_wanted {
+        let is_ours = fs::read_link(&link).is_ok_and(|found| found == Path::new(target));
+        return (is_ours && fs::remove_file(&link).is_ok()).then_some(link);
+    }
     let path = surroundings::search_path().unwrap_or_default();
-    let is_found = std::env::split_paths(&path).any(|other| other == folder);
+    let folders = || std::env::split_paths(&path);
+    let is_found = folders().any(|other| other == folder);
     let is_own =
         fs::metadata(folder).is_ok_and(|found| found.uid() == rustix::process::geteuid().as_raw());
-    if !is_found || !is_own || is_passing(program) {
-        return None;
-    }
-    let link = folder.join(NAME);
-    let is_ours = fs::read_link(&link).is_ok_and(|found| found == Path::new(target));
-    let is_taken = || {
-        let mut folders = std::env::split_paths(&path);
-        folders.any(|folder| folder.join(NAME).symlink_metadata().is_ok())
-    };
-    let done = match is_wanted {
-        true if !is_taken() => symlink(target, &link),
-        false if is_ours => fs::remove_file(&link),
-        _ => return None,
-    };
-    done.ok().map(|()| link)
+    let is_taken = folders().any(|folder| folder.join(NAME).symlink_metadata().is_ok());
+    let is_due = is_found && is_own && !is_taken && !is_passing(program);
+    (is_due && symlink(target, &link).is_ok()).then_some(link)
 }
