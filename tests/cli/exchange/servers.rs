@@ -122,7 +122,8 @@ impl Web {
     fn serve(world: &Sandbox) -> Option<Self> {
         let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/cli/exchange/http.py");
         let mut python = Command::new("python3");
-        python.arg(script).arg(world.path("."));
+        // It leaves nothing compiled beside the script.
+        python.arg("-B").arg(script).arg(world.path("."));
         let mut child = python
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
