@@ -35,7 +35,9 @@ fn broken_at_each(points: Vec<Point>, act: impl Fn(&Sandbox, &Point) + Sync) {
         let run = world.run(&REPAIR, b"").exits(0);
         assert_eq!(trees(&world), expected, "at {point:?}: {run}");
         let oldest = expected.last().expect("one");
-        world.run(&["restore", oldest], b"").exits(0);
+        // Whose each state is went with the rows.
+        let all = ["restore", oldest, "--on-conflict", "overwrite"];
+        world.run(&all, b"").exits(0);
         assert_eq!(world.read("edited"), b"one\ntwo\n", "at {point:?}");
     });
 }
