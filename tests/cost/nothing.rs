@@ -7,8 +7,9 @@ use crate::workspace::SizedWorkspace;
 
 /// The calls that it may add to those of a snapshot: the way from an id to its messages, the rows of the operation log, the
 /// objects that tell what was there before, with a list of the packs for each that reads some, git's reflogs, tags and worktrees, the marks of other version control systems, what
-/// earlier operations brought back and took away, whether a conversation is being forked, and in which roots the session works.
-const MORE: u64 = 270;
+/// earlier operations brought back and took away, whether a conversation is being forked, in which roots the session works, and a
+/// repository's hooks and configuration, each of which is looked at.
+const MORE: u64 = 320;
 
 /// The calls that a revert of one file may add, far fewer than the larger tree has files: the look around it, its own way in, the
 /// operation's rows, what is asked about git and other version control, and some 80 for moving the log of the session store
