@@ -120,10 +120,13 @@ struct Web(Child, u16);
 
 impl Web {
     fn serve(world: &Sandbox) -> Option<Self> {
-        let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/cli/exchange/http.py");
+        // It is not called `http.py`: Python would take it for its own module of that name.
+        let script = concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/../tests/cli/exchange/web_server.py"
+        );
         let mut python = Command::new("python3");
-        // It leaves nothing compiled beside the script.
-        python.arg("-B").arg(script).arg(world.path("."));
+        python.arg(script).arg(world.path("."));
         let mut child = python
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
