@@ -12,7 +12,6 @@ use std::path::Path;
 
 use super::difference::between;
 use super::presence::{Presence, Presences};
-use super::rules::Matcher;
 use super::view::SnapshotView;
 use super::{PatchSide, Snapshot, Snapshots};
 use crate::error::Result;
@@ -110,21 +109,10 @@ impl Snapshots {
     /// Returns for each path, in order, whether ignore rules hid it from a snapshot.
     pub fn are_hidden(&self, snapshot: &Snapshot, paths: &[WorkspacePath]) -> Result<Vec<bool>> {
         let reader = self.objects.reader()?;
-        not_shown(&reader, snapshot, paths, |rules, path| {
-            rules.is_visible(path)
-        })
-    }
-
-    /// Returns for each path, in order, whether the rules of a snapshot hide an empty directory there.
-    pub fn are_directories_hidden(
-        &self,
-        snapshot: &Snapshot,
-        paths: &[WorkspacePath],
-    ) -> Result<Vec<bool>> {
-        let reader = self.objects.reader()?;
-        not_shown(&reader, snapshot, paths, |rules, path| {
-            rules.shows_directory(path)
-        })
+        let view = SnapshotView::open(&reader, snapshot)?;
+        let matcher = visibility::matcher(&reader, &view, snapshot.rules)?;
+        let is_hidden = |path: &WorkspacePath| !matcher.is_visible(path.as_bytes());
+        Ok(paths.iter().map(is_hidden).collect())
     }
 
     /// Returns for each path, in order, what a snapshot tells of it.
@@ -138,19 +126,6 @@ impl Snapshots {
         let presences = Presences::of(&reader, &view, snapshot)?;
         paths.iter().map(|path| presences.at(path)).collect()
     }
-}
-
-/// Returns for each path, in order, whether the rules of a snapshot do not show it, by one of the matcher's questions.
-fn not_shown(
-    reader: &ObjectReader,
-    snapshot: &Snapshot,
-    paths: &[WorkspacePath],
-    shows: fn(&Matcher<'_>, &[u8]) -> bool,
-) -> Result<Vec<bool>> {
-    let view = SnapshotView::open(reader, snapshot)?;
-    let matcher = visibility::matcher(reader, &view, snapshot.rules)?;
-    let is_hidden = |path: &WorkspacePath| !shows(&matcher, path.as_bytes());
-    Ok(paths.iter().map(is_hidden).collect())
 }
 
 /// What differs between two snapshots: the changes, and what only went out of view and still exists.

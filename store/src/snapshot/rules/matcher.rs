@@ -109,12 +109,6 @@ impl Matcher<'_> {
         self.view_of(path, PathKind::File).is_some()
     }
 
-    /// Returns whether an empty directory at this path is captured.
-    pub fn shows_directory(&self, path: &[u8]) -> bool {
-        let view = self.view_of(path, PathKind::Directory);
-        view.is_some_and(DirectoryView::shows_empty)
-    }
-
     fn view_of(&self, path: &[u8], kind: PathKind) -> Option<DirectoryView> {
         let decide = |view, path: &[u8], kind| {
             self.decide(view, path, kind, &|path, kind| self.is_forced(path, kind))
