@@ -117,6 +117,29 @@ fn message_and_workspace_are_forgotten_by_name() {
     assert_eq!(world.read("key.pem"), b"a key\n", "files are not touched");
 }
 
+/// Lines of a forgotten message are of no other one, and not yours.
+#[test]
+fn forgotten_lines_are_of_an_unknown_author() {
+    let world = Sandbox::new();
+    world.write("a", "old\n");
+    world.play("m1", "secret", |world| {
+        world.write("a", "old\nsecret\n");
+        world.write("made", "secret\n");
+    });
+    world.play("m2", "more", |world| {
+        world.write("a", "old\nsecret\nmore\n")
+    });
+    world.json(&["forget", "--message", "m1", "--yes"]);
+    let authors = |file: &str| {
+        let report = world.json(&["blame", file]);
+        let hunks = report["hunks"].as_array().expect("a list").iter();
+        let by = hunks.map(|hunk| hunk["by"].as_str().expect("a word").to_owned());
+        by.collect::<Vec<_>>()
+    };
+    assert_eq!(authors("made"), ["unknown"]);
+    assert_eq!(authors("a"), ["unrecorded", "unknown"]);
+}
+
 /// `--workspace` names one directory, before the command or behind it, and is no word to forget one.
 #[test]
 fn workspace_to_forget_is_the_one_named() {

@@ -146,13 +146,14 @@ fn add_if_new(
     }
 }
 
-/// Drops versions whose bytes cannot be read, because they were pruned or are too large. The version after such a one
+/// Drops versions whose bytes cannot be read, because they were pruned or forgotten, or are too large. The version after such a one
 /// then has no known author: nobody can tell any more which of its lines were there before.
 fn set_aside_unreadable(versions: &mut [WrittenVersion], is_readable: impl Fn(ObjectId) -> bool) {
     let mut next = None;
     for written in versions.iter_mut().rev() {
+        let is_lost = written.writer == VersionAuthor::Unreadable;
         match written.version.content {
-            Some(content) if !is_readable(content) => {
+            content if is_lost || content.is_some_and(|it| !is_readable(it)) => {
                 written.version = FileState {
                     content: next,
                     origin: Origin::Written,
@@ -199,7 +200,9 @@ fn hunk(writer: &VersionAuthor) -> BlameHunk {
         VersionAuthor::Unrecorded => nobody,
         VersionAuthor::Unreadable => BlameHunk {
             by: LineAuthor::Unknown,
-            reason: Some("older versions of the file were pruned, or cannot be read".to_owned()),
+            reason: Some(
+                "older versions of the file were pruned or forgotten, or cannot be read".to_owned(),
+            ),
             ..nobody
         },
         VersionAuthor::Uncaptured => BlameHunk {

@@ -236,7 +236,10 @@ fn by_change(change: FileChange, path: &WorkspacePath) -> WrittenVersion {
             origin: Origin::Written,
             is_reverted: is_reverted(&change),
         },
-        writer: VersionAuthor::Change(vec![change]),
+        writer: match is_lost(change.new) {
+            true => VersionAuthor::Unreadable,
+            false => VersionAuthor::Change(vec![change]),
+        },
         path: path.clone(),
     }
 }
@@ -258,6 +261,11 @@ pub(super) fn content(state: State) -> Option<ObjectId> {
     state
         .filter(|entry| entry.mode.kind() == EntryKind::File)
         .and_then(|entry| entry.blob)
+}
+
+/// Returns whether a file was there of which the bytes are not stored: they were forgotten, or never captured.
+pub(super) fn is_lost(state: State) -> bool {
+    state.is_some_and(|entry| entry.mode.kind() == EntryKind::File && entry.blob.is_none())
 }
 
 fn is_reverted(change: &FileChange) -> bool {
@@ -297,8 +305,11 @@ fn bridge(
     before: State,
     path: &WorkspacePath,
 ) {
+    let is_lost = is_lost(before);
     let before = content(before);
-    if before != last {
+    if is_lost {
+        versions.push(WrittenVersion::new(None, VersionAuthor::Unreadable, path));
+    } else if before != last {
         versions.push(WrittenVersion::new(before, VersionAuthor::Unrecorded, path));
     }
 }
