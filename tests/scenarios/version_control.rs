@@ -498,21 +498,32 @@ fn stored_file_in_a_new_repository_is_named() {
 /// Invariant `truth/repository-changes`.
 #[test]
 fn repositories_beside_a_part_are_named() {
-    for only in [&[][..], &["p"], &["p/a"]] {
+    for (only, is_step) in [
+        (&[][..], false),
+        (&["p"], false),
+        (&["p/a"], false),
+        (&[], true),
+    ] {
         set_clock_from_files(0);
         let mut world = World::new();
         world.write("p/a", "0\n");
         world.run_git(&["init", "--quiet", "p"]);
         in_repository(&world, "p", &["add", "a"]);
         in_repository(&world, "p", &["commit", "--quiet", "-mfirst"]);
-        world.turn("m1", |world| {
+        let turn = world.turn("m1", |world| {
             world.write("p/a", "1\n");
             in_repository(world, "p", &["commit", "--quiet", "-amagent"]);
         });
-        let request = RevertRequest {
-            alone: only.is_empty(),
-            only: only.iter().map(Into::into).collect(),
-            ..to("m1")
+        let request = match is_step {
+            true => RevertRequest {
+                step: turn.step,
+                ..RevertRequest::default()
+            },
+            false => RevertRequest {
+                alone: only.is_empty(),
+                only: only.iter().map(Into::into).collect(),
+                ..to("m1")
+            },
         };
         let report = world.try_revert(&request).expect("a part of it");
         assert_eq!(world.read("p/a"), "0\n");

@@ -179,16 +179,19 @@ fn beside_a_part(
     movement: &Movement,
     (plan, now): (&Plan, &[Gap]),
 ) -> Result<LeftPaths> {
-    let (
-        OperationKind::Revert,
-        Some(Part::Paths { message, only } | Part::Message { message, only }),
-    ) = (movement.kind, &movement.part)
-    else {
+    if movement.kind != OperationKind::Revert {
         return Ok(LeftPaths::default());
+    }
+    let (message, only) = match &movement.part {
+        Some(Part::Paths { message, only } | Part::Message { message, only }) => {
+            (&message.id, only)
+        }
+        Some(Part::Step { step, only }) => (&step.message_id, only),
+        None => return Ok(LeftPaths::default()),
     };
     let mut known = StandingPaths::of(place, plan, &BTreeSet::new(), now).known;
     known.retain(|(folder, _)| folder.is_asked_for(only));
-    let since = sessions::message_time(store.database.connection(), &message.id)?;
+    let since = sessions::message_time(store.database.connection(), message)?;
     let altered = version_control::altered(place, since, &known, only.is_empty());
     Ok(LeftPaths {
         notes: version_control::moved(place, since, &known)
