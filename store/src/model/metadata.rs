@@ -44,8 +44,9 @@ const FOSSIL: [&[u8]; 2] = [b".fslckout", b"_FOSSIL_"];
 const GIT_NAMES: &str = "AUTO_MERGE HEAD MERGE_AUTOSTASH MERGE_MODE MERGE_RR annex branches cloneurl commondir \
     config config.worktree description filter-repo fsmonitor--daemon fsmonitor--daemon.ipc \
     gc.log gc.pid git-daemon-export-ok gitdir gitk.cache hooks index info lfs locked logs \
-    modules objects packed-refs packed-refs.new rebase-apply rebase-merge refs reftable \
-    remotes rr-cache sequencer shallow sourcetreeconfig svn worktrees";
+    lost-found modules objects packed-refs packed-refs.new rebase-apply rebase-merge refs reftable \
+    remotes rr-cache sequencer shallow sourcetreeconfig subtree-cache svn \
+    worktrees";
 
 /// Returns the name that stands for the metadata in a folder, or `None` if the folder has none of that kind. `has` says
 /// whether a name is in the folder. A folder of git's has to have a valid `HEAD` as well ([`is_head`]).
@@ -185,6 +186,8 @@ mod tests {
             "index.lock",
             "COMMIT_EDITMSG",
             "worktrees/x/HEAD",
+            "lost-found/commit/ab",
+            "subtree-cache/1/ab",
         ] {
             assert!(owns(b"x.git", name.as_bytes()), "{name}");
         }
