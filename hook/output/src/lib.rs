@@ -275,8 +275,13 @@ impl Output {
             // There is no other stream on which to report it.
             let _ = self.document(&failure::document(failure));
         } else {
-            self.tell(&failure::render(failure, self.errors));
+            self.failure_beside(failure);
         }
+    }
+
+    /// Says on stderr why something failed after the answer of the command was printed.
+    pub fn failure_beside(&self, failure: &Failure) {
+        self.tell(&failure::render(failure, self.errors));
     }
 
     /// Says on stderr what went wrong in hooks since the last command.

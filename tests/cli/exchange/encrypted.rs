@@ -214,3 +214,24 @@ fn a_run_pushes_encrypted() {
     let log = home.json(&["--machine", &name, "log"]);
     assert_eq!(log["messages"].as_array().map(Vec::len), Some(3), "{log}");
 }
+
+/// A push that fails leaves one document, and what cannot be pushed to is known before the command runs.
+#[test]
+fn a_run_knows_first_where_to_push() {
+    let world = machine();
+    let run = |address: &str, more: &[&str], made: &str| {
+        let first = ["--json", "run", "--push", address];
+        let arguments = [&first[..], more, &["--", "touch", made]].concat();
+        world.run(&arguments, b"")
+    };
+    for (address, more) in [("/nowhere", &["--push-encrypt", "no key"][..]), (".", &[])] {
+        run(address, more, "not-made").exits(125);
+        assert!(!world.workspace().join("not-made").exists(), "{address}");
+    }
+    let pushed = run("/nowhere", &[], "made").exits(0);
+    assert!(world.workspace().join("made").exists());
+    let document: serde_json::Value =
+        serde_json::from_str(&pushed.stdout).expect("one document, that of the step");
+    assert_eq!(document["changes"], 1, "{pushed}");
+    assert!(pushed.stderr.contains("error: "), "{pushed}");
+}

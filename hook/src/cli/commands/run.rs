@@ -46,7 +46,11 @@ pub fn run(invocation: &Invocation, arguments: &RunArguments) -> Result<u8, Fail
             &invocation.output,
         ));
     }
-    let mut store = match begin(invocation, arguments, &session) {
+    let push_to = arguments.push.as_deref().map(|remote| {
+        let name = arguments.push_name.as_deref();
+        PushArguments::to(remote, name, &arguments.push_encrypt)
+    });
+    let mut store = match begin(invocation, arguments, &session, push_to.as_ref()) {
         Ok(store) => store,
         Err(failure) => {
             invocation.output.failure(&failure);
@@ -61,13 +65,9 @@ pub fn run(invocation: &Invocation, arguments: &RunArguments) -> Result<u8, Fail
         // The command ran, and its exit code counts; the next event closes the step.
         Err(failure) => invocation.output.failure(&failure),
     }
-    if let Some(remote) = &arguments.push {
+    if let Some(arguments) = &push_to {
         drop(store);
-        let name = arguments.push_name.as_deref();
-        push(
-            invocation,
-            &PushArguments::to(remote, name, &arguments.push_encrypt),
-        );
+        push(invocation, arguments);
     }
     Ok(code)
 }
@@ -85,7 +85,7 @@ fn push(invocation: &Invocation, arguments: &PushArguments) {
                 ckpt_output::exchange::push(&report, false, view)
             }));
         }
-        Err(failure) => output.failure(&failure),
+        Err(failure) => output.failure_beside(&failure),
     }
 }
 
@@ -107,17 +107,21 @@ impl Session<'_> {
     }
 }
 
-/// The workspace is captured before the command may touch it.
+/// The workspace is captured before the command may touch it, and where to push it is known to be right.
 fn begin(
     invocation: &Invocation,
     arguments: &RunArguments,
     session: &Session<'_>,
+    push_to: Option<&PushArguments>,
 ) -> Result<Store, Failure> {
     let (_, settings) = config::of_directory(&invocation.config.settings, session.cwd);
     if !settings.enabled {
         return Err(is_turned_off());
     }
     let mut store = invocation.open_to_record()?;
+    if let Some(arguments) = push_to {
+        exchange::check(&store, session.cwd, arguments)?;
+    }
     // A first snapshot may take longer than a hook has.
     store.snapshot(session.cwd, None, None)?;
     let prompt = arguments

@@ -86,6 +86,14 @@ fn note(invocation: &Invocation, failure: &Failure) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Fails where a push would: for an address, a name or keys that make no sense.
+pub fn check(store: &Store, directory: &Path, arguments: &PushArguments) -> Result<(), Failure> {
+    let given = (arguments.remote.as_deref(), arguments.name.as_deref());
+    remote(store, directory, given)?;
+    seal::keys(&arguments.encrypt)?;
+    Ok(())
+}
+
 /// Sends what is new to a remote. Returns it, or `None` if the user does not want that.
 pub fn send(
     invocation: &Invocation,
