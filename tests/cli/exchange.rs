@@ -60,8 +60,25 @@ fn nothing_is_pushed_into_the_workspace() {
     let ran = world.path("ran");
     std::fs::write(&hook, format!("#!/bin/sh\ntouch '{}'\n", ran.display())).expect("ours");
     std::fs::set_permissions(&hook, PermissionsExt::from_mode(0o755)).expect("ours");
-    let url = format!("file://{}/origin", world.workspace().display());
-    for address in ["origin", "./origin", "deep/../origin", &url] {
+    let link = world.path("link");
+    std::os::unix::fs::symlink(world.workspace(), &link).expect("writable");
+    let urls = [
+        format!("file://{}/origin", world.workspace().display()),
+        format!(
+            "file://localhost{}/deep/../origin",
+            world.workspace().display()
+        ),
+        format!("file://{}/origin", link.display()),
+    ];
+    let [url, of_host, of_link] = &urls;
+    for address in [
+        "origin",
+        "./origin",
+        "deep/../origin",
+        url,
+        of_host,
+        of_link,
+    ] {
         for command in ["push", "fetch"] {
             let line: &[&str] = match command {
                 "push" => &["push", address, "--yes"],
@@ -71,6 +88,12 @@ fn nothing_is_pushed_into_the_workspace() {
             assert!(run.stderr.contains("in the workspace itself"), "{run}");
         }
     }
+    let encoded = url.replace("origin", "%6frigin");
+    let run = world.run(&["push", &encoded, "--yes"], b"").exits(2);
+    assert!(
+        run.stderr.contains("give the directory by its path"),
+        "{run}"
+    );
     assert!(!ran.exists(), "its hook ran");
 }
 

@@ -357,7 +357,7 @@ fn remote(
     }
     let address = absolute(address, directory)?;
     // Git runs the hooks of what it pushes to, and a clone may bring what looks like a repository.
-    if Path::new(address.trim_start_matches("file://")).starts_with(&root) {
+    if Path::new(&address).starts_with(&root) {
         return Err(Failure::usage(
             "that is in the workspace itself",
             "give a repository elsewhere",
@@ -397,7 +397,17 @@ fn absolute(address: &str, directory: &Path) -> Result<String, Failure> {
             "give a directory, or an address such as `me@example.org:history.git`",
         ));
     }
-    let path = directory.join(address);
+    // Git takes what follows the host for the path, and decodes it.
+    let path = match address.strip_prefix("file://") {
+        Some(url) if url.contains('%') => {
+            return Err(Failure::usage(
+                "that address of a directory has encoded characters",
+                "give the directory by its path",
+            ));
+        }
+        Some(url) => Path::new(url.trim_start_matches(|it| it != '/')).to_owned(),
+        None => directory.join(address),
+    };
     match path.canonicalize() {
         Ok(path) => path.into_os_string().into_string().map_err(|_| {
             Failure::usage(
