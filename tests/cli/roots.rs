@@ -86,6 +86,13 @@ fn directories_of_settings_are_shown_and_reverted() {
     world.run(&["undo"], b"").exits(0);
     assert_eq!(fs::read(other.join("b")).expect("readable"), b"after\n");
 
+    let parts = world.run(&["revert", id, "-p"], b"q\n").exits(0);
+    let hint = format!("`--workspace {}`", other.display());
+    assert!(
+        parts.stderr.contains("is not asked about") && parts.stderr.contains(&hint),
+        "{parts}"
+    );
+
     // Asked in the second root, by the same id, and limited to it.
     let directory = other.to_str().expect("a plain path");
     world

@@ -27,6 +27,7 @@ use ckpt_process::surroundings;
 use ckpt_schema::report::{FileReport, FileResult, OperationReport};
 use ckpt_store::error::Context;
 use ckpt_store::model::entry::Entry;
+use ckpt_store::model::shell::quoted;
 use ckpt_store::query::{BlobReader, Proposed};
 use ckpt_store::{Chosen, ChosenContent, Error, Store};
 
@@ -75,6 +76,7 @@ pub fn choose(
             &OperationResult::of(plan, AskedExtent::Part),
         );
     };
+    tell_other_roots(invocation, &plan);
     let proposal = store.proposal(token)?;
     if proposal.files.is_empty() {
         // Hunks are chosen of files, and no message is hidden for that.
@@ -116,6 +118,18 @@ pub fn choose(
         carry_out(store, directory, operation, terms)
     })?;
     finish(invocation, store, &done)
+}
+
+/// Hunks are chosen in one root: those of the others stay, unless the command is given for them as well.
+fn tell_other_roots(invocation: &Invocation, plan: &OperationReport) {
+    let others = plan.roots.iter().filter(|it| !it.report.files.is_empty());
+    for root in others {
+        let root = quoted(&root.workspace);
+        invocation.output.warn_of(
+            &format!("what the agent changed in {root} is not asked about, and stays"),
+            &format!("give the command once more with `--workspace {root}`"),
+        );
+    }
 }
 
 /// What cannot be undone is not asked about.
