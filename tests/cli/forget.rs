@@ -377,9 +377,11 @@ fn what_goes_meanwhile_is_no_damage() {
                 file.set_modified(time).expect("ours");
             }
         });
-        let run = world.run(&["diff", "m1"], b"");
+        // On a busy machine the other thread may rest while the command runs.
+        let mut runs = (0..100).map(|_| world.run(&["diff", "m1"], b""));
+        let run = runs.find(|run| run.stderr.contains("give the command again"));
         is_done.store(true, Ordering::Relaxed);
         run
     });
-    assert!(run.stderr.contains("give the command again"), "{run}");
+    assert!(run.is_some(), "it came meanwhile, and is called damage");
 }
