@@ -146,8 +146,8 @@ fn add_if_new(
     }
 }
 
-/// Drops versions whose bytes cannot be read, because they were pruned or forgotten, or are too large. The version after such a one
-/// then has no known author: nobody can tell any more which of its lines were there before.
+/// Drops versions whose bytes cannot be read, because they were pruned or forgotten, or are too large. The version after
+/// such a one then has no known author: which of its lines were there before is not known any more.
 fn set_aside_unreadable(versions: &mut [WrittenVersion], is_readable: impl Fn(ObjectId) -> bool) {
     let mut next = None;
     for written in versions.iter_mut().rev() {

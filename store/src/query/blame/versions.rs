@@ -264,7 +264,7 @@ pub(super) fn content(state: State) -> Option<ObjectId> {
 }
 
 /// Returns whether a file was there of which the bytes are not stored: they were forgotten, or never captured.
-pub(super) fn is_lost(state: State) -> bool {
+fn is_lost(state: State) -> bool {
     state.is_some_and(|entry| entry.mode.kind() == EntryKind::File && entry.blob.is_none())
 }
 
