@@ -1,8 +1,9 @@
 use std::collections::BTreeMap;
 
-use ckpt_schema::report::{ChangeReport, ShowReport};
+use ckpt_schema::report::{ChangeReport, ShowReport, TimelineEntry};
 use ckpt_store::ErrorKind;
 use ckpt_store::model::entry::ObjectId;
+use ckpt_store::query::LogFilter;
 use ckpt_store::snapshot::Snapshots;
 
 use testing::rows::RowStore;
@@ -111,4 +112,34 @@ fn a_blob_is_given_as_it_is() {
         ErrorKind::Unavailable,
         "there is no such blob"
     );
+}
+
+/// A file that was moved as it is counts once, in a session and outside of every step.
+#[test]
+fn moved_file_counts_once_in_lists() {
+    let mut world = world();
+    for (step, attribution) in [("'s1'", "agent"), ("NULL", "outside")] {
+        world.rows(&format!(
+            "INSERT INTO changes (workspace_id, step_id, attribution, path, kind, old_mode, old_blob, new_mode, new_blob, happened_at)
+             VALUES (1, {step}, '{attribution}', 'from/a', 'deleted', '100644', '{a}', NULL, NULL, 9),
+                    (1, {step}, '{attribution}', 'to/a', 'added', NULL, NULL, '100644', '{a}', 9),
+                    (1, {step}, '{attribution}', 'edited', 'modified', '100644', '{a}', '100644', '{b}', 9),
+                    (1, {step}, '{attribution}', 'gone', 'deleted', '100644', '{b}', NULL, NULL, 9)",
+            a = "a".repeat(40),
+            b = "b".repeat(40),
+        ));
+    }
+    let cwd = world.cwd();
+    let sessions = world.store.sessions(Some(&cwd)).unwrap().sessions;
+    let one = &sessions[0];
+    assert_eq!(
+        one.files, 3,
+        "the moved one, the edited one, the one that went"
+    );
+    let all = world.store.timeline(&cwd, &LogFilter::default()).unwrap();
+    let outside = all.entries.iter().find_map(|entry| match entry {
+        TimelineEntry::Outside { files, .. } => Some(*files),
+        _ => None,
+    });
+    assert_eq!(outside, Some(3), "and outside of every step");
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use ckpt_schema::report::{SnapshotEntry, SnapshotsReport, TimelineEntry, TimelineReport, VERSION};
 use rusqlite::{Connection, params};
 
-use super::history::{self, Loss};
+use super::history::{self, Loss, MOVED};
 use super::{LogFilter, choose};
 use crate::error::Result;
 use crate::model::Milliseconds;
@@ -67,18 +67,29 @@ fn outside(
 ) -> Result<Vec<TimelineEntry>> {
     // The unary `+` keeps SQLite from using the index by workspace, which reads all changes. The few without a step
     // have an index of their own.
-    let sql = "
+    let sql = format!(
+        "
+        WITH groups AS (
+            SELECT from_snapshot_id, to_snapshot_id, {MOVED} AS moved
+              FROM changes
+             WHERE +workspace_id = ?1 AND step_id IS NULL
+             GROUP BY from_snapshot_id, to_snapshot_id, ifnull(old_blob, new_blob)),
+        moves AS (
+            SELECT from_snapshot_id, to_snapshot_id, sum(moved) AS files FROM groups GROUP BY 1, 2)
         SELECT max(changes.happened_at) AS time, \"from\".tree AS from_tree, \"to\".tree AS to_tree,
-               count(DISTINCT ifnull(changes.path_raw, changes.path)) AS files,
+               count(DISTINCT ifnull(changes.path_raw, changes.path)) - ifnull(max(moves.files), 0) AS files,
                ifnull(sum(changes.additions), 0) AS additions, ifnull(sum(changes.deletions), 0) AS deletions
           FROM changes
+          LEFT JOIN moves ON moves.from_snapshot_id IS changes.from_snapshot_id
+                         AND moves.to_snapshot_id IS changes.to_snapshot_id
           LEFT JOIN snapshots AS \"from\" ON \"from\".id = changes.from_snapshot_id
           LEFT JOIN snapshots AS \"to\" ON \"to\".id = changes.to_snapshot_id
          WHERE +changes.workspace_id = ?1 AND changes.step_id IS NULL
          GROUP BY changes.from_snapshot_id, changes.to_snapshot_id
-        HAVING (?2 IS NULL OR max(changes.happened_at) >= ?2) AND (?3 IS NULL OR max(changes.happened_at) <= ?3)";
+        HAVING (?2 IS NULL OR max(changes.happened_at) >= ?2) AND (?3 IS NULL OR max(changes.happened_at) <= ?3)"
+    );
     let parameters = params![workspace_id, filter.since, filter.until];
-    all(connection, sql, parameters, |row| {
+    all(connection, &sql, parameters, |row| {
         Ok(TimelineEntry::Outside {
             time: row.get("time")?,
             from: row.get("from_tree")?,

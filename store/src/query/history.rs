@@ -457,19 +457,29 @@ pub(super) fn read_sessions(
         HistoryRange::Workspace(id) => (Some(id), None),
         HistoryRange::Only(id) => (None, Some(id)),
     };
-    let sql = "
+    let files = |attributions: &str| {
+        let rows = format!(
+            "FROM steps JOIN changes ON changes.step_id = steps.id
+            WHERE steps.session_id = sessions.id AND changes.attribution IN ({attributions})"
+        );
+        format!(
+            "(SELECT count(DISTINCT ifnull(changes.path_raw, changes.path)) {rows})
+             - (SELECT ifnull(sum(moved), 0) FROM (SELECT {MOVED} AS moved {rows} GROUP BY ifnull(old_blob, new_blob)))"
+        )
+    };
+    let sql = format!(
+        "
         SELECT sessions.*, workspaces.path AS workspace,
                (SELECT count(*) FROM messages WHERE messages.session_id = sessions.id) AS messages,
                (SELECT count(*) FROM steps WHERE steps.session_id = sessions.id) AS steps,
-               (SELECT count(DISTINCT ifnull(changes.path_raw, changes.path))
-                  FROM steps JOIN changes ON changes.step_id = steps.id
-                 WHERE steps.session_id = sessions.id AND changes.attribution IN ('agent', 'shared')) AS files,
-               (SELECT count(DISTINCT ifnull(changes.path_raw, changes.path))
-                  FROM steps JOIN changes ON changes.step_id = steps.id
-                 WHERE steps.session_id = sessions.id AND changes.attribution = 'unclear') AS unclear
+               {} AS files, {} AS unclear
           FROM sessions JOIN workspaces ON workspaces.id = sessions.workspace_id
          WHERE (?1 IS NULL OR sessions.workspace_id = ?1) AND (?2 IS NULL OR sessions.id = ?2)
-         ORDER BY sessions.last_event_at DESC, sessions.seq DESC";
+         ORDER BY sessions.last_event_at DESC, sessions.seq DESC",
+        files("'agent', 'shared'"),
+        files("'unclear'")
+    );
+    let sql = &sql;
     all(connection, sql, params![workspace_id, session_id], |row| {
         Ok(SessionReport {
             id: row.get("id")?,
@@ -489,6 +499,11 @@ pub(super) fn read_sessions(
         })
     })
 }
+
+/// How many files of a group of changes with the same blob were moved as they are: each went and came, and is one file.
+/// Empty ones are all alike.
+pub(super) const MOVED: &str = "iif(coalesce(old_blob, new_blob, 'e69de29bb2d1d6434b8b29ae775ad8c2e48c5391') = 'e69de29bb2d1d6434b8b29ae775ad8c2e48c5391', 0,
+    min(count(*) FILTER (WHERE new_mode IS NULL), count(*) FILTER (WHERE old_mode IS NULL)))";
 
 /// How many files an operation only moves: each is written and removed, and is one file. Empty ones are all alike.
 const ONLY_MOVED: &str = "(
