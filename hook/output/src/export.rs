@@ -97,11 +97,15 @@ fn row(change: &ChangeReport) -> String {
     )
 }
 
-/// Returns text that stands for itself in Markdown.
+/// What has a meaning within a line of Markdown: <https://spec.commonmark.org/0.31.2/#inlines>, with GitHub's tables,
+/// strikethrough and formulas.
+const SPECIAL: &str = r"\`*_[]<>#!|~&$";
+
+/// Returns text that stands for itself in a heading.
 fn escaped(text: &str) -> String {
     let mut escaped = String::new();
     for letter in safe(text).chars() {
-        if letter.is_ascii_punctuation() && !",.:;?'\"/()".contains(letter) {
+        if SPECIAL.contains(letter) {
             escaped.push('\\');
         }
         escaped.push(letter);
@@ -145,6 +149,7 @@ mod tests {
     #[test]
     fn nothing_recorded_is_taken_for_markdown() {
         assert_eq!(escaped("# *a* <b> [c](d)"), r"\# \*a\* \<b\> \[c\](d)");
+        assert_eq!(escaped("claude-code: 1 + 1 = 2"), "claude-code: 1 + 1 = 2");
         assert_eq!(code("a`b"), "`` a`b ``");
         assert_eq!(block("text", b"```\nx\n"), "````text\n```\nx\n````\n");
     }
