@@ -265,11 +265,11 @@ class Client(Listeners):
         report: EventReport = await self.request("record", event=event)
         return report
 
-    async def contents(self, blob: str) -> bytes:
+    async def contents(self, blob: str, workspace: str | None = None) -> bytes:
         """Returns all bytes of a blob, as `old_blob` and `new_blob` name one."""
         whole, offset = b"", 0
         while offset is not None:
-            part = await self.request("contents", blob=blob, offset=offset)
+            part = await self.request("contents", workspace=workspace, blob=blob, offset=offset)
             content, offset = part["content"], part["next_offset"]
             text = content["text"]
             whole += base64.b64decode(text) if content["encoding"] == "base64" else text.encode()

@@ -266,11 +266,11 @@ class Client(Listeners):
         report: EventReport = self.request("record", event=event)
         return report
 
-    def contents(self, blob: str) -> bytes:
+    def contents(self, blob: str, workspace: str | None = None) -> bytes:
         """Returns all bytes of a blob, as `old_blob` and `new_blob` name one."""
         whole, offset = b"", 0
         while offset is not None:
-            part = self.request("contents", blob=blob, offset=offset)
+            part = self.request("contents", workspace=workspace, blob=blob, offset=offset)
             content, offset = part["content"], part["next_offset"]
             text = content["text"]
             whole += base64.b64decode(text) if content["encoding"] == "base64" else text.encode()

@@ -110,11 +110,11 @@ export class Client {
   }
 
   /** Returns all bytes of a blob, as `old_blob` and `new_blob` name one. */
-  async contents(blob: string): Promise<Buffer> {
+  async contents(blob: string, place: Place = {}): Promise<Buffer> {
     const parts: Buffer[] = [];
     let offset: number | null = 0;
     while (offset !== null) {
-      const part: Result<"contents"> = await this.request("contents", { blob, offset });
+      const part: Result<"contents"> = await this.request("contents", { ...place, blob, offset });
       parts.push(Buffer.from(part.content.text ?? "", part.content.encoding));
       offset = part.next_offset;
     }

@@ -7,8 +7,8 @@ import { annotationAt, annotations } from "../src/decide/authors.js";
 import { descriptionOf, joinRenames, parseQuery, pathsOf, queryText } from "../src/decide/changes.js";
 import { hunkAt, hunkWith } from "../src/decide/hunks.js";
 import { candidates, environment, inWorkspace, isInside } from "../src/decide/places.js";
-import { choose, type Kept, type PlanRow, remember, view } from "../src/decide/plan.js";
-import { children, NO_FILTER, roots, row, surroundings } from "../src/decide/tree.js";
+import { choose, descriptionOf as planned, type Kept, nameIn, type PlanRow, remember, view } from "../src/decide/plan.js";
+import { children, files, NO_FILTER, roots, row, surroundings } from "../src/decide/tree.js";
 import {
   ago,
   banner,
@@ -25,6 +25,7 @@ import { blamed, change, file, kept, message, operation, report, status, wayOf }
 
 const HOUR = 3_600_000;
 const NONE: Kept = new Map();
+const DESK = { root: "/shop", unsaved: new Set<string>() };
 
 test("a time is told by how long ago it was", () => {
   const now = 100 * 24 * HOUR;
@@ -204,7 +205,7 @@ test("a plan names what stays and the ways out", () => {
     kept("c", wayOf("c", { unclear: "take" })),
     kept("e", wayOf("e", {}, "close that program")),
   ];
-  const plan = view(report(files, { kept: groups }), "t", { message: "a1" }, NONE, new Set());
+  const plan = view(report(files, { kept: groups }), "t", { message: "a1" }, NONE, DESK);
   assert.deepEqual(
     plan.rows.map(({ file, group, ways, reason }) => [file.path, group, ways.join(" "), reason]),
     [
@@ -218,14 +219,14 @@ test("a plan names what stays and the ways out", () => {
   );
   assert.equal(plan.button, "Change 2 files");
   const { choices: _, ...older } = file("g", STAYS);
-  const rows = view(report([older as FileReport]), "t", { message: "a1" }, NONE, new Set()).rows;
+  const rows = view(report([older as FileReport]), "t", { message: "a1" }, NONE, DESK).rows;
   assert.deepEqual(rows[0]?.ways, [], "an older program offers none");
 });
 
 test("a way out has the parameter of the operation, or is of one file", () => {
   const rowOf = (more: object, way: WayOut) => {
     const kept_ = [kept("a", way)];
-    return view(report([file("a", { ...STAYS, ...more })], { kept: kept_ }), "t", {}, NONE, new Set()).rows[0] as PlanRow;
+    return view(report([file("a", { ...STAYS, ...more })], { kept: kept_ }), "t", {}, NONE, DESK).rows[0] as PlanRow;
   };
   const asked = { operation: "revert" as const, message: "a1" };
   const conflict = rowOf({ choices: ["overwrite"] }, wayOf("a", { message: "a1", on_conflict: "overwrite" }));
@@ -249,7 +250,7 @@ test("what is overwritten still says why, and can be kept", () => {
   const before: Kept = new Map();
   const asked = { operation: "revert" as const, message: "a1", on_conflict: "overwrite" as const };
   remember(before, report([file("a", { ...STAYS, reason: "edited by you" })]));
-  const [row] = view(report([file("a")]), "t", asked, before, new Set()).rows;
+  const [row] = view(report([file("a")]), "t", asked, before, DESK).rows;
   assert.deepEqual([row?.verb, row?.ways], ["put back, though edited by you", ["keep"]]);
   assert.deepEqual(choose(asked, "keep", row as PlanRow), { ...asked, on_conflict: "keep", unclear: "keep" });
 });
@@ -260,7 +261,7 @@ test("unsaved text is named for the files that would change", () => {
     "t",
     { message: "a1" },
     NONE,
-    new Set(["a", "b", "c"]),
+    { root: "/shop", unsaved: new Set(["/shop/a", "/shop/b", "/shop/c"]) },
   );
   assert.deepEqual(
     plan.rows.map((row) => row.isUnsaved),
@@ -269,9 +270,41 @@ test("unsaved text is named for the files that would change", () => {
   assert.match(plan.notes.join("\n"), /1 file with unsaved text in the editor: a\./);
 });
 
+test("files in other directories of the session are a part of the plan", () => {
+  const there = report([file("a"), file("src/b", STAYS)], { notes: ["It is on another disk."] });
+  const whole = report([file("a", STAYS)], { roots: [{ workspace: "/lib", report: there }] });
+  const unsaved = new Set(["/lib/a"]);
+  const plan = view(whole, "t", { message: "a1" }, NONE, { root: "/shop", unsaved });
+  assert.deepEqual(
+    plan.rows.map((row) => [nameIn(row), row.group, row.isUnsaved]),
+    [
+      ["/lib/a", "changes", true],
+      ["a", "stays", false],
+      ["/lib/src/b", "stays", false],
+    ],
+  );
+  assert.match(planned(plan.rows[2] as PlanRow), /^lib\/src · stays/);
+  assert.equal(plan.button, "Change 1 file");
+  assert.deepEqual(plan.notes.slice(-1), ["/lib: It is on another disk."]);
+  const done = report([file("a", { result: "done" })], { roots: [{ workspace: "/lib", report: there }] });
+  assert.match(verdict("Went back", done).text, /stays as it is: \/lib\/src\/b \(edited\)\. \/lib: It is on/);
+});
+
+test("a message's row counts the files in other directories", () => {
+  const elsewhere = { workspace: "/home/ada/lib", files: 2, additions: 0, deletions: 0, message: "a2", unclear: 0 };
+  const shown = row({ type: "message", id: "a1", message: message({ roots: [elsewhere] }) }, surroundings([], 1000));
+  assert.match(shown.description, / · \+ 2 files in lib$/);
+});
+
+test("a path that comes twice has two rows", () => {
+  const twice = joinRenames([change("a"), change("a", { attribution: "agent", old_blob: "x" })]);
+  const ids = files("a1", twice, null, null).map((node) => node.id);
+  assert.equal(new Set(ids).size, 2);
+});
+
 test("a plan with nothing to carry out has no button", () => {
-  assert.equal(view(report([]), null, { operation: "undo" }, NONE, new Set()).button, null);
-  assert.equal(view(report([], { busy: true }), "t", { operation: "undo" }, NONE, new Set()).isBusy, true);
+  assert.equal(view(report([]), null, { operation: "undo" }, NONE, DESK).button, null);
+  assert.equal(view(report([], { busy: true }), "t", { operation: "undo" }, NONE, DESK).isBusy, true);
 });
 
 test("a line names the prompt that wrote it", () => {

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, renameSync, symlinkSync, unlinkSync, writeFileSync } from "node:fs";
 import { test } from "node:test";
 import { World } from "../../typescript/test/world.js";
 import { activate, deactivate } from "../src/editor/extension.js";
@@ -95,7 +95,7 @@ async function atDesk(rule: (desk: Desk, world: World) => Promise<void>): Promis
     originals: null,
     clipboard: "",
   });
-  Object.assign(workspace, { isTrusted: true, textDocuments: [] });
+  Object.assign(workspace, { isTrusted: true, textDocuments: [], notebookDocuments: [] });
   Object.assign(window, { activeTextEditor: undefined, visibleTextEditors: [] });
   window.tabGroups.activeTabGroup.activeTab = undefined;
   window.tabGroups.all = [];
@@ -115,6 +115,14 @@ function play(world: World): void {
   world.write("a.txt", CHAIN.join(""));
   world.play("m1", "spell it out", "a.txt", CHAIN.join("").replace("2\n", "two\n").replace("11\n", "eleven\n"));
   world.write("a.txt", world.read("a.txt").replace("6\n", "six\n"));
+}
+
+/** Opens a document of ours, as a diff does. */
+async function shown(uri: Uri): Promise<Uri> {
+  const text = Buffer.from((await editor.files?.readFile(uri)) ?? []).toString().split("\n");
+  const lineAt = (line: number) => ({ text: text[line] });
+  workspace.textDocuments.push({ uri, lineCount: text.length, lineAt } as unknown as TextDocument);
+  return uri;
 }
 
 test("a message is reverted after its plan was seen, and undone", () =>
@@ -172,6 +180,80 @@ test("what an editor of another kind holds unsaved is named, too", () =>
     const before = world.read("a.txt");
     await desk.run("apply");
     assert.equal(world.read("a.txt"), before);
+  }));
+
+test("unsaved text is named however its file was opened", () =>
+  atDesk(async (desk, world) => {
+    const names = ["made.txt", "book.ipynb", "target.txt", "gone.txt"];
+    world.write("gone.txt", "here\n");
+    world.event("user_message", "m1", { prompt: "make" });
+    world.begin("m1");
+    for (const name of names.slice(0, 3)) world.write(name, "made\n");
+    unlinkSync(`${world.workspace}/gone.txt`);
+    world.event("tool_finish", "m1", { tool_use_id: "m1", tool_name: "shell" });
+    world.event("turn_end", "m1");
+    symlinkSync(`${world.workspace}/target.txt`, `${world.scratch}/link.txt`);
+    await desk.open();
+    // An editor of a file that would be removed, a notebook, a link from elsewhere, and a new file that is not saved yet.
+    (await desk.document("made.txt")).type("typed\n");
+    (await workspace.openTextDocument(Uri.file(`${world.scratch}/link.txt`)))?.type("typed\n");
+    const unsaved = (uri: Uri) => ({ isDirty: true, uri, save: async () => true }) as unknown as TextDocument;
+    workspace.notebookDocuments = [unsaved(Uri.file(`${world.workspace}/book.ipynb`))];
+    workspace.textDocuments.push(unsaved(Uri.from({ scheme: "untitled", path: `${world.workspace}/gone.txt` })));
+    await desk.run("revertTo", await desk.message("make"));
+    const told = (await desk.labels()).join("\n");
+    for (const name of names) assert.match(told, new RegExp(`unsaved text in the editor:.*${name}`));
+    await desk.run("apply");
+    assert.equal(world.read("made.txt"), "made\n");
+  }));
+
+test("what a message did in another directory is seen, planned and reverted", () =>
+  atDesk(async (desk, world) => {
+    const lib = `${world.scratch}/lib`;
+    mkdirSync(lib);
+    writeFileSync(`${lib}/l.txt`, CHAIN.join(""));
+    world.event("user_message", "m1", { prompt: "both", roots: [lib] });
+    world.begin("m1");
+    world.write("a.txt", "new\n");
+    writeFileSync(`${lib}/l.txt`, CHAIN.join("").replace("2\n", "two\n").replace("11\n", "eleven\n"));
+    world.event("tool_finish", "m1", { tool_use_id: "m1", tool_name: "shell" });
+    world.event("turn_end", "m1");
+    await desk.open();
+    const rows = await desk.items("messages", await desk.message("both"));
+    assert.deepEqual(
+      rows.map(({ item }) => [item.label, item.description]),
+      [
+        ["a.txt", "added · +1"],
+        ["l.txt", "lib · +2 −2"],
+      ],
+    );
+    await desk.run("showChanges", rows[1]?.node);
+    const [left, right] = editor.executed.find(({ command }) => command === "vscode.diff")?.given as [Uri, Uri];
+    assert.equal(Buffer.from((await editor.files?.readFile(left)) ?? []).toString(), CHAIN.join(""));
+    // An editor beside the followed folder has unsaved text.
+    const document = await workspace.openTextDocument(Uri.file(`${lib}/l.txt`));
+    document?.type("typed\n");
+    await desk.run("revertTo", await desk.message("both"));
+    assert.deepEqual([...(await desk.planned()).keys()], ["a.txt", "l.txt"]);
+    assert.match((await desk.labels()).join("\n"), /unsaved text in the editor: .*lib\/l\.txt/);
+    await desk.run("cancelPlan");
+    Object.assign(workspace, { textDocuments: [] });
+    // One hunk, the file, and all of it.
+    await desk.run("revertHunk", { lineNumber: 2, uri: await shown(right) });
+    assert.match(readFileSync(`${lib}/l.txt`, "utf-8"), /1\n2\n[^]*eleven/, editor.said.join("\n"));
+    await desk.run("revertFile", rows[1]?.node);
+    await desk.run("apply");
+    assert.equal(readFileSync(`${lib}/l.txt`, "utf-8"), CHAIN.join(""), editor.said.join("\n"));
+    assert.equal(world.read("a.txt"), "new\n");
+    for (const _ of ["the file", "the hunk"]) {
+      await desk.run("undo");
+      await desk.run("apply");
+    }
+    await desk.run("revertTo", await desk.message("both"));
+    await desk.run("apply");
+    assert.equal(existsSync(`${world.workspace}/a.txt`), false);
+    assert.equal(readFileSync(`${lib}/l.txt`, "utf-8"), CHAIN.join(""));
+    assert.match(editor.said.at(-1) ?? "", /Went back to before “both”: 2 files changed\./);
   }));
 
 test("a stale plan is planned again, and nothing is done", () =>
@@ -247,15 +329,7 @@ test("one hunk is reverted from the diff of the message", () =>
     const [file] = await desk.items("messages", await desk.message("spell it out"));
     await desk.run("showChanges", file?.node);
     const [, right] = editor.executed.find(({ command }) => command === "vscode.diff")?.given as [Uri, Uri];
-    const text = Buffer.from((await editor.files?.readFile(right)) ?? [])
-      .toString()
-      .split("\n");
-    workspace.textDocuments.push({
-      uri: right,
-      lineCount: text.length,
-      lineAt: (line: number) => ({ text: text[line] }),
-    } as unknown as TextDocument);
-    await desk.run("revertHunk", { lineNumber: 2, uri: right });
+    await desk.run("revertHunk", { lineNumber: 2, uri: await shown(right) });
     const expected = CHAIN.join("").replace("6\n", "six\n").replace("11\n", "eleven\n");
     assert.equal(world.read("a.txt"), expected, editor.said.join("\n"));
   }));

@@ -286,6 +286,7 @@ export const workspace = {
   workspaceFolders: [] as { uri: Uri; name: string }[],
   isTrusted: true,
   textDocuments: [] as TextDocument[],
+  notebookDocuments: [] as TextDocument[],
   getConfiguration: () => ({ get: (key: string, other: unknown) => editor.settings.get(key) ?? other }),
   registerFileSystemProvider: (_: string, provider: { readFile(uri: Uri): Promise<Uint8Array> }) => {
     editor.files = provider;

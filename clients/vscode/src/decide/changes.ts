@@ -1,10 +1,12 @@
 // The files that a message changed: a rename is one, and each side has an address.
 
-import type { ChangeReport, PathText } from "ckpt-hook";
+import type { ChangeReport, PathText, PlanParameters, ShowReport } from "ckpt-hook";
 import { clean, lines } from "./words.js";
 
 /** A file that changed. A rename is one of them, with the path that the file had. */
 export interface FileChange {
+  /** The directory that it is in, if that is not the server's own. */
+  root: string | null;
   path: PathText;
   former: PathText | null;
   kind: ChangeReport["kind"] | "renamed";
@@ -24,7 +26,15 @@ function keyOf({ path, path_hex }: PathText): string {
   return path_hex ?? path;
 }
 
-export function joinRenames(changes: readonly ChangeReport[]): FileChange[] {
+/** What a message, a step or an operation changed, in all directories of its session that the report has. */
+export function changed(shown: ShowReport): FileChange[] {
+  if (!("changes" in shown)) return [];
+  // An older program names no others.
+  const others = shown.type === "message" ? (shown.roots ?? []) : [];
+  return [...joinRenames(shown.changes), ...others.flatMap((root) => joinRenames(root.changes, root.workspace))];
+}
+
+export function joinRenames(changes: readonly ChangeReport[], root: string | null = null): FileChange[] {
   const deleted = new Map(
     changes.filter((change) => change.new_blob === null).map((change) => [keyOf(change), change]),
   );
@@ -33,6 +43,7 @@ export function joinRenames(changes: readonly ChangeReport[]): FileChange[] {
     const former = change.renamed_from && deleted.get(keyOf(change.renamed_from));
     if (former && change.renamed_from) deleted.delete(keyOf(former));
     files.push({
+      root,
       path: pathOf(change),
       former: former ? pathOf(former) : null,
       kind: former ? "renamed" : change.kind,
@@ -52,8 +63,10 @@ export function nameOf(path: string): string {
   return clean(path.slice(path.lastIndexOf("/") + 1));
 }
 
-export function folderOf(path: string): string {
-  return clean(path.slice(0, Math.max(0, path.lastIndexOf("/"))));
+/** The folder of a path, below the name of the directory if that is not the server's own. */
+export function folderIn(path: string, root: string | null): string {
+  const folder = clean(path.slice(0, Math.max(0, path.lastIndexOf("/"))));
+  return [root === null ? "" : nameOf(root), folder].filter(Boolean).join("/");
 }
 
 /** What stands behind a file's name: its folder, the former path, the kind and the lines. */
@@ -61,7 +74,8 @@ export function descriptionOf(file: FileChange): string {
   const kind = file.kind === "modified" ? "" : file.kind;
   const former = file.former ? `renamed from ${clean(file.former.path)}` : kind;
   const counted = lines(file.additions, file.deletions);
-  return [folderOf(file.path.path), former, counted, file.reason === null ? "" : "unclear"].filter(Boolean).join(" · ");
+  const folder = folderIn(file.path.path, file.root);
+  return [folder, former, counted, file.reason === null ? "" : "unclear"].filter(Boolean).join(" · ");
 }
 
 /** The paths to pass to `only`: both, if it was renamed. */
@@ -84,6 +98,14 @@ export interface Origin {
   step?: string;
   /** Whether later messages stay. */
   alone?: boolean;
+  /** The directory that it is in, if that is not the server's own. */
+  root?: string;
+}
+
+/** What takes it back, as parameters of a plan. */
+export function takingBack({ message, step, alone, root }: Origin, only: PathText[]): PlanParameters {
+  const what = step === undefined ? { message: message ?? "", ...(alone && { alone }) } : { step };
+  return { operation: "revert", ...what, only, ...(root !== undefined && { workspace: root }) };
 }
 
 export type Query = Source & Origin & { hex?: string };

@@ -1,14 +1,18 @@
 // A plan before it is carried out: what happens to each file, why one stays, and the ways out.
 
 import type { FileReport, KeptReport, OperationReport, PlanChoice, PlanParameters, WayOut } from "ckpt-hook";
-import { folderOf } from "./changes.js";
-import { clean, conversationNote, count, lines } from "./words.js";
+import { folderIn } from "./changes.js";
+import { clean, count, lines, named, notesOf, type Part, partsOf } from "./words.js";
 
 /** A way out of what a plan keeps; each plans again. */
 export type Way = PlanChoice | "alone";
 
 export interface PlanRow {
   file: FileReport;
+  /** The directory that it is in, if that is not the server's own. */
+  root: string | null;
+  /** Its path on disk. */
+  place: string;
   group: "changes" | "stays";
   /** What happens to it. */
   verb: string;
@@ -30,6 +34,14 @@ export interface PlanView {
   notes: string[];
 }
 
+/** What a plan needs to know of the window. */
+export interface Desk {
+  /** The directory of the server. */
+  root: string;
+  /** The real paths of the files of which an editor has unsaved text. */
+  unsaved: ReadonlySet<string>;
+}
+
 const VERBS: Record<FileReport["action"], string> = {
   write: "put back",
   delete: "removed",
@@ -46,8 +58,8 @@ function policyOf(asked: PlanParameters): { on_conflict?: string; unclear?: stri
   return asked as { on_conflict?: string; unclear?: string };
 }
 
-function keyOf(file: { path: string; path_hex: string | null }): string {
-  return file.path_hex ?? file.path;
+function keyOf(file: FileReport, root: string | null): string {
+  return named(file.path_hex ?? file.path, root);
 }
 
 /**
@@ -57,8 +69,8 @@ function keyOf(file: { path: string; path_hex: string | null }): string {
 export type Kept = Map<string, string>;
 
 export function remember(kept: Kept, report: OperationReport): void {
-  for (const file of report.files) {
-    if (isKept(file)) kept.set(keyOf(file), file.reason ?? "it was changed since");
+  for (const { root, report: part } of partsOf(report)) {
+    for (const file of part.files.filter(isKept)) kept.set(keyOf(file, root), file.reason ?? "it was changed since");
   }
 }
 
@@ -75,46 +87,60 @@ export function view(
   token: string | null,
   asked: PlanParameters,
   kept: Kept,
-  unsaved: ReadonlySet<string>,
+  desk: Desk,
 ): PlanView {
-  const shown = report.files.filter((file) => file.action !== "none" || file.reason !== null);
-  const rows = shown
-    .map((file) => rowOf(file, asked, kept, report.kept ?? [], unsaved))
+  const parts = partsOf(report);
+  const rows = parts
+    .flatMap((part) => part.report.files.filter(isShown).map((file) => rowOf(file, part, asked, kept, desk)))
     .sort((one, other) => one.group.localeCompare(other.group));
   const moving = rows.filter((row) => row.group === "changes").length;
   const staying = rows.length - moving;
   const dirty = rows.filter((row) => row.isUnsaved);
-  const git = report.git.map((part) => `${part.name}: ${part.reason ?? part.result}`);
-  const differs =
-    report.receipt?.differences.filter(
-      (one) => !report.files.some((file) => file.path === one.path && file.result !== "done" && file.reason !== null),
-    ) ?? [];
+  const isTold = (path: string, root: string | null) =>
+    rows.some((row) => row.file.path === path && row.root === root && row.file.reason !== null);
+  const differs = parts.flatMap(({ root, report: part }) =>
+    (part.receipt?.differences ?? [])
+      .filter((one) => !isTold(one.path, root))
+      .map((one) => `${named(one.path, root)} is not as it was then: ${one.words}.`),
+  );
   const notes = [
     report.busy ? "An agent is at work here. Wait until it is done, or go ahead anyway." : "",
     dirty.length > 0
-      ? `${count(dirty.length, "file")} with unsaved text in the editor: ${dirty.map((row) => clean(row.file.path)).join(", ")}. Save first, and the plan is made again.`
+      ? `${count(dirty.length, "file")} with unsaved text in the editor: ${dirty.map(nameIn).join(", ")}. Save first, and the plan is made again.`
       : "",
     report.messages_hidden.length > 0 ? `${count(report.messages_hidden.length, "message")} hidden afterwards.` : "",
     staying > 0 ? `${count(staying, "file")} ${staying === 1 ? "stays as it is" : "stay as they are"}.` : "",
-    report.conversation ? conversationNote(report.conversation) : "",
-    ...report.notes,
-    ...git,
-    ...differs.slice(0, 20).map((one) => `${one.path} is not as it was then: ${one.words}.`),
+    ...notesOf(report, () => true),
+    ...differs.slice(0, 20),
   ];
   const button = token === null ? null : moving > 0 ? `Change ${count(moving, "file")}` : "Carry it out";
   return { rows, button, isBusy: report.busy, notes: notes.filter(Boolean).map(clean) };
 }
 
+function isShown(file: FileReport): boolean {
+  return file.action !== "none" || file.reason !== null;
+}
+
+/** How people read the file of a row. */
+export function nameIn({ file, root }: PlanRow): string {
+  return clean(named(file.path, root));
+}
+
 function rowOf(
   file: FileReport,
+  { root, report }: Part,
   asked: PlanParameters,
   before: Kept,
-  groups: KeptReport[],
-  unsaved: ReadonlySet<string>,
+  desk: Desk,
 ): PlanRow {
   const isMoving = changes(file);
-  const was = before.get(keyOf(file));
-  const kept = groups.find((one) => one.kind !== "other_message" && one.paths.some((path) => keyOf(path) === keyOf(file)));
+  const was = before.get(keyOf(file, root));
+  const place = named(file.path, root ?? desk.root);
+  const isOf = (group: KeptReport) =>
+    group.kind !== "other_message" &&
+    group.paths.some(({ path, path_hex }) => path === file.path && path_hex === file.path_hex);
+  // An older program groups none.
+  const kept = (report.kept ?? []).find(isOf);
   const way = kept?.way ?? null;
   const tried = [policyOf(asked).on_conflict, policyOf(asked).unclear];
   // An older program names none.
@@ -135,17 +161,19 @@ function rowOf(
   const out = !kept ? "" : way === null ? "nothing takes that back" : way.first === null ? "" : `${way.first}, then plan again`;
   return {
     file,
+    root,
+    place,
     group: isMoving ? "changes" : "stays",
     verb,
     reason: [file.reason ?? kept?.why, out].filter(Boolean).join("; ") || null,
     ways,
     way,
-    isUnsaved: isMoving && unsaved.has(file.path),
+    isUnsaved: isMoving && desk.unsaved.has(place),
   };
 }
 
 /** The same request with a way out: for all files of the plan where it has a parameter for that, else for those of one kind. */
-export function choose(asked: PlanParameters, way: Way, { file, way: out }: PlanRow): PlanParameters {
+export function choose(asked: PlanParameters, way: Way, { file, root, way: out }: PlanRow): PlanParameters {
   const operation = operationOf(asked);
   const with_ = (more: object) => ({ ...asked, ...more }) as PlanParameters;
   if (way === "again") return asked;
@@ -153,14 +181,14 @@ export function choose(asked: PlanParameters, way: Way, { file, way: out }: Plan
   if (way === "overwrite" && operation !== "undo") return with_({ on_conflict: "overwrite" });
   if (way === "keep") return with_({ on_conflict: "keep", ...(operation === "revert" && { unclear: "keep" }) });
   const only = way === "alone" ? [{ path: file.path, path_hex: file.path_hex }] : out?.parameters.only;
-  return { ...out?.parameters, only } as PlanParameters;
+  return { ...out?.parameters, only, ...(root !== null && { workspace: root }) } as PlanParameters;
 }
 
 /** What a row says behind the file's name. */
 export function descriptionOf(row: PlanRow): string {
-  const { file } = row;
+  const { file, root } = row;
   return [
-    folderOf(file.path),
+    folderIn(file.path, root),
     row.verb,
     lines(file.additions, file.deletions),
     row.isUnsaved ? "unsaved text" : "",

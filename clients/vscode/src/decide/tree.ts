@@ -8,8 +8,8 @@ import type {
   StepReport,
   TimelineEntry,
 } from "ckpt-hook";
-import { descriptionOf, type FileChange, joinRenames, nameOf } from "./changes.js";
-import { ago, clean, count, isAtWork, lines, operationTitle, stateOf, titleOf } from "./words.js";
+import { changed, descriptionOf, type FileChange, joinRenames, nameOf, type Origin } from "./changes.js";
+import { ago, clean, count, isAtWork, lines, named, operationTitle, stateOf, titleOf } from "./words.js";
 
 export type Node =
   | { type: "message"; id: string; message: MessageReport }
@@ -68,7 +68,7 @@ export function children(node: Node, shown: ShowReport | null): Node[] {
     case "message": {
       if (shown?.type !== "message") return [];
       const { message } = shown;
-      const below = files(node.id, joinRenames(shown.changes), message, null);
+      const below = files(node.id, changed(shown), message, null);
       if (shown.steps.length < 2) return below;
       return [...below, { type: "steps", id: `${node.id} steps`, steps: shown.steps, message }];
     }
@@ -79,7 +79,7 @@ export function children(node: Node, shown: ShowReport | null): Node[] {
     case "operations":
       return node.operations.map((operation) => ({ type: "operation", id: operation.id, operation }));
     case "operation":
-      return shown?.type === "operation" ? files(node.id, joinRenames(shown.changes), null, null) : [];
+      return shown?.type === "operation" ? files(node.id, changed(shown), null, null) : [];
     default:
       return [];
   }
@@ -91,13 +91,21 @@ export function files(
   message: MessageReport | null,
   step: StepReport | null,
 ): Node[] {
-  return changes.map((file) => ({
-    type: "file",
-    id: `${parent} ${file.path.path_hex ?? file.path.path}`,
-    file,
-    message,
-    step,
-  }));
+  const seen = new Map<string, number>();
+  return changes.map((file) => {
+    const path = `${file.root ?? ""} ${file.path.path_hex ?? file.path.path}`;
+    // A path comes again for each time that somebody else changed it in between.
+    const times = seen.get(path) ?? 0;
+    seen.set(path, times + 1);
+    return { type: "file", id: [parent, path, times || ""].join(" ").trim(), file, message, step };
+  });
+}
+
+/** Of what a row is a part. */
+export function originOf(node: Node): Origin {
+  const root = node.type === "file" && node.file.root !== null ? { root: node.file.root } : {};
+  if ("step" in node && node.step) return { step: node.step.id, ...root };
+  return "message" in node && node.message ? { message: node.message.id, alone: true, ...root } : root;
 }
 
 /** What the editor shows of a row. */
@@ -191,7 +199,14 @@ function messageRow(message: MessageReport, { now, forks }: Surroundings): Row {
     message.unclear > 0 ? `${count(message.unclear, "file")} unclear` : "",
     ...message.labels.map(clean),
   ];
-  const facts = [message.agent, when, counted, lines(message.additions, message.deletions), ...marks].filter(Boolean);
+  const facts = [
+    message.agent,
+    when,
+    counted,
+    lines(message.additions, message.deletions),
+    ...elsewhere(message.roots),
+    ...marks,
+  ].filter(Boolean);
   const why = [message.not_revertable, message.unprotected].filter((text) => text !== null);
   const [icon, colour] = ICONS[state] ?? ["comment", null];
   const words = ["message", state.replaceAll(" ", "-")];
@@ -208,6 +223,12 @@ function messageRow(message: MessageReport, { now, forks }: Surroundings): Row {
     spoken: [`Message: ${titleOf(message.prompt)}`, ...facts, ...why].join(", "),
     hasChildren: message.steps > 0,
   };
+}
+
+/** How many files there are in other directories. An older program names none. */
+function elsewhere(roots: readonly { workspace: string; files: number }[] = []): string[] {
+  const touched = roots.filter(({ files }) => files > 0);
+  return touched.map(({ files, workspace }) => `+ ${count(files, "file")} in ${nameOf(workspace)}`);
 }
 
 function stepRow(step: StepReport, now: number): Row {
@@ -230,7 +251,7 @@ function fileRow(file: FileChange, message: MessageReport | null): Row {
   return {
     label: nameOf(file.path.path),
     description,
-    tooltip: [clean(file.path.path), file.reason].filter((text) => text !== null).join("\n\n"),
+    tooltip: [clean(named(file.path.path, file.root)), file.reason].filter((text) => text !== null).join("\n\n"),
     icon,
     colour,
     context: message?.revertable ? "file revertable" : "file",
@@ -243,6 +264,7 @@ function operationRow(operation: OperationEntry, { now, prompts, operations }: S
   const facts = [
     ago(operation.time, now),
     count(operation.files, "file"),
+    ...elsewhere(operation.roots),
     operation.conflicts > 0 ? count(operation.conflicts, "conflict") : "",
     operation.state === "done" ? "" : operation.state.replaceAll("_", " "),
     operation.outcome === "partial" ? "in part" : "",

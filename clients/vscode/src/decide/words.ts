@@ -5,6 +5,7 @@ import type {
   ConversationReport,
   DoctorReport,
   FailureKind,
+  GitReport,
   MessageReport,
   OperationEntry,
   OperationReport,
@@ -142,22 +143,47 @@ export interface Verdict {
   text: string;
 }
 
+/** A path as people read it: in full, if it is in another directory than the server's own. */
+export function named(path: string, root: string | null): string {
+  return root === null ? path : `${root}/${path}`;
+}
+
+/** What an operation does in a directory of its session. */
+export interface Part {
+  /** The directory; null for the server's own. */
+  root: string | null;
+  report: OperationReport;
+}
+
+export function partsOf(report: OperationReport): Part[] {
+  // An older program names no others.
+  const others = (report.roots ?? []).map((one) => ({ root: one.workspace, report: one.report }));
+  return [{ root: null, report }, ...others];
+}
+
+/** What is to be known of an operation beyond its files. */
+export function notesOf(report: OperationReport, isOfGit: (part: GitReport) => boolean): string[] {
+  const conversation = report.conversation ? [conversationNote(report.conversation)] : [];
+  const notes = partsOf(report).flatMap(({ root, report: part }) => {
+    const git = part.git.filter(isOfGit).map(({ name, reason, result }) => `${name}: ${reason ?? result}`);
+    return [...part.notes, ...git].map((note) => (root === null ? note : `${root}: ${note}`));
+  });
+  return [...conversation, ...notes].filter(Boolean).map(clean);
+}
+
 /** What an operation did, in a sentence; `title` says what was done, as `Went back to before “add VAT”`. */
 export function verdict(title: string, report: OperationReport): Verdict {
-  const done = report.files.filter((file) => file.result === "done").length;
-  const kept = report.files.filter((file) => file.result !== "done" && file.action !== "none" && file.reason !== null);
-  const named = kept.slice(0, 3).map((file) => `${clean(file.path)} (${clean(file.reason ?? "")})`);
-  if (kept.length > named.length) named.push(`${kept.length - named.length} more`);
+  const files = partsOf(report).flatMap((part) => part.report.files.map((file) => ({ ...file, root: part.root })));
+  const done = files.filter((file) => file.result === "done").length;
+  const kept = files.filter((file) => file.result !== "done" && file.action !== "none" && file.reason !== null);
+  const told = kept.slice(0, 3).map((file) => clean(`${named(file.path, file.root)} (${file.reason})`));
+  if (kept.length > told.length) told.push(`${kept.length - told.length} more`);
   const stays =
     kept.length > 0
-      ? ` ${count(kept.length, "file")} ${kept.length === 1 ? "stays" : "stay"} as ${kept.length === 1 ? "it is" : "they are"}: ${named.join(", ")}.`
+      ? ` ${count(kept.length, "file")} ${kept.length === 1 ? "stays" : "stay"} as ${kept.length === 1 ? "it is" : "they are"}: ${told.join(", ")}.`
       : "";
-  const git = report.git.filter((part) => part.result !== "done" && part.reason !== null);
-  const conversation = report.conversation ? [conversationNote(report.conversation)].filter(Boolean) : [];
-  const notes = [...conversation, ...report.notes, ...git.map((part) => `${part.name}: ${part.reason}`)].map(
-    (note) => ` ${clean(note)}`,
-  );
-  const rest = stays + notes.join("");
+  const notes = notesOf(report, (part) => part.result !== "done" && part.reason !== null);
+  const rest = [stays, ...notes.map((note) => ` ${note}`)].join("");
   switch (report.outcome) {
     case "restored":
       return { level: "information", text: `${title}: ${count(done, "file")} changed.${rest}` };

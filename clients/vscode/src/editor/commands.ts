@@ -1,10 +1,9 @@
 // The commands. Each works from the palette, too: what a row would say is then asked.
 
-import type { MessageReport, PathText, PlanParameters } from "ckpt-hook";
+import type { MessageReport, PathText } from "ckpt-hook";
 import * as vscode from "vscode";
-import { type FileChange, nameOf, type Origin, parseQuery, pathsOf } from "../decide/changes.js";
-import type { Node } from "../decide/tree.js";
-import { NO_FILTER } from "../decide/tree.js";
+import { nameOf, type Origin, parseQuery, pathsOf, takingBack } from "../decide/changes.js";
+import { NO_FILTER, type Node, originOf } from "../decide/tree.js";
 import { ago, clean, failure, quoted, stateOf, titleOf } from "../decide/words.js";
 import type { Annotations } from "./annotations.js";
 import { changesOf, openDiffs, sidesOf, sinceSides } from "./diffs.js";
@@ -91,8 +90,8 @@ function lookingCommands({ workspace, documents, messages, annotations }: Parts)
     },
     openFile: async (given) => {
       const node = asNode(given);
-      const path = node?.type === "file" ? node.file.path : pathOfEditor(workspace);
-      const uri = path && workspace.file(path);
+      const file = fileOf(workspace, node);
+      const uri = file?.paths[0] && workspace.file(file.paths[0], file.origin.root);
       if (uri) await vscode.window.showTextDocument(uri);
     },
     showMessage: async (given) => {
@@ -139,18 +138,13 @@ function revertingCommands({ workspace, messages, proposal, since }: Parts): Rec
         );
       const { paths, origin } = target;
       const name = nameOf(paths[0]?.path ?? "");
-      if (origin.step !== undefined)
-        return proposal.propose(`Revert ${name}`, `Reverted ${name}`, {
-          operation: "revert",
-          step: origin.step,
-          only: paths,
-        });
-      const message =
-        origin.message ??
-        (await messageOf(workspace, messages, undefined, `Revert ${name} to before`, (one) => one.revertable))?.id;
-      if (message === undefined) return;
-      const asked: PlanParameters = { operation: "revert", message, only: paths, ...(origin.alone && { alone: true }) };
-      await proposal.propose(`Revert ${name}`, `Reverted ${name}`, asked);
+      if (origin.step === undefined && origin.message === undefined) {
+        const to = `Revert ${name} to before`;
+        const picked = await messageOf(workspace, messages, undefined, to, (one) => one.revertable);
+        if (!picked) return;
+        origin.message = picked.id;
+      }
+      await proposal.propose(`Revert ${name}`, `Reverted ${name}`, takingBack(origin, paths));
     },
     revertHunk: async (...given) => {
       if (!vscode.workspace.isTrusted) return void vscode.window.showWarningMessage(UNTRUSTED);
@@ -254,11 +248,7 @@ function pathOfEditor(workspace: Workspace, uri = vscode.window.activeTextEditor
 /** The file of a row, of an editor's title, or of the editor in front, and of what it is a side. */
 function fileOf(workspace: Workspace, given: unknown): { paths: PathText[]; origin: Origin } | undefined {
   const node = asNode(given);
-  if (node?.type === "file") {
-    const file: FileChange = node.file;
-    const origin = node.step ? { step: node.step.id } : node.message ? { message: node.message.id, alone: true } : {};
-    return { paths: pathsOf(file), origin };
-  }
+  if (node?.type === "file") return { paths: pathsOf(node.file), origin: originOf(node) };
   const uri = given instanceof vscode.Uri ? given : vscode.window.activeTextEditor?.document.uri;
   const path = pathOfEditor(workspace, uri);
   if (!uri || !path) return undefined;

@@ -2,8 +2,8 @@
 
 import type { ChangeReport, PathText } from "ckpt-hook";
 import * as vscode from "vscode";
-import { type FileChange, joinRenames, nameOf, type Origin, sourceOf } from "../decide/changes.js";
-import type { Node } from "../decide/tree.js";
+import { changed, type FileChange, joinRenames, nameOf, type Origin, sourceOf } from "../decide/changes.js";
+import { type Node, originOf } from "../decide/tree.js";
 import { quoted } from "../decide/words.js";
 import type { Documents } from "./documents.js";
 import type { Workspace } from "./workspace.js";
@@ -40,7 +40,8 @@ export async function openDiff(title: string, { path, left, right }: Sides): Pro
   });
 }
 
-export function sidesOf(documents: Documents, file: FileChange, origin: Origin): Sides {
+export function sidesOf(documents: Documents, file: FileChange, of: Origin): Sides {
+  const origin = { ...of, ...(file.root !== null && { root: file.root }) };
   return {
     path: file.path,
     left: documents.uri(file.former ?? file.path, sourceOf(file.oldBlob), origin),
@@ -54,42 +55,28 @@ export async function changesOf(
   node: Node,
 ): Promise<{ title: string; files: FileChange[]; origin: Origin }> {
   const { client } = workspace;
-  const shown = async (id: string) => {
-    const report = await client.request("show", { id });
-    return "changes" in report ? joinRenames(report.changes) : [];
-  };
+  const origin = originOf(node);
   switch (node.type) {
     case "message":
       return {
         title: quoted(node.message.prompt),
-        files: await shown(node.message.id),
-        origin: { message: node.message.id, alone: true },
+        files: changed(await client.request("show", { id: node.id })),
+        origin,
       };
     case "step":
-      return {
-        title: `a step of ${quoted(node.message.prompt)}`,
-        files: joinRenames(node.step.files),
-        origin: { step: node.step.id },
-      };
+      return { title: `a step of ${quoted(node.message.prompt)}`, files: joinRenames(node.step.files), origin };
     case "operation":
-      return { title: "an operation", files: await shown(node.operation.id), origin: {} };
+      return { title: "an operation", files: changed(await client.request("show", { id: node.id })), origin };
     case "outside": {
       const { from, to } = node.entry;
       const { files } = from === null || to === null ? { files: [] } : await client.request("patch", { from, to });
-      return { title: "changed outside", files: joinRenames(files), origin: {} };
+      return { title: "changed outside", files: joinRenames(files), origin };
     }
-    case "file": {
-      const title = node.message ? quoted(node.message.prompt) : "an operation";
-      return { title, files: [node.file], origin: originOf(node) };
-    }
+    case "file":
+      return { title: node.message ? quoted(node.message.prompt) : "an operation", files: [node.file], origin };
     default:
-      return { title: "", files: [], origin: {} };
+      return { title: "", files: [], origin };
   }
-}
-
-function originOf(node: Node & { type: "file" }): Origin {
-  if (node.step) return { step: node.step.id };
-  return node.message ? { message: node.message.id, alone: true } : {};
 }
 
 /** The sides from just before a message to what is there now, which can be edited. */

@@ -71,7 +71,8 @@ export class Documents implements vscode.FileSystemProvider {
     const query = parseQuery(uri.query);
     if (!query) throw vscode.FileSystemError.FileNotFound(uri);
     if ("nothing" in query) return new Uint8Array();
-    if ("blob" in query) return this.#workspace.client.contents(query.blob);
+    const place = query.root === undefined ? {} : { workspace: query.root };
+    if ("blob" in query) return this.#workspace.client.contents(query.blob, place);
     if ("before" in query) return this.#before(query.before, { path: uri.path.slice(1), path_hex: query.hex ?? null });
     const planned = this.#planned.get(query.planned);
     if (!planned) throw vscode.FileSystemError.FileNotFound(uri);

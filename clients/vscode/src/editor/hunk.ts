@@ -3,9 +3,9 @@
 import type { PathText } from "ckpt-hook";
 import * as vscode from "vscode";
 import { annotationAt, annotations } from "../decide/authors.js";
-import { type Origin, parseQuery } from "../decide/changes.js";
+import { type Origin, parseQuery, takingBack } from "../decide/changes.js";
 import { hunkAt, hunkWith } from "../decide/hunks.js";
-import { clean, titleOf } from "../decide/words.js";
+import { clean, named, titleOf } from "../decide/words.js";
 import { SCHEME } from "./documents.js";
 import { confirmed, tell } from "./outcome.js";
 import type { Workspace } from "./workspace.js";
@@ -91,20 +91,17 @@ function isLineMenu(given: unknown): given is { lineNumber: number; uri: vscode.
 }
 
 export async function revertHunk(workspace: Workspace, place: HunkPlace): Promise<void> {
-  const uri = workspace.file(place.path);
-  const document = uri && vscode.workspace.textDocuments.find((one) => one.uri.toString() === uri.toString());
-  if (document?.isDirty && !(await isSaved(document))) return;
+  if (!(await isSaved(workspace, place))) return;
   const { client, history } = workspace;
-  const { message, step, alone = false } = isKnown(place.origin) ? place.origin : await authorOf(workspace, place);
-  const what = step === undefined ? { message: message ?? "", alone } : { step };
-  const plan = await client.plan({ ...what, only: [place.path], contents: true });
+  const origin = isKnown(place.origin) ? place.origin : await authorOf(workspace, place);
+  const plan = await client.plan({ ...takingBack(origin, [place.path]), contents: true });
   const file = plan.report.files.find((one) => one.path === place.path.path);
   const all = file?.contents?.hunks ?? [];
   if (all.length === 0 && file?.reason) throw new Error(file.reason);
   const hunk = place.text === undefined ? hunkAt(all, place.line) : hunkWith(all, place.text);
   if (plan.token === null || !hunk) throw new Error("nothing of this message is at this line of the file any more");
   const report = await client.request("apply", { plan: plan.token, parts: [{ path: place.path, hunks: [hunk] }] });
-  const entry = history.entries.find((one) => one.type === "message" && one.id === message);
+  const entry = history.entries.find((one) => one.type === "message" && one.id === origin.message);
   const prompt = entry?.type === "message" ? ` (“${titleOf(entry.prompt, 30)}”)` : "";
   tell(`Reverted one hunk of ${clean(place.path.path)}${prompt}`, report);
 }
@@ -121,8 +118,10 @@ async function authorOf(workspace: Workspace, place: HunkPlace): Promise<Origin>
   return { message, alone: true };
 }
 
-async function isSaved(document: vscode.TextDocument): Promise<boolean> {
-  const name = clean(vscode.workspace.asRelativePath(document.uri));
-  const text = `${name} has unsaved text. Save it first: it counts as yours, and stays.`;
-  return (await confirmed(text, "Save and Go On")) && (await document.save());
+/** Whether no editor has unsaved text of the file, or that was saved. */
+async function isSaved({ unsaved, root }: Workspace, { path, origin }: HunkPlace): Promise<boolean> {
+  const save = unsaved.get(named(path.path, origin.root ?? root));
+  if (!save) return true;
+  const text = `${clean(path.path)} has unsaved text. Save it first: it counts as yours, and stays.`;
+  return (await confirmed(text, "Save and Go On")) && Boolean(await save());
 }

@@ -1,7 +1,7 @@
 // The tree view of messages.
 
 import * as vscode from "vscode";
-import { children, type Filter, isFiltered, NO_FILTER, type Node, roots, row, surroundings } from "../decide/tree.js";
+import { children, type Filter, files, isFiltered, NO_FILTER, type Node, roots, row, surroundings } from "../decide/tree.js";
 import { banner, failure } from "../decide/words.js";
 import { changesOf } from "./diffs.js";
 import type { Workspace } from "./workspace.js";
@@ -87,14 +87,8 @@ export class Messages implements vscode.TreeDataProvider<Node>, vscode.Disposabl
 
   async #below(node: Node): Promise<Node[]> {
     if (node.type === "outside") {
-      const { files } = await changesOf(this.#workspace, node);
-      return files.map((file) => ({
-        type: "file",
-        id: `${node.id} ${file.path.path}`,
-        file,
-        message: null,
-        step: null,
-      }));
+      const { files: found } = await changesOf(this.#workspace, node);
+      return files(node.id, found, null, null);
     }
     const isShown = node.type === "message" || node.type === "operation";
     return children(node, isShown ? await this.#workspace.client.request("show", { id: node.id }) : null);

@@ -3,7 +3,6 @@
 import {
   BusyError,
   type Client,
-  type FileReport,
   type PathText,
   type Plan,
   type PlanParameters,
@@ -15,6 +14,7 @@ import {
   choose,
   descriptionOf,
   type Kept,
+  nameIn,
   type PlanRow,
   type PlanView,
   remember,
@@ -105,8 +105,8 @@ export class Proposal implements vscode.TreeDataProvider<PlanNode>, vscode.Dispo
   draw(): void {
     if (!this.#plan || !this.#asked) return;
     const { report, token } = this.#plan;
-    const unsaved = new Set(this.#workspace.unsaved.keys());
-    this.#shown = view(report, token, this.#asked, this.#kept, unsaved);
+    const { root, unsaved } = this.#workspace;
+    this.#shown = view(report, token, this.#asked, this.#kept, { root, unsaved: new Set(unsaved.keys()) });
     this.#view.title = this.#title;
     this.#changed.fire();
   }
@@ -162,16 +162,16 @@ export class Proposal implements vscode.TreeDataProvider<PlanNode>, vscode.Dispo
   /** Names unsaved text of the plan's files, and offers to save it and plan again. Returns whether there was some. */
   async #hasUnsaved(): Promise<boolean> {
     const dirty = this.#workspace.unsaved;
-    const rows = (this.#shown?.rows ?? []).filter((row) => dirty.has(row.file.path) && row.group === "changes");
+    const rows = (this.#shown?.rows ?? []).filter((row) => row.isUnsaved);
     if (rows.length === 0) return false;
-    const names = rows.map((row) => clean(row.file.path)).join(", ");
+    const names = rows.map(nameIn).join(", ");
     if (
       await confirmed(
         `Unsaved text would not go back with the files, and saving it later would undo a part of this: ${names}.`,
         "Save and Plan Again",
       )
     ) {
-      await Promise.all(rows.map((row) => dirty.get(row.file.path)?.()));
+      await Promise.all(rows.map((row) => dirty.get(row.place)?.()));
       await this.again("What you saved counts as yours in this plan.");
     }
     return true;
@@ -255,7 +255,7 @@ export class Proposal implements vscode.TreeDataProvider<PlanNode>, vscode.Dispo
     const { file } = row;
     const item = new vscode.TreeItem(nameOf(file.path));
     item.description = descriptionOf(row);
-    item.tooltip = [clean(file.path), row.verb, row.reason === null ? "" : clean(row.reason)]
+    item.tooltip = [nameIn(row), row.verb, row.reason === null ? "" : clean(row.reason)]
       .filter(Boolean)
       .join("\n");
     const icon =
@@ -267,28 +267,29 @@ export class Proposal implements vscode.TreeDataProvider<PlanNode>, vscode.Dispo
     const colour = row.isUnsaved || row.ways.length > 0 ? new vscode.ThemeColor("list.warningForeground") : undefined;
     item.iconPath = new vscode.ThemeIcon(icon, colour);
     item.contextValue = ["row", ...row.ways].join(" ");
-    item.accessibilityInformation = { label: [file.path, item.description].join(", "), role: "treeitem" };
+    item.accessibilityInformation = { label: [nameIn(row), item.description].join(", "), role: "treeitem" };
     item.command = { command: "ckpt-hook.showPlanned", title: "Show", arguments: [{ type: "row", row }] };
     return item;
   }
 
   async showPlanned(row?: PlanRow): Promise<void> {
-    if (row) return openDiff(this.#title, this.#sides(row.file));
+    if (row) return openDiff(this.#title, this.#sides(row));
     const rows = this.#shown?.rows.filter((one) => one.group === "changes") ?? [];
     await openDiffs(
       this.#title,
-      rows.map((one) => this.#sides(one.file)),
+      rows.map((one) => this.#sides(one)),
     );
   }
 
   /** What is on disk, and what the plan would leave; for a conflict, the earlier version. */
-  #sides(file: FileReport): Sides {
+  #sides({ file, root }: PlanRow): Sides {
     const { before = null, after = null, earlier = null } = file.contents ?? {};
     const isThere = file.old_mode !== null || before !== null;
-    const onDisk = isThere ? this.#workspace.file(file) : undefined;
+    const onDisk = isThere ? this.#workspace.file(file, root ?? undefined) : undefined;
+    const origin = root === null ? {} : { root };
     const side = (content: typeof before, blob: string | null, path: PathText) => {
       const bytes = content === null ? undefined : bytesOf(content);
-      return bytes ? this.#documents.text(path, bytes) : this.#documents.uri(path, sourceOf(blob));
+      return bytes ? this.#documents.text(path, bytes) : this.#documents.uri(path, sourceOf(blob), origin);
     };
     const right = earlier === null ? side(after, file.new_blob, file) : side(earlier.content, earlier.blob, file);
     return { path: file, left: onDisk ?? side(before, file.old_blob, file), right };

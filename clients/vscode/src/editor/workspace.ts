@@ -2,7 +2,7 @@
 
 import { accessSync, constants, realpathSync, statSync } from "node:fs";
 import { homedir } from "node:os";
-import { delimiter, join, relative } from "node:path";
+import { basename, delimiter, dirname, isAbsolute, join, relative } from "node:path";
 import { Client, type PathText } from "ckpt-hook";
 import * as vscode from "vscode";
 import { candidates, environment, inWorkspace, isInside } from "../decide/places.js";
@@ -19,7 +19,6 @@ export class Workspace implements vscode.Disposable {
   folder: vscode.WorkspaceFolder | undefined;
   follower: Follower | null = null;
   binary: string | null = null;
-  #realFolder = "";
   #started = Promise.resolve();
   #isOver = false;
 
@@ -65,7 +64,6 @@ export class Workspace implements vscode.Disposable {
     this.binary = this.find();
     if (this.folder && this.binary !== null) {
       const directory = this.folder.uri.fsPath;
-      this.#realFolder = realPath(directory);
       const binary = this.binary;
       const env = environment(process.env) as NodeJS.ProcessEnv;
       this.follower = new Follower(
@@ -102,33 +100,37 @@ export class Workspace implements vscode.Disposable {
 
   /** The directory that paths of documents are relative to. */
   get root(): string {
-    return this.history.status?.workspace ?? this.#realFolder;
+    return this.history.status?.workspace ?? realPath(this.folder?.uri.fsPath ?? "/");
   }
 
   /** Returns a file on disk, as the window names it. */
-  file({ path, path_hex }: PathText): vscode.Uri | undefined {
-    if (!this.folder || path_hex !== null) return undefined;
-    const real = join(this.root, path);
-    if (!isInside(this.#realFolder, real)) return vscode.Uri.file(real);
-    return vscode.Uri.joinPath(this.folder.uri, relative(this.#realFolder, real));
+  file({ path, path_hex }: PathText, root = this.root): vscode.Uri | undefined {
+    if (path_hex !== null) return undefined;
+    const real = join(root, path);
+    for (const { uri } of this.folders) {
+      const folder = realPath(uri.fsPath);
+      if (isInside(folder, real)) return vscode.Uri.joinPath(uri, relative(folder, real));
+    }
+    return vscode.Uri.file(real);
   }
 
-  /** Returns the path of a file of the window in the workspace. */
+  /** Returns the path of a file of the window in the workspace, by whatever links it was opened. */
   path(uri: vscode.Uri): string | undefined {
     if (!this.folder || uri.scheme !== "file") return undefined;
-    const directory = this.folder.uri.fsPath;
-    const real = isInside(directory, uri.fsPath) ? join(this.#realFolder, relative(directory, uri.fsPath)) : uri.fsPath;
-    return inWorkspace(this.root, real);
+    return inWorkspace(this.root, realPath(uri.fsPath));
   }
 
-  /** What is unsaved, by its path in the workspace, with what saves it: texts, notebooks, and what other editors hold. */
+  /**
+   * What is unsaved, by its real path, with what saves it: texts, notebooks, what other editors hold, and new files that have a path. Of a
+   * link, its own path counts as well as that of the file.
+   */
   get unsaved(): Map<string, () => Thenable<unknown>> {
     const unsaved = new Map<string, () => Thenable<unknown>>();
-    const add = (uri: vscode.Uri, save: () => Thenable<unknown>) => {
-      const path = this.path(uri);
-      if (path !== undefined && !unsaved.has(path)) unsaved.set(path, save);
+    const add = ({ scheme, fsPath }: vscode.Uri, save: () => Thenable<unknown>) => {
+      if ((scheme !== "file" && scheme !== "untitled") || !isAbsolute(fsPath)) return;
+      for (const path of [realPath(fsPath), realPlace(fsPath)]) if (!unsaved.has(path)) unsaved.set(path, save);
     };
-    for (const document of vscode.workspace.textDocuments)
+    for (const document of [...vscode.workspace.textDocuments, ...vscode.workspace.notebookDocuments])
       if (document.isDirty) add(document.uri, () => document.save());
     for (const tab of vscode.window.tabGroups.all.flatMap((group) => group.tabs)) {
       const { uri } = (tab.input ?? {}) as { uri?: unknown };
@@ -156,12 +158,18 @@ export class Workspace implements vscode.Disposable {
   }
 }
 
+/** Returns a path without links. What is not there is below something that may be. */
 function realPath(path: string): string {
   try {
-    return realpathSync(path);
+    return realpathSync.native(path);
   } catch {
-    return path;
+    return dirname(path) === path ? path : realPlace(path);
   }
+}
+
+/** Returns a path whose folder has no links. */
+function realPlace(path: string): string {
+  return join(realPath(dirname(path)), basename(path));
 }
 
 function isProgram(path: string): boolean {
