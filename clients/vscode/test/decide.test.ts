@@ -362,6 +362,7 @@ const SEARCH = {
   extension: "/ext",
   folders: ["/shop"],
   isTrusted: true,
+  real: (path: string) => path.replace(/^\/link/, "/shop").replace("/usr/local/shop", "/shop/bin"),
 };
 
 test("the program is the setting, or on the PATH, or in the package", () => {
@@ -379,10 +380,15 @@ test("nothing of an untrusted folder is started", () => {
   const untrusted = { ...SEARCH, isTrusted: false };
   assert.deepEqual(candidates(untrusted), ["/usr/bin/ckpt-hook", "/ext/bin/ckpt-hook"]);
   assert.deepEqual(candidates({ ...untrusted, setting: "/shop/evil" }), []);
+  // By whatever links the folder or the program is reached.
+  assert.deepEqual(candidates({ ...untrusted, setting: "/usr/local/shop/ckpt-hook" }), []);
+  assert.deepEqual(candidates({ ...untrusted, folders: ["/link"] }), ["/usr/bin/ckpt-hook", "/ext/bin/ckpt-hook"]);
+  assert.equal(environment({ PATH: "?" }, untrusted)["PATH"], "/usr/bin", "nor by the program");
 });
 
 test("the server is about the window's folder, whatever an agent has set", () => {
-  assert.deepEqual(environment({ CLAUDE_PROJECT_DIR: "/other", PATH: "/bin" }), { PATH: "/bin" });
+  const search = { ...SEARCH, path: "/bin" };
+  assert.deepEqual(environment({ CLAUDE_PROJECT_DIR: "/other", HOME: "/ada" }, search), { HOME: "/ada", PATH: "/bin" });
 });
 
 test("only files below the workspace have a path in it", () => {

@@ -29,8 +29,8 @@ class Desk {
     this.world = world;
   }
 
-  async open(folders = [this.world.workspace]): Promise<void> {
-    editor.settings.set("path", this.world.env.CKPT_HOOK_BINARY);
+  async open(folders = [this.world.workspace], program = this.world.env.CKPT_HOOK_BINARY): Promise<void> {
+    editor.settings.set("path", program);
     workspace.workspaceFolders = folders.map((path) => ({
       uri: Uri.file(path),
       name: path.slice(path.lastIndexOf("/") + 1),
@@ -105,7 +105,8 @@ async function atDesk(rule: (desk: Desk, world: World) => Promise<void>): Promis
   } finally {
     desk.close();
     await deactivate();
-    process.env = env;
+    // The object itself is the environment: with another one, the home stays that of the test.
+    Object.assign(process.env, env);
     await world[Symbol.asyncDispose]();
   }
 }
@@ -304,6 +305,30 @@ test("an untrusted folder is looked at, and nothing is changed", () =>
     assert.equal(editor.said.filter((text) => /not trusted/.test(text)).length, 2);
     editor.trust();
     await desk.until(() => editor.contexts.get("ckpt-hook.state") === "ready");
+  }));
+
+test("no program of an untrusted folder is started, also for what doctor asks", () =>
+  atDesk(async (desk, world) => {
+    const [link, tools, evil] = ["link", "tools", "workspace/bin"].map((name) => `${world.scratch}/${name}`);
+    symlinkSync(world.workspace, link ?? "");
+    for (const folder of [tools, evil]) mkdirSync(folder ?? "");
+    symlinkSync(world.env.CKPT_HOOK_BINARY, `${tools}/ckpt-hook`);
+    mkdirSync(`${world.env.HOME}/.claude`);
+    for (const name of ["ckpt-hook", "claude"])
+      writeFileSync(`${evil}/${name}`, `#!/bin/sh\necho 2.1.332; touch ${world.scratch}/started\n`, { mode: 0o755 });
+    process.env["PATH"] = ["bin", ".", evil, `${link}/bin`, tools, "/usr/bin", "/bin"].join(":");
+    workspace.isTrusted = false;
+    const told = () => editor.view.get("ckpt-hook.messages")?.message ?? "";
+    await desk.open([link ?? ""], "");
+    await desk.until(() => /not installed/.test(told()));
+    assert.equal(existsSync(`${world.scratch}/started`), false);
+    // Doctor asks an agent for its version: trusted, by the same search.
+    process.env["PATH"] = ["bin", ".", tools, evil, "/usr/bin", "/bin"].join(":");
+    editor.trust();
+    await desk.until(async () => {
+      await desk.run("doctor");
+      return existsSync(`${world.scratch}/started`);
+    });
   }));
 
 test("the diff of a message is what the server has", () =>

@@ -1,6 +1,7 @@
 // Where things are: the program, and the files of a workspace.
 
-import { isAbsolute, join, relative, resolve, sep } from "node:path";
+import { realpathSync } from "node:fs";
+import { basename, dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
 
 /** What the search for the program needs. */
 export interface Search {
@@ -15,20 +16,27 @@ export interface Search {
   /** The folders of the window, of which nothing is started unless they are trusted. */
   folders: readonly string[];
   isTrusted: boolean;
+  /** Returns a path without links. */
+  real(path: string): string;
+}
+
+/** Whether a program may be started, or looked for in a folder. A relative path would be one of the workspace. */
+function may({ folders, isTrusted, real }: Search, path: string): boolean {
+  const isOfWorkspace = () => folders.some((folder) => isInside(folder, path) || isInside(real(folder), real(path)));
+  return isAbsolute(path) && (isTrusted || !isOfWorkspace());
+}
+
+/** The folders in which a program is looked for, ours as well as those that it starts. */
+export function searchPath(search: Search): string[] {
+  return search.path.split(search.delimiter).filter((folder) => may(search, folder));
 }
 
 /** The places of the program, in order: the setting, the PATH, the package. The setting alone counts, if it is set. */
 export function candidates(search: Search): string[] {
-  const isOfWorkspace = (path: string) => search.folders.some((folder) => isInside(folder, path));
-  const may = (path: string) => isAbsolute(path) && (search.isTrusted || !isOfWorkspace(path));
   const setting = search.setting.trim().replace(/^~(?=\/|$)/, search.home);
-  if (setting !== "") return [setting].filter(may);
-  // A relative entry would be one of the workspace.
-  const onPath = search.path
-    .split(search.delimiter)
-    .filter(isAbsolute)
-    .map((folder) => join(folder, "ckpt-hook"));
-  return [...onPath, join(search.extension, "bin", "ckpt-hook")].filter(may);
+  const folders = [...searchPath(search), join(search.extension, "bin")];
+  const all = setting === "" ? folders.map((folder) => join(folder, "ckpt-hook")) : [setting];
+  return all.filter((path) => may(search, path));
 }
 
 export function isInside(folder: string, path: string): boolean {
@@ -43,7 +51,21 @@ export function inWorkspace(root: string, file: string): string | undefined {
 }
 
 /** The variables for the program: without those by which an agent tells a program that it runs in a conversation. */
-export function environment(given: Readonly<Record<string, string | undefined>>): Record<string, string | undefined> {
+export function environment(given: NodeJS.ProcessEnv, search: Search): NodeJS.ProcessEnv {
   const { CLAUDE_PROJECT_DIR: _, ...rest } = given;
-  return rest;
+  return { ...rest, PATH: searchPath(search).join(search.delimiter) };
+}
+
+/** Returns a path without links. What is not there is below something that may be. */
+export function realPath(path: string): string {
+  try {
+    return realpathSync.native(path);
+  } catch {
+    return dirname(path) === path ? path : realPlace(path);
+  }
+}
+
+/** Returns a path whose folder has no links. */
+export function realPlace(path: string): string {
+  return join(realPath(dirname(path)), basename(path));
 }

@@ -4,7 +4,6 @@ import { execFile } from "node:child_process";
 import { homedir } from "node:os";
 import type { DoctorReport, InstallReport } from "ckpt-hook";
 import * as vscode from "vscode";
-import { environment } from "../decide/places.js";
 import { clean, findings } from "../decide/words.js";
 import type { Documents } from "./documents.js";
 import type { Workspace } from "./workspace.js";
@@ -23,11 +22,10 @@ export class Setup {
 
   /** Calls the program, and returns what it prints. One that finds something bad prints that, and fails. */
   #call(...args: string[]): Promise<string> {
-    const { binary, folder } = this.#workspace;
+    const { binary, folder, env } = this.#workspace;
     if (binary === null)
       return Promise.reject(new Error("ckpt-hook was not found: set `ckpt-hook.path`, or install it"));
     const cwd = folder && vscode.workspace.isTrusted ? folder.uri.fsPath : homedir();
-    const env = environment(process.env) as NodeJS.ProcessEnv;
     return new Promise((resolve, reject) => {
       execFile(binary, args, { cwd, env, ...LIMITS }, (error, stdout, stderr) =>
         error && stdout === "" ? reject(new Error(stderr || error.message)) : resolve(stdout),

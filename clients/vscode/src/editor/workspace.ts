@@ -1,11 +1,11 @@
 // The folder of a window that is followed: its program, its server, and its files.
 
-import { accessSync, constants, realpathSync, statSync } from "node:fs";
+import { accessSync, constants, statSync } from "node:fs";
 import { homedir } from "node:os";
-import { basename, delimiter, dirname, isAbsolute, join, relative } from "node:path";
+import { delimiter, isAbsolute, join, relative } from "node:path";
 import { Client, type PathText } from "ckpt-hook";
 import * as vscode from "vscode";
-import { candidates, environment, inWorkspace, isInside } from "../decide/places.js";
+import { candidates, environment, inWorkspace, isInside, realPath, realPlace, type Search } from "../decide/places.js";
 import { EMPTY, Follower, type History } from "../follower.js";
 
 export type State = "none" | "missing" | "starting" | "ended" | "empty" | "ready";
@@ -61,11 +61,11 @@ export class Workspace implements vscode.Disposable {
     if (this.#isOver) return;
     const known = this.folders.find((one) => one.uri.toString() === (folder ?? this.folder)?.uri.toString());
     this.folder = known ?? this.folders[0];
-    this.binary = this.find();
+    this.binary = candidates(this.#search).find(isProgram) ?? null;
     if (this.folder && this.binary !== null) {
       const directory = this.folder.uri.fsPath;
       const binary = this.binary;
-      const env = environment(process.env) as NodeJS.ProcessEnv;
+      const { env } = this;
       this.follower = new Follower(
         () => Client.start({ binary, workspace: directory, env }),
         () => this.#tell(),
@@ -76,8 +76,13 @@ export class Workspace implements vscode.Disposable {
     this.#tell();
   }
 
-  find(): string | null {
-    const search = {
+  /** The variables for the program. */
+  get env(): NodeJS.ProcessEnv {
+    return environment(process.env, this.#search);
+  }
+
+  get #search(): Search {
+    return {
       setting: vscode.workspace.getConfiguration("ckpt-hook").get<string>("path", ""),
       path: process.env["PATH"] ?? "",
       delimiter,
@@ -85,8 +90,8 @@ export class Workspace implements vscode.Disposable {
       extension: this.#extension,
       folders: this.folders.map((folder) => folder.uri.fsPath),
       isTrusted: vscode.workspace.isTrusted,
+      real: realPath,
     };
-    return candidates(search).find(isProgram) ?? null;
   }
 
   #tell(): void {
@@ -156,20 +161,6 @@ export class Workspace implements vscode.Disposable {
     void this.end();
     this.#changed.dispose();
   }
-}
-
-/** Returns a path without links. What is not there is below something that may be. */
-function realPath(path: string): string {
-  try {
-    return realpathSync.native(path);
-  } catch {
-    return dirname(path) === path ? path : realPlace(path);
-  }
-}
-
-/** Returns a path whose folder has no links. */
-function realPlace(path: string): string {
-  return join(realPath(dirname(path)), basename(path));
 }
 
 function isProgram(path: string): boolean {
