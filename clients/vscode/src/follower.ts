@@ -6,6 +6,8 @@ import { failure } from "./decide/words.js";
 /** What is read of a workspace. */
 export interface History {
   entries: TimelineEntry[];
+  /** What was searched for; everything, if nothing was. */
+  found: TimelineEntry[];
   status: StatusReport | null;
 }
 
@@ -15,7 +17,7 @@ export interface Question {
   text?: string;
 }
 
-export const EMPTY: History = { entries: [], status: null };
+export const EMPTY: History = { entries: [], found: [], status: null };
 
 /** How long several notifications count as one, in milliseconds. */
 const TOGETHER = 80;
@@ -23,8 +25,6 @@ const TOGETHER = 80;
 /** How long to wait for a server that ended, at first and at most, in milliseconds. */
 const SOONEST = 500;
 const LATEST = 30_000;
-
-const EVENTS = ["message", "step", "operation", "busy", "gap", "failed", "reset"] as const;
 
 export class Follower {
   history = EMPTY;
@@ -55,7 +55,8 @@ export class Follower {
       client.on("close", (reason) => {
         if (client === this.client) this.#lost(failure(reason));
       });
-      for (const event of EVENTS) client.on(event, (told) => this.#told(told));
+      // Also what only a newer server tells of: there is something to read.
+      for (const event of client.server.notifications) client.on(event as "message", (told) => this.#told(told));
       const seq = this.#seq ?? client.server.seq;
       if (this.can("subscribe")) await client.subscribe(seq === null ? {} : { since: seq });
       await this.read();
@@ -68,6 +69,10 @@ export class Follower {
   /** Whether the server has a method: an older one may not. */
   can(method: string): boolean {
     return this.client?.server.methods.includes(method) ?? false;
+  }
+
+  get isSearched(): boolean {
+    return Boolean(this.question.search ?? this.question.text);
   }
 
   /** The agents whose conversations can be forked. */
@@ -88,11 +93,12 @@ export class Follower {
       while (this.#isDue && this.client) {
         this.#isDue = false;
         const client = this.client;
-        const [entries, status] = await Promise.all([
-          this.#entries(client),
+        const [entries, found, status] = await Promise.all([
+          this.#entries(client, {}),
+          this.isSearched ? this.#entries(client, this.question) : null,
           this.can("status") ? client.request("status", {}) : null,
         ]);
-        this.history = { entries, status };
+        this.history = { entries, found: found ?? entries, status };
         this.trouble = null;
       }
     } finally {
@@ -102,8 +108,8 @@ export class Follower {
     this.#changed();
   }
 
-  async #entries(client: Client): Promise<TimelineEntry[]> {
-    if (this.can("timeline")) return (await client.request("timeline", { ...this.question })).entries;
+  async #entries(client: Client, question: Question): Promise<TimelineEntry[]> {
+    if (this.can("timeline")) return (await client.request("timeline", { ...question })).entries;
     const { messages } = await client.request("messages", {});
     return messages.map((message) => ({ ...message, type: "message" }));
   }

@@ -408,6 +408,20 @@ test("a prompt in a hover is text, whatever it looks like", () =>
     assert.doesNotMatch(hovers.join(""), /\]\(command:evil/);
   }));
 
+test("who wrote a line stays while the server comes again", () =>
+  atDesk(async (desk, world) => {
+    play(world);
+    await desk.open();
+    const drawn: number[] = [];
+    const document = await desk.document("a.txt");
+    const shown = { document, setDecorations: (_: unknown, all: object[]) => drawn.push(all.length) };
+    Object.assign(window, { activeTextEditor: shown, visibleTextEditors: [shown] });
+    await desk.run("annotate");
+    await desk.run("restart");
+    await desk.until(() => drawn.length >= 4);
+    assert.deepEqual([Math.min(...drawn) > 0, editor.said], [true, []]);
+  }));
+
 test("the quick diff compares with just before the last message", () =>
   atDesk(async (desk, world) => {
     play(world);
@@ -422,6 +436,14 @@ test("the quick diff compares with just before the last message", () =>
     assert.equal(await before("b.txt"), "same\n");
     assert.equal(await before("c.txt"), "");
     assert.equal(editor.originals?.provideOriginalResource(Uri.file("/elsewhere/x")), undefined);
+    // A search is about the tree alone, also one that finds nothing.
+    for (const [search, rows] of [["spell", 1], ["no such thing", 0]] as const) {
+      editor.presses = [{ at: /^Search/, press: search }];
+      await desk.run("search");
+      assert.equal((await desk.items("messages")).length, rows);
+      assert.equal(editor.contexts.get("ckpt-hook.state"), "ready");
+      assert.equal(await before("c.txt"), "");
+    }
   }));
 
 test("the diff from a message to now has the files themselves on the right", () =>

@@ -125,29 +125,50 @@ test("a program that is none is said, and tried again", () => {
   );
 });
 
-test("an older server is asked only for what it has", () => {
-  // It answers `initialize` and `messages`, and whatever else is asked ends it.
-  const message = { id: "a1", prompt: "old", seq: 1 };
-  const answers = [
-    {
-      id: 1,
-      result: { methods: ["initialize", "messages"], notifications: [], protocol: 1, documents: 1, seq: 1, server: {} },
-    },
-    { id: 2, result: { messages: [message], set_aside: null, unknown_workspaces: 0, version: 1 } },
-  ];
-  const binary = (world: World) => {
-    const path = join(world.scratch, "older");
-    const lines = answers.map((answer) => `read -r _; echo '${JSON.stringify({ jsonrpc: "2.0", ...answer })}'\n`);
-    writeFileSync(path, `#!/bin/sh\n${lines.join("")}read -r _ && exit 3\n`);
-    chmodSync(path, 0o755);
+/** A server that prints some lines for each that it is asked, and ends when it is asked for more. */
+const scripted =
+  (...answers: object[][]) =>
+  (world: World) => {
+    const path = join(world.scratch, "scripted");
+    const print = (answer: object) => `echo '${JSON.stringify({ jsonrpc: "2.0", ...answer })}'\n`;
+    const lines = answers.map((some) => `read -r _\n${some.map(print).join("")}`);
+    writeFileSync(path, `#!/bin/sh\n${lines.join("")}read -r _ && exit 3\n`, { mode: 0o755 });
     return path;
   };
-  return followed(async ({ follower }) => {
-    await follower.begin();
-    assert.deepEqual([follower.trouble, prompts(follower)], [null, ["old"]]);
-    assert.equal(follower.can("blame"), false);
-  }, binary);
+
+const initialized = (methods: string[], notifications: string[]) => ({
+  id: 1,
+  result: { methods: ["initialize", ...methods], notifications, protocol: 1, documents: 1, seq: 1, server: {} },
 });
+
+const listed = (id: number, prompt: string) => ({
+  id,
+  result: { messages: [{ id: "a1", prompt, seq: 1 }], set_aside: null, unknown_workspaces: 0, version: 1 },
+});
+
+test("an older server is asked only for what it has", () =>
+  followed(
+    async ({ follower }) => {
+      await follower.begin();
+      assert.deepEqual([follower.trouble, prompts(follower)], [null, ["old"]]);
+      assert.equal(follower.can("blame"), false);
+    },
+    scripted([initialized(["messages"], [])], [listed(2, "old")]),
+  ));
+
+test("what only a newer server tells of is read, too", () =>
+  followed(
+    async ({ follower, until }) => {
+      await follower.begin();
+      await until(() => prompts(follower)[0] === "after it");
+    },
+    scripted(
+      [initialized(["messages", "subscribe"], ["novel"])],
+      [{ id: 2, result: { seq: 1 } }],
+      [listed(3, "before it"), { method: "novel", params: { type: "novel", seq: 2 } }],
+      [listed(4, "after it")],
+    ),
+  ));
 
 test("a search asks the server, and goes on while things happen", () =>
   followed(async ({ world, follower, until }) => {
@@ -156,10 +177,12 @@ test("a search asks the server, and goes on while things happen", () =>
     await follower.begin();
     follower.question = { search: "needle" };
     await follower.read();
-    assert.deepEqual(prompts(follower), ["one"]);
+    const found = () => follower.history.found.map((entry) => (entry.type === "message" ? entry.prompt : entry.type));
+    assert.deepEqual(found(), ["one"]);
     world.play("m3", "needle, too", "other", "3\n");
-    await until(() => prompts(follower).length === 2);
+    await until(() => found().length === 2);
+    assert.equal(prompts(follower).filter((prompt) => prompt !== "outside").length, 3, "the rest is known as well");
     follower.question = {};
     await follower.read();
-    assert.equal(prompts(follower).filter((prompt) => prompt !== "outside").length, 3);
+    assert.deepEqual(found(), prompts(follower));
   }));

@@ -39,6 +39,8 @@ export class Annotations implements vscode.Disposable {
 
   async draw(editor: vscode.TextEditor): Promise<void> {
     const { document } = editor;
+    // While the server comes again, what is drawn stays.
+    if (!this.#workspace.follower?.client) return;
     const path = this.#workspace.path(document.uri);
     // The lines are those on disk: while the text is another, none of them is named.
     const isWanted = this.#wanted.has(document.uri.toString()) && path !== undefined && !document.isDirty;

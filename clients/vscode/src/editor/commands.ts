@@ -97,7 +97,7 @@ function lookingCommands({ workspace, documents, messages, annotations }: Parts)
     showMessage: async (given) => {
       const id = typeof given === "string" ? given : (await messageOf(workspace, messages, given, "Show"))?.id;
       if (id === undefined) return;
-      if (!workspace.history.entries.some((entry) => entry.type === "message" && entry.id === id)) await ask({});
+      if (!workspace.history.found.some((entry) => entry.type === "message" && entry.id === id)) await ask({});
       await messages.reveal(id);
     },
     annotate: () => annotations.toggle(),

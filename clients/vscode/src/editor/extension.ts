@@ -93,8 +93,7 @@ function follow(
 /** Where nothing is recorded, says once what `doctor` would say. */
 let diagnosed = "";
 async function diagnose(workspace: Workspace, setup: Setup, messages: Messages): Promise<void> {
-  const isEmpty =
-    workspace.state === "empty" && !workspace.follower?.question.search && !workspace.follower?.question.text;
+  const isEmpty = workspace.state === "empty";
   const about = isEmpty ? `${workspace.folder?.uri} ${workspace.binary}` : "";
   if (about === diagnosed) return;
   diagnosed = about;

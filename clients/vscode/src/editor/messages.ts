@@ -46,7 +46,7 @@ export class Messages implements vscode.TreeDataProvider<Node>, vscode.Disposabl
     void vscode.commands.executeCommand(
       "setContext",
       "ckpt-hook.narrowed",
-      isFiltered(this.#filter) || Boolean(search ?? text),
+      isFiltered(this.#filter) || follower?.isSearched === true,
     );
     const narrowed = [
       search ? `Search: ${search}` : "",
@@ -54,14 +54,14 @@ export class Messages implements vscode.TreeDataProvider<Node>, vscode.Disposabl
       isFiltered(this.#filter) ? `Filter: ${[...this.#filter.states, ...this.#filter.agents].join(", ")}` : "",
     ];
     const about = banner(history.status);
-    const troubles = state === "empty" && !search && !text ? this.findings : [];
+    const troubles = state === "empty" ? this.findings : [];
     const trouble = state === "ended" ? `${follower?.trouble}. Trying again…` : "";
     const message = [trouble, about.text, ...narrowed, ...troubles].filter(Boolean).join("\n");
     if (this.view.message !== message) this.view.message = message;
     this.view.description = about.canRedo ? about.text : "";
     const hidden = (history.status?.messages_hidden.length ?? 0) + (history.status?.undone_alone.length ?? 0);
     this.view.badge = hidden > 0 ? { value: hidden, tooltip: about.text } : undefined;
-    const drawn = JSON.stringify([history.entries, [...this.#filter.states], [...this.#filter.agents]]);
+    const drawn = JSON.stringify([history.entries, history.found, [...this.#filter.states], [...this.#filter.agents]]);
     if (drawn === this.#drawn) return;
     this.#drawn = drawn;
     this.#changed.fire();
@@ -69,8 +69,8 @@ export class Messages implements vscode.TreeDataProvider<Node>, vscode.Disposabl
 
   async getChildren(node?: Node): Promise<Node[]> {
     if (!node) {
-      const { entries } = this.#workspace.history;
-      this.#roots = roots(entries, this.#filter);
+      const { entries, found } = this.#workspace.history;
+      this.#roots = roots(found, this.#filter);
       this.#around = surroundings(entries, 0, this.#workspace.follower?.forks);
       this.#parents.clear();
       return this.#roots;
