@@ -626,6 +626,14 @@ test("where nothing is recorded, doctor's words are shown", () =>
     await desk.run("install");
     assert.match(readFileSync(`${world.env.HOME}/.qwen/settings.json`, "utf-8"), /ckpt-hook event --agent qwen-code/);
     assert.match(editor.said.at(-1) ?? "", /Start the agents again/);
+    assert.doesNotMatch(editor.view.get("ckpt-hook.messages")?.message ?? "", /not installed in any agent/);
+    // One agent's settings cannot be read, while another's are written.
+    writeFileSync(`${world.env.HOME}/.qwen/settings.json`, "{");
+    mkdirSync(`${world.env.HOME}/.gemini`);
+    editor.presses.push({ at: /settings of these agents/, press: "Install" });
+    await desk.run("install");
+    assert.match(readFileSync(`${world.env.HOME}/.gemini/settings.json`, "utf-8"), /ckpt-hook/);
+    assert.match(editor.said.at(-1) ?? "", /Not all agents have the hook now/);
   }));
 
 test("without the program, the view says so", () =>

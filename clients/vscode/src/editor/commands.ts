@@ -45,7 +45,7 @@ export function register(all: Record<string, Command>): vscode.Disposable[] {
   );
 }
 
-function lookingCommands({ workspace, documents, messages, annotations }: Parts): Record<string, Command> {
+function lookingCommands({ workspace, documents, messages, annotations, setup }: Parts): Record<string, Command> {
   const ask = async (question: { search?: string; text?: string }) => {
     if (!workspace.follower) return;
     workspace.follower.question = question;
@@ -54,7 +54,10 @@ function lookingCommands({ workspace, documents, messages, annotations }: Parts)
   const input = (title: string, value: string | undefined) =>
     vscode.window.showInputBox({ title, value: value ?? "", placeHolder: "Empty shows everything" });
   return {
-    refresh: () => workspace.follower?.read(),
+    refresh: async () => {
+      await workspace.follower?.read();
+      await setup.diagnose(true);
+    },
     search: async () => {
       const search = await input("Search prompts and paths", workspace.follower?.question.search);
       if (search !== undefined) await ask(search === "" ? {} : { search });

@@ -1,7 +1,6 @@
 // Puts the parts together.
 
 import * as vscode from "vscode";
-import { failure } from "../decide/words.js";
 import { Annotations } from "./annotations.js";
 import { StatusBar } from "./banner.js";
 import { commands, type Parts, register } from "./commands.js";
@@ -23,14 +22,15 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
   const workspace = new Workspace(context.extensionPath);
   running = workspace;
   const documents = new Documents(workspace);
+  const messages = new Messages(workspace);
   const parts: Parts = {
     workspace,
     documents,
-    messages: new Messages(workspace),
+    messages,
     proposal: new Proposal(workspace, documents),
     annotations: new Annotations(workspace),
     since: new SinceLastMessage(workspace, documents),
-    setup: new Setup(workspace, documents),
+    setup: new Setup(workspace, documents, messages),
   };
   const statusBar = new StatusBar(workspace);
   const reload = new Reload(workspace);
@@ -69,7 +69,7 @@ function follow(
   };
   return [
     workspace.onDidChange(draw),
-    workspace.onDidChange(() => diagnose(workspace, setup, messages)),
+    workspace.onDidChange(() => void setup.diagnose()),
     vscode.workspace.onDidChangeTextDocument(({ document }) => {
       if (workspace.path(document.uri) === undefined) return;
       void annotations.refresh(document);
@@ -88,16 +88,4 @@ function follow(
       else if (event.affectsConfiguration("ckpt-hook")) draw();
     }),
   ];
-}
-
-/** Where nothing is recorded, says once what `doctor` would say. */
-let diagnosed = "";
-async function diagnose(workspace: Workspace, setup: Setup, messages: Messages): Promise<void> {
-  const isEmpty = workspace.state === "empty";
-  const about = isEmpty ? `${workspace.folder?.uri} ${workspace.binary}` : "";
-  if (about === diagnosed) return;
-  diagnosed = about;
-  if (!isEmpty) return;
-  messages.findings = await setup.diagnose().catch((error: unknown) => [failure(error)]);
-  messages.refresh();
 }
