@@ -131,8 +131,14 @@ fn agent_without_an_answer_changes_nothing() {
         ("echo nonsense; exit 0", "it is not known whether"),
         ("exit 1", "it is not known whether"),
     ];
-    for (line, said) in cases {
-        let chat = Scripted::new(&answering(line));
+    let older = "#!/bin/sh\necho 'unrecognized subcommand' >&2\nexit 2\n";
+    let cases = cases.map(|(line, said)| (answering(line), said));
+    let never_begun = (
+        older.to_owned(),
+        "so nothing was changed: `codex` ended without",
+    );
+    for (line, said) in cases.into_iter().chain([never_begun]) {
+        let chat = Scripted::new(&line);
         let run = chat.revert();
         assert_ne!(run.code, Some(0), "{line}: {run}");
         assert!(run.stdout.contains(said), "{line}: {run}");
@@ -161,6 +167,33 @@ fn killed_fork_is_taken_back() {
     let log = chat.world.json(&["log"]);
     assert_eq!(log["messages"][0]["state"], "live", "{log:#}");
     chat.say("old", 3);
+}
+
+/// Nothing that an agent starts for a fork outlives the revert.
+///
+/// It may end without an answer, or be killed. A helper that the agent leaves behind holds a pipe open.
+///
+/// Invariant `agent/fork-leaves-no-process`: What an agent's program starts to fork a conversation ends with the revert,
+/// also one that is killed.
+#[test]
+fn agents_helpers_end_with_the_revert() {
+    for end in [ANSWER, "exit 1", "kill -9 $PPID"] {
+        let chat = Scripted::new("");
+        let pipe = chat.world.path("held-open");
+        let mode = rustix::fs::Mode::RWXU;
+        rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, mode).expect("a pipe");
+        let helper = format!("exec 9>'{}'\nsleep 1000 &\n{end}", pipe.display());
+        chat.answer_by(&answering(&helper));
+        let (sender, ended) = std::sync::mpsc::channel();
+        let reader = std::thread::spawn(move || {
+            fs::read(pipe).expect("it is opened by the helper");
+            sender.send(()).expect("the test waits");
+        });
+        chat.revert();
+        let ended = ended.recv_timeout(std::time::Duration::from_secs(60));
+        ended.unwrap_or_else(|_| panic!("{end}: the helper has ended"));
+        reader.join().expect("it has read");
+    }
 }
 
 /// While an agent forks the hooks of others go on.

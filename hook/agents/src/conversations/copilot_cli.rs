@@ -7,7 +7,7 @@ use ckpt_store::model::conversation::{
 };
 use serde_json::{Value, json};
 
-use super::program::{self, Framing};
+use super::program::{self, AskedProgram, Framing};
 use super::record::{self, AgentRecord, text};
 
 /// Finds a message by its order among the user's.
@@ -81,11 +81,12 @@ pub fn fork(plan: &ForkPlan) -> Result<AgentConversation, ForkFailure> {
         .current_dir(&plan.directory);
     let request = |id: u8, method: &str, params: Value| json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
     let asked = json!({"sessionId": plan.from.session, "toEventId": plan.anchor});
-    let requests = [
-        request(1, "connect", json!({})),
-        request(2, "sessions.fork", asked),
-    ];
-    let answer = program::ask(copilot, Framing::Lengths, &requests)?;
+    let answer = program::ask(AskedProgram {
+        program: copilot,
+        framing: Framing::Lengths,
+        greeting: &[request(1, "connect", json!({}))],
+        requests: &[request(2, "sessions.fork", asked)],
+    })?;
     let session = answer["result"]["sessionId"].as_str();
     Ok(AgentConversation {
         session: session.ok_or_else(|| program::refused(&answer))?.to_owned(),

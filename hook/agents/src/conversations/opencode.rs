@@ -1,23 +1,21 @@
 //! opencode and Kilo: `POST /session/ID/fork` of their server, which is started for it on this machine alone.
 
 use std::io::{self, BufRead, BufReader, ErrorKind, Read, Write};
-use std::net::TcpStream;
+use std::net::{SocketAddr, TcpStream};
 use std::process::{Child, Stdio};
-use std::sync::mpsc::channel;
+use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use ckpt_process::ProcessGroup;
 use ckpt_schema::report::ConversationReason;
 use ckpt_store::model::conversation::{
     AgentConversation, ForkFailure, ForkPlan, FoundMessage, NoFork, SoughtMessage,
 };
 use serde_json::Value;
 
-use super::program;
-
-/// How long the server may take to listen, and to answer.
-const PATIENCE: Duration = Duration::from_secs(120);
+use super::program::{self, PATIENCE};
 
 /// The longest answer that is read, in bytes.
 const LONGEST: usize = 1 << 20;
@@ -54,37 +52,25 @@ pub fn plan(message: &SoughtMessage) -> Result<ForkPlan, NoFork> {
     })
 }
 
-/// A server that ends with this value.
-struct OpencodeServer(Child);
-
-impl Drop for OpencodeServer {
-    fn drop(&mut self) {
-        ckpt_process::end(&mut self.0);
-    }
-}
-
 /// Has the agent's server make it.
 pub fn fork(plan: &ForkPlan) -> Result<AgentConversation, ForkFailure> {
     let failed = ForkFailure::Failed;
+    let end = Instant::now() + PATIENCE;
     let mut command = program::start(&plan.agent)
         .ok_or_else(|| failed(format!("`{}` is not on the PATH", plan.agent)))?;
     let password = uuid::Uuid::new_v4().simple().to_string();
-    let started = command
+    command
         .args(["serve", "--hostname", "127.0.0.1", "--port", "0"])
         .env("OPENCODE_SERVER_PASSWORD", &password)
         .env("KILO_SERVER_PASSWORD", &password)
         .current_dir(&plan.directory)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn();
-    let mut server = OpencodeServer(started.map_err(|error| failed(error.to_string()))?);
-    let address = address(&mut server.0).ok_or_else(|| {
-        failed(format!(
-            "`{} serve` did not say where it listens",
-            plan.agent
-        ))
-    })?;
+        .stderr(Stdio::null());
+    let server = ProcessGroup::start(&mut command);
+    let mut server = server.map_err(|error| failed(error.to_string()))?;
+    let address = address(&mut server.child, end)
+        .map_err(|why| failed(format!("`{} serve` {why}", plan.agent)))?;
     let user = STANDARD.encode(format!("{}:{password}", plan.agent));
     let body = serde_json::json!({"messageID": plan.anchor}).to_string();
     let request = format!(
@@ -93,15 +79,25 @@ pub fn fork(plan: &ForkPlan) -> Result<AgentConversation, ForkFailure> {
         plan.from.session,
         body.len()
     );
-    let answer = exchange(&address, &request, PATIENCE).map_err(|error| {
+    let answer = exchange(address, &request, end).map_err(|error| {
         ForkFailure::Unknown(match error.kind() {
             ErrorKind::WouldBlock | ErrorKind::TimedOut => {
-                "the server did not answer in time".to_owned()
+                format!(
+                    "the server gave no answer within {} seconds",
+                    PATIENCE.as_secs()
+                )
             }
             _ => error.to_string(),
         })
     })?;
-    let answer = answer.map_err(|status| failed(format!("the server answered `{status}`")))?;
+    let answer = answer.map_err(|status| {
+        let why = format!("the server answered `{status}`");
+        // One that broke off may have begun.
+        match status.contains(" 5") {
+            true => ForkFailure::Unknown(why),
+            false => failed(why),
+        }
+    })?;
     let session = answer["id"].as_str();
     let session = session
         .ok_or_else(|| ForkFailure::Unknown("the server's answer names no session".to_owned()))?;
@@ -112,37 +108,48 @@ pub fn fork(plan: &ForkPlan) -> Result<AgentConversation, ForkFailure> {
 }
 
 /// Returns where a server listens, once it says so. Before that it must not be asked: an early connection stops it.
-fn address(server: &mut Child) -> Option<String> {
-    let stdout = server.stdout.take()?;
+fn address(server: &mut Child, end: Instant) -> Result<SocketAddr, String> {
+    let stdout = server.stdout.take().ok_or("has no output")?;
     let (sender, lines) = channel();
+    let reader = move || {
+        for line in BufReader::new(stdout).lines().map_while(Result::ok) {
+            // Its output goes on being read, so that it never waits for a reader.
+            let _ = sender.send(line);
+        }
+    };
     std::thread::Builder::new()
-        .spawn(move || {
-            for line in BufReader::new(stdout).lines().map_while(Result::ok) {
-                // Its output goes on being read, so that it never waits for a reader.
-                let _ = sender.send(line);
-            }
-        })
-        .ok()?;
+        .spawn(reader)
+        .map_err(|error| error.to_string())?;
     loop {
-        let line = lines.recv_timeout(PATIENCE).ok()?;
+        let left = end.saturating_duration_since(Instant::now());
+        let line = lines.recv_timeout(left).map_err(|error| match error {
+            RecvTimeoutError::Disconnected => "ended before it listened".to_owned(),
+            RecvTimeoutError::Timeout => {
+                format!("did not listen within {} seconds", PATIENCE.as_secs())
+            }
+        })?;
         if let Some((_, address)) = line.split_once("http://") {
-            return Some(address.trim().trim_end_matches('/').to_owned());
+            let address = address.trim().trim_end_matches('/');
+            let is_here = |address: &SocketAddr| address.ip().is_loopback();
+            let here = address.parse().ok().filter(is_here);
+            return here
+                .ok_or_else(|| format!("listens at `{address}`, not on this machine alone"));
         }
     }
 }
 
 /// Sends a request, and returns the object of the answer, or the status that refuses it. The server may leave the connection
 /// open after its answer.
-fn exchange(address: &str, request: &str, patience: Duration) -> io::Result<Result<Value, String>> {
-    let mut stream = TcpStream::connect(address)?;
+fn exchange(address: SocketAddr, request: &str, end: Instant) -> io::Result<Result<Value, String>> {
+    let left = || match end.saturating_duration_since(Instant::now()) {
+        Duration::ZERO => Err(io::Error::from(ErrorKind::TimedOut)),
+        left => Ok(left),
+    };
+    let mut stream = TcpStream::connect_timeout(&address, left()?)?;
     stream.write_all(request.as_bytes())?;
-    let (end, mut answer, mut piece) = (Instant::now() + patience, Vec::new(), [0; 4096]);
+    let (mut answer, mut piece) = (Vec::new(), [0; 4096]);
     while answer.len() < LONGEST {
-        let left = end.saturating_duration_since(Instant::now());
-        if left.is_zero() {
-            return Err(ErrorKind::TimedOut.into());
-        }
-        stream.set_read_timeout(Some(left))?;
+        stream.set_read_timeout(Some(left()?))?;
         let length = stream.read(&mut piece)?;
         answer.extend_from_slice(&piece[..length]);
         if let Some(whole) = whole(&String::from_utf8_lossy(&answer)) {
@@ -176,13 +183,14 @@ mod tests {
     /// Asks a server that says something and leaves the connection open.
     fn asked(says: &'static str) -> io::Result<Result<Value, String>> {
         let server = TcpListener::bind(("127.0.0.1", 0)).expect("a free port");
-        let address = server.local_addr().expect("it is bound").to_string();
+        let address = server.local_addr().expect("it is bound");
         let thread = std::thread::spawn(move || {
             let (mut stream, _) = server.accept().expect("it is asked");
             stream.write_all(says.as_bytes()).expect("it is read");
             stream
         });
-        let answer = exchange(&address, "", Duration::from_millis(300));
+        let end = Instant::now() + Duration::from_millis(300);
+        let answer = exchange(address, "", end);
         drop(thread.join().expect("it answers"));
         answer
     }

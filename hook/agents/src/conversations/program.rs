@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
 
-use ckpt_process::{exchanged, programs, surroundings};
+use ckpt_process::{OutputEnd, exchanged, programs, surroundings};
 use ckpt_schema::report::ConversationReason;
 use ckpt_store::model::conversation::{
     AgentConversation, ForkFailure, ForkPlan, FoundMessage, NoFork, SoughtMessage,
@@ -15,8 +15,8 @@ use serde_json::{Value, json};
 
 use super::record::{self, AgentRecord, text};
 
-/// How long a program may take to answer.
-const PATIENCE: Duration = Duration::from_secs(120);
+/// How long a program may take, from its start to its last answer.
+pub const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Returns a program of that name, which records nothing. `None` if it is not on the `PATH`.
 pub fn start(name: &str) -> Option<Command> {
@@ -46,36 +46,49 @@ pub enum Framing {
     Lengths,
 }
 
+/// A program that is asked: what it is told first, which changes nothing, and what it is asked for then.
+pub struct AskedProgram<'a> {
+    /// The program.
+    pub program: Command,
+    /// How it tells requests from each other.
+    pub framing: Framing,
+    /// Requests that change nothing: if they have no answer, nothing has happened.
+    pub greeting: &'a [Value],
+    /// The others.
+    pub requests: &'a [Value],
+}
+
 /// Sends requests, each after the answer to the one before, and returns the last answer. An answer has the
 /// id of its request; one without an id has no answer.
-pub fn ask(
-    mut program: Command,
-    framing: Framing,
-    requests: &[Value],
-) -> Result<Value, ForkFailure> {
-    let name = program.get_program().to_string_lossy().into_owned();
-    let (mut waiting, mut answers) = (requests.iter().peekable(), Vec::new());
-    let mut awaited: Option<Value> = None;
-    let talked = exchanged(&mut program, PATIENCE, |text, stdin| {
+pub fn ask(asked: AskedProgram<'_>) -> Result<Value, ForkFailure> {
+    ask_within(asked, PATIENCE)
+}
+
+fn ask_within(mut asked: AskedProgram<'_>, patience: Duration) -> Result<Value, ForkFailure> {
+    let name = PathBuf::from(asked.program.get_program());
+    let name = name.file_name().unwrap_or_default().to_string_lossy();
+    let mut waiting = asked.greeting.iter().chain(asked.requests).enumerate();
+    let (mut awaited, mut sent, mut last): (Option<&Value>, usize, _) = (None, 0, None);
+    let talked = exchanged(&mut asked.program, patience, |text, stdin| {
         loop {
-            if let Some(id) = &awaited {
+            if let Some(id) = awaited {
                 let mut said = objects(text);
                 let Some(answer) = said.find(|it| it["id"] == *id && it.get("method").is_none())
                 else {
                     return false;
                 };
-                let is_refused = answer.get("error").is_some() || answer["success"] == false;
-                answers.push(answer);
+                let is_refused = is_refusal(&answer);
+                last = Some(answer);
                 if is_refused {
                     return true;
                 }
             }
-            let Some(request) = waiting.next() else {
+            let Some((place, request)) = waiting.next() else {
                 return true;
             };
-            awaited = request.get("id").cloned();
+            (awaited, sent) = (request.get("id"), place + 1);
             // Whether it was read is seen in the answer.
-            let _ = match framing {
+            let _ = match asked.framing {
                 Framing::Lines => writeln!(stdin, "{request}"),
                 Framing::Lengths => {
                     let text = request.to_string();
@@ -84,16 +97,27 @@ pub fn ask(
             };
         }
     });
-    talked.ok_or_else(|| ForkFailure::Failed(format!("`{name}` cannot be started")))?;
-    let silent = |_| ForkFailure::Unknown(format!("`{name}` did not answer in time"));
-    let is_whole = waiting.peek().is_none();
-    match answers.pop().ok_or(()).map_err(silent)? {
-        answer if answer.get("error").is_some() || answer["success"] == false => {
-            Err(refused(&answer))
+    let not_started = |error| ForkFailure::Failed(format!("`{name}` cannot be started: {error}"));
+    let why = match (talked.map_err(not_started)?, last) {
+        (OutputEnd::Whole, Some(answer)) if is_refusal(&answer) => return Err(refused(&answer)),
+        (OutputEnd::Whole, Some(answer)) => return Ok(answer),
+        (OutputEnd::TimedOut, _) => {
+            format!(
+                "`{name}` gave no answer within {} seconds",
+                patience.as_secs()
+            )
         }
-        answer if is_whole && awaited.as_ref() == answer.get("id") => Ok(answer),
-        _ => Err(silent(())),
-    }
+        (OutputEnd::TooMuch, _) => format!("`{name}` printed much, and no answer"),
+        (OutputEnd::Ended | OutputEnd::Whole, _) => format!("`{name}` ended without an answer"),
+    };
+    Err(match sent <= asked.greeting.len() {
+        true => ForkFailure::Failed(why),
+        false => ForkFailure::Unknown(why),
+    })
+}
+
+fn is_refusal(answer: &Value) -> bool {
+    answer.get("error").is_some() || answer["success"] == false
 }
 
 /// Returns the whole objects in a text, whatever is between them.
@@ -144,8 +168,8 @@ pub fn planned(message: &SoughtMessage, anchor: String, interface: &str) -> Fork
 /// Codex: `thread/fork` of `codex app-server`. A turn is what a message is in.
 pub mod codex {
     use super::{
-        AgentConversation, ConversationReason, ForkFailure, ForkPlan, FoundMessage, Framing,
-        NoFork, SoughtMessage, Value, ask, json, planned, refused, require, start,
+        AgentConversation, AskedProgram, ConversationReason, ForkFailure, ForkPlan, FoundMessage,
+        Framing, NoFork, SoughtMessage, Value, ask, json, planned, refused, require, start,
     };
 
     /// Finds a message by its turn.
@@ -221,16 +245,21 @@ pub mod codex {
                 {"clientInfo": client, "capabilities": {"experimentalApi": true}}}),
             json!({"method": "initialized"}),
         ];
-        ask(codex, Framing::Lines, &[&begin, requests].concat())
+        ask(AskedProgram {
+            program: codex,
+            framing: Framing::Lines,
+            greeting: &begin,
+            requests,
+        })
     }
 }
 
 /// Pi: `fork` of its RPC mode. Its record, a tree, is found by the id of the session.
 pub mod pi {
     use super::{
-        AgentConversation, AgentRecord, ConversationReason, ForkFailure, ForkPlan, FoundMessage,
-        Framing, NoFork, PathBuf, SoughtMessage, Value, ask, json, planned, record, refused,
-        require, start, surroundings, text,
+        AgentConversation, AgentRecord, AskedProgram, ConversationReason, ForkFailure, ForkPlan,
+        FoundMessage, Framing, NoFork, PathBuf, SoughtMessage, Value, ask, json, planned, record,
+        refused, require, start, surroundings, text,
     };
 
     /// Returns the record of a session.
@@ -328,11 +357,14 @@ pub mod pi {
         pi.args(["--offline", "--mode", "rpc", "--session"])
             .arg(record);
         pi.current_dir(&plan.directory);
-        let requests = [
-            json!({"id": "fork", "type": "fork", "entryId": plan.anchor}),
-            json!({"id": "state", "type": "get_state"}),
-        ];
-        let answer = ask(pi, Framing::Lines, &requests)?;
+        let state = |id: &str| json!({"id": id, "type": "get_state"});
+        let fork = json!({"id": "fork", "type": "fork", "entryId": plan.anchor});
+        let answer = ask(AskedProgram {
+            program: pi,
+            framing: Framing::Lines,
+            greeting: &[state("before")],
+            requests: &[fork, state("after")],
+        })?;
         let named = |name: &str| answer["data"][name].as_str();
         match (named("sessionId"), named("sessionFile")) {
             (Some(session), path) if session != plan.from.session => Ok(AgentConversation {
@@ -348,6 +380,20 @@ pub mod pi {
 mod tests {
     use super::*;
 
+    /// Greets a script, asks it for something, and waits for this long.
+    fn asked(script: &str, framing: Framing, patience: Duration) -> Result<Value, ForkFailure> {
+        let mut program = Command::new("/bin/sh");
+        program.args(["-c", script]);
+        let [greeting, request] = [0, 1].map(|id| json!({"id": id, "method": "m"}));
+        let asked = AskedProgram {
+            program,
+            framing,
+            greeting: &[greeting],
+            requests: &[request],
+        };
+        ask_within(asked, patience)
+    }
+
     /// Answers are read whatever tells them from each other.
     ///
     /// A message of the server's own with the same id is none.
@@ -356,17 +402,54 @@ mod tests {
         for (framing, answer) in [
             (
                 Framing::Lines,
-                r#"{"id":1,"method":"of its own"}\nsome {noise}\n{"id":1,"result":7}\n"#,
+                r#"{"id":0}\n{"id":1,"method":"of its own"}\nsome {noise}\n{"id":1,"result":7}\n"#,
             ),
             (
                 Framing::Lengths,
-                r#"Content-Length: 18\r\n\r\n{"id":1,"result":7}"#,
+                r#"Content-Length: 8\r\n\r\n{"id":0}Content-Length: 18\r\n\r\n{"id":1,"result":7}"#,
             ),
         ] {
-            let mut program = Command::new("sh");
-            program.args(["-c", &format!("printf '{answer}'; cat >/dev/null")]);
-            let answer = ask(program, framing, &[json!({"id": 1, "method": "m"})]);
+            let script = format!("printf '{answer}'; cat >/dev/null");
+            let answer = asked(&script, framing, PATIENCE);
             assert_eq!(answer.map(|it| it["result"].clone()), Ok(json!(7)));
+        }
+    }
+
+    /// One time is for the whole exchange, and it is said how it ended without an answer.
+    ///
+    /// What was only greeted has made nothing; what was asked may have.
+    #[test]
+    fn missing_answer_is_told_by_its_cause() {
+        let greeted = r#"read one; echo '{"id":0}'; read two; "#;
+        let noise = "while echo some noise; do :; done";
+        let (no_time, time) = (Duration::ZERO, PATIENCE);
+        for (script, patience, is_known, said) in [
+            ("exit 2".to_owned(), time, true, "ended without an answer"),
+            (
+                "echo usage: sh".to_owned(),
+                time,
+                true,
+                "ended without an answer",
+            ),
+            (
+                "exec cat".to_owned(),
+                no_time,
+                true,
+                "no answer within 0 seconds",
+            ),
+            (noise.to_owned(), time, true, "printed much"),
+            (
+                format!("{greeted} exit 0"),
+                time,
+                false,
+                "ended without an answer",
+            ),
+            (format!("{greeted} {noise}"), time, false, "printed much"),
+        ] {
+            let failure = asked(&script, Framing::Lines, patience).expect_err("no answer");
+            let is_as_known = matches!(failure, ForkFailure::Failed(_)) == is_known;
+            let (ForkFailure::Failed(why) | ForkFailure::Unknown(why)) = failure;
+            assert!(is_as_known && why.contains(said), "{script}: {why}");
         }
     }
 }
