@@ -135,7 +135,7 @@ fn agent_without_an_answer_changes_nothing() {
     let cases = cases.map(|(line, said)| (answering(line), said));
     let never_begun = (
         older.to_owned(),
-        "so nothing was changed: `codex` ended without",
+        "could not be forked: `codex` ended without an answer; no file was changed",
     );
     for (line, said) in cases.into_iter().chain([never_begun]) {
         let chat = Scripted::new(&line);
@@ -282,6 +282,51 @@ done
         Some(1),
         "{sessions:#}"
     );
+}
+
+/// What keeps a conversation that is to be shortened is named however that ends.
+///
+/// The agent may refuse to shorten it, give no answer, or kill the revert, which the next command says.
+#[test]
+fn halved_cut_names_what_was_made() {
+    let kept = "codex resume kept";
+    for (revert, said) in [
+        (
+            r#"echo '{"id":2,"error":{"message":"no such turn"}}'"#,
+            kept,
+        ),
+        ("exit 1", "it is not known whether the agent has shortened"),
+        (
+            "kill -9 $PPID",
+            "it is not known whether the agent has shortened",
+        ),
+    ] {
+        let chat = Scripted::new(&format!(
+            r#"#!/bin/sh
+while read -r line; do
+  case "$line" in
+    *thread/fork*) echo '{{"id":1,"result":{{"thread":{{"id":"kept"}}}}}}' ;;
+    *thread/resume*) echo '{{"id":1,"result":{{}}}}' ;;
+    *thread/revert*) {revert} ;;
+    *clientInfo*) echo '{{"id":0,"result":{{}}}}' ;;
+  esac
+done
+"#
+        ));
+        let run = chat.revert_with("cut");
+        assert_ne!(run.code, Some(0), "{revert}: {run}");
+        let next = chat.world.run(&["snapshot"], b"").exits(0);
+        let all = format!("{}{}{}", run.stdout, next.stdout, next.stderr);
+        assert!(
+            all.contains("kept") && all.contains(said),
+            "{revert}: {all}"
+        );
+        if run.code.is_some() {
+            let report: Value = serde_json::from_str(&run.stdout).expect("a report");
+            assert_eq!(report["error"]["kind"], "unfinished", "{report:#}");
+        }
+        assert!(chat.is_made(1) && chat.is_made(2), "{revert}: {run}");
+    }
 }
 
 /// Without the agent's program the files go back alone.

@@ -123,6 +123,18 @@ pub enum ForkFailure {
     Unknown(String),
 }
 
+impl ForkFailure {
+    /// Says that something was not done to a conversation, or may have been.
+    pub(crate) fn in_words(&self, done: &str) -> String {
+        match self {
+            Self::Failed(why) => format!("the conversation could not be {done}: {why}"),
+            Self::Unknown(why) => {
+                format!("it is not known whether the agent has {done} the conversation: {why}")
+            }
+        }
+    }
+}
+
 /// Finds messages in the conversations of agents, and forks conversations. Nothing here calls a model.
 pub trait Conversations: Debug + Sync {
     /// Finds a message in its conversation. It reads only.
@@ -146,8 +158,16 @@ pub trait Conversations: Debug + Sync {
         None
     }
 
-    /// Makes the new conversation, whole or not at all. The old one stays as it is.
+    /// Makes the new conversation, whole or not at all. The old one stays as it is. Of one that is to be shortened, it is
+    /// the one that keeps all of it.
     fn fork(&self, plan: &ForkPlan) -> Result<AgentConversation, ForkFailure>;
+
+    /// Shortens the conversation itself, all of which is kept.
+    fn shorten(&self, _: &ForkPlan) -> Result<(), ForkFailure> {
+        Err(ForkFailure::Failed(
+            "its agent cannot shorten one".to_owned(),
+        ))
+    }
 
     /// Removes what a crash left of a new conversation that was not made.
     fn clean(&self, plan: &ForkPlan);

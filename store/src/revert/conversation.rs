@@ -18,7 +18,7 @@ use super::request::movement::Movement;
 use super::request::options::PlanRequest;
 use crate::error::{Error, Result};
 use crate::fs::names::COPIES;
-use crate::model::conversation::{AgentConversation, ForkFailure, NoFork, SoughtMessage};
+use crate::model::conversation::{AgentConversation, NoFork, SoughtMessage};
 use crate::model::request::ConversationChoice;
 use crate::sessions::{self, MessageRow, OperationRow, SessionRow};
 use crate::store::Store;
@@ -219,10 +219,10 @@ pub(crate) fn fork_beside(
     };
     let made = match agents.fork(&plan) {
         Ok(made) => made,
-        Err(ForkFailure::Failed(why) | ForkFailure::Unknown(why)) => {
+        Err(failure) => {
             agents.clean(&plan);
             return Ok(Some(ConversationReport {
-                note: Some(format!("it could not be forked: {why}")),
+                note: Some(failure.in_words("forked")),
                 ..ConversationReport::none(ConversationReason::Unsupported)
             }));
         }

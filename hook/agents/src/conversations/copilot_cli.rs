@@ -89,7 +89,7 @@ pub fn fork(plan: &ForkPlan) -> Result<AgentConversation, ForkFailure> {
     })?;
     let session = answer["result"]["sessionId"].as_str();
     Ok(AgentConversation {
-        session: session.ok_or_else(|| program::refused(&answer))?.to_owned(),
+        session: session.ok_or_else(program::unnamed)?.to_owned(),
         transcript: None,
     })
 }

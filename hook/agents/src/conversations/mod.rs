@@ -158,6 +158,11 @@ impl Conversations for AgentConversations {
         }
     }
 
+    fn shorten(&self, plan: &ForkPlan) -> Result<(), ForkFailure> {
+        // No other plan is one to shorten.
+        program::codex::shorten(plan)
+    }
+
     fn clean(&self, plan: &ForkPlan) {
         if let Some(path) = plan.to.as_ref().and_then(|to| to.transcript.as_deref()) {
             record::clean(path);

@@ -99,10 +99,8 @@ pub fn fork(plan: &ForkPlan) -> Result<AgentConversation, ForkFailure> {
         }
     })?;
     let session = answer["id"].as_str();
-    let session = session
-        .ok_or_else(|| ForkFailure::Unknown("the server's answer names no session".to_owned()))?;
     Ok(AgentConversation {
-        session: session.to_owned(),
+        session: session.ok_or_else(program::unnamed)?.to_owned(),
         transcript: None,
     })
 }

@@ -99,6 +99,12 @@ fn ask_within(mut asked: AskedProgram<'_>, patience: Duration) -> Result<Value, 
     });
     let not_started = |error| ForkFailure::Failed(format!("`{name}` cannot be started: {error}"));
     let why = match (talked.map_err(not_started)?, last) {
+        // What came before it was done.
+        (OutputEnd::Whole, Some(answer))
+            if is_refusal(&answer) && sent > asked.greeting.len() + 1 =>
+        {
+            refusal(&answer)
+        }
         (OutputEnd::Whole, Some(answer)) if is_refusal(&answer) => return Err(refused(&answer)),
         (OutputEnd::Whole, Some(answer)) => return Ok(answer),
         (OutputEnd::TimedOut, _) => {
@@ -139,13 +145,19 @@ fn objects(mut text: &str) -> impl Iterator<Item = Value> {
     })
 }
 
-pub fn refused(answer: &Value) -> ForkFailure {
+/// An answer that names no conversation, though one may have been made.
+pub fn unnamed() -> ForkFailure {
+    ForkFailure::Unknown("the agent's answer names no conversation".to_owned())
+}
+
+fn refused(answer: &Value) -> ForkFailure {
+    ForkFailure::Failed(refusal(answer))
+}
+
+fn refusal(answer: &Value) -> String {
     let said = ["/error/message", "/error"].map(|place| answer.pointer(place));
     let said = said.into_iter().flatten().find_map(Value::as_str);
-    ForkFailure::Failed(format!(
-        "the agent refused: {}",
-        said.unwrap_or("it gave no reason")
-    ))
+    format!("the agent refused: {}", said.unwrap_or("it gave no reason"))
 }
 
 /// Returns a plan that an agent's program carries out.
@@ -169,7 +181,7 @@ pub fn planned(message: &SoughtMessage, anchor: String, interface: &str) -> Fork
 pub mod codex {
     use super::{
         AgentConversation, AskedProgram, ConversationReason, ForkFailure, ForkPlan, FoundMessage,
-        Framing, NoFork, SoughtMessage, Value, ask, json, planned, refused, require, start,
+        Framing, NoFork, SoughtMessage, Value, ask, json, planned, require, start, unnamed,
     };
 
     /// Finds a message by its turn.
@@ -211,31 +223,37 @@ pub mod codex {
         }
     }
 
-    /// Has Codex make it. What is cut is kept as a whole fork first.
+    /// Has Codex make it: what is cut is kept whole.
     pub fn fork(plan: &ForkPlan) -> Result<AgentConversation, ForkFailure> {
-        let (thread, turn) = (&plan.from.session, &plan.anchor);
-        let made = talk(&[
-            json!({"id": 1, "method": "thread/fork", "params": match plan.is_cut {
-                true => json!({"threadId": thread, "excludeTurns": true}),
-                false => json!({"threadId": thread, "beforeTurnId": turn, "excludeTurns": true}),
-            }}),
-        ])?;
-        if plan.is_cut {
-            talk(&[
-                json!({"id": 1, "method": "thread/resume", "params": {"threadId": thread, "excludeTurns": true}}),
-                json!({"id": 2, "method": "thread/revert", "params": {"threadId": thread, "beforeTurnId": turn}}),
-            ])?;
+        let mut params = json!({"threadId": plan.from.session, "excludeTurns": true});
+        if !plan.is_cut {
+            params["beforeTurnId"] = json!(plan.anchor);
         }
+        let made = talk(
+            &[],
+            &[json!({"id": 1, "method": "thread/fork", "params": params})],
+        )?;
         let named = |place: &str| made.pointer(place).and_then(Value::as_str);
-        let session = named("/result/thread/id").ok_or_else(|| refused(&made))?;
         Ok(AgentConversation {
-            session: session.to_owned(),
+            session: named("/result/thread/id").ok_or_else(unnamed)?.to_owned(),
             transcript: named("/result/thread/path").map(Into::into),
         })
     }
 
-    /// Sends requests to the app server, and returns the last answer.
-    fn talk(requests: &[Value]) -> Result<Value, ForkFailure> {
+    /// Has Codex shorten the thread itself, which it has to load for that.
+    pub fn shorten(plan: &ForkPlan) -> Result<(), ForkFailure> {
+        let (thread, turn) = (&plan.from.session, &plan.anchor);
+        let load = json!({"threadId": thread, "excludeTurns": true});
+        let cut = json!({"threadId": thread, "beforeTurnId": turn});
+        talk(
+            &[json!({"id": 1, "method": "thread/resume", "params": load})],
+            &[json!({"id": 2, "method": "thread/revert", "params": cut})],
+        )
+        .map(drop)
+    }
+
+    /// Sends requests to the app server, first those that change nothing, and returns the last answer.
+    fn talk(first: &[Value], requests: &[Value]) -> Result<Value, ForkFailure> {
         let mut codex = start("codex")
             .ok_or_else(|| ForkFailure::Failed("`codex` is not on the PATH".to_owned()))?;
         codex.arg("app-server");
@@ -248,7 +266,7 @@ pub mod codex {
         ask(AskedProgram {
             program: codex,
             framing: Framing::Lines,
-            greeting: &begin,
+            greeting: &[&begin, first].concat(),
             requests,
         })
     }
@@ -259,7 +277,7 @@ pub mod pi {
     use super::{
         AgentConversation, AgentRecord, AskedProgram, ConversationReason, ForkFailure, ForkPlan,
         FoundMessage, Framing, NoFork, PathBuf, SoughtMessage, Value, ask, json, planned, record,
-        refused, require, start, surroundings, text,
+        refused, require, start, surroundings, text, unnamed,
     };
 
     /// Returns the record of a session.
@@ -366,12 +384,12 @@ pub mod pi {
             requests: &[fork, state("after")],
         })?;
         let named = |name: &str| answer["data"][name].as_str();
-        match (named("sessionId"), named("sessionFile")) {
-            (Some(session), path) if session != plan.from.session => Ok(AgentConversation {
+        match named("sessionId").ok_or_else(unnamed)? {
+            same if same == plan.from.session => Err(refused(&answer)),
+            session => Ok(AgentConversation {
                 session: session.to_owned(),
-                transcript: path.map(Into::into),
+                transcript: named("sessionFile").map(Into::into),
             }),
-            _ => Err(refused(&answer)),
         }
     }
 }

@@ -8,6 +8,8 @@
 //!
 //! An agent may take long, so nothing is locked meanwhile that a hook waits for.
 
+use std::fs::OpenOptions;
+use std::io::Write as _;
 use std::path::PathBuf;
 
 use ckpt_schema::report::{ConversationKind, ConversationReport, NoteCode};
@@ -31,12 +33,15 @@ pub(crate) struct PendingFork {
     _lock: Lock,
 }
 
-/// What the file says.
+/// What a line of the file says; the last one is true.
 #[derive(Serialize, Deserialize)]
 struct ForkNote {
     /// The operation that it is made for.
     operation: String,
     conversation: JournalledConversation,
+    /// Whether the agent has done all that it was asked for.
+    #[serde(default)]
+    is_done: bool,
 }
 
 impl PendingFork {
@@ -46,18 +51,22 @@ impl PendingFork {
             path: place.folder.join(names::FORKING),
             _lock: lock,
         };
-        pending.note(conversation)?;
+        pending.note(conversation, false)?;
         Ok(pending)
     }
 
-    fn note(&self, conversation: &JournalledConversation) -> Result<()> {
+    fn note(&self, conversation: &JournalledConversation, is_done: bool) -> Result<()> {
         let note = ForkNote {
             operation: conversation.made_for.clone().unwrap_or_default(),
             conversation: conversation.without_prompt(),
+            is_done,
         };
         let what = || "cannot note that a conversation is being forked";
-        let text = serde_json::to_string(&note).context(what)?;
-        std::fs::write(&self.path, text).context(what)?;
+        let line = serde_json::to_string(&note).context(what)? + "\n";
+        // What was noted before stays until it is superseded as a whole.
+        let file = OpenOptions::new().append(true).open(&self.path);
+        file.and_then(|mut file| file.write_all(line.as_bytes()))
+            .context(what)?;
         layout::sync(&self.path)
     }
 }
@@ -85,11 +94,16 @@ pub(crate) fn fork(
     let agents = store.surroundings.conversations;
     let made = agents.fork(&plan).map_err(|failure| {
         agents.clean(&plan);
-        not_made(&failure)
+        not_made(&failure, "forked")
     })?;
     if plan.is_cut {
-        // What was made keeps what is cut, and is the way back.
+        // What was made keeps what is cut, and is the way back. It is named before anything is cut.
+        let kept = spare(&agents.command(&plan.agent, &made));
         conversation.from = Some(made);
+        let noted = pending.note(&conversation, false);
+        noted.map_err(|error| error.after([kept.clone()]))?;
+        let shortened = agents.shorten(&plan);
+        shortened.map_err(|failure| not_made(&failure, "shortened").after([kept]))?;
     } else {
         conversation.report.argv = agents.command(&plan.agent, &made);
         // The agent gives what begins with a copy an id of its own.
@@ -97,21 +111,27 @@ pub(crate) fn fork(
         conversation.to = Some(made);
     }
     pending
-        .note(&conversation)
+        .note(&conversation, true)
         .map_err(|error| error.after([unused(&conversation)]))?;
     Ok((pending, conversation))
 }
 
-fn not_made(failure: &ForkFailure) -> Error {
-    let text = match failure {
-        ForkFailure::Failed(why) => {
-            format!("the conversation could not be forked, so nothing was changed: {why}")
+/// An unknown outcome is no clean failure: something may have happened.
+fn not_made(failure: &ForkFailure, done: &str) -> Error {
+    let error = Error::failed(format!("{}; no file was changed", failure.in_words(done)));
+    let error = match failure {
+        ForkFailure::Failed(_) => error,
+        ForkFailure::Unknown(_) => {
+            error.after(["look for it in the agent before you try again".to_owned()])
         }
-        ForkFailure::Unknown(why) => format!(
-            "it is not known whether the agent forked the conversation: {why}; no file was changed"
-        ),
     };
-    Error::failed(text).hint("`--conversation no` puts the files back alone")
+    error.hint("`--conversation no` puts the files back alone")
+}
+
+/// Names a conversation that was made and does not go on.
+fn spare(command: &[String]) -> String {
+    let command = command.join(" ");
+    format!("a conversation was made for it, and is not used: `{command}`")
 }
 
 /// Names a conversation that was made for nothing.
@@ -123,7 +143,7 @@ pub(crate) fn unused(conversation: &JournalledConversation) -> String {
             let kept = kept.unwrap_or_default();
             format!("the conversation of `{command}` was shortened; all of it is kept as `{kept}`")
         }
-        _ => format!("a conversation was made for it, and is not used: `{command}`"),
+        _ => spare(&conversation.report.argv),
     }
 }
 
@@ -134,28 +154,38 @@ pub(crate) fn taken_back(store: &Store, place: &Place) -> Option<Note> {
     presence::metadata(&path).ok()??;
     // Another process is at it.
     let _lock = layout::lock_forking(&place.folder, std::time::Duration::ZERO).ok()?;
-    let note = std::fs::read_to_string(&path).unwrap_or_default();
-    let note: Option<ForkNote> = serde_json::from_str(&note).ok();
+    let note = std::fs::read(&path).unwrap_or_default();
+    let note = String::from_utf8_lossy(&note);
+    let mut notes = note.lines().rev();
+    let note: Option<ForkNote> = notes.find_map(|line| serde_json::from_str(line).ok());
     let _ = std::fs::remove_file(&path);
     let ForkNote {
         operation,
         conversation,
+        is_done,
     } = note?;
     if sessions::operation(store.database.connection(), &operation).is_ok() {
         return None;
     }
     let plan = conversation.fork.as_ref()?;
     store.surroundings.conversations.clean(plan);
-    // Before the copy is named, it is not known how far the agent came.
-    let is_unknown = plan.is_cut && conversation.from == Some(plan.from.clone());
     let is_there = |path: &PathBuf| path.try_exists().unwrap_or_default();
+    let nothing_names =
+        || "the agent may have made a conversation for it, which nothing names".to_owned();
     let rest = match &conversation.to {
-        _ if is_unknown => {
-            "it is not known whether the agent shortened the conversation, all of which it kept first".to_owned()
+        _ if is_done => unused(&conversation),
+        // Nothing is cut before the one that keeps it is named.
+        _ if plan.is_cut && conversation.from == Some(plan.from.clone()) => nothing_names(),
+        _ if plan.is_cut => {
+            let kept = conversation.from.as_ref().map(|it| it.session.as_str());
+            let kept = kept.unwrap_or_default();
+            format!(
+                "it is not known whether the agent has shortened the conversation, all of which is kept as `{kept}`"
+            )
         }
         Some(made) if made.transcript.as_ref().is_none_or(is_there) => unused(&conversation),
         Some(_) => "no conversation was made for it".to_owned(),
-        None => "the agent may have made a conversation for it, which nothing names".to_owned(),
+        None => nothing_names(),
     };
     let text =
         format!("a revert was interrupted before any file had changed, and is taken back; {rest}");
