@@ -319,8 +319,11 @@ pub struct ApplyParameters {
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PartParameter {
-    /// Its path in the workspace.
+    /// Its path in its root.
     pub path: PathParameter,
+    /// The root that it is in, as `roots` of the plan's report has it; by default the workspace of the plan.
+    #[serde(default)]
+    pub workspace: Option<PathBuf>,
     /// The plan that it is of; by default the one that is applied. So a file may go back on other terms than the rest.
     #[serde(default)]
     pub plan: Option<String>,

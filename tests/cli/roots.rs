@@ -6,6 +6,9 @@ use std::path::PathBuf;
 use serde_json::json;
 use testing::binary::Sandbox;
 
+use crate::screen::Screen;
+use crate::serve::Client;
+
 /// A second root beside the workspace, with a file.
 fn second(world: &Sandbox) -> PathBuf {
     let other = world.path("lib");
@@ -86,13 +89,6 @@ fn directories_of_settings_are_shown_and_reverted() {
     world.run(&["undo"], b"").exits(0);
     assert_eq!(fs::read(other.join("b")).expect("readable"), b"after\n");
 
-    let parts = world.run(&["revert", id, "-p"], b"q\n").exits(0);
-    let hint = format!("`--workspace {}`", other.display());
-    assert!(
-        parts.stderr.contains("is not asked about") && parts.stderr.contains(&hint),
-        "{parts}"
-    );
-
     // Asked in the second root, by the same id, and limited to it.
     let directory = other.to_str().expect("a plain path");
     world
@@ -154,6 +150,64 @@ fn played() -> (Sandbox, PathBuf) {
     ));
     play(&world, &other);
     (world, other)
+}
+
+/// Hunks are chosen in all roots, and what was chosen is one operation.
+#[test]
+fn hunks_are_chosen_in_all_roots() {
+    let (world, other) = played();
+    let files = || {
+        let there = fs::read(other.join("b")).expect("readable");
+        [world.read("a"), there].map(|bytes| String::from_utf8(bytes).expect("text"))
+    };
+    let name = other.to_str().expect("a plain path");
+    let run = world.run(&["revert", "last", "-p"], b"n\ny\n").exits(0);
+    assert!(run.stdout.contains(name), "{run}");
+    assert_eq!(files(), ["after\n", "before\n"], "what was said yes to");
+    let status = world.json(&["status"]);
+    assert_eq!(status["messages_hidden"], json!([]), "it is a part");
+    world.run(&["undo"], b"").exits(0);
+    assert_eq!(files(), ["after\n", "after\n"]);
+    world.run(&["revert", "last", "-p"], b"y\ny\n").exits(0);
+    assert_eq!(files(), ["before\n", "before\n"]);
+    world.run(&["undo"], b"").exits(0);
+    assert_eq!(files(), ["after\n", "after\n"], "one undo for both");
+    world.run(&["revert", "last", "-p"], b"q\n").exits(0);
+    assert_eq!(files(), ["after\n", "after\n"], "and none is asked about");
+
+    let mut client = Client::start(&world);
+    let plan = client.call("plan", json!({"message": "last", "contents": true}));
+    let apply = |parts: serde_json::Value| json!({"plan": plan["plan"], "parts": parts});
+    client.refused("apply", apply(json!([{"path": "b"}])));
+    client.call("apply", apply(json!([{"path": "b", "workspace": name}])));
+    assert_eq!(files(), ["after\n", "before\n"], "a client chooses as well");
+}
+
+/// A file of another root is left out of the browser's plan like any other.
+#[test]
+fn browser_leaves_out_files_of_all_roots() {
+    let (world, other) = played();
+    let line = "stty rows 30; ckpt-hook ui";
+    let Some(mut screen) = Screen::open(&world, 110, line) else {
+        return;
+    };
+    screen.wait_for("move it");
+    screen.press("r");
+    screen.wait_for("lib/b");
+    screen.press("j ");
+    screen.wait_for("no message is hidden");
+    screen.press("y");
+    screen.wait_for("Restored");
+    assert_eq!(world.read("a"), b"before\n");
+    assert_eq!(fs::read(other.join("b")).expect("readable"), b"after\n");
+    screen.press("r");
+    screen.wait_for("lib/b");
+    screen.press("y");
+    screen.wait_until("the other one went back", |_| {
+        fs::read(other.join("b")).is_ok_and(|bytes| bytes == b"before\n")
+    });
+    screen.press("q");
+    screen.end();
 }
 
 /// No root that took part is named as one that is yet to be reverted, whichever root is asked.

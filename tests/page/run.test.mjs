@@ -624,6 +624,27 @@ test("a file of a plan is left out, and then it is a part", async (t) => {
   assert.deepEqual([world.exists("two.txt"), world.exists("three.txt")], [true, false]);
 });
 
+test("files of another directory of the session are in the plan, and are chosen", async (t) => {
+  const world = new World();
+  const lib = path.join(world.root, "lib");
+  fs.mkdirSync(lib);
+  fs.mkdirSync(path.join(world.root, "home/.config/ckpt-hook"), { recursive: true });
+  fs.writeFileSync(path.join(world.root, "home/.config/ckpt-hook/config.toml"), `roots = [${JSON.stringify(lib)}]\n`);
+  world.write("a", "before\n");
+  for (const name of ["b", "c"]) fs.writeFileSync(path.join(lib, name), "before\n");
+  world.play("m1", "move it", () => {
+    world.write("a", "after\n");
+    for (const name of ["b", "c"]) fs.writeFileSync(path.join(lib, name), "after\n");
+  });
+  const { tab } = await page(t, world);
+  await tab.getByRole("button", { name: "Go back to before this" }).click();
+  await tab.getByRole("button", { name: "Change 3 files" }).waitFor();
+  await dialogOf(tab).getByRole("checkbox", { name: `Take ${lib}/b` }).uncheck();
+  await go(tab);
+  assert.equal(world.read("a"), "before\n");
+  assert.deepEqual(["b", "c"].map((name) => fs.readFileSync(path.join(lib, name), "utf8")), ["after\n", "before\n"]);
+});
+
 test("a plan is chosen and carried out with keys alone", async (t) => {
   const world = ends();
   const { tab } = await page(t, world);

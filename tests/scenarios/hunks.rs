@@ -36,6 +36,7 @@ fn of_f(proposal: &Proposal, bytes: &str) -> Vec<Chosen> {
         .find(|file| file.change.path.path == "f");
     let file = file.expect("it would be changed");
     vec![Chosen {
+        workspace: file.workspace.clone(),
         path: file.path.clone(),
         seen: file.now,
         content: ChosenContent::Text {
@@ -147,6 +148,7 @@ fn file_changed_during_the_choice_is_left() {
     let mut chosen = of_f(&proposal, LINES);
     let made = proposal.files.last().expect("`new`");
     chosen.push(Chosen {
+        workspace: made.workspace.clone(),
         path: made.path.clone(),
         seen: made.now,
         content: ChosenContent::State(made.then),

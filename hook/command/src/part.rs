@@ -23,6 +23,7 @@ pub fn part(file: &Proposed, sides: &FileSides, lines: Option<&[Range<usize>]>) 
         _ => ChosenContent::State(file.then),
     };
     Some(Chosen {
+        workspace: file.workspace.clone(),
         path: file.path.clone(),
         seen: file.now,
         content,

@@ -137,7 +137,7 @@ fn check_workspace(context: &RequestContext<'_>, plan: &str) -> Result<(), Reque
     Ok(())
 }
 
-/// Returns the chosen parts of plans. All are of the workspace of the first.
+/// Returns the chosen parts of plans.
 fn chosen(
     context: &RequestContext<'_>,
     plan: &str,
@@ -145,14 +145,8 @@ fn chosen(
 ) -> Result<OperationRequest, RequestError> {
     let mut store = context.open()?;
     let workspace = store.proposal(plan)?.workspace;
-    let blobs = store.blobs(&workspace)?;
-    let changes = ChangesView {
-        invocation: context.invocation,
-        blobs: &blobs,
-        arguments: &ChangesArguments::default(),
-    };
     let mut proposals = BTreeMap::new();
-    let mut chosen = Vec::new();
+    let mut chosen: Vec<Chosen> = Vec::new();
     for asked in parts {
         let plan = asked.plan.as_deref().unwrap_or(plan);
         if let Entry::Vacant(vacant) = proposals.entry(plan) {
@@ -160,19 +154,23 @@ fn chosen(
             vacant.insert(store.proposal(plan)?);
         }
         let proposal = &proposals[plan];
+        let root = asked.workspace.as_ref().unwrap_or(&proposal.workspace);
         let path = asked.path.bytes();
-        let file = proposal
-            .files
-            .iter()
-            .find(|file| file.path.as_bytes() == path);
-        let Some(file) = file.filter(|_| proposal.workspace == workspace) else {
-            return Err(RequestError::parameters("the plan changes no such file"));
+        let mut files = proposal.files.iter();
+        let file = files.find(|file| file.workspace == *root && file.path.as_bytes() == path);
+        let file = file.ok_or_else(|| RequestError::parameters("the plan changes no such file"))?;
+        let blobs = store.blobs(root)?;
+        let changes = ChangesView {
+            invocation: context.invocation,
+            blobs: &blobs,
+            arguments: &ChangesArguments::default(),
         };
         let lines = asked.hunks.as_ref();
         let lines = lines.map(|hunks| hunks.iter().map(|hunk| hunk.lines()).collect::<Vec<_>>());
         let part = part(file, &changes.sides(&file.change)?, lines.as_deref());
         let part = part.ok_or_else(|| RequestError::parameters("the file has no such hunk"))?;
-        if chosen.iter().any(|other: &Chosen| other.path == part.path) {
+        let is_same = |other: &Chosen| (&other.workspace, &other.path) == (root, &part.path);
+        if chosen.iter().any(is_same) {
             return Err(RequestError::parameters("`parts` names a file twice"));
         }
         chosen.push(part);

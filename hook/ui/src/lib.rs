@@ -20,7 +20,7 @@ use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Once, OnceLock};
 use std::time::{Duration, Instant};
 
@@ -493,8 +493,13 @@ impl Browser {
     }
 
     fn sides(&mut self, change: &ChangeReport) -> Result<FileSides, Failure> {
+        let directory = self.directory.clone();
+        self.sides_in(&directory, change)
+    }
+
+    fn sides_in(&mut self, root: &Path, change: &ChangeReport) -> Result<FileSides, Failure> {
         let arguments = ChangesArguments::default();
-        let blobs = self.store.blobs(&self.directory)?;
+        let blobs = self.store.blobs(root)?;
         let changes = ChangesView {
             invocation: &self.invocation,
             blobs: &blobs,

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use ckpt_schema::report::{
     FileReport, KeptKind, KeptReport, MessageState, OperationKind, OperationReport, Outcome,
-    PathText, TimelineEntry, WayOut,
+    PathText, RootOperation, TimelineEntry, WayOut,
 };
 use ckpt_store::query::Proposed;
 use ckpt_store::{
@@ -116,26 +116,33 @@ impl Browser {
         terms: PlanTerms,
         choices: BTreeMap<PathText, FileChoice>,
     ) -> Result<(), Failure> {
-        let done = self.dry_run(on_terms(&planned.base, &terms), Force::No)?;
+        let directory = self.directory.clone();
+        let done = self.dry_run(&directory, on_terms(&planned.base, &terms), Force::No)?;
         let around = around(&mut self.store, Some(&self.directory), &done);
         let mut report = done.report;
         planned.undoes = report.undoes.clone();
-        planned.proposed = self.proposed(&report)?;
-        for kept in report.kept.clone() {
+        planned.proposed = self.proposed(&report, &planned.workspace)?;
+        for kept in in_one_list(report.clone()).kept {
             let Some(request) = overwriting(&kept, &terms.overwritten, &planned.workspace) else {
                 continue;
             };
             let is_forced = |way: &WayOut| way.parameters.force;
             let force = Force::asked(kept.way.as_ref().is_some_and(is_forced));
-            let these = self.dry_run(request, force)?.report;
-            let proposed = self.proposed(&these)?;
-            report
-                .files
-                .retain(|file| these.files.iter().all(|other| other.path != file.path));
-            report.files.extend(these.files);
-            planned
-                .proposed
-                .retain(|file| proposed.iter().all(|other| other.path != file.path));
+            let root = kept.way.and_then(|way| way.parameters.workspace);
+            let directory = root.as_ref().map_or(directory.clone(), PathBuf::from);
+            let these = self.dry_run(&directory, request, force)?.report;
+            let proposed = self.proposed(&these, &planned.workspace)?;
+            let mut others = report.roots.iter_mut();
+            let files = match others.find(|other| root.as_ref() == Some(&other.workspace)) {
+                Some(other) => &mut other.report.files,
+                None => &mut report.files,
+            };
+            files.retain(|file| these.files.iter().all(|other| other.path != file.path));
+            files.extend(these.files);
+            planned.proposed.retain(|file| {
+                let mut proposed = proposed.iter();
+                proposed.all(|other| other.change.path != file.change.path)
+            });
             planned.proposed.extend(proposed);
         }
         let screen = self.screen(kind, terms, choices, report, &around);
@@ -146,6 +153,7 @@ impl Browser {
 
     fn dry_run(
         &mut self,
+        directory: &Path,
         request: OperationRequest,
         force: Force,
     ) -> Result<OperationResult, Failure> {
@@ -154,14 +162,24 @@ impl Browser {
             force,
             ..Terms::default()
         };
-        carry_out(&mut self.store, &self.directory, request, terms)
+        carry_out(&mut self.store, directory, request, terms)
     }
 
-    fn proposed(&mut self, report: &OperationReport) -> Result<Vec<Proposed>, Failure> {
-        match &report.plan {
-            Some(token) => Ok(self.store.proposal(token)?.files),
-            None => Ok(Vec::new()),
+    /// Returns what a plan would do to each file. Those of other roots than `root` go by their full paths, as on the
+    /// screen.
+    fn proposed(
+        &mut self,
+        report: &OperationReport,
+        root: &Path,
+    ) -> Result<Vec<Proposed>, Failure> {
+        let Some(token) = &report.plan else {
+            return Ok(Vec::new());
+        };
+        let mut files = self.store.proposal(token)?.files;
+        for file in files.iter_mut().filter(|file| file.workspace != root) {
+            file.change.path = in_root(&file.workspace, &file.change.path);
         }
+        Ok(files)
     }
 
     fn screen(
@@ -181,14 +199,16 @@ impl Browser {
             ..around.clone()
         };
         let text = operation::render(&report, &keyed, &view);
+        let report = in_one_list(report);
         let mut shown: Vec<FileReport> = report
             .files
             .into_iter()
             .filter(files::says_something)
             .collect();
-        // What stays comes first: it waits for a decision.
-        shown.sort_by(|one, other| {
-            (goes_back(one), &one.path).cmp(&(goes_back(other), &other.path))
+        // What stays comes first: it waits for a decision. What is in other roots comes last.
+        shown.sort_by_key(|file| {
+            let is_elsewhere = file.path.path.starts_with('/');
+            (goes_back(file), is_elsewhere, file.path.clone())
         });
         choices.retain(|path, _| {
             shown
@@ -229,11 +249,11 @@ impl Browser {
                 .iter()
                 .find(|file| file.path == path)
                 .cloned();
-            let undo = self.change_of(&path);
+            let undo = self.planned_file(&path);
             let (Some(shown), Some(undo)) = (shown, undo) else {
                 continue;
             };
-            let (message, undo) = (self.sides(&shown)?, self.sides(&undo)?);
+            let (message, undo) = (self.sides(&shown)?, self.sides(&undo.change)?);
             let (Some(message), FileSides::Text { old, new }) = (texts(&message), &undo) else {
                 continue;
             };
@@ -257,11 +277,10 @@ impl Browser {
     }
 
     /// Returns the effect of the plan on a file.
-    fn change_of(&self, path: &PathText) -> Option<ckpt_schema::report::ChangeReport> {
+    fn planned_file(&self, path: &PathText) -> Option<Proposed> {
         let planned = self.planned.as_ref()?;
         let mut proposed = planned.proposed.iter();
-        let found = proposed.find(|file| file.change.path == *path)?;
-        Some(found.change.clone())
+        proposed.find(|file| file.change.path == *path).cloned()
     }
 
     /// Reads what the plan would do to its chosen file.
@@ -271,12 +290,12 @@ impl Browser {
         };
         let path = plan.chosen_file().map(|file| file.path.clone());
         let (mut patch, mut hunks) = (Vec::new(), Vec::new());
-        if let Some(change) = path.and_then(|path| self.change_of(&path)) {
-            let sides = self.sides(&change)?;
+        if let Some(file) = path.and_then(|path| self.planned_file(&path)) {
+            let sides = self.sides_in(&file.workspace, &file.change)?;
             if let FileSides::Text { old, new } = &sides {
                 hunks = hunk::spans(&difference(old, new, &DiffOptions::default()));
             }
-            patch = self.patch_lines(&change, &sides);
+            patch = self.patch_lines(&file.change, &sides);
         }
         if let Some(Popup::Plan(plan)) = &mut self.model.overlay {
             (plan.patch, plan.hunks) = (patch, hunks);
@@ -315,7 +334,8 @@ impl Browser {
                 Some(FileChoice::Lines(lines)) => Some(lines),
                 None => None,
             };
-            chosen.extend(part(file, &self.sides(&file.change)?, lines));
+            let sides = self.sides_in(&file.workspace, &file.change)?;
+            chosen.extend(part(file, &sides, lines));
         }
         if chosen.is_empty() {
             return Err(Error::unavailable("nothing is left of what was chosen").into());
@@ -379,6 +399,34 @@ impl Browser {
             });
         }
         Ok(())
+    }
+}
+
+/// Returns a report with what is in its other roots in the lists of its own: by full paths.
+fn in_one_list(mut report: OperationReport) -> OperationReport {
+    for RootOperation {
+        workspace,
+        report: there,
+    } in std::mem::take(&mut report.roots)
+    {
+        let full = |path: &mut PathText| *path = in_root(Path::new(&workspace), path);
+        let (mut files, mut kept) = (there.files, there.kept);
+        files.iter_mut().for_each(|file| full(&mut file.path));
+        kept.iter_mut()
+            .flat_map(|kept| &mut kept.paths)
+            .for_each(full);
+        report.files.extend(files);
+        report.kept.extend(kept);
+    }
+    report
+}
+
+fn in_root(root: &Path, path: &PathText) -> PathText {
+    let digits = |byte: &u8| format!("{byte:02x}");
+    let above: String = root.as_os_str().as_bytes().iter().map(digits).collect();
+    PathText {
+        path: format!("{}/{}", root.to_string_lossy(), path.path),
+        path_hex: path.path_hex.as_ref().map(|hex| format!("{above}2f{hex}")),
     }
 }
 

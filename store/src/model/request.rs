@@ -185,6 +185,8 @@ pub struct RestoreRequest {
 /// The choice for one file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Chosen {
+    /// The directory of its workspace.
+    pub workspace: PathBuf,
     /// Its path in the workspace.
     pub path: WorkspacePath,
     /// Its state when it was shown. Nothing else is replaced or removed.

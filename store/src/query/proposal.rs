@@ -7,23 +7,24 @@ use ckpt_schema::report::ChangeReport;
 use super::compare;
 use crate::error::Result;
 use crate::model::entry::{Change, State};
-use crate::model::path::WorkspacePath;
+use crate::model::path::{WorkspacePath, list_once};
 use crate::revert;
 use crate::store::Store;
-use crate::timeline::Place;
 
 /// What a plan would do to each file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Proposal {
-    /// The directory of the workspace.
+    /// The directory of the workspace in which it was asked for.
     pub workspace: PathBuf,
-    /// The files that it would change, by path.
+    /// The files that it would change, by root and path. One in a root below another is listed there alone.
     pub files: Vec<Proposed>,
 }
 
 /// What a plan would do to one file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Proposed {
+    /// The directory of its workspace.
+    pub workspace: PathBuf,
     /// The path in the workspace.
     pub path: WorkspacePath,
     /// The state now.
@@ -36,25 +37,36 @@ pub struct Proposed {
 
 /// Makes the plan that a token asks for again, and returns what it would do to each file.
 pub(crate) fn proposal(store: &mut Store, token: &str) -> Result<Proposal> {
-    let (workspace, plan) = revert::planned(store, token, &super::gone_states)?;
-    let snapshots = Place::known(store, &workspace)?.snapshots()?;
-    let merged: Vec<&[u8]> = plan.blobs.values().map(Vec::as_slice).collect();
-    snapshots.write_blobs(&merged)?;
-    let planned = plan.items.into_iter().filter(|item| item.is_planned());
-    let files = planned
-        .map(|item| {
-            let change = Change {
-                path: item.path.clone(),
-                old: item.expected,
-                new: item.target,
-            };
-            Proposed {
-                change: compare::report(&snapshots, &change),
-                path: item.path,
-                now: item.expected,
-                then: item.target,
-            }
-        })
-        .collect();
+    let (workspace, plans) = revert::planned(store, token, &super::gone_states)?;
+    let mut roots = Vec::new();
+    for (place, plan) in plans {
+        let snapshots = place.snapshots()?;
+        let merged: Vec<&[u8]> = plan.blobs.values().map(Vec::as_slice).collect();
+        snapshots.write_blobs(&merged)?;
+        let planned = plan.items.into_iter().filter(|item| item.is_planned());
+        let files: Vec<Proposed> = planned
+            .map(|item| {
+                let change = Change {
+                    path: item.path.clone(),
+                    old: item.expected,
+                    new: item.target,
+                };
+                Proposed {
+                    workspace: place.root.clone(),
+                    change: compare::report(&snapshots, &change),
+                    path: item.path,
+                    now: item.expected,
+                    then: item.target,
+                }
+            })
+            .collect();
+        roots.push((place.root, files));
+    }
+    let lists = roots.iter_mut();
+    let lists = lists.map(|(root, files)| (root.clone(), files));
+    list_once(&mut lists.collect::<Vec<_>>(), |file| {
+        &file.change.path.path
+    });
+    let files = roots.into_iter().flat_map(|(_, files)| files).collect();
     Ok(Proposal { workspace, files })
 }

@@ -39,11 +39,11 @@ use crate::snapshot::Snapshots;
 use crate::store::Store;
 use crate::timeline::{Observation, Place};
 
-/// The report on an operation, and its plan. A dry run only made the plan.
-#[derive(Debug)]
+/// The report on an operation, and its plans. A dry run only made the plans.
 pub(crate) struct Executed {
     pub report: OperationReport,
-    pub plan: Plan,
+    /// The plan of each root.
+    pub plans: Vec<(Place, Plan)>,
     /// The conversation that is to be made before the plan is carried out. Nothing else speaks against it.
     pub waits_for: Option<JournalledConversation>,
 }
@@ -53,7 +53,7 @@ impl Executed {
     pub fn done(report: OperationReport) -> Self {
         Self {
             report,
-            plan: Plan::default(),
+            plans: Vec::new(),
             waits_for: None,
         }
     }
@@ -106,7 +106,7 @@ pub(crate) fn execute(
         let what = (&first.plan.items[..], &[][..]);
         return Ok(Executed {
             report: report(store, first, None, what, None, DryRun::Yes),
-            plan: planned.swap_remove(0).operation.plan,
+            plans: Vec::new(),
             waits_for: Some(waits_for),
         });
     }
@@ -138,7 +138,10 @@ pub(crate) fn execute(
             plan: fingerprint,
             ..report
         },
-        plan: planned.swap_remove(0).operation.plan,
+        plans: planned
+            .into_iter()
+            .map(|one| (one.place, one.operation.plan))
+            .collect(),
         waits_for: None,
     })
 }

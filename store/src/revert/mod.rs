@@ -23,11 +23,9 @@ use std::path::{Path, PathBuf};
 use ckpt_schema::report::{NoteCode, OperationKind, OperationReport, Outcome, VERSION};
 
 use crate::error::{Error, Result};
-use crate::model::entry::{Entry, ObjectId};
+use crate::model::entry::ObjectId;
 use crate::model::note::{self, Note};
-use crate::model::request::{
-    Chosen, ChosenContent, ConversationChoice, DryRun, Force, RevertRequest,
-};
+use crate::model::request::{Chosen, ConversationChoice, DryRun, Force, RevertRequest};
 use crate::sessions;
 use crate::store::Store;
 use crate::timeline::Place;
@@ -40,7 +38,7 @@ use recover::Recovered;
 use report::token::{PlanToken, absolute};
 use request::conversation::JournalledConversation;
 use request::movement::Movement;
-use restore::{Wanted, put_back};
+use restore::{Wanted, WantedInRoots};
 use roots::{Beside, operate_movements};
 
 pub(crate) use carry_out::conversation::taken_back as fork_taken_back;
@@ -185,13 +183,10 @@ impl Asked<'_> {
             }
             PlanRequest::Recover(named) => {
                 *named = absolute(cwd, named);
-                let none = PathStates::new();
-                let wanted = Wanted {
-                    states: self.gone.unwrap_or(&none),
-                    seen: &none,
-                    undoes: None,
-                };
-                put_back(store, place, wanted, options, recovered.swap_remove(0))
+                let gone = Wanted::captured(self.gone.cloned().unwrap_or_default());
+                let wanted = WantedInRoots::from([(place.row.id, gone)]);
+                let wanted = (&wanted, None);
+                roots::put_back(store, place, beside, wanted, options, recovered)
             }
         }
     }
@@ -299,12 +294,12 @@ pub(crate) fn is_plan_of(store: &Store, token: &str, cwd: &Path) -> Result<bool>
     Ok(place.is_some_and(|place| place.root == workspace))
 }
 
-/// Returns the workspace of a dry run's token, and what the plan would do now.
+/// Returns the workspace of a dry run's token, and what the plan of each root would do now.
 pub(crate) fn planned(
     store: &mut Store,
     token: &str,
     find_gone: &FindGone,
-) -> Result<(PathBuf, Plan)> {
+) -> Result<(PathBuf, Vec<(Place, Plan)>)> {
     let PlanToken {
         workspace,
         asked,
@@ -315,7 +310,7 @@ pub(crate) fn planned(
     // Whether an agent is at work is checked when it is carried out.
     let options = Options::new(DryRun::Yes, Force::Yes);
     let executed = operate_token(store, &workspace, &asked, options, find_gone)?;
-    Ok((workspace, executed.plan))
+    Ok((workspace, executed.plans))
 }
 
 /// Carries out the request of a token, with other options than it was planned with.
@@ -342,12 +337,8 @@ fn operate_token(
 
 /// Turns the fingerprint of a planned operation into a token.
 fn with_token(executed: Executed, place: &Place, asked: PlanRequest, is_limited: bool) -> Executed {
-    let Executed {
-        report,
-        plan: made,
-        waits_for,
-    } = executed;
-    let fingerprint = report.plan.as_deref().and_then(ObjectId::from_hex);
+    let fingerprint = executed.report.plan.as_deref();
+    let fingerprint = fingerprint.and_then(ObjectId::from_hex);
     let plan = fingerprint.map(|fingerprint| {
         let workspace = place.root.clone();
         PlanToken {
@@ -359,9 +350,11 @@ fn with_token(executed: Executed, place: &Place, asked: PlanRequest, is_limited:
         .encode()
     });
     Executed {
-        report: OperationReport { plan, ..report },
-        plan: made,
-        waits_for,
+        report: OperationReport {
+            plan,
+            ..executed.report
+        },
+        ..executed
     }
 }
 
@@ -375,38 +368,31 @@ pub(crate) fn apply_parts(
 ) -> Result<OperationReport> {
     let options = Options::new(dry_run, force).keyed(key);
     let place = Place::known(store, cwd)?;
-    let mut seen = PathStates::new();
-    let mut states = PathStates::new();
-    let texts: Vec<&[u8]> = chosen.iter().filter_map(Chosen::bytes).collect();
-    // Objects first, then the rows that name them.
-    let mut blobs = place.snapshots()?.write_blobs(&texts)?.into_iter();
+    let mut beside = Beside::default();
     for part in chosen {
-        let state = match &part.content {
-            ChosenContent::State(state) => *state,
-            ChosenContent::Text { mode, .. } => blobs.next().map(|blob| Entry::stored(*mode, blob)),
-        };
-        seen.insert(part.path.clone(), part.seen);
-        states.insert(part.path.clone(), state);
+        let mut places = std::iter::once(&place).chain(&beside.places);
+        if !places.any(|place| place.root == part.workspace) {
+            beside.places.push(Place::known(store, &part.workspace)?);
+        }
     }
-    let wanted = Wanted {
-        states: &states,
-        seen: &seen,
-        undoes,
-    };
-    let places = (&place, &[][..]);
-    let executed =
-        under_locks(
-            store,
-            places,
-            options.dry_run,
-            |store, mut recovered| match report::of_key(store, options, recovered[0].reported())? {
-                Some(report) => Ok(Some(Executed::done(report))),
-                None => {
-                    let recovered = recovered.swap_remove(0);
-                    put_back(store, &place, wanted, options, recovered).map(Some)
-                }
-            },
-        )?;
+    let mut wanted = WantedInRoots::new();
+    for place in std::iter::once(&place).chain(&beside.places) {
+        let parts = chosen.iter().filter(|part| part.workspace == place.root);
+        wanted.insert(
+            place.row.id,
+            Wanted::chosen(place, &parts.collect::<Vec<_>>())?,
+        );
+    }
+    let wanted = (&wanted, undoes);
+    let places = (&place, &beside.places[..]);
+    let executed = under_locks(store, places, dry_run, |store, recovered| {
+        let done = report::of_key(store, options, recovered[0].reported())?;
+        match done {
+            Some(report) => Ok(Executed::done(report)),
+            None => roots::put_back(store, &place, &beside, wanted, options, recovered),
+        }
+        .map(Some)
+    })?;
     let report = executed.map(|executed| executed.report);
     let report = report.ok_or_else(|| Error::failed("nothing was carried out"))?;
     // What was chosen cannot be asked for by a token.

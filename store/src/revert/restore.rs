@@ -7,14 +7,14 @@ use std::path::PathBuf;
 use ckpt_schema::report::{FileResult, NoteCode};
 
 use super::carry_out::git::GitSide;
-use super::execute::{Executed, PlannedRoot};
+use super::execute::PlannedRoot;
 use super::goal::expectation::Expectation;
 use super::goal::material;
 use super::goal::present::Scene;
 use super::goal::seen_history::is_name;
 use super::goal::states::{PathStates, current_states};
 use super::goal::yours::{self, Yours};
-use super::operate::{operate, planned};
+use super::operate::planned;
 use super::plan::Plan;
 use super::plan::operation::{GitFate, Operation};
 use super::plan::plan_exactly;
@@ -23,9 +23,10 @@ use super::recover::Recovered;
 use super::request::options::Options;
 use crate::error::{Error, Result};
 use crate::ids::{self, Any};
+use crate::model::entry::Entry;
 use crate::model::note::Note;
 use crate::model::path::WorkspacePath;
-use crate::model::request::RestoreRequest;
+use crate::model::request::{Chosen, ChosenContent, RestoreRequest};
 use crate::sessions;
 use crate::snapshot::{Budget, Gap, PatchSide, Presence, Snapshot, Snapshots};
 use crate::store::Store;
@@ -55,42 +56,72 @@ pub(super) fn plan_restore(
     })
 }
 
-/// The entries that files get, and what they must be before: from snapshots of any time, or the parts of a plan that the
-/// user chose.
-#[derive(Clone, Copy)]
-pub(crate) struct Wanted<'a> {
-    pub states: &'a PathStates,
+/// The entries that files of a root get, and what they must be before: from snapshots of any time, or the parts of a plan
+/// that the user chose.
+#[derive(Default)]
+pub(crate) struct Wanted {
+    states: PathStates,
     /// The states that the user saw while choosing. A path without one may be anything.
-    pub seen: &'a PathStates,
-    /// The operation that it takes back, if it is an undo.
-    pub undoes: Option<&'a str>,
+    seen: PathStates,
 }
 
-/// Sets paths to entries. If one of them is not what the user saw, the error is `Stale`, and nothing is changed. The
-/// caller holds the workspace's lock.
-pub(crate) fn put_back(
+/// What the files of each root get, by the number of its workspace.
+pub(crate) type WantedInRoots = BTreeMap<i64, Wanted>;
+
+impl Wanted {
+    /// Files in states that were captured.
+    pub fn captured(states: PathStates) -> Self {
+        Self {
+            states,
+            seen: PathStates::new(),
+        }
+    }
+
+    /// What was chosen of plans. Writes the bytes that the store does not hold yet, before any row names them.
+    pub fn chosen(place: &Place, chosen: &[&Chosen]) -> Result<Self> {
+        let texts: Vec<&[u8]> = chosen.iter().filter_map(|part| part.bytes()).collect();
+        let mut blobs = place.snapshots()?.write_blobs(&texts)?.into_iter();
+        let mut wanted = Self::default();
+        for part in chosen {
+            let state = match &part.content {
+                ChosenContent::State(state) => *state,
+                ChosenContent::Text { mode, .. } => {
+                    blobs.next().map(|blob| Entry::stored(*mode, blob))
+                }
+            };
+            wanted.seen.insert(part.path.clone(), part.seen);
+            wanted.states.insert(part.path.clone(), state);
+        }
+        Ok(wanted)
+    }
+}
+
+/// Plans to set paths of a root to entries. If one of them is not what the user saw, the error is `Stale`. `undoes` is the
+/// operation that it takes back, if it is an undo. The caller holds the workspace's lock.
+pub(super) fn plan_wanted(
     store: &mut Store,
     place: &Place,
-    wanted: Wanted<'_>,
+    wanted: &Wanted,
+    undoes: Option<String>,
     options: Options,
     recovered: Recovered,
-) -> Result<Executed> {
-    operate(store, place, None, options, recovered, |scene| {
+) -> Result<PlannedRoot<'static>> {
+    planned(store, place, None, options, recovered, |scene| {
         let paths = wanted.states.keys().cloned().collect();
         let current = current_states(scene, &paths)?;
         refuse_stale(wanted, &current)?;
         let forgotten = material::forgotten(scene.store, place)?;
-        let states = (wanted.states, &current);
+        let states = (&wanted.states, &current);
         let plan = plan_exactly(scene.snapshots, states, &forgotten, Yours::new())?;
         // The files come from several states, so there is none to compare with.
         Ok(Operation {
-            undoes: wanted.undoes.map(str::to_owned),
+            undoes,
             ..Operation::restore(plan)
         })
     })
 }
 
-fn refuse_stale(wanted: Wanted<'_>, current: &PathStates) -> Result<()> {
+fn refuse_stale(wanted: &Wanted, current: &PathStates) -> Result<()> {
     let state_now = |path| current.get(path).copied().flatten();
     let mut changed = wanted
         .seen

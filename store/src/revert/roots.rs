@@ -13,7 +13,7 @@ use super::operate::{plan_movement, planned};
 use super::recover::Recovered;
 use super::request::movement::{Movement, limits};
 use super::request::options::{Options, PlanRequest};
-use super::restore::plan_restore;
+use super::restore::{Wanted, WantedInRoots, plan_restore, plan_wanted};
 use super::undo::UndoneOperation;
 use crate::error::{Error, Result};
 use crate::ids::{self, Any, short};
@@ -309,6 +309,34 @@ pub(super) fn restore(
             root.operation.warnings.push(note_of_joined(&id));
         }
         planned.push(root);
+    }
+    finish(store, planned, beside, options, recovered)
+}
+
+/// Sets paths of roots to entries, and changes nothing in any if a path in one of them is not what the user saw. `undoes`
+/// is the operation that it takes back, if it is an undo.
+pub(super) fn put_back(
+    store: &mut Store,
+    place: &Place,
+    beside: &Beside,
+    (wanted, undoes): (&WantedInRoots, Option<&str>),
+    options: Options,
+    recovered: Vec<Recovered>,
+) -> Result<Executed> {
+    let undone = operation_parts(store, undoes)?;
+    let mut recovered = recovered_of(place, beside, recovered);
+    let mut planned = Vec::new();
+    let none = Wanted::default();
+    for there in std::iter::once(place).chain(&beside.places) {
+        let wanted = wanted.get(&there.row.id);
+        if wanted.is_none() && !planned.is_empty() {
+            continue;
+        }
+        let mut parts = undone.iter().filter(|(id, _)| *id == there.row.id);
+        let undoes = parts.next().map(|(_, row)| row.id.clone());
+        let before = take(&mut recovered, there);
+        let wanted = wanted.unwrap_or(&none);
+        planned.push(plan_wanted(store, there, wanted, undoes, options, before)?);
     }
     finish(store, planned, beside, options, recovered)
 }

@@ -22,7 +22,18 @@ const titles = {
 const sentence = (clause) => clause.charAt(0).toUpperCase() + clause.slice(1);
 
 const goes = (file) => ["done", "planned"].includes(file.result) && !["none", "keep"].includes(file.action);
-const idOf = (file) => file.path_hex ?? file.path;
+const idOf = (file) => `${file.root ? `${file.root}/` : ""}${file.path_hex ?? file.path}`;
+/** A file of another root goes by its full path. */
+const nameOf = (file) => (file.root ? `${file.root}/${file.path}` : file.path);
+
+/** Puts what is in the other roots of a plan into the lists of its own. */
+function inOneList(report) {
+  for (const { workspace: root, report: there } of report.roots) {
+    report.files.push(...there.files.map((file) => ({ ...file, root })));
+    // A way out is a plan of another root, which is asked for there.
+    report.kept.push(...there.kept.map((kept) => ({ ...kept, way: null, root, paths: kept.paths.map((file) => ({ ...file, root })) })));
+  }
+}
 
 class Proposal {
   constructor(title, asked, hunk, done) {
@@ -55,6 +66,7 @@ class Proposal {
   async plan() {
     try {
       const planned = await call("plan", { ...this.asked, contents: true });
+      inOneList(planned.report);
       for (const file of planned.report.files) file.plan = planned.plan;
       if (this.forced.size > 0) await this.force(planned);
       await this.choose(planned.report.files);
@@ -192,16 +204,16 @@ class Proposal {
   }
 
   /** Files that stay for one reason, and the way out. */
-  kept({ kind, why, way }, files) {
+  kept({ kind, why, way, root }, files) {
     const choice = ["overwrite", "take", "again"].find((one) => files.some(({ choices = [] }) => choices.includes(one)));
     const isTried = choice === "take" ? this.asked.unclear === "take" : choice === "overwrite" && this.asked.on_conflict === "overwrite";
-    const first = way?.first ? ` ${sentence(way.first)}, then plan again.` : way ? "" : " Nothing takes that back.";
-    const single = ["take", "overwrite"].includes(choice) ? choice : null;
+    const first = way?.first ? ` ${sentence(way.first)}, then plan again.` : way || root ? "" : " Nothing takes that back.";
+    const single = !root && ["take", "overwrite"].includes(choice) ? choice : null;
     return h("section.conflicts", { data: { kind } },
       h("h3", {}, titles[kind] ?? "Not written"),
       h("p", {}, shown(`${sentence(why)}.${first}`)),
       h("ul.plan-files", {}, folded(files, { row: (file) => this.file(file, single), movement: () => null, group: () => "kept" })),
-      this.wayOut(kind, way, files, isTried ? undefined : choice));
+      this.wayOut(kind, way, files, isTried || root ? undefined : choice));
   }
 
   /** The button that takes all files of a kind along. */
@@ -244,7 +256,7 @@ class Proposal {
     const words = { write: "put back", delete: "removed", merge: "merged" };
     return folded(all, {
       row: (file) => this.file(file, null),
-      movement: (file) => (file.was ? movement(file.was.path, file.path) : null),
+      movement: (file) => (file.was ? movement(nameOf(file.was), nameOf(file)) : null),
       group: (file) => words[file.action],
       head: (some) => this.box(some, `${count(some.length, "file")}`),
     });
@@ -271,16 +283,16 @@ class Proposal {
     const body = h("div.change");
     const stays = !goes(file);
     const tag = stays && file.result !== "planned" ? (file.result === "gap" ? "not captured" : "stays") : actions[file.action];
-    const force = !way || !file.choices?.includes(way) || goes(file) && !file.unclear ? null : h("button.force", { type: "button", "aria-label": `${way === "take" ? "Take" : "Overwrite"} ${shown(file.path)}`, on: { click: () => {
+    const force = !way || !file.choices?.includes(way) || goes(file) && !file.unclear ? null : h("button.force", { type: "button", "aria-label": `${way === "take" ? "Take" : "Overwrite"} ${shown(nameOf(file))}`, on: { click: () => {
       this.forced.set(idOf(file), file);
       this.plan();
     } } }, way === "take" ? "Take" : "Overwrite");
     const element = h("details", { on: { toggle: () => this.unfold(element, body, file) } },
       h("summary", {},
-        file.was ? [path(file.was.path), h("span", {}, "→")] : null, path(file.path), h("span.tag", {}, file.was ? "moved back" : tag),
+        file.was ? [path(nameOf(file.was)), h("span", {}, "→")] : null, path(nameOf(file)), h("span.tag", {}, file.was ? "moved back" : tag),
         lines(file.additions, file.deletions), file.reason ? h("span.why", {}, shown(file.reason)) : null), body);
     // Beside the summary: what can be pressed has no place in what can be.
-    return h("li.part", {}, stays || way ? null : this.box([file], shown(file.path)), element, force);
+    return h("li.part", {}, stays || way ? null : this.box([file], shown(nameOf(file))), element, force);
   }
 
   async unfold(element, body, file) {
@@ -328,6 +340,7 @@ class Proposal {
     const taken = this.planned.report.files.filter((file) => goes(file) && this.choices.get(idOf(file))?.length !== 0);
     return { parts: taken.map((file) => ({
       path: { path: file.path, path_hex: file.path_hex ?? null },
+      workspace: file.root ?? null,
       plan: file.plan,
       hunks: this.choices.get(idOf(file))?.map(([from, to]) => ({ old_start: to > from ? from + 1 : from, old_lines: to - from })) ?? null,
     })) };

@@ -24,10 +24,9 @@ use ckpt_process::PrivateFolder;
 use ckpt_process::failure::{DONE, Failure};
 use ckpt_process::programs::{self, git_value};
 use ckpt_process::surroundings;
-use ckpt_schema::report::{FileReport, FileResult, OperationReport};
+use ckpt_schema::report::{FileReport, FileResult, OperationReport, RootFiles};
 use ckpt_store::error::Context;
 use ckpt_store::model::entry::Entry;
-use ckpt_store::model::shell::quoted;
 use ckpt_store::query::{BlobReader, Proposed};
 use ckpt_store::{Chosen, ChosenContent, Error, Store};
 
@@ -76,7 +75,6 @@ pub fn choose(
             &OperationResult::of(plan, AskedExtent::Part),
         );
     };
-    tell_other_roots(invocation, &plan);
     let proposal = store.proposal(token)?;
     if proposal.files.is_empty() {
         // Hunks are chosen of files, and no message is hidden for that.
@@ -95,13 +93,21 @@ pub fn choose(
         invocation,
         is_over: false,
     };
-    let blobs = store.blobs(&proposal.workspace)?;
     let mut chosen = Vec::new();
-    for file in &proposal.files {
-        let sides = sides(invocation, &blobs, file)?;
-        chosen.extend(dialog.file(file, &sides)?);
-        if dialog.is_over {
-            break;
+    'all: for of_root in proposal.files.chunk_by(|a, b| a.workspace == b.workspace) {
+        let root = &of_root[0].workspace;
+        let blobs = store.blobs(root)?;
+        if *root != proposal.workspace {
+            let name = root.to_string_lossy();
+            let name = invocation.output.view().paint.strong(&text::safe(&name));
+            invocation.output.text(&format!("{name}\n"))?;
+        }
+        for file in of_root {
+            let sides = sides(invocation, &blobs, file)?;
+            chosen.extend(dialog.file(file, &sides)?);
+            if dialog.is_over {
+                break 'all;
+            }
         }
     }
     if chosen.is_empty() {
@@ -120,24 +126,21 @@ pub fn choose(
     finish(invocation, store, &done)
 }
 
-/// Hunks are chosen in one root: those of the others stay, unless the command is given for them as well.
-fn tell_other_roots(invocation: &Invocation, plan: &OperationReport) {
-    let others = plan.roots.iter().filter(|it| !it.report.files.is_empty());
-    for root in others {
-        let root = quoted(&root.workspace);
-        invocation.output.warn_of(
-            &format!("what the agent changed in {root} is not asked about, and stays"),
-            &format!("give the command once more with `--workspace {root}`"),
-        );
-    }
-}
-
 /// What cannot be undone is not asked about.
 fn tell_what_stays(invocation: &Invocation, plan: &OperationReport) -> Result<(), Failure> {
-    let stays = |file: &&FileReport| file.result != FileResult::Planned;
-    let listed: Vec<FileReport> = plan.files.iter().filter(stays).cloned().collect();
+    let stays = |files: &[FileReport]| -> Vec<FileReport> {
+        let listed = files.iter();
+        let listed = listed.filter(|file| file.result != FileResult::Planned);
+        listed.cloned().collect()
+    };
     let output = &invocation.output;
-    output.text(&files::files(&listed, output.view()))
+    output.text(&files::files(&stays(&plan.files), output.view()))?;
+    let others = plan.roots.iter().map(|root| RootFiles {
+        workspace: root.workspace.clone(),
+        files: stays(&root.report.files),
+    });
+    let others: Vec<RootFiles> = others.filter(|root| !root.files.is_empty()).collect();
+    output.text(&files::in_roots(&others, output.view()))
 }
 
 fn sides(
@@ -413,6 +416,7 @@ fn chosen(file: &Proposed, choice: &UnitChoice, old: &[&[u8]]) -> Option<Chosen>
         _ => ChosenContent::State(file.then),
     };
     Some(Chosen {
+        workspace: file.workspace.clone(),
         path: file.path.clone(),
         seen: file.now,
         content,
