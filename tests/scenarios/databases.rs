@@ -5,6 +5,7 @@ use std::process::{Child, Command, Stdio};
 use ckpt_schema::report::{FileReport, FileResult, Outcome};
 use ckpt_store::RevertRequest;
 
+use testing::intact::Intact;
 use testing::scenario::{World, paths_with, to, with_result};
 
 fn write(world: &World, state: &str) {
@@ -506,4 +507,19 @@ fn duckdbs_or_kuzus_log_keeps_its_database() {
             "{report:#?}"
         );
     }
+}
+
+/// The harness of these tests opens every database after an operation.
+#[test]
+#[should_panic(expected = "is whole")]
+fn harness_sees_a_torn_database() {
+    let world = World::new();
+    drop(sqlite_that_tidies(&world, "state"));
+    let intact = Intact::of(&world.root);
+    let half = world.path("state").metadata().expect("there").len() / 2;
+    let file = std::fs::File::options()
+        .write(true)
+        .open(world.path("state"));
+    file.and_then(|file| file.set_len(half)).expect("ours");
+    intact.assert_still(false);
 }

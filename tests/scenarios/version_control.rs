@@ -588,3 +588,13 @@ fn broken_repository_keeps_its_folders() {
     world.make_directory("x.git/refs");
     world.run_git(&["--git-dir=x.git", "fsck", "--strict"]);
 }
+
+/// The harness of these tests compares every repository after an operation.
+#[test]
+#[should_panic(expected = "a repository is never written to")]
+fn harness_sees_a_written_repository() {
+    let world = World::git(&[("a", "mine\n")]);
+    let intact = testing::intact::Intact::of(&world.root);
+    world.write(".git/refs/heads/other", world.read(".git/refs/heads/main"));
+    intact.assert_still(false);
+}

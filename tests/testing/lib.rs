@@ -30,6 +30,7 @@ pub mod count;
 pub mod disk;
 pub mod executable;
 pub mod git;
+pub mod intact;
 pub mod machine;
 pub mod mount;
 pub mod namespace;

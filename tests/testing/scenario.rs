@@ -19,8 +19,8 @@ use ckpt_store::{
 };
 use tempfile::TempDir;
 
-use crate::git;
 use crate::tree::{self, Tree};
+use crate::{git, intact::Intact};
 
 /// Something that happens while the store works.
 type Happening = Box<dyn FnOnce()>;
@@ -421,9 +421,23 @@ impl World {
 
     // What the user asks for.
 
+    /// Lets the store do something to the workspace; repositories and databases there stay whole.
+    fn operate(
+        &mut self,
+        act: impl FnOnce(&mut Store, &Path) -> Result<OperationReport, Error>,
+    ) -> Result<OperationReport, Error> {
+        let intact = Intact::of(&self.root);
+        let report = act(&mut self.store, &self.cwd).map(explained);
+        // What an error or an earlier operation left is not known.
+        let moves_git = report.as_ref().map_or(true, |report| {
+            !report.dry_run && !report.git.is_empty() || !report.finished.is_empty()
+        });
+        intact.assert_still(moves_git);
+        report
+    }
+
     pub fn try_revert(&mut self, request: &RevertRequest) -> Result<OperationReport, Error> {
-        let cwd = self.cwd.clone();
-        self.store.revert(&cwd, request).map(explained)
+        self.operate(|store, cwd| store.revert(cwd, request))
     }
 
     pub fn revert(&mut self, message: &str) -> OperationReport {
@@ -438,52 +452,38 @@ impl World {
     }
 
     pub fn redo(&mut self) -> OperationReport {
-        let cwd = self.cwd.clone();
-        self.store
-            .redo(&cwd, &RedoRequest::default())
-            .map(explained)
+        self.operate(|store, cwd| store.redo(cwd, &RedoRequest::default()))
             .expect("it can be redone")
     }
 
     pub fn unrevert(&mut self) -> OperationReport {
-        let cwd = self.cwd.clone();
-        self.store
-            .redo(
-                &cwd,
-                &RedoRequest {
-                    all: true,
-                    ..RedoRequest::default()
-                },
-            )
-            .map(explained)
+        let request = RedoRequest {
+            all: true,
+            ..RedoRequest::default()
+        };
+        self.operate(|store, cwd| store.redo(cwd, &request))
             .expect("it can be unreverted")
     }
 
     pub fn undo(&mut self, operation: &str) -> OperationReport {
-        let cwd = self.cwd.clone();
         let request = UndoRequest {
             operation: operation.to_owned(),
             ..UndoRequest::default()
         };
-        let undone = self.store.undo(&cwd, &request).map(explained);
-        undone.expect("it can be taken back")
+        self.operate(|store, cwd| store.undo(cwd, &request))
+            .expect("it can be taken back")
     }
 
     /// Restores beside any step that is open, and agrees to what of the user's own goes with it.
     pub fn restore(&mut self, id: &str, paths: &[&str]) -> OperationReport {
-        let (cwd, paths) = (self.cwd.clone(), paths.iter().map(PathBuf::from).collect());
-        self.store
-            .restore(
-                &cwd,
-                &RestoreRequest {
-                    id: id.to_owned(),
-                    paths,
-                    overwrite_mine: true,
-                    force: ckpt_store::Force::Yes,
-                    ..RestoreRequest::default()
-                },
-            )
-            .map(explained)
+        let request = RestoreRequest {
+            id: id.to_owned(),
+            paths: paths.iter().map(PathBuf::from).collect(),
+            overwrite_mine: true,
+            force: ckpt_store::Force::Yes,
+            ..RestoreRequest::default()
+        };
+        self.operate(|store, cwd| store.restore(cwd, &request))
             .expect("restorable")
     }
 
