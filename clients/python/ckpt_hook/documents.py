@@ -703,7 +703,7 @@ class MessagesParameters(TypedDict):
     """
 
 
-NoteCode: TypeAlias = Literal['borrowed', 'finished', 'open', 'step_not_recorded', 'message_not_captured', 'no_step', 'not_compared', 'unread', 'not_captured', 'directory_permissions', 'unknown_path', 'version_control', 'commits', 'head', 'branch_moved', 'branch_made', 'branch_gone', 'tags', 'tags_gone', 'stashed', 'stash_dropped', 'pushed', 'repository_removed', 'repository_made', 'repositories_below', 'git_under_way', 'submodules', 'no_repository', 'other_directories', 'outside', 'moved_in', 'ignored_removed', 'ignored_made', 'ignored_changed', 'folders_stay', 'discarded', 'nothing_reverted', 'other_sessions', 'at_work', 'differs']
+NoteCode: TypeAlias = Literal['borrowed', 'finished', 'open', 'step_not_recorded', 'message_not_captured', 'no_step', 'not_compared', 'unread', 'not_captured', 'directory_permissions', 'unknown_path', 'version_control', 'commits', 'head', 'staged', 'branch_moved', 'branch_made', 'branch_gone', 'tags', 'tags_gone', 'stashed', 'stash_dropped', 'pushed', 'repository_removed', 'repository_made', 'repositories_below', 'git_under_way', 'submodules', 'no_repository', 'other_directories', 'outside', 'moved_in', 'ignored_removed', 'ignored_made', 'ignored_changed', 'folders_stay', 'discarded', 'nothing_reverted', 'other_sessions', 'at_work', 'differs']
 """
 The kinds of note.
 """

@@ -223,6 +223,7 @@ export type NoteCode =
   | "version_control"
   | "commits"
   | "head"
+  | "staged"
   | "branch_moved"
   | "branch_made"
   | "branch_gone"

@@ -47,6 +47,8 @@ pub enum NoteCode {
     Commits,
     /// HEAD moved, and stays.
     Head,
+    /// Files were put back, and something else stays staged of them.
+    Staged,
     /// A branch was moved, and stays.
     BranchMoved,
     /// Branches that the agent made stay.

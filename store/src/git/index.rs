@@ -54,8 +54,10 @@ const SMALLEST_ENTRY: usize = 63;
 const EXTENDED: u16 = 0x4000;
 const ASSUME_VALID: u16 = 0x8000;
 /// The bits of an entry's flags that are its stage.
-pub(super) const STAGE: u16 = 0x3000;
-const SKIP_WORKTREE_OR_INTENT: u16 = 0x6000;
+pub(crate) const STAGE: u16 = 0x3000;
+/// The bit of an entry without content, of `git add --intent-to-add`.
+pub(crate) const INTENT_TO_ADD: u16 = 0x2000;
+const SKIP_WORKTREE_OR_INTENT: u16 = 0x4000 | INTENT_TO_ADD;
 
 /// Parses an index whose ids have `id_length` bytes, or returns `None` if it is damaged.
 pub(crate) fn parse(bytes: &[u8], id_length: usize) -> Option<GitIndex> {

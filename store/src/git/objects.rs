@@ -1,4 +1,4 @@
-//! Reads commits of the user's repository. This module does IO, but only reads.
+//! Reads commits and trees of the user's repository. This module does IO, but only reads.
 //!
 //! It reads loose objects and packs, including those of alternates, with ids of either length. Whatever is damaged or
 //! too large counts as absent. Packs are read by the same code as the store's own ([`crate::objects::pack`]).
@@ -26,7 +26,8 @@ const FOLDERS: usize = 16;
 /// The objects of the user's repository.
 pub(crate) struct UserObjects {
     folders: Vec<PathBuf>,
-    id_length: usize,
+    /// How many bytes an id has.
+    pub id_length: usize,
     packs: OnceCell<GitPacks>,
 }
 
@@ -88,17 +89,26 @@ impl UserObjects {
 
     /// Returns a commit.
     pub fn commit(&self, id: &str) -> Option<Commit> {
+        parse(&self.object(id, ObjectKind::Commit)?)
+    }
+
+    /// Returns the bytes of a tree.
+    pub fn tree(&self, id: &str) -> Option<Vec<u8>> {
+        self.object(id, ObjectKind::Tree)
+    }
+
+    fn object(&self, id: &str, kind: ObjectKind) -> Option<Vec<u8>> {
         let bytes = self.bytes_of(id)?;
         let mut folders = self.folders.iter();
-        let text = match folders.find_map(|folder| loose_commit(folder, id)) {
-            Some(text) => text,
+        let (found, content) = match folders.find_map(|folder| loose(folder, id, MAX_OBJECT_SIZE)) {
+            Some(loose) => loose,
             None => match self.packs() {
-                GitPacks::Sha1(packs) => find(packs, &bytes)?.commit()?,
-                GitPacks::Sha256(packs) => find(packs, &bytes)?.commit()?,
+                GitPacks::Sha1(packs) => find(packs, &bytes)?.object()?,
+                GitPacks::Sha256(packs) => find(packs, &bytes)?.object()?,
             },
         };
         // Hashed like everything else that is read: a revert moves a branch to what stands here.
-        is_id_of(&bytes, ObjectKind::Commit, &text).then(|| parse(&text))?
+        (found == kind && is_id_of(&bytes, kind, &content)).then_some(content)
     }
 
     fn bytes_of(&self, id: &str) -> Option<Vec<u8>> {
@@ -145,12 +155,6 @@ pub(crate) fn loose(folder: &Path, id: &str, limit: u64) -> Option<(ObjectKind, 
     let (kind, size) = (ObjectKind::from_name(kind)?, size.parse::<usize>().ok()?);
     let body = text.split_off(end + 1);
     (body.len() == size).then_some((kind, body))
-}
-
-/// Returns the bytes of a loose commit.
-fn loose_commit(folder: &Path, id: &str) -> Option<Vec<u8>> {
-    let (kind, text) = loose(folder, id, MAX_OBJECT_SIZE)?;
-    (kind == ObjectKind::Commit).then_some(text)
 }
 
 fn packs<const N: usize>(folders: &[PathBuf]) -> Vec<Pack<N>> {
@@ -201,14 +205,13 @@ impl<const N: usize> Pack<N> {
 }
 
 impl<const N: usize> PackLocation<'_, N> {
-    /// Returns the bytes of the commit at this location.
-    fn commit(&self) -> Option<Vec<u8>> {
+    /// Returns the object at this location.
+    fn object(&self) -> Option<(ObjectKind, Vec<u8>)> {
         let file = open(&self.pack.data)?;
         let length = file.metadata().ok()?.len();
         let entry = Data::<N>::new(&file, length).entry(self.offset).ok()?;
         let base = |id: &[u8; N]| self.pack.index.find(id).ok()?;
-        let (kind, bytes) = entry.resolve(MAX_OBJECT_SIZE, base).ok()?;
-        (kind == ObjectKind::Commit).then_some(bytes)
+        entry.resolve(MAX_OBJECT_SIZE, base).ok()
     }
 }
 

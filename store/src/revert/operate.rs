@@ -287,7 +287,7 @@ impl<'m> PlanContext<'_, 'm> {
         let on_conflict = movement.on_conflict.unwrap_or_default();
         let undoing = movement.on_conflict.unwrap_or_else(|| policy(&chain));
         let plan = plan_for(snapshots, &material, (undoing, on_conflict))?;
-        warnings.extend(self.warnings_of(&material, GitFate::of(git.as_deref()), &plan)?);
+        warnings.extend(self.warnings_of(&material, git.as_deref(), &plan)?);
         let leaves_part = |note: &Note| {
             is_of_no_step(note) || git.is_some() && git::is_of_branch_that_stays(note)
         };
@@ -376,19 +376,28 @@ impl<'m> PlanContext<'_, 'm> {
     }
 
     /// Returns the warnings that depend on the plan.
-    fn warnings_of(&self, material: &Material, git: GitFate, plan: &Plan) -> Result<Vec<Note>> {
+    fn warnings_of(
+        &self,
+        material: &Material,
+        items: Option<&[GitItem]>,
+        plan: &Plan,
+    ) -> Result<Vec<Note>> {
         let Self { scene, movement } = *self;
+        let (side, fate) = (GitSide::of(scene), GitFate::of(items));
         let mut told = Vec::new();
         told.extend(notes::unknown_paths(movement, material)?);
         if movement.kind == OperationKind::Revert {
             told.extend(notes::unprotected_steps(material));
         }
         told.extend(notes::unread_directories(&material.seen.unread()));
-        if git == GitFate::Along {
+        if fate == GitFate::Along {
             told.extend(git::why_nothing(&scene.place.root));
         }
         let base = movement.session.revert_base_id;
-        told.extend(notes::head_moved(&GitSide::of(scene), movement, base, git)?);
+        told.extend(notes::head_moved(&side, movement, base, fate)?);
+        if movement.kind == OperationKind::Revert {
+            told.extend(side.staged(movement, plan, items)?);
+        }
         told.extend(notes::not_captured(movement, plan, scene.seen));
         told.extend(notes::without_a_step(scene, movement, plan)?);
         Ok(told)

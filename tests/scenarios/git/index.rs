@@ -298,3 +298,50 @@ fn missing_staged_object_keeps_the_index() {
         "an index that names nothing would be worse"
     );
 }
+
+/// Without `--git`, the next commit would take what the agent staged of a file that went back.
+#[test]
+fn staged_content_that_stays_is_named() {
+    let staged = |report: &OperationReport| {
+        let mut remarks = report.remarks.iter();
+        let found = remarks.find(|remark| remark.code == NoteCode::Staged);
+        found.map(|remark| (remark.about.clone(), remark.text.contains("--git`")))
+    };
+    let named = |paths: &[&str]| paths.iter().map(|path| (*path).to_owned()).collect();
+    let files = &[("a", "1\n"), ("d/b", "1\n"), ("c", "1\n"), ("gone", "1\n")];
+    let mut world = World::git(files);
+    world.write("c", "the user's\n");
+    world.run_git(&["add", "c"]);
+    world.turn("m1", |world| {
+        for path in ["a", "d/b", "c", "new", "d/not staged"] {
+            world.write(path, "agent\n");
+        }
+        world.run_git(&["add", "a", "d/b", "new"]);
+        world.run_git(&["rm", "-q", "gone"]);
+    });
+    let report = world.revert("m1");
+    assert_eq!(
+        staged(&report),
+        Some((named(&["a", "d/b", "gone", "new"]), true)),
+        "`c` is staged as it was: {report:#?}"
+    );
+    world.unrevert();
+    let report = revert(&mut world, "m1");
+    assert_eq!(staged(&report), None, "the index went back: {report:#?}");
+
+    let mut world = World::git(files);
+    world.turn("m1", |world| {
+        commit(world, "d/b", "agent\n");
+    });
+    let report = world.revert("m1");
+    assert_eq!(staged(&report), None, "it is committed: {report:#?}");
+    world.unrevert();
+    world.write("c", "the user's\n");
+    world.run_git(&["add", "c"]);
+    let report = revert(&mut world, "m1");
+    assert_eq!(
+        staged(&report),
+        Some((named(&["d/b"]), false)),
+        "the branch went back, and the index stays: {report:#?}"
+    );
+}

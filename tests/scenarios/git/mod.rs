@@ -9,7 +9,7 @@ mod stays;
 
 use std::path::{Path, PathBuf};
 
-use ckpt_schema::report::{FileResult, GitPart, OperationReport, Outcome};
+use ckpt_schema::report::{FileResult, GitPart, NoteCode, OperationReport, Outcome};
 use ckpt_store::{RedoRequest, RestoreRequest, RevertRequest};
 
 use testing::scenario::{World, to, wait_ms};

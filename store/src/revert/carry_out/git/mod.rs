@@ -19,6 +19,7 @@ mod reflog;
 mod refs;
 mod repository;
 mod side;
+mod staged;
 
 use std::collections::BTreeMap;
 use std::path::Path;

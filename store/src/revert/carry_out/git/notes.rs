@@ -134,7 +134,12 @@ fn on_others(history: &GitHistory) -> impl Iterator<Item = Note> {
 }
 
 /// The note on some names, unless there are none.
-fn of_names(code: NoteCode, [one, many]: [&str; 2], names: Vec<String>, end: &str) -> Option<Note> {
+pub(super) fn of_names(
+    code: NoteCode,
+    [one, many]: [&str; 2],
+    names: Vec<String>,
+    end: &str,
+) -> Option<Note> {
     let what = if names.len() == 1 { one } else { many };
     let quoted = names.iter().map(|name| format!("`{name}`"));
     let text = format!("{what} {}{end}", first_of(quoted, NAMED));

@@ -1,0 +1,190 @@
+//! Names the files that a revert writes and of which something else stays staged. This module does IO, but only reads.
+
+use std::collections::BTreeMap;
+
+use ckpt_schema::report::{GitPart, NoteCode};
+
+use super::notes::of_names;
+use super::repository::Repository;
+use super::{GitSide, state_of};
+use crate::error::Result;
+use crate::git::index::{INTENT_TO_ADD, Meaning, STAGE, Staged};
+use crate::git::objects::UserObjects;
+use crate::model::entry::{EntryKind, ObjectId, State, file_type};
+use crate::model::git_item::{GitItem, GitStateRow};
+use crate::model::hex::{self, Hex};
+use crate::model::note::Note;
+use crate::revert::plan::Plan;
+use crate::revert::request::movement::Movement;
+
+/// What the index or a commit has at a path: a mode and an id.
+type Staging = (u32, Vec<u8>);
+
+impl GitSide<'_> {
+    /// Names the files of a plan with content in the index that is neither that of HEAD nor that of the plan: the next
+    /// commit would take it. What was staged then, too, is as it is to be.
+    pub fn staged(
+        &self,
+        movement: &Movement,
+        plan: &Plan,
+        items: Option<&[GitItem]>,
+    ) -> Result<Option<Note>> {
+        let moves_index = |item: &GitItem| item.part == GitPart::Index && item.is_planned();
+        let planned = items.unwrap_or_default();
+        let is_written = plan.items.iter().any(|item| item.is_planned());
+        let (Some(repository), Some(now)) = (Repository::of(&self.place.root), self.now) else {
+            return Ok(None);
+        };
+        if planned.iter().any(moves_index) || !is_written {
+            return Ok(None);
+        }
+        let then = movement.reference_snapshot(None);
+        let then = then.map(|id| state_of(self.connection, id)).transpose()?;
+        let then = then.flatten().and_then(|then| then.index);
+        let meaning = |blob: ObjectId| repository.meaning(&self.snapshots.read_blob(blob).ok()?);
+        let Some(index) = now.index.filter(|now| then != Some(*now)).and_then(meaning) else {
+            return Ok(None);
+        };
+        let then = then.and_then(meaning);
+        let head = head_after(planned, now, &repository);
+        let Some(mut head) = CommittedFiles::of(&repository, head.as_deref()) else {
+            return Ok(None);
+        };
+        let mut about = Vec::new();
+        for item in plan.items.iter().filter(|item| item.is_planned()) {
+            let path = item.path.as_bytes();
+            let staged = content(&index, path);
+            let was_so = then
+                .as_ref()
+                .is_some_and(|then| content(then, path) == staged);
+            let is_target = staged
+                .as_ref()
+                .is_some_and(|it| *it == of_state(item.target));
+            let Some(staged) = staged.filter(|_| !was_so && !is_target) else {
+                continue;
+            };
+            if head
+                .content(path)
+                .is_some_and(|committed| committed != staged)
+            {
+                about.push(item.path.to_text());
+            }
+        }
+        let way = match items {
+            None => "; `git restore --staged` takes it out, or `--git` the whole index back",
+            Some(_) => "; `git restore --staged` takes it out",
+        };
+        let what = "in the index, what is staged of a file stays:";
+        Ok(of_names(NoteCode::Staged, [what, what], about, way))
+    }
+}
+
+/// Returns the commit that HEAD stands for once a plan is carried out.
+fn head_after(items: &[GitItem], now: &GitStateRow, repository: &Repository) -> Option<String> {
+    let planned = |name: &str| {
+        let mut items = items.iter().filter(|item| item.is_planned());
+        items.find(|item| item.name == name)
+    };
+    let branch = match planned("HEAD").and_then(|head| head.target.as_deref()) {
+        Some(text) => match text.strip_prefix("ref: ") {
+            Some(branch) => Some(branch),
+            None => return Some(text.to_owned()),
+        },
+        None => now.branch.as_deref(),
+    };
+    let Some(branch) = branch else {
+        return now.head.clone();
+    };
+    match planned(branch) {
+        Some(item) => item.target.clone(),
+        None => repository.value_of(branch),
+    }
+}
+
+/// Returns what an index has at a path: nothing, one content, or `None` if it is unmerged.
+fn content(index: &Meaning, path: &[u8]) -> Option<Option<Staging>> {
+    let from = index
+        .entries
+        .partition_point(|entry| &entry.path[..] < path);
+    let mut found = index.entries[from..].iter();
+    let found = found.by_ref().take_while(|entry| entry.path == path);
+    match found.collect::<Vec<&Staged>>()[..] {
+        [] => Some(None),
+        [entry] if entry.flags & STAGE == 0 => {
+            let is_staged = entry.extended & INTENT_TO_ADD == 0;
+            Some(is_staged.then(|| (entry.mode, entry.id.clone())))
+        }
+        _ => None,
+    }
+}
+
+/// Returns what git would stage of a state.
+fn of_state(state: State) -> Option<Staging> {
+    let entry = state?;
+    let mode = match entry.mode.kind() {
+        EntryKind::Directory => return None,
+        EntryKind::Symlink => file_type::LINK,
+        EntryKind::File if entry.mode.is_executable() => file_type::REGULAR | 0o755,
+        EntryKind::File => file_type::REGULAR | 0o644,
+    };
+    Some((mode, entry.blob?.as_bytes().to_vec()))
+}
+
+/// The files of a commit. Each of its trees is read once.
+struct CommittedFiles {
+    objects: UserObjects,
+    /// Its tree; none before the first commit.
+    root: Option<String>,
+    trees: BTreeMap<String, Option<Vec<u8>>>,
+}
+
+impl CommittedFiles {
+    /// Returns the files of a commit, or `None` if it cannot be read.
+    fn of(repository: &Repository, commit: Option<&str>) -> Option<Self> {
+        let objects = UserObjects::open(&repository.location, repository.id_length);
+        let root = match commit {
+            Some(commit) => Some(objects.commit(commit)?.tree),
+            None => None,
+        };
+        Some(Self {
+            objects,
+            root,
+            trees: BTreeMap::new(),
+        })
+    }
+
+    /// Returns what the commit has at a path, or `None` if that cannot be read.
+    fn content(&mut self, path: &[u8]) -> Option<Option<Staging>> {
+        let Some(root) = self.root.clone() else {
+            return Some(None);
+        };
+        let mut found = (file_type::DIRECTORY, root);
+        for name in path.split(|byte| *byte == b'/') {
+            let (objects, id) = (&self.objects, found.1);
+            let tree = self.trees.entry(id);
+            let tree = tree.or_insert_with_key(|id| objects.tree(id));
+            match in_tree(tree.as_ref()?, name, self.objects.id_length) {
+                Some((mode, id)) => found = (mode, Hex(id).to_string()),
+                None => return Some(None),
+            }
+        }
+        Some(Some((found.0, hex::decode(&found.1)?)))
+    }
+}
+
+/// Returns the mode and the id that a tree has for a name.
+fn in_tree<'t>(tree: &'t [u8], name: &[u8], id_length: usize) -> Option<(u32, &'t [u8])> {
+    let mut rest = tree;
+    while !rest.is_empty() {
+        let end = rest.iter().position(|byte| *byte == 0)?;
+        let (entry, after) = (&rest[..end], rest.get(end + 1..)?);
+        let id = after.get(..id_length)?;
+        let space = entry.iter().position(|byte| *byte == b' ')?;
+        if &entry[space + 1..] == name {
+            let mode = std::str::from_utf8(&entry[..space]).ok()?;
+            return Some((u32::from_str_radix(mode, 8).ok()?, id));
+        }
+        rest = &after[id_length..];
+    }
+    None
+}
