@@ -7,7 +7,7 @@ import { annotationAt, annotations } from "../src/decide/authors.js";
 import { descriptionOf, joinRenames, parseQuery, pathsOf, queryText } from "../src/decide/changes.js";
 import { hunkAt, hunkWith } from "../src/decide/hunks.js";
 import { candidates, environment, inWorkspace, isInside } from "../src/decide/places.js";
-import { choose, descriptionOf as planned, type Kept, nameIn, type PlanRow, remember, view } from "../src/decide/plan.js";
+import { choose, descriptionOf as planned, type Kept, limited, nameIn, type PlanRow, remember, view } from "../src/decide/plan.js";
 import { children, files, NO_FILTER, roots, row, surroundings } from "../src/decide/tree.js";
 import {
   ago,
@@ -253,6 +253,24 @@ test("what is overwritten still says why, and can be kept", () => {
   const [row] = view(report([file("a")]), "t", asked, before, DESK).rows;
   assert.deepEqual([row?.verb, row?.ways], ["put back, though edited by you", ["keep"]]);
   assert.deepEqual(choose(asked, "keep", row as PlanRow), { ...asked, on_conflict: "keep", unclear: "keep" });
+});
+
+test("a plan of one file says so", () => {
+  const asked = { operation: "revert" as const, message: "a1" };
+  const alone = { ...asked, only: [{ path: "a", path_hex: null }] };
+  assert.deepEqual([limited(asked, asked), limited(alone, asked), limited(alone, alone)], ["", ", a alone", ""]);
+});
+
+test("what only a newer program does to a file is a change", () => {
+  const newer = file("a", { action: "swap" as never, choices: ["trade" as never] });
+  const plan = view(report([newer, file("b", { moved_from: { path: "c", path_hex: null } as never })]), "t", {}, NONE, DESK);
+  assert.deepEqual(
+    plan.rows.map((row) => [row.group, row.verb]),
+    [
+      ["changes", "swap"],
+      ["changes", "moved from c"],
+    ],
+  );
 });
 
 test("unsaved text is named for the files that would change", () => {

@@ -276,6 +276,55 @@ test("a stale plan is planned again, and nothing is done", () =>
     assert.equal(world.read("a.txt"), CHAIN.join(""), "the earlier version was chosen");
   }));
 
+test("a plan that cannot be made any more is given up", () =>
+  atDesk(async (desk, world) => {
+    play(world);
+    await desk.open();
+    await desk.run("revertTo", await desk.message("spell it out"));
+    // Another window is faster, and the next message makes that permanent.
+    const [message] = await (await world.client()).messages();
+    await message?.revert();
+    world.event("user_message", "m2", { prompt: "something else" });
+    await desk.until(() => editor.contexts.get("ckpt-hook.planning") === false);
+    assert.deepEqual(await desk.labels(), []);
+  }));
+
+test("a plan of another folder is given up", () =>
+  atDesk(async (desk, world) => {
+    play(world);
+    const other = `${world.scratch}/other`;
+    mkdirSync(other);
+    await desk.open([world.workspace, other]);
+    await desk.run("revertTo", await desk.message("spell it out"));
+    editor.presses.push({ at: /^The folder/, press: "other" });
+    await desk.run("chooseFolder");
+    assert.equal(editor.contexts.get("ckpt-hook.planning"), false);
+    assert.deepEqual(editor.said, []);
+    // Doctor is asked in the background, and reads the store.
+    await desk.until(() => /not installed/.test(editor.view.get("ckpt-hook.messages")?.message ?? ""));
+  }));
+
+test("text that is typed while something else is asked is not overwritten", () =>
+  atDesk(async (desk, world) => {
+    play(world);
+    world.event("user_message", "m2", { prompt: "at work" });
+    world.begin("m2");
+    await desk.open();
+    const document = await desk.document("a.txt");
+    await desk.run("revertTo", await desk.message("spell it out"));
+    const before = world.read("a.txt");
+    editor.presses.push({
+      at: /^An agent is at work/,
+      get press() {
+        document.type("typed\n");
+        return "Go Ahead Anyway";
+      },
+    });
+    await desk.run("apply");
+    assert.equal(world.read("a.txt"), before);
+    assert.match(editor.said.at(-1) ?? "", /^Unsaved text/);
+  }));
+
 test("while an agent works, going back needs a second word", () =>
   atDesk(async (desk, world) => {
     play(world);
@@ -584,6 +633,7 @@ test("unclear changes are taken back only if that is chosen", () =>
     await desk.run("alone", (await desk.planned()).get("a.txt")?.node);
     await desk.run("apply");
     assert.equal(world.read("a.txt"), "before\n");
+    assert.match(editor.said.at(-1) ?? "", /^Went back to before “lost”, a\.txt alone: 1 file changed/);
   }));
 
 test("a folder that is opened by a link has the same files", () =>

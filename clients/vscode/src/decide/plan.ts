@@ -1,6 +1,14 @@
 // A plan before it is carried out: what happens to each file, why one stays, and the ways out.
 
-import type { FileReport, KeptReport, OperationReport, PlanChoice, PlanParameters, WayOut } from "ckpt-hook";
+import type {
+  FileReport,
+  KeptReport,
+  OperationReport,
+  PathParameter,
+  PlanChoice,
+  PlanParameters,
+  WayOut,
+} from "ckpt-hook";
 import { folderIn } from "./changes.js";
 import { clean, count, lines, named, notesOf, type Part, partsOf } from "./words.js";
 
@@ -42,7 +50,7 @@ export interface Desk {
   unsaved: ReadonlySet<string>;
 }
 
-const VERBS: Record<FileReport["action"], string> = {
+const VERBS: Partial<Record<string, string>> = {
   write: "put back",
   delete: "removed",
   merge: "merged: only the agent's lines go",
@@ -79,7 +87,8 @@ function isKept(file: FileReport): boolean {
 }
 
 export function changes(file: FileReport): boolean {
-  return file.result === "planned" && (file.action === "write" || file.action === "delete" || file.action === "merge");
+  // Also by an action that only a newer program has.
+  return file.result === "planned" && file.action !== "keep" && file.action !== "none";
 }
 
 export function view(
@@ -151,20 +160,18 @@ function rowOf(
   const mayStay = was !== undefined || choices.includes("keep");
   if (isMoving && mayStay && operationOf(asked) !== "undo" && policyOf(asked).on_conflict !== "keep") ways.push("keep");
   const verb =
-    isMoving && was !== undefined && file.action !== "merge"
-      ? `${VERBS[file.action]}, though ${was}`
-      : file.result === "gap"
-        ? "not captured"
-        : file.result === "conflict"
-          ? "stays"
-          : VERBS[file.action];
+    file.result === "gap" ? "not captured" : file.result === "conflict" ? "stays" : (VERBS[file.action] ?? file.action);
+  const facts = [
+    file.moved_from ? `moved from ${clean(file.moved_from.path)}` : verb,
+    isMoving && was !== undefined && file.action !== "merge" ? `though ${was}` : "",
+  ];
   const out = !kept ? "" : way === null ? "nothing takes that back" : way.first === null ? "" : `${way.first}, then plan again`;
   return {
     file,
     root,
     place,
     group: isMoving ? "changes" : "stays",
-    verb,
+    verb: facts.filter(Boolean).join(", "),
     reason: [file.reason ?? kept?.why, out].filter(Boolean).join("; ") || null,
     ways,
     way,
@@ -182,6 +189,14 @@ export function choose(asked: PlanParameters, way: Way, { file, root, way: out }
   if (way === "keep") return with_({ on_conflict: "keep", ...(operation === "revert" && { unclear: "keep" }) });
   const only = way === "alone" ? [{ path: file.path, path_hex: file.path_hex }] : out?.parameters.only;
   return { ...out?.parameters, only, ...(root !== null && { workspace: root }) } as PlanParameters;
+}
+
+/** What is said of a plan that a way out limited to some files. */
+export function limited(asked: PlanParameters, before: PlanParameters): string {
+  const onlyOf = (one: PlanParameters) => (one as { only?: PathParameter[] }).only ?? [];
+  const only = onlyOf(asked);
+  if (only.length === 0 || JSON.stringify(only) === JSON.stringify(onlyOf(before))) return "";
+  return `, ${only.map((path) => clean(typeof path === "string" ? path : path.path)).join(", ")} alone`;
 }
 
 /** What a row says behind the file's name. */

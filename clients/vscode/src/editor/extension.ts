@@ -64,7 +64,7 @@ function follow(
     void annotations.refresh();
     // A plan rests on the history: when that goes on, it is made again.
     const now = JSON.stringify(workspace.history.entries);
-    if (proposal.isOpen && now !== planned) void proposal.again();
+    if (now !== planned) proposal.follow();
     planned = now;
   };
   return [

@@ -14,6 +14,7 @@ import {
   choose,
   descriptionOf,
   type Kept,
+  limited,
   nameIn,
   type PlanRow,
   type PlanView,
@@ -47,6 +48,7 @@ export class Proposal implements vscode.TreeDataProvider<PlanNode>, vscode.Dispo
   #title = "";
   #done = "";
   #asked: PlanParameters | null = null;
+  #folder: vscode.WorkspaceFolder | undefined;
   #plan: Plan | null = null;
   #shown: PlanView | null = null;
   #kept: Kept = new Map();
@@ -68,33 +70,45 @@ export class Proposal implements vscode.TreeDataProvider<PlanNode>, vscode.Dispo
 
   /** Plans an operation and shows the plan. `title` says what is asked for: "Go back to before “add VAT”", and `done` what was done. */
   async propose(title: string, done: string, asked: PlanParameters): Promise<void> {
+    this.cancel();
     this.#title = title;
     this.#done = done;
     this.#kept = new Map();
-    this.#asked = asked;
     this.#remark = "";
-    if (!(await this.again())) return this.cancel();
+    this.#asked = asked;
+    this.#folder = this.#workspace.folder;
+    await this.again();
+    if (!this.#plan) return;
     await vscode.commands.executeCommand("setContext", "ckpt-hook.planning", true);
     await vscode.commands.executeCommand("ckpt-hook.plan.focus");
   }
 
-  /** Plans once more. Returns whether there is a plan now. */
-  async again(remark = this.#remark, asked = this.#asked): Promise<boolean> {
-    if (asked === null) return false;
+  /** Plans once more. What cannot be planned any more is no plan; a way out that cannot be gone leaves the plan as it is. */
+  async again(remark = this.#remark, asked = this.#asked): Promise<void> {
+    if (asked === null || this.#asked === null) return;
     const number = (this.#number += 1);
     try {
       const plan = await this.#planned(this.#workspace.client, asked);
-      if (number !== this.#number) return true;
+      if (number !== this.#number) return;
+      const part = limited(asked, this.#asked);
+      this.#title += part;
+      this.#done += part;
       this.#asked = asked;
       this.#plan = plan;
       this.#remark = remark;
       remember(this.#kept, plan.report);
       this.draw();
-      return true;
     } catch (error) {
       void vscode.window.showErrorMessage(`${this.#title}: ${failure(error)}`);
-      return false;
+      if (asked === this.#asked) this.cancel();
     }
+  }
+
+  /** The history went on: the plan rests on it. That of another folder is given up. */
+  follow(): void {
+    if (!this.isOpen) return;
+    if (this.#folder?.uri.toString() === this.#workspace.folder?.uri.toString()) void this.again();
+    else this.cancel();
   }
 
   #planned(client: Client, asked: PlanParameters): Promise<Plan> {
@@ -124,8 +138,6 @@ export class Proposal implements vscode.TreeDataProvider<PlanNode>, vscode.Dispo
     const plan = this.#plan;
     if (!plan || plan.token === null || this.#isApplying) return;
     if (!vscode.workspace.isTrusted) return void vscode.window.showWarningMessage(UNTRUSTED);
-    this.draw();
-    if (await this.#hasUnsaved()) return;
     const force = plan.report.busy;
     if (
       force &&
@@ -135,17 +147,21 @@ export class Proposal implements vscode.TreeDataProvider<PlanNode>, vscode.Dispo
       ))
     )
       return;
+    // Last: meanwhile, something may have been typed, or the plan given up.
+    this.draw();
+    if (!this.isOpen || (await this.#hasUnsaved())) return;
     this.#isApplying = true;
     try {
-      await this.#carryOut(plan, force);
+      await this.#carryOut(plan.token, force);
     } finally {
       this.#isApplying = false;
     }
   }
 
-  async #carryOut(plan: Plan, force: boolean): Promise<void> {
+  async #carryOut(token: string, force: boolean): Promise<void> {
     try {
-      const report = await this.#progress(this.#title, (options) => plan.apply({ ...options, force }));
+      const { client } = this.#workspace;
+      const report = await this.#progress(this.#title, (options) => client.apply(token, { ...options, force }));
       const done = this.#done;
       this.cancel();
       tell(done, report);
@@ -258,12 +274,8 @@ export class Proposal implements vscode.TreeDataProvider<PlanNode>, vscode.Dispo
     item.tooltip = [nameIn(row), row.verb, row.reason === null ? "" : clean(row.reason)]
       .filter(Boolean)
       .join("\n");
-    const icon =
-      row.group === "stays"
-        ? "circle-slash"
-        : { write: "diff-modified", delete: "diff-removed", merge: "git-merge", keep: "circle-slash", none: "check" }[
-            file.action
-          ];
+    const icons: Partial<Record<string, string>> = { delete: "diff-removed", merge: "git-merge" };
+    const icon = row.group === "stays" ? "circle-slash" : (icons[file.action] ?? "diff-modified");
     const colour = row.isUnsaved || row.ways.length > 0 ? new vscode.ThemeColor("list.warningForeground") : undefined;
     item.iconPath = new vscode.ThemeIcon(icon, colour);
     item.contextValue = ["row", ...row.ways].join(" ");
