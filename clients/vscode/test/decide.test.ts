@@ -5,7 +5,7 @@ import { test } from "node:test";
 import type { FileReport, WayOut } from "ckpt-hook";
 import { annotationAt, annotations } from "../src/decide/authors.js";
 import { descriptionOf, joinRenames, parseQuery, pathsOf, queryText } from "../src/decide/changes.js";
-import { hunkAt, hunkWith } from "../src/decide/hunks.js";
+import { hunksAt, hunksWith } from "../src/decide/hunks.js";
 import { candidates, environment, inWorkspace, isInside } from "../src/decide/places.js";
 import { choose, descriptionOf as planned, type Kept, limited, nameIn, type PlanRow, remember, view } from "../src/decide/plan.js";
 import { children, files, NO_FILTER, roots, row, surroundings } from "../src/decide/tree.js";
@@ -362,14 +362,15 @@ test("a hunk is found by its line, or by the text of an older state", () => {
     { old_start: 3, old_lines: 2 },
     { old_start: 5, old_lines: 0 },
   ];
-  for (const line of [2, 3]) assert.deepEqual(hunkAt([HUNK], line), replaced);
-  assert.deepEqual(hunkAt([HUNK], 4), added, "lines that come back have no line of their own");
-  assert.equal(hunkAt([HUNK], 1), undefined);
-  assert.deepEqual(hunkWith([HUNK], "D"), replaced);
-  assert.equal(hunkWith([HUNK], "b"), undefined, "context is no change");
-  assert.equal(hunkWith([HUNK, HUNK], "D"), undefined, "two places have this text");
+  for (const line of [2, 3]) assert.deepEqual(hunksAt([HUNK], line), [replaced]);
+  assert.deepEqual(hunksAt([HUNK], 4), [added], "lines that come back have no line of their own");
+  assert.deepEqual(hunksAt([HUNK], 1), []);
+  assert.deepEqual(hunksWith([HUNK], "D"), [replaced]);
+  assert.deepEqual(hunksWith([HUNK], "b"), [], "context is no change");
+  assert.equal(hunksWith([HUNK, HUNK], "D").length, 2, "two places have this text");
+  assert.deepEqual(hunksWith([HUNK], "f"), [added], "what was removed stands on the left side alone");
   const whole = { old_start: 0, old_lines: 0, new_start: 1, new_lines: 1, lines: ["+a\n"] };
-  assert.deepEqual(hunkAt([whole], 0), { old_start: 0, old_lines: 0 }, "an empty file gets its lines");
+  assert.deepEqual(hunksAt([whole], 0), [{ old_start: 0, old_lines: 0 }], "an empty file gets its lines");
 });
 
 const SEARCH = {

@@ -408,6 +408,41 @@ test("one hunk is reverted from the diff of the message", () =>
     assert.equal(world.read("a.txt"), expected, editor.said.join("\n"));
   }));
 
+test("a file and a hunk are reverted from an editor with several diffs", () =>
+  atDesk(async (desk, world) => {
+    play(world);
+    world.play("m2", "shorten", "b.txt", "");
+    world.write("b.txt", CHAIN.join(""));
+    world.play("m3", "cut", "b.txt", CHAIN.slice(0, 11).join(""));
+    await desk.open();
+    // Its title has an address of its own; the diff with the cursor counts.
+    const title = Uri.from({ scheme: "multi-diff-editor", path: "/x" });
+    const front = (uri: Uri, line: number) => {
+      const document = workspace.textDocuments.find((one) => one.uri === uri);
+      window.activeTextEditor = { document, selection: { active: { line } } };
+    };
+    await desk.run("changesSince", await desk.message("spell it out"));
+    const lists = () => editor.executed.filter(({ command }) => command === "vscode.changes").at(-1)?.given[1];
+    const textDiffs = (lists() as [Uri, Uri, Uri][]).map(([, left, right]) => new TabInputTextDiff(left, right));
+    window.tabGroups.activeTabGroup.activeTab = { input: { textDiffs } };
+    const { uri } = await desk.document("a.txt");
+    const right = textDiffs.find(({ modified }) => modified.toString() === uri.toString())?.modified as Uri;
+    Object.assign(await desk.document("a.txt"), { uri: right });
+    front(right, 10);
+    await desk.run("revertHunk", title);
+    assert.match(world.read("a.txt"), /two[^]*11/, editor.said.join("\n"));
+    await desk.run("revertFile", title);
+    await desk.run("apply");
+    assert.equal(world.read("a.txt"), CHAIN.join("").replace("6\n", "six\n"), editor.said.join("\n"));
+    // What the agent removed stands on the left side alone.
+    const [file] = await desk.items("messages", await desk.message("cut"));
+    await desk.run("showChanges", file?.node);
+    const [left] = editor.executed.filter(({ command }) => command === "vscode.diff").at(-1)?.given as [Uri];
+    front(await shown(left), 11);
+    await desk.run("revertHunk", title);
+    assert.equal(world.read("b.txt"), CHAIN.join(""), editor.said.join("\n"));
+  }));
+
 test("one hunk is reverted by the link of the line's author", () =>
   atDesk(async (desk, world) => {
     play(world);

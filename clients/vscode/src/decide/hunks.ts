@@ -7,6 +7,7 @@ interface Run {
   start: number;
   end: number;
   removed: string[];
+  added: string[];
 }
 
 function runs(hunk: Hunk): Run[] {
@@ -20,27 +21,29 @@ function runs(hunk: Hunk): Run[] {
       at += 1;
       continue;
     }
-    if (!open) found.push((open = { start: at, end: at, removed: [] }));
-    if (!line.startsWith("-")) continue;
-    open.removed.push(line.slice(1).replace(/\r?\n$/, ""));
-    open.end = at += 1;
+    if (!open) found.push((open = { start: at, end: at, removed: [], added: [] }));
+    const isRemoved = line.startsWith("-");
+    (isRemoved ? open.removed : open.added).push(line.slice(1).replace(/\r?\n$/, ""));
+    if (isRemoved) open.end = at += 1;
   }
   return found;
 }
 
-function asked(run: Run | undefined): HunkParameter | undefined {
-  return run && { old_start: run.end > run.start ? run.start + 1 : run.start, old_lines: run.end - run.start };
+function asked({ start, end }: Run): HunkParameter {
+  return { old_start: end > start ? start + 1 : start, old_lines: end - start };
 }
 
 /** The change at a line, from 0, of the text that is there now: one that replaces it, or that inserts before or after it. */
-export function hunkAt(hunks: readonly Hunk[], line: number): HunkParameter | undefined {
+export function hunksAt(hunks: readonly Hunk[], line: number): HunkParameter[] {
   const all = hunks.flatMap(runs);
   const replaced = all.find((run) => line >= run.start && line < run.end);
-  return asked(replaced ?? all.find(({ start, end }) => start === end && (start === line || start === line + 1)));
+  const found = replaced ?? all.find(({ start, end }) => start === end && (start === line || start === line + 1));
+  return found ? [asked(found)] : [];
 }
 
-/** The only change that replaces a line with this text; for a line of an older state, whose number says nothing. */
-export function hunkWith(hunks: readonly Hunk[], text: string): HunkParameter | undefined {
-  const found = hunks.flatMap(runs).filter((run) => run.removed.includes(text));
-  return found.length === 1 ? asked(found[0]) : undefined;
+/** The changes that take a line with this text away, or else bring it back; for a line of an older state, whose number says nothing. */
+export function hunksWith(hunks: readonly Hunk[], text: string): HunkParameter[] {
+  const all = hunks.flatMap(runs);
+  const found = all.filter((run) => run.removed.includes(text));
+  return (found.length > 0 ? found : all.filter((run) => run.added.includes(text))).map(asked);
 }

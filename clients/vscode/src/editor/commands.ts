@@ -252,7 +252,9 @@ function pathOfEditor(workspace: Workspace, uri = vscode.window.activeTextEditor
 function fileOf(workspace: Workspace, given: unknown): { paths: PathText[]; origin: Origin } | undefined {
   const node = asNode(given);
   if (node?.type === "file") return { paths: pathsOf(node.file), origin: originOf(node) };
-  const uri = given instanceof vscode.Uri ? given : vscode.window.activeTextEditor?.document.uri;
+  // The title of an editor with several diffs names none of them.
+  const isNamed = given instanceof vscode.Uri && ["file", SCHEME].includes(given.scheme);
+  const uri = isNamed ? given : vscode.window.activeTextEditor?.document.uri;
   const path = pathOfEditor(workspace, uri);
   if (!uri || !path) return undefined;
   return { paths: [path], origin: uri.scheme === SCHEME ? (parseQuery(uri.query) ?? {}) : originOfDiff(uri) };

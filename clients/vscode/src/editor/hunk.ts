@@ -4,7 +4,7 @@ import type { PathText } from "ckpt-hook";
 import * as vscode from "vscode";
 import { annotationAt, annotations } from "../decide/authors.js";
 import { type Origin, parseQuery, takingBack } from "../decide/changes.js";
-import { hunkAt, hunkWith } from "../decide/hunks.js";
+import { hunksAt, hunksWith } from "../decide/hunks.js";
 import { clean, named, titleOf } from "../decide/words.js";
 import { SCHEME } from "./documents.js";
 import { confirmed, tell } from "./outcome.js";
@@ -73,11 +73,13 @@ function placeIn(
   };
 }
 
-/** Of what the diff in front is the other side. */
+/** Of what the diff in front, or one of several in the same editor, is the other side. */
 export function originOfDiff(uri: vscode.Uri): Origin {
   const input = vscode.window.tabGroups.activeTabGroup.activeTab?.input;
-  if (!(input instanceof vscode.TabInputTextDiff) || input.modified.toString() !== uri.toString()) return {};
-  return parseQuery(input.original.query) ?? {};
+  const { textDiffs = [] } = (input ?? {}) as { textDiffs?: readonly vscode.TabInputTextDiff[] };
+  const diffs = input instanceof vscode.TabInputTextDiff ? [input] : textDiffs;
+  const diff = diffs.find(({ modified }) => modified.toString() === uri.toString());
+  return (diff && parseQuery(diff.original.query)) ?? {};
 }
 
 function isLink(given: unknown): given is { message: string; path: string; line: number } {
@@ -98,7 +100,8 @@ export async function revertHunk(workspace: Workspace, place: HunkPlace): Promis
   const file = plan.report.files.find((one) => one.path === place.path.path);
   const all = file?.contents?.hunks ?? [];
   if (all.length === 0 && file?.reason) throw new Error(file.reason);
-  const hunk = place.text === undefined ? hunkAt(all, place.line) : hunkWith(all, place.text);
+  const [hunk, ...more] = place.text === undefined ? hunksAt(all, place.line) : hunksWith(all, place.text);
+  if (more.length > 0) throw new Error("several hunks have this line: choose another one, or the line in the file itself");
   if (plan.token === null || !hunk) throw new Error("nothing of this message is at this line of the file any more");
   const report = await client.request("apply", { plan: plan.token, parts: [{ path: place.path, hunks: [hunk] }] });
   const entry = history.entries.find((one) => one.type === "message" && one.id === origin.message);
