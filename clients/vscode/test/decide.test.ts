@@ -25,6 +25,7 @@ import { blamed, change, file, kept, message, operation, report, status, wayOf }
 
 const HOUR = 3_600_000;
 const NONE: Kept = new Map();
+const STAYS = { action: "keep", result: "conflict", reason: "edited" } as const;
 const DESK = { root: "/shop", unsaved: new Set<string>() };
 
 test("a time is told by how long ago it was", () => {
@@ -160,6 +161,10 @@ test("the banner says what is hidden, and that an agent works", () => {
     banner(status({ undone_alone: ["a1"], agents_at_work: ["codex s2"] })).text,
     "1 message undone alone · agent at work",
   );
+  const done = file("a", { result: "done" });
+  const partial = banner(status({ messages_hidden: ["a1"], files: [done, file("b", { ...STAYS, reason: "edited" })] }));
+  assert.equal(partial.text, "1 message hidden · in part: 1 file kept");
+  assert.match(partial.detail, /^Kept: b \(edited\)\.$/m);
   const unclear = { message: "a1", path: "a", path_hex: null, reason: "?" };
   assert.equal(banner(status({ unclear: [unclear] })).text, "1 file unclear");
   const other = { agent: "codex", messages_hidden: 3, revert_point: null, session: "s2" };
@@ -173,7 +178,7 @@ test("each outcome has its own sentence", () => {
   const partial = verdict("Went back", report([done, kept], { outcome: "partial", notes: ["Tags stay."] }));
   assert.deepEqual(partial, {
     level: "warning",
-    text: "Went back: done in part, 1 file changed. 1 file stays as it is: b (edited). Tags stay.",
+    text: "Went back: done in part, 1 file changed. 1 file kept: b (edited). Tags stay.",
   });
   assert.equal(verdict("Undone", report([], { outcome: "nothing" })).text, "Undone: everything is already as it was.");
   assert.equal(verdict("Undone", report([kept], { outcome: "unavailable" })).level, "error");
@@ -188,7 +193,6 @@ test("a failure is its sentence and what helps", () => {
   assert.equal(failure("odd"), "odd");
 });
 
-const STAYS = { action: "keep", result: "conflict", reason: "edited" } as const;
 
 test("a plan names what stays and the ways out", () => {
   const files = [
@@ -305,7 +309,7 @@ test("files in other directories of the session are a part of the plan", () => {
   assert.equal(plan.button, "Change 1 file");
   assert.deepEqual(plan.notes.slice(-1), ["/lib: It is on another disk."]);
   const done = report([file("a", { result: "done" })], { roots: [{ workspace: "/lib", report: there }] });
-  assert.match(verdict("Went back", done).text, /stays as it is: \/lib\/src\/b \(edited\)\. \/lib: It is on/);
+  assert.match(verdict("Went back", done).text, /1 file kept: \/lib\/src\/b \(edited\)\. \/lib: It is on/);
 });
 
 test("a message's row counts the files in other directories", () => {

@@ -103,7 +103,6 @@ export function view(
     .flatMap((part) => part.report.files.filter(isShown).map((file) => rowOf(file, part, asked, kept, desk)))
     .sort((one, other) => one.group.localeCompare(other.group));
   const moving = rows.filter((row) => row.group === "changes").length;
-  const staying = rows.length - moving;
   const dirty = rows.filter((row) => row.isUnsaved);
   const isTold = (path: string, root: string | null) =>
     rows.some((row) => row.file.path === path && row.root === root && row.file.reason !== null);
@@ -118,7 +117,6 @@ export function view(
       ? `${count(dirty.length, "file")} with unsaved text in the editor: ${dirty.map(nameIn).join(", ")}. Save first, and the plan is made again.`
       : "",
     report.messages_hidden.length > 0 ? `${count(report.messages_hidden.length, "message")} hidden afterwards.` : "",
-    staying > 0 ? `${count(staying, "file")} ${staying === 1 ? "stays as it is" : "stay as they are"}.` : "",
     ...notesOf(report, () => true),
     ...differs.slice(0, 20),
   ];

@@ -5,6 +5,7 @@ import type {
   ConversationReport,
   DoctorReport,
   FailureKind,
+  FileReport,
   GitReport,
   MessageReport,
   OperationEntry,
@@ -110,18 +111,22 @@ export function banner(status: StatusReport | null): Banner {
   const others = status.also_reverted.reduce((sum, session) => sum + session.messages_hidden, 0);
   const unclear = status.unclear.length;
   const isBusy = status.agents_at_work.length > 0;
+  const files = [{ workspace: null, files: status.files }, ...(status.roots ?? [])];
+  const kept = keptOf(files.flatMap((one) => one.files.map((file) => ({ ...file, root: one.workspace }))));
   const parts = [
     hidden > 0 ? `${count(hidden, "message")} hidden` : "",
     alone > 0 ? `${count(alone, "message")} undone alone` : "",
+    kept.length > 0 ? `in part: ${count(kept.length, "file")} kept` : "",
     others > 0
       ? `${count(others, "message")} hidden in ${hidden > 0 ? "other" : "another"} conversation${status.also_reverted.length > 1 ? "s" : ""}`
       : "",
     status.interrupted.length > 0 ? `${count(status.interrupted.length, "operation")} interrupted` : "",
     isBusy ? "agent at work" : "",
-    unclear > 0 && hidden + alone === 0 ? `${count(unclear, "file")} unclear` : "",
+    unclear > 0 ? `${count(unclear, "file")} unclear` : "",
   ];
   const detail = [
     hidden + alone > 0 ? "Your next message to the agent makes this permanent." : "",
+    kept.length > 0 ? `Kept: ${kept.join(", ")}.` : "",
     isBusy ? `At work: ${status.agents_at_work.map(clean).join(", ")}. Wait until it is done before you go back.` : "",
     unclear > 0 ? "Nobody knows who changed some files, the agent or you: a plan keeps them unless you take them." : "",
     status.first_snapshot_goes_on
@@ -171,17 +176,20 @@ export function notesOf(report: OperationReport, isOfGit: (part: GitReport) => b
   return [...conversation, ...notes].filter(Boolean).map(clean);
 }
 
+/** The files that an operation left, with the reason of each. */
+function keptOf(files: readonly (FileReport & { root: string | null })[]): string[] {
+  const kept = files.filter(({ action, reason, result }) => result !== "done" && action !== "none" && reason !== null);
+  return kept.map(({ path, reason, root }) => clean(`${named(path, root)} (${reason})`));
+}
+
 /** What an operation did, in a sentence; `title` says what was done, as `Went back to before “add VAT”`. */
 export function verdict(title: string, report: OperationReport): Verdict {
   const files = partsOf(report).flatMap((part) => part.report.files.map((file) => ({ ...file, root: part.root })));
   const done = files.filter((file) => file.result === "done").length;
-  const kept = files.filter((file) => file.result !== "done" && file.action !== "none" && file.reason !== null);
-  const told = kept.slice(0, 3).map((file) => clean(`${named(file.path, file.root)} (${file.reason})`));
+  const kept = keptOf(files);
+  const told = kept.slice(0, 3);
   if (kept.length > told.length) told.push(`${kept.length - told.length} more`);
-  const stays =
-    kept.length > 0
-      ? ` ${count(kept.length, "file")} ${kept.length === 1 ? "stays" : "stay"} as ${kept.length === 1 ? "it is" : "they are"}: ${told.join(", ")}.`
-      : "";
+  const stays = kept.length > 0 ? ` ${count(kept.length, "file")} kept: ${told.join(", ")}.` : "";
   const notes = notesOf(report, (part) => part.result !== "done" && part.reason !== null);
   const rest = [stays, ...notes.map((note) => ` ${note}`)].join("");
   switch (report.outcome) {
