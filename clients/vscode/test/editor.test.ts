@@ -145,9 +145,14 @@ test("a message is reverted after its plan was seen, and undone", () =>
     assert.match(editor.statusBar[0]?.text ?? "", /1 message hidden/);
     // The button of the notification plans the undo.
     await desk.until(async () => (await desk.labels())[0] === "Change 1 file");
+    assert.equal(editor.view.get("ckpt-hook.plan")?.title, "Undo: Reverted to before “spell it out”");
+    const button = editor.executed.find(({ command }) => command === "ckpt-hook.undo");
     await desk.run("apply");
     assert.match(world.read("a.txt"), /two/);
     assert.equal(editor.contexts.get("ckpt-hook.planning"), false);
+    // The notification still stands there.
+    await desk.run("undo", ...(button?.given ?? []));
+    assert.match((await desk.labels()).join("\n"), /More was done since that notification/);
   }));
 
 test("unsaved text is named and never overwritten", () =>

@@ -3,8 +3,8 @@
 import type { MessageReport, PathText } from "ckpt-hook";
 import * as vscode from "vscode";
 import { nameOf, type Origin, parseQuery, pathsOf, takingBack } from "../decide/changes.js";
-import { NO_FILTER, type Node, originOf } from "../decide/tree.js";
-import { ago, clean, failure, quoted, stateOf, titleOf } from "../decide/words.js";
+import { NO_FILTER, type Node, originOf, surroundings } from "../decide/tree.js";
+import { ago, clean, failure, operationTitle, quoted, stateOf, titleOf } from "../decide/words.js";
 import type { Annotations } from "./annotations.js";
 import { changesOf, openDiffs, sidesOf, sinceSides } from "./diffs.js";
 import { type Documents, SCHEME } from "./documents.js";
@@ -27,6 +27,9 @@ export interface Parts {
 }
 
 type Command = (...given: unknown[]) => unknown;
+
+/** What the plan of an undo says after the button of an older notification. */
+const UNDO_IS_NEWER = "More was done since that notification. This takes back the last of it.";
 
 export function commands(parts: Parts): Record<string, Command> {
   return { ...lookingCommands(parts), ...revertingCommands(parts), ...planCommands(parts), ...setupCommands(parts) };
@@ -157,7 +160,15 @@ function revertingCommands({ workspace, messages, proposal, since }: Parts): Rec
     },
     redo: () => proposal.propose("Redo", "Redone", { operation: "redo" }),
     redoAll: () => proposal.propose("Redo all", "Redone all", { operation: "unrevert" }),
-    undo: () => proposal.propose("Undo the last operation", "Undone", { operation: "undo" }),
+    undo: async (given) => {
+      await workspace.follower?.read();
+      const { entries } = workspace.history;
+      const { prompts, operations } = surroundings(entries, 0);
+      const [last] = operations.values();
+      const what = last ? `: ${operationTitle(last, prompts, operations)}` : "";
+      const isOlder = typeof given === "string" && last?.id !== given;
+      await proposal.propose(`Undo${what}`, `Undone${what}`, { operation: "undo" }, isOlder ? UNDO_IS_NEWER : "");
+    },
   };
 }
 

@@ -19,7 +19,7 @@ export function tell(done: string, report: OperationReport): void {
   const buttons = [...(argv.length > 0 ? [GO_ON] : []), ...(report.operation === null ? [] : ["Undo"])];
   // Not awaited: the notification stays for as long as the user leaves it there.
   void show(text, ...buttons).then((pressed) => {
-    if (pressed === "Undo") void vscode.commands.executeCommand("ckpt-hook.undo");
+    if (pressed === "Undo") void vscode.commands.executeCommand("ckpt-hook.undo", report.operation);
     if (pressed !== GO_ON) return;
     const terminal = vscode.window.createTerminal(directory === null ? {} : { cwd: directory });
     terminal.show();

@@ -69,12 +69,12 @@ export class Proposal implements vscode.TreeDataProvider<PlanNode>, vscode.Dispo
   }
 
   /** Plans an operation and shows the plan. `title` says what is asked for: "Go back to before “add VAT”", and `done` what was done. */
-  async propose(title: string, done: string, asked: PlanParameters): Promise<void> {
+  async propose(title: string, done: string, asked: PlanParameters, remark = ""): Promise<void> {
     this.cancel();
     this.#title = title;
     this.#done = done;
     this.#kept = new Map();
-    this.#remark = "";
+    this.#remark = remark;
     this.#asked = asked;
     this.#folder = this.#workspace.folder;
     await this.again();
