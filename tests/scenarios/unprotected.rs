@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use ckpt_schema::report::Outcome;
+use ckpt_schema::report::{Difference, DifferenceReason, FileResult, Outcome};
 use ckpt_schema::{Event, EventKind};
 use ckpt_store::model::request::Unclear;
 use ckpt_store::{ErrorKind, RevertRequest, Settings, fault};
 
-use testing::scenario::{World, set_clock_from_files, to};
+use testing::scenario::{World, paths_with, set_clock_from_files, to};
 
 /// Settings under which every snapshot is too late.
 fn too_late() -> Settings {
@@ -352,4 +352,108 @@ fn large_file_beyond_the_deadline_costs_itself() {
     let mut large = report.files.iter();
     let large = large.find(|file| file.path.path == "large");
     assert!(large.is_some_and(|file| file.unclear), "{report:#?}");
+}
+
+/// A workspace with many files in many folders, of which each look reads so few.
+fn begin_with_too_many(few: u64) -> World {
+    set_clock_from_files(0);
+    let mut world = World::new();
+    for number in 0..MANY {
+        world.write(format!("d/{number}"), "the user's\n");
+        world.write(format!("e/{number}/f"), "the user's\n");
+    }
+    fault::read_no_more_than(Some(few));
+    let message = Event {
+        message_id: Some("m1".to_owned()),
+        ..world.event(EventKind::UserMessage, "s1")
+    };
+    let error = world.store.record(&message).expect_err("it is late");
+    assert_eq!(error.kind, ErrorKind::Late, "it goes on in the background");
+    world
+}
+
+/// Invariant `truth/deadline`.
+#[test]
+fn first_look_is_recorded_as_it_got() {
+    let mut world = begin_with_too_many(40);
+    let event = world.event(EventKind::StepStart, "s1");
+    _ = world.store.record(&event);
+    for number in 0..MANY {
+        world.write(format!("e/{number}/f"), "the agent's\n");
+    }
+    world.write("new", "the agent's\n");
+    fault::read_no_more_than(None);
+    world.finish();
+    let report = world.revert("m1");
+    assert!(!world.exists("new"), "it was not listed then: {report:#?}");
+    assert_eq!(report.outcome, Outcome::Partial, "{report:#?}");
+    let is_old = |number: &usize| world.read(format!("e/{number}/f")) == "the user's\n";
+    let old = (0..MANY).filter(is_old).count();
+    assert!(0 < old && old < MANY, "what was read goes back: {old}");
+    let mut stay = paths_with(&report, FileResult::Gap);
+    stay.retain(|path| path.starts_with("e/"));
+    assert_eq!(
+        stay.len(),
+        MANY - old,
+        "each other one is named: {report:#?}"
+    );
+    let is_mine = |one: &&Difference| one.reason == DifferenceReason::Yours;
+    let differences = report
+        .receipt
+        .iter()
+        .flat_map(|receipt| &receipt.differences);
+    assert_eq!(
+        differences.filter(is_mine).count(),
+        0,
+        "nobody changed the others: {report:#?}"
+    );
+}
+
+/// Of a directory that was not listed in time, nothing is known.
+///
+/// Invariant `truth/deadline`.
+#[test]
+fn directory_beyond_the_deadline_is_unknown() {
+    let mut world = begin_with_too_many(0);
+    fault::read_no_more_than(None);
+    world.start();
+    world.write("d/0", "the agent's\n");
+    world.write("d/new", "the agent's\n");
+    world.remove("d/1");
+    world.write("new", "the agent's\n");
+    world.finish();
+    let report = world.revert("m1");
+    assert!(!world.exists("new"), "it was not listed then: {report:#?}");
+    for name in ["d/0", "d/1"] {
+        assert_eq!(world.read(name), "the user's\n", "{report:#?}");
+    }
+    assert!(
+        !world.exists("d/new"),
+        "a later look saw it come: {report:#?}"
+    );
+    let differences = report
+        .receipt
+        .iter()
+        .flat_map(|receipt| &receipt.differences);
+    let is_unknown = |one: &&Difference| one.reason == DifferenceReason::NotCaptured;
+    let unknown = differences.filter(is_unknown).count();
+    assert_eq!(
+        unknown,
+        2 * MANY,
+        "nobody knows what was there then: {report:#?}"
+    );
+}
+
+/// Invariant `truth/deadline`.
+#[test]
+fn first_look_is_not_begun_anew_in_vain() {
+    let mut world = begin_with_too_many(40);
+    let looks = (0..MANY).find(|_| {
+        let event = world.event(EventKind::StepStart, "s1");
+        let is_done = world.store.record(&event).is_ok();
+        let event = world.event(EventKind::StepFinish, "s1");
+        is_done && world.store.record(&event).is_ok()
+    });
+    fault::read_no_more_than(None);
+    assert!(looks.is_some_and(|looks| looks < 8), "{looks:?}");
 }

@@ -44,8 +44,9 @@ use known::KnownEvent;
 /// The part of the deadline that is kept for the rows if a snapshot gives up.
 const RESERVE: Duration = Duration::from_millis(500);
 
-/// How long a hook waits while another process takes the first snapshot of its workspace, which may take minutes.
-const FIRST_SNAPSHOT_TIMEOUT: Duration = Duration::from_secs(1);
+/// How long a hook waits while another process looks for the first time at its workspace, or goes on with a look that was
+/// stopped: either may take minutes.
+const LONG_LOOK_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// How far an event has come.
 #[derive(Default)]
@@ -320,21 +321,17 @@ fn with_look(
 /// Locks the workspace. The wait for the lock ends at the deadline.
 fn lock(store: &Store, place: &Place, deadline: Instant) -> Result<Lock> {
     let left = || deadline.saturating_duration_since(Instant::now());
-    if place.row.last_snapshot_id.is_some() {
-        return place.lock(left());
-    }
-    // Waiting until the deadline would make the agent wait for somebody else's first snapshot, once for each of
-    // its events.
-    place
-        .lock(left().min(FIRST_SNAPSHOT_TIMEOUT))
-        .or_else(|error| {
-            // The first snapshot may be done by now, and the processes that waited for it hold the lock in turn.
-            let row = crate::sessions::workspace(store.database.connection(), place.row.id)?;
-            match row.last_snapshot_id {
-                Some(_) => place.lock(left()),
-                None => Err(error),
-            }
-        })
+    let locked = place.lock(left().min(LONG_LOOK_TIMEOUT));
+    locked.or_else(|error| {
+        // Waiting until the deadline would make the agent wait for a look that takes longer, once for each of its events:
+        // the first one, or one that goes on in the background. It may be done by now, and the processes that waited for it
+        // hold the lock in turn.
+        let baseline = Baseline::of(store.database.connection(), place.row.id)?;
+        match baseline.is_whole() {
+            true => place.lock(left()),
+            false => Err(error),
+        }
+    })
 }
 
 /// Does what remains to be done after a look, once its rows are written and the lock is released.

@@ -109,6 +109,13 @@ pub(crate) fn snapshot_row(connection: &Connection, id: i64) -> Result<SnapshotR
     read::one(connection, what, &sql, [id], SnapshotRow::read)
 }
 
+/// Returns when the first snapshot of a workspace was taken.
+pub(crate) fn first_look(connection: &Connection, workspace_id: i64) -> Result<Milliseconds> {
+    let sql = "SELECT taken_at FROM snapshots WHERE workspace_id = ?1 ORDER BY id LIMIT 1";
+    let what = "cannot read when a workspace was first looked at";
+    read::one(connection, what, sql, [workspace_id], |row| row.get(0))
+}
+
 /// Returns at most this many snapshots of a workspace after one of them, newest first.
 pub(crate) fn snapshots_since(
     connection: &Connection,

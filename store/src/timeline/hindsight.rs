@@ -4,11 +4,29 @@
 //! Closing a step ends its tools. So if a tool of a recovered step ended in that very moment, its end was never
 //! reported.
 
+use rusqlite::Connection;
+
 use super::attribute::{StepActivity, step_of};
-use super::evidence::{Reach, Signs, Step, StepStanding};
+use super::evidence::{Dated, Reach, Signs, Step, StepStanding, TICK};
 use super::life;
+use super::workspace::Place;
+use crate::error::Result;
 use crate::model::Milliseconds;
-use crate::sessions::OpenStep;
+use crate::sessions::{self, OpenStep};
+
+/// Returns the steps that ended before and may have made changes of these times, each with when it ended: a watcher may
+/// have hidden them from the looks at their ends.
+pub(super) fn hidden_steps(
+    connection: &Connection,
+    place: &Place,
+    times: impl Iterator<Item = Dated>,
+) -> Result<Vec<(OpenStep, Milliseconds)>> {
+    let times: Vec<Milliseconds> = times.map(|time| time.at).collect();
+    let Some((first, last)) = times.iter().min().zip(times.iter().max()) else {
+        return Ok(Vec::new());
+    };
+    sessions::steps_ended_around(connection, place.row.id, first - TICK..=last + TICK)
+}
 
 /// Returns the activity of a step that may have changed something other than files, such as git's state. An open
 /// step (`finished_at` is `None`) counts as cut off `now`.

@@ -1,37 +1,62 @@
-//! What a look had no time to read. The next look reads it, and knows its time; but what it was when its step ended, no
-//! look saw.
+//! What a look had no time for. A later look reads it, and knows its time; but what it was when its step ended, no look
+//! saw. Pure.
 
 use std::collections::HashSet;
 
 use super::evidence::Doubt;
 use crate::model::Milliseconds;
 use crate::model::attribution::Attribution;
+use crate::model::entry::{Change, Entry};
 use crate::model::gap::{Gap, GapReason};
+use crate::model::path::{WorkspacePath, above};
 use crate::sessions::{ChangeRow, OpenStep};
 
-/// Returns the paths among the gaps of a look that it did not read in time.
-pub(super) fn paths<'a>(gaps: impl Iterator<Item = &'a Gap>) -> HashSet<Vec<u8>> {
-    let late = gaps.filter(|gap| gap.reason == GapReason::Late);
-    late.map(|gap| gap.path.clone()).collect()
-}
+/// The files that a look did not read in time, and the directories that it did not list.
+#[derive(Clone, Debug)]
+pub(crate) struct LatePaths(HashSet<Vec<u8>>);
 
-/// Makes the changes unclear that are, by their times, of steps that had ended when they were read at last.
-pub(super) fn doubt(
-    rows: &mut [ChangeRow],
-    late: &HashSet<Vec<u8>>,
-    ended: &[(OpenStep, Milliseconds)],
-) {
-    let ended: HashSet<&str> = ended.iter().map(|(step, _)| &step.row.id[..]).collect();
-    for row in rows {
-        if late.contains(row.change.path.as_bytes())
-            && row.attribution == Attribution::Agent
-            && row
-                .step_id
-                .as_deref()
-                .is_some_and(|step| ended.contains(step))
-        {
-            row.attribution = Attribution::Unclear;
-            row.reason = Some(Doubt::Late.to_string());
+impl LatePaths {
+    /// Collects those among the gaps of a look.
+    pub fn of<'a>(gaps: impl Iterator<Item = &'a Gap>) -> Self {
+        let late = gaps.filter(|gap| gap.reason == GapReason::Late);
+        Self(late.map(|gap| gap.path.clone()).collect())
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    fn hold(&self, path: &WorkspacePath) -> bool {
+        let path = path.as_bytes();
+        self.0.contains(path) || above(path).any(|directory| self.0.contains(directory))
+    }
+
+    /// Drops the changes that are none: what is older than the workspace's first look was there at it, though only now a
+    /// look had the time to read it.
+    pub fn drop_unchanged(&self, rows: &mut Vec<ChangeRow>, is_older: impl Fn(&Change) -> bool) {
+        let is_known = |entry: Option<Entry>| entry.is_some_and(|entry| entry.blob.is_some());
+        rows.retain(|row| {
+            row.step_id.is_some()
+                || is_known(row.change.old)
+                || !self.hold(&row.change.path)
+                || !is_older(&row.change)
+        });
+    }
+
+    /// Makes the changes unclear that are, by their times, of steps that had ended when they were read at last.
+    pub fn doubt(&self, rows: &mut [ChangeRow], ended: &[(OpenStep, Milliseconds)]) {
+        let ended: HashSet<&str> = ended.iter().map(|(step, _)| &step.row.id[..]).collect();
+        for row in rows {
+            if row.attribution == Attribution::Agent
+                && row
+                    .step_id
+                    .as_deref()
+                    .is_some_and(|step| ended.contains(step))
+                && self.hold(&row.change.path)
+            {
+                row.attribution = Attribution::Unclear;
+                row.reason = Some(Doubt::Late.to_string());
+            }
         }
     }
 }

@@ -8,12 +8,14 @@ use rusqlite::Connection;
 
 use super::attribute::{Patch, attribute, consolidate};
 use super::evidence::{Dated, StepStanding, TICK};
+use super::hindsight::hidden_steps;
+use super::late::LatePaths;
+use super::life;
 use super::outer_tools::OuterAgent;
 use super::retrace::retrace;
 use super::returned::{self, Returned};
 use super::workers::{Workers, acting_steps};
 use super::workspace::{CaptureOptions, Place};
-use super::{late, life};
 use crate::error::{Error, ErrorKind, Result};
 use crate::fs::threads;
 use crate::lines;
@@ -85,8 +87,8 @@ pub(crate) struct Observation {
     pub is_hinted: bool,
     /// Whether files were not read, because the time was up.
     pub is_late: bool,
-    /// The paths that the last look did not read for that reason.
-    pub late_before: HashSet<Vec<u8>>,
+    /// What the last look did not reach for that reason.
+    pub late_before: LatePaths,
 }
 
 impl Observation {
@@ -133,7 +135,7 @@ impl Observation {
             times: taken.times,
             is_hinted: taken.is_hinted,
             is_late: taken.is_late,
-            late_before: late::paths(before.last.iter().flat_map(|last| &last.gaps)),
+            late_before: LatePaths::of(before.last.iter().flat_map(|last| &last.gaps)),
         })
     }
 
@@ -332,7 +334,12 @@ impl Observation {
             now,
         };
         let mut rows = attribute(patch, &acting, looking.session);
-        late::doubt(&mut rows, &self.late_before, &ended);
+        if !self.late_before.is_empty() {
+            let begin = sessions::first_look(connection, place.row.id)?;
+            let is_older = |change: &Change| time(change).is_some_and(|time| time.at < begin);
+            self.late_before.drop_unchanged(&mut rows, is_older);
+            self.late_before.doubt(&mut rows, &ended);
+        }
         Ok(rows)
     }
 }
@@ -446,6 +453,12 @@ impl Baseline {
             last: Last::of(connection, workspace_id)?,
         })
     }
+
+    /// Returns whether there was a look, and none of it was stopped by its deadline.
+    pub fn is_whole(&self) -> bool {
+        let last = self.last.as_ref();
+        last.is_some_and(|last| LatePaths::of(last.gaps.iter()).is_empty())
+    }
 }
 
 /// The newest snapshot of a workspace.
@@ -469,20 +482,6 @@ impl Last {
             gaps: sessions::gaps_of(connection, id)?,
         }))
     }
-}
-
-/// Returns the steps that ended before and may have made changes of these times, each with when it ended: a watcher may
-/// have hidden them from the looks at their ends.
-fn hidden_steps(
-    connection: &Connection,
-    place: &Place,
-    times: impl Iterator<Item = Dated>,
-) -> Result<Vec<(OpenStep, Milliseconds)>> {
-    let times: Vec<Milliseconds> = times.map(|time| time.at).collect();
-    let Some((first, last)) = times.iter().min().zip(times.iter().max()) else {
-        return Ok(Vec::new());
-    };
-    sessions::steps_ended_around(connection, place.row.id, first - TICK..=last + TICK)
 }
 
 fn patch_since(

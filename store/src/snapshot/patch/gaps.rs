@@ -70,16 +70,15 @@ fn is_directory(gap: &Gap) -> bool {
     !is_file(gap) && gap.reason != GapReason::Repository
 }
 
-/// Returns whether a gap is a file. Only files are too large, changing, late or forgotten by themselves, and only files have
-/// a size.
+/// Returns whether a gap is a file. Only files are too large, changing or forgotten by themselves, and only files have a
+/// size.
 fn is_file(gap: &Gap) -> bool {
     match gap.reason {
         GapReason::TooLarge
         | GapReason::KeptTooLarge
         | GapReason::Changing
-        | GapReason::Late
         | GapReason::Forgotten => true,
-        GapReason::Unreadable(_) => gap.size.is_some(),
+        GapReason::Unreadable(_) | GapReason::Late => gap.size.is_some(),
         GapReason::ReservedName
         | GapReason::Repository
         | GapReason::TooDeep

@@ -79,16 +79,14 @@ pub(crate) struct Walk<'a> {
     pub now: FileTime,
     /// Whether the file system is remote, so that directory times cannot be trusted.
     pub is_remote: bool,
-    /// The time at which to give up.
-    pub deadline: Option<Instant>,
-    /// The time from which on no more files are read.
-    pub read_until: Option<Instant>,
+    /// The times at which it stops.
+    pub limits: Option<TimeLimits>,
     /// The same as a number of files, for a test.
     #[cfg(debug_assertions)]
     pub most_files: Option<u64>,
     /// Whether the last look was stopped, so that what it read is not read again before the rest.
     pub goes_on: bool,
-    /// Whether a file was not read because the time was up.
+    /// Whether something was not looked at because the time was up.
     pub is_late: AtomicBool,
     /// Called with the progress.
     pub progress: Option<&'a (dyn Fn(SnapshotProgress) + Sync)>,
@@ -100,6 +98,27 @@ pub(crate) struct Walk<'a> {
     pub watched: Mutex<BTreeMap<Vec<u8>, Vec<u8>>>,
     /// The times of changes that the stamps do not show, by path: see [`Walk::note_time`].
     pub times: Mutex<BTreeMap<Vec<u8>, FileTime>>,
+}
+
+/// Until when a look goes on. What it found has to be stored before its deadline.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TimeLimits {
+    /// From then on, no more files are read.
+    pub reading: Instant,
+    /// From then on, no more directories are listed.
+    pub listing: Instant,
+}
+
+impl TimeLimits {
+    /// Returns the limits of a look that begins now.
+    pub fn before(deadline: Instant) -> Self {
+        let now = Instant::now();
+        let left = deadline.saturating_duration_since(now);
+        Self {
+            reading: now + left / 2,
+            listing: now + left / 4 * 3,
+        }
+    }
 }
 
 /// One piece of work.
@@ -178,9 +197,13 @@ impl Walk<'_> {
     /// Looks at the directories, and at those below that were not remembered.
     pub fn run(&self, tasks: Vec<Task>, threads: usize) -> Result<Vec<ThreadFindings>> {
         TaskQueue::run(tasks, threads, |task, found: &mut ThreadFindings, queue| {
-            self.check_deadline()?;
             match task {
                 Task::Directory { path, view, names } => {
+                    if self.is_listing_over(&path)? {
+                        let late = Listing::unseen(view, GapReason::Late);
+                        found.listings.push((path, Some(late)));
+                        return Ok(());
+                    }
                     let old = (self.remembered)(&path);
                     if old.is_none() || names == RememberedNames::AgainBelow {
                         found.fresh.push(path.clone());
@@ -203,29 +226,37 @@ impl Walk<'_> {
         })
     }
 
-    /// Fails once the deadline has passed.
-    pub fn check_deadline(&self) -> Result<()> {
-        match self.deadline {
-            Some(deadline) if Instant::now() >= deadline => {
-                Err(Error::failed("the snapshot was not done in time")
-                    .hint("raise `hook_deadline` in the settings"))
-            }
-            _ => Ok(()),
+    /// Returns whether the rest of the time is needed for what was found, and notes that. Fails at the root: then nothing
+    /// was looked at.
+    fn is_listing_over(&self, path: &[u8]) -> Result<bool> {
+        let is_over = self
+            .limits
+            .is_some_and(|limits| Instant::now() >= limits.listing);
+        #[cfg(debug_assertions)]
+        let is_over = is_over || !path.is_empty() && self.has_read_most();
+        if is_over && path.is_empty() {
+            return Err(Error::failed("the snapshot was not done in time")
+                .hint("raise `hook_deadline` in the settings"));
         }
+        self.is_late.fetch_or(is_over, Ordering::Relaxed);
+        Ok(is_over)
     }
 
     /// Returns whether the rest of the time is needed for what was read, and notes that.
     fn is_time_up(&self) -> bool {
-        let is_up = self.read_until.is_some_and(|end| Instant::now() >= end);
+        let is_up = self
+            .limits
+            .is_some_and(|limits| Instant::now() >= limits.reading);
         #[cfg(debug_assertions)]
-        let is_up = is_up
-            || self
-                .most_files
-                .is_some_and(|most| self.files.load(Ordering::Relaxed) >= most);
-        if is_up {
-            self.is_late.store(true, Ordering::Relaxed);
-        }
+        let is_up = is_up || self.has_read_most();
+        self.is_late.fetch_or(is_up, Ordering::Relaxed);
         is_up
+    }
+
+    #[cfg(debug_assertions)]
+    fn has_read_most(&self) -> bool {
+        self.most_files
+            .is_some_and(|most| self.files.load(Ordering::Relaxed) >= most)
     }
 
     fn directory(
@@ -295,7 +326,6 @@ impl Walk<'_> {
             }
         };
         for file in files {
-            self.check_deadline()?;
             let stamp = || beneath::stat(directory.as_fd(), &file.name).unwrap_or_default();
             let is_known = || file.remembered.is_some_and(|(known, _)| known == stamp());
             if self.is_time_up() || self.goes_on && is_known() {
@@ -399,7 +429,6 @@ impl Walk<'_> {
             return Ok(Some(ListedItem::gap(name, stamp, GapReason::Late)));
         }
         for _ in 0..read::TRIES {
-            self.check_deadline()?;
             let opened = beneath::open_directory(self.root.as_fd(), path)
                 .and_then(|directory| beneath::open_file(directory.as_fd(), name));
             let file = match opened {
@@ -512,7 +541,6 @@ struct Timed<'a> {
 
 impl std::io::Read for Timed<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
-        self.walk.check_deadline().map_err(std::io::Error::other)?;
         if self.walk.is_time_up() {
             return Err(std::io::Error::other("the time is up"));
         }

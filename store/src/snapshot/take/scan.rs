@@ -5,7 +5,6 @@ use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64};
-use std::time::Instant;
 
 use super::SnapshotBuilder;
 use super::index::UserIndex;
@@ -23,7 +22,7 @@ use crate::snapshot::rules;
 use crate::snapshot::scan::listing::{ItemKind, ListedItem, ListingState};
 use crate::snapshot::scan::overlay::Overlay;
 use crate::snapshot::scan::sink::Sink;
-use crate::snapshot::scan::walk::{Task, ThreadFindings, Walk};
+use crate::snapshot::scan::walk::{Task, ThreadFindings, TimeLimits, Walk};
 use crate::snapshot::seed::Seeds;
 use crate::snapshot::times::Times;
 
@@ -41,7 +40,7 @@ pub(super) struct Scanned<'c> {
     pub undecided: Vec<String>,
     /// The times of the last change of what was read.
     pub times: Times,
-    /// Whether files were not read because the time was up.
+    /// Whether something was not looked at because the time was up.
     pub is_late: bool,
 }
 
@@ -107,8 +106,7 @@ impl SnapshotBuilder<'_> {
             sink,
             now: self.now,
             is_remote: self.is_remote,
-            deadline: self.request.deadline,
-            read_until: cache.and_then(|_| self.half_time()),
+            limits: self.request.deadline.map(TimeLimits::before),
             #[cfg(debug_assertions)]
             most_files: crate::fault::most_files(),
             goes_on: self.request.deadline.is_some() && cache.is_some_and(Cache::is_late),
@@ -135,13 +133,6 @@ impl SnapshotBuilder<'_> {
             times,
             is_late,
         })
-    }
-
-    /// Returns until when files are read, if there is a deadline: as much time is left for what is done with them.
-    fn half_time(&self) -> Option<Instant> {
-        let now = Instant::now();
-        let end = self.request.deadline?;
-        Some(now + end.saturating_duration_since(now) / 2)
     }
 
     /// Returns the times of the last change of what was read.
