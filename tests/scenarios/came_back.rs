@@ -91,6 +91,41 @@ fn unseen_work_in_a_stash_is_unclear() {
     );
 }
 
+/// A stash within a step takes a file that a shell made there, before anything looked: what comes back is unclear.
+///
+/// Invariant `truth/passed-through`.
+#[test]
+fn unseen_new_file_in_a_stash_is_unclear() {
+    for (added, name) in [(false, "n"), (false, "d/e/n"), (true, "n"), (true, "d/n")] {
+        set_clock_from_files(0);
+        let mut world = World::git(&[("f", "1\n"), ("d/f", "1\n")]);
+        world.message("m1");
+        world.start();
+        world.start_shell();
+        world.write(name, "2\n");
+        if added {
+            world.run_git(&["add", name]);
+        }
+        world.run_git(&["stash", "-q", "-u"]);
+        let finish = world.shell(EventKind::ToolFinish);
+        world.send(&finish);
+        world.finish();
+        end(&mut world);
+        world.run_git(&["stash", "pop", "-q"]);
+        world.write("mine", "mine\n");
+        let report = world.revert("m1");
+        let what = format!("{added}, {name}: {report:#?}");
+        assert_eq!(report.outcome, Outcome::Partial, "{what}");
+        assert_eq!(paths_with(&report, FileResult::Conflict), [name], "{what}");
+        let taking = RevertRequest {
+            unclear: Some(Unclear::Take),
+            ..to("m1")
+        };
+        world.try_revert(&taking).expect("no agent is at work");
+        assert!(!world.exists(name) && world.exists("mine"), "{what}");
+    }
+}
+
 /// Doubtful return of a known state is no edit.
 ///
 /// What came back in doubt is what the agent is known to have written.

@@ -14,12 +14,15 @@ use rustix::fs::{Mode, OFlags};
 
 use super::{Location, SMALL, read_small};
 use crate::model::hex;
+use crate::model::path::join;
 use crate::objects::hash::{ObjectKind, SHA1, SHA256, is_id_of};
 use crate::objects::pack::data::Data;
 use crate::objects::pack::index::PackIndex;
 
 /// The largest object that is decoded, in bytes. A commit has some hundred.
 const MAX_OBJECT_SIZE: u64 = 16 << 20;
+/// How many directories of a tree wait at once to be read.
+const DIRECTORIES: usize = 4096;
 /// How many folders of objects are searched.
 const FOLDERS: usize = 16;
 
@@ -111,6 +114,31 @@ impl UserObjects {
         (found == kind && is_id_of(&bytes, kind, &content)).then_some(content)
     }
 
+    /// Returns the paths of the files in a tree and in those below it that no pack holds: those are as old as the last
+    /// `git gc`.
+    pub fn loose_files(&self, tree: &str) -> Vec<Vec<u8>> {
+        let mut files = Vec::new();
+        let mut trees = vec![(Vec::new(), tree.to_owned())];
+        while let Some((above, id)) = trees.pop() {
+            let read = |folder: &PathBuf| loose(folder, &id, MAX_OBJECT_SIZE);
+            let found = self
+                .bytes_of(&id)
+                .and_then(|_| self.folders.iter().find_map(read));
+            let Some((ObjectKind::Tree, tree)) = found else {
+                continue;
+            };
+            for (is_tree, name, id) in entries(&tree, self.id_length) {
+                let path = join(&above, name);
+                if !is_tree {
+                    files.push(path);
+                } else if trees.len() < DIRECTORIES {
+                    trees.push((path, hex::Hex(id).to_string()));
+                }
+            }
+        }
+        files
+    }
+
     fn bytes_of(&self, id: &str) -> Option<Vec<u8>> {
         hex::decode(id).filter(|bytes| bytes.len() == self.id_length)
     }
@@ -124,6 +152,18 @@ impl UserObjects {
             }
         })
     }
+}
+
+/// Returns the entries of a tree: whether each is a tree, its name, and its id.
+fn entries(tree: &[u8], id_length: usize) -> impl Iterator<Item = (bool, &[u8], &[u8])> {
+    let mut rest = tree;
+    std::iter::from_fn(move || {
+        let end = rest.iter().position(|byte| *byte == 0)?;
+        let (mode, name) = rest[..end].split_at(rest.iter().position(|byte| *byte == b' ')?);
+        let id = rest.get(end + 1..end + 1 + id_length)?;
+        rest = &rest[end + 1 + id_length..];
+        Some((mode == b"40000", &name[1..], id))
+    })
 }
 
 /// Returns the alternates of a folder. Relative paths are relative to the folder that names them.

@@ -103,6 +103,13 @@ impl Times {
         above(change.path.as_bytes()).find_map(|directory| self.at(root, directory))
     }
 
+    /// Returns whether a scan read a file or a directory that last changed at a time of a kind.
+    pub fn has_any_at(&self, is_meant: impl Fn(Milliseconds) -> bool) -> bool {
+        self.known
+            .values()
+            .any(|time| is_meant(millisecond_of(*time)))
+    }
+
     /// Returns the files that a scan read and that last changed at a time of a kind.
     pub fn read_at(&self, is_meant: impl Fn(Milliseconds) -> bool) -> Vec<WorkspacePath> {
         let read = self.known.iter();

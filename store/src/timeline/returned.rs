@@ -11,12 +11,16 @@ use super::evidence::{Doubt, TICK};
 use super::workspace::Place;
 use crate::error::Result;
 use crate::fs;
-use crate::git::Location;
+use crate::git::objects::UserObjects;
+use crate::git::{self, Location};
 use crate::model::Milliseconds;
 use crate::model::attribution::Attribution;
 use crate::model::path::WorkspacePath;
 use crate::sessions::{self, ChangeRow, OpenStep, ToolRow};
 use crate::snapshot::Times;
+
+/// The ref of the newest entry of the stash.
+const STASH: &str = "refs/stash";
 
 /// A file that a tool of a step wrote, as before when the step ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,7 +48,7 @@ pub(super) fn of(
 }
 
 /// Returns the files that a shell of a step wrote before something was put aside in it with `git stash`: they were written
-/// in the step, and are as before. A shell names no file.
+/// in the step, and are as before, or they are in the stash alone. A shell names no file.
 pub(super) fn put_aside(
     step: &OpenStep,
     root: &Path,
@@ -58,22 +62,53 @@ pub(super) fn put_aside(
         return Vec::new();
     };
     let is_since = |at: Milliseconds| told(at) + TICK >= since;
-    let mut paths = times.read_at(is_since);
-    paths.retain(|path| !changed.contains(path));
-    let found = |path: &Path| path.symlink_metadata().ok();
-    if paths.is_empty()
-        || !Location::of(root)
-            .and_then(|location| found(&location.common.join("refs/stash")))
-            .is_some_and(|stash| is_since(fs::times::written(&stash)))
-    {
+    // What is made and put aside changes a directory at least.
+    let Some(stash) = times
+        .has_any_at(is_since)
+        .then(|| stash_since(root, is_since))
+    else {
         return Vec::new();
-    }
-    paths.retain(|path| found(&path.on_disk(root)).is_some_and(|found| !found.is_dir()));
+    };
+    let Some((location, stash)) = stash else {
+        return Vec::new();
+    };
+    let found = |path: &WorkspacePath| path.on_disk(root).symlink_metadata();
+    let mut paths = times.read_at(is_since);
+    paths.retain(|path| found(path).is_ok_and(|found| !found.is_dir()));
+    // Of a file that had not been there, nothing is left in the workspace.
+    let mut gone = files_of(&location, &stash);
+    gone.retain(|path| found(path).is_err());
+    paths.extend(gone);
+    paths.retain(|path| !changed.contains(path));
     let returned = |path| Returned {
         step: step.row.id.clone(),
         path,
     };
     paths.into_iter().map(returned).collect()
+}
+
+/// Returns the user's repository and the newest entry of its stash, if that was made at a time of a kind.
+fn stash_since(root: &Path, is_since: impl Fn(Milliseconds) -> bool) -> Option<(Location, String)> {
+    let location = Location::of(root)?;
+    let made = location.common.join(STASH).symlink_metadata().ok()?;
+    is_since(fs::times::written(&made)).then_some(())?;
+    let stash = git::state::value(&location, STASH)?;
+    Some((location, stash))
+}
+
+/// Returns the files in an entry of the stash that no pack holds. Its third parent, if any, has those that git does not
+/// track.
+fn files_of(location: &Location, stash: &str) -> Vec<WorkspacePath> {
+    let objects = UserObjects::open(location, location.id_length());
+    let entry = objects.commit(stash);
+    let untracked = entry
+        .as_ref()
+        .and_then(|entry| objects.commit(entry.parents.get(2)?));
+    let trees = entry.into_iter().chain(untracked).map(|commit| commit.tree);
+    let files = trees.flat_map(|tree| objects.loose_files(&tree));
+    files
+        .filter_map(|path| WorkspacePath::new(path).ok())
+        .collect()
 }
 
 /// Doubts what seems to come from outside to such files: it may be what the tool wrote.
