@@ -2,7 +2,7 @@
 
 use std::process::{Child, Command, Stdio};
 
-use ckpt_schema::report::{FileReport, FileResult, Outcome};
+use ckpt_schema::report::{FileResult, Outcome};
 use ckpt_store::RevertRequest;
 
 use testing::intact::Intact;
@@ -271,7 +271,7 @@ fn files_of_such_names_are_unrelated() {
 }
 
 /// Opens a real database in WAL mode, whose log goes when it is closed.
-fn sqlite_that_tidies(world: &World, path: &str) -> rusqlite::Connection {
+pub(super) fn sqlite_that_tidies(world: &World, path: &str) -> rusqlite::Connection {
     let database = rusqlite::Connection::open(world.path(path)).expect("it is one, or a new one");
     database
         .pragma_update(None, "journal_mode", "wal")
@@ -294,7 +294,7 @@ fn sqlite(world: &World, path: &str) -> rusqlite::Connection {
     database
 }
 
-fn say(world: &World, path: &str, word: &str) {
+pub(super) fn say(world: &World, path: &str, word: &str) {
     let database = sqlite(world, path);
     database
         .execute("INSERT INTO words VALUES (?1)", [word])
@@ -302,7 +302,7 @@ fn say(world: &World, path: &str, word: &str) {
 }
 
 /// What a database says, which is whole.
-fn said(world: &World, path: &str) -> String {
+pub(super) fn said(world: &World, path: &str) -> String {
     let database = sqlite(world, path);
     let check: String = database
         .query_row("PRAGMA integrity_check", [], |row| row.get(0))
@@ -394,119 +394,6 @@ fn an_open_database_of_any_name_stays() {
     drop(open);
     assert_eq!(said(&world, "Cookies"), "mine agent", "{report:#?}");
     assert!(paths_with(&report, FileResult::Conflict).contains(&"Cookies-wal"));
-}
-
-/// Folders of databases: the files, the one that the agent writes, and one that the user writes later.
-const FOLDERS: [(&[&str], &str, &str); 7] = [
-    (
-        &["CURRENT", "MANIFEST-000002", "000003.log", "LOCK", "LOG"],
-        "MANIFEST-000002",
-        "000003.log",
-    ),
-    (&["data.mdb", "lock.mdb"], "data.mdb", "data.mdb"),
-    (
-        &["log.0000000001", "accounts"],
-        "accounts",
-        "log.0000000001",
-    ),
-    (
-        &["a.aof.manifest", "a.aof.1.base.rdb", "a.aof.1.incr.aof"],
-        "a.aof.manifest",
-        "a.aof.1.incr.aof",
-    ),
-    (
-        &["PG_VERSION", "global/1", "base/1/2"],
-        "base/1/2",
-        "global/1",
-    ),
-    (
-        &["_delta_log/0.json", "part-0.parquet"],
-        "part-0.parquet",
-        "_delta_log/1.json",
-    ),
-    (&["words.dat", "words.dir"], "words.dir", "words.dat"),
-];
-
-/// A folder of a database goes back as a whole or not at all.
-///
-/// Invariant `work/databases`.
-#[test]
-fn database_folder_goes_back_whole_or_stays() {
-    for (files, of_the_agent, of_the_user) in FOLDERS {
-        for is_changed in [false, true] {
-            let mut world = World::new();
-            let before = |world: &World| {
-                for file in files {
-                    world.write(format!("store/{file}"), "mine\n");
-                }
-            };
-            before(&world);
-            world.write("store/notes.txt", "mine\n");
-            world.turn("m1", |world| {
-                world.write(format!("store/{of_the_agent}"), "agent\n");
-                world.write("store/new.log", "agent\n");
-                world.write("other", "agent\n");
-            });
-            let agents = world.tree();
-            if is_changed {
-                world.write(format!("store/{of_the_user}"), "later\n");
-            }
-            let report = world.revert("m1");
-            assert!(!world.exists("other"), "{files:?}: {report:#?}");
-            let is_back = world.read(format!("store/{of_the_agent}")) == "mine\n";
-            assert_eq!(is_back, !is_changed, "{files:?}: {report:#?}");
-            if is_changed {
-                assert_eq!(world.read(format!("store/{of_the_user}")), "later\n");
-                let kept = with_result(&report, FileResult::Conflict);
-                let is_named = |file: &&FileReport| {
-                    let reason = file.reason.as_deref().unwrap_or_default();
-                    file.path.path == format!("store/{of_the_agent}") && !reason.is_empty()
-                };
-                assert!(kept.iter().any(is_named), "{files:?}: {report:#?}");
-            } else {
-                world.unrevert();
-                assert_eq!(world.tree(), agents, "{files:?}: and forward");
-            }
-        }
-    }
-}
-
-/// A folder of a database stays if a part of it is ignored.
-#[test]
-fn partly_ignored_database_folder_stays() {
-    let mut world = World::git(&[(".gitignore", "*.log\n")]);
-    for file in ["CURRENT", "MANIFEST-000002", "000003.log"] {
-        world.write(format!("levels/{file}"), "mine\n");
-    }
-    world.turn("m1", |world| {
-        world.write("levels/CURRENT", "agent\n");
-        world.write("levels/MANIFEST-000002", "agent\n");
-    });
-    let report = world.revert("m1");
-    assert_eq!(world.read("levels/CURRENT"), "agent\n");
-    assert_eq!(
-        paths_with(&report, FileResult::Conflict),
-        ["levels/CURRENT", "levels/MANIFEST-000002"],
-        "{report:#?}"
-    );
-}
-
-#[test]
-fn duckdbs_or_kuzus_log_keeps_its_database() {
-    for start in [&b"\0\0\0\0\0\0\0\0DUCK"[..], b"KUZU"] {
-        let with = |text: &str| [start, text.as_bytes()].concat();
-        let mut world = World::new();
-        world.write("sales", with("mine"));
-        world.turn("m1", |world| world.write("sales", with("agent")));
-        world.write("sales.wal", "later");
-        let report = world.revert("m1");
-        assert_eq!(world.read("sales"), String::from_utf8_lossy(&with("agent")));
-        assert_eq!(
-            paths_with(&report, FileResult::Conflict),
-            ["sales"],
-            "{report:#?}"
-        );
-    }
 }
 
 /// The harness of these tests opens every database after an operation.

@@ -14,6 +14,7 @@ mod clocks;
 mod counted;
 mod damaged;
 mod damaged_anywhere;
+mod database_sets;
 mod databases;
 mod directories;
 mod doctor;

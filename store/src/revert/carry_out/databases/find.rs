@@ -3,12 +3,12 @@
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
-use std::io::Read;
+use std::io::{Read, Seek, SeekFrom};
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 
 use super::holds_nothing;
-use super::kinds::{FileKind, FolderKind, START, StemKind, is_log};
+use super::kinds::{FileKind, FolderKind, JOURNAL, START, StemKind, is_log};
 use super::open::open_in;
 use crate::fs::{beneath, disk};
 use crate::model::item::Item;
@@ -36,15 +36,27 @@ pub(super) enum SetKind {
 impl Set {
     /// Returns whether a path is that of one of its files that hold something that the others lack.
     pub fn is_data(&self, path: &WorkspacePath) -> bool {
-        let (place, path) = (&self.place[..], path.as_bytes());
         match self.kind {
             SetKind::File(kind) => {
                 let mut logs = kind.logs().iter();
-                logs.any(|ending| path.strip_suffix(ending.as_bytes()) == Some(place))
+                logs.any(|ending| kind.beside(&self.place, ending) == path.as_bytes())
+            }
+            SetKind::Folder(_) => self.holds(path.as_bytes()) && !holds_nothing(path.name()),
+            SetKind::Stem(_) => self.holds(path.as_bytes()),
+        }
+    }
+
+    /// Returns whether a path is that of one of its files.
+    fn holds(&self, path: &[u8]) -> bool {
+        let place = &self.place[..];
+        match self.kind {
+            SetKind::File(kind) => {
+                let mut companions = kind.companions().iter();
+                path == place || companions.any(|ending| kind.beside(place, ending) == path)
             }
             SetKind::Folder(kind) => {
                 let below = place.len() + usize::from(!place.is_empty());
-                is_below(path, place) && kind.holds(&path[below..]) && !holds_nothing(split(path).1)
+                is_below(path, place) && kind.holds(&path[below..])
             }
             SetKind::Stem(kind) => kind.files(place).iter().any(|file| file == path),
         }
@@ -96,42 +108,53 @@ impl<'a> Finder<'a> {
         }
     }
 
-    /// Returns the set that a path belongs to: the outermost folder's, or else that of a file.
+    /// Returns the set that a path belongs to: the outermost folder's, or else that of files with one stem, or else that
+    /// of a file. Neither of the first takes a database without its log.
     pub fn set_of(&mut self, path: &WorkspacePath) -> Option<Set> {
         let bytes = path.as_bytes();
+        let file = self.database_of(path).map(|(database, kind)| Set {
+            place: database.as_bytes().to_vec(),
+            kind: SetKind::File(kind),
+        });
         let mut folders: Vec<&[u8]> = above(bytes).collect();
         folders.reverse();
         for folder in folders {
-            let below = bytes.get(folder.len() + usize::from(!folder.is_empty())..)?;
-            if let Some(kind) = self.folder(folder).kind.filter(|kind| kind.holds(below)) {
-                return Some(Set {
-                    place: folder.to_vec(),
-                    kind: SetKind::Folder(kind),
-                });
+            let set = self.folder(folder).kind.map(|kind| Set {
+                place: folder.to_vec(),
+                kind: SetKind::Folder(kind),
+            });
+            if let Some(set) = set.filter(|set| set.holds(bytes))
+                && self.holds_all(&set, file.as_ref())
+            {
+                return Some(set);
             }
         }
         let names = &self.folder(path.directory()).names;
-        if let Some((kind, stem)) = StemKind::of(path.name(), names) {
-            return Some(Set {
-                place: bytes[..bytes.len() - path.name().len() + stem].to_vec(),
-                kind: SetKind::Stem(kind),
-            });
-        }
-        let (database, kind) = self.database_of(path)?;
-        Some(Set {
-            place: database.as_bytes().to_vec(),
-            kind: SetKind::File(kind),
+        let stem = StemKind::of(path.name(), names).map(|(kind, stem)| Set {
+            place: bytes[..bytes.len() - path.name().len() + stem].to_vec(),
+            kind: SetKind::Stem(kind),
+        });
+        let stem = stem.filter(|set| self.holds_all(set, file.as_ref()));
+        stem.or(file)
+    }
+
+    /// Returns whether a set holds all files of another one that are there.
+    fn holds_all(&mut self, set: &Set, other: Option<&Set>) -> bool {
+        let files = other.map(|other| self.files(other)).unwrap_or_default();
+        files.iter().all(|file| {
+            let is_there = self.folder(file.directory()).names.contains(file.name());
+            !is_there || set.holds(file.as_bytes())
         })
     }
 
     /// Returns the database that a file is, or is the log of.
     fn database_of(&mut self, path: &WorkspacePath) -> Option<(WorkspacePath, FileKind)> {
-        let strip = |ending: &str| {
-            let database = path.as_bytes().strip_suffix(ending.as_bytes())?;
+        let beside = |kind: FileKind, ending: &str| {
+            let database = kind.beside_which(path.as_bytes(), ending)?;
             WorkspacePath::new(database).ok()
         };
         for ending in FileKind::Sqlite.companions() {
-            if let Some(database) = strip(ending) {
+            if let Some(database) = beside(FileKind::Sqlite, ending) {
                 let kind = self.kind_of(&database);
                 // Many a file is called `something-journal` and has nothing to do with `something`.
                 if kind.is_some() || *ending != "-journal" || is_log(&self.start(path)) {
@@ -139,12 +162,10 @@ impl<'a> Finder<'a> {
                 }
             }
         }
-        for kind in [FileKind::DuckDb, FileKind::Kuzu] {
-            let databases = kind.companions().iter().filter_map(|ending| strip(ending));
-            if let Some(database) = databases
-                .into_iter()
-                .find(|at| self.kind_of(at) == Some(kind))
-            {
+        for kind in [FileKind::DuckDb, FileKind::Kuzu, FileKind::LiteDb] {
+            let endings = kind.companions().iter();
+            let mut databases = endings.filter_map(|ending| beside(kind, ending));
+            if let Some(database) = databases.find(|at| self.kind_of(at) == Some(kind)) {
                 return Some((database, kind));
             }
         }
@@ -154,6 +175,26 @@ impl<'a> Finder<'a> {
                 .then_some(FileKind::Sqlite)
         });
         Some((path.clone(), kind?))
+    }
+
+    /// Returns whether the journal of a database is that of a transaction over several ones, which only a program that
+    /// opens them ends: each is damaged without what the others have.
+    pub fn is_in_larger_transaction(&self, set: &Set) -> bool {
+        let is_sqlite = set.kind == SetKind::File(FileKind::Sqlite);
+        let journal = WorkspacePath::new(FileKind::Sqlite.beside(&set.place, "-journal"));
+        let Some(mut file) = journal
+            .ok()
+            .filter(|_| is_sqlite)
+            .and_then(|at| open_in(self.root, &at))
+        else {
+            return false;
+        };
+        let mut end = [0; JOURNAL.len()];
+        let from = SeekFrom::End(-(JOURNAL.len() as i64));
+        file.seek(from)
+            .and_then(|_| file.read_exact(&mut end))
+            .is_ok()
+            && end == JOURNAL
     }
 
     /// Returns the kind of a database, by its beginning or its name.
@@ -186,13 +227,18 @@ impl<'a> Finder<'a> {
 
     fn folder(&mut self, path: &[u8]) -> &Folder {
         if !self.folders.contains_key(path) {
-            let on_disk = self.listed(path).into_iter().map(|(name, _)| name);
-            let planned = self.planned.get(path).into_iter().flatten().cloned();
-            let names: BTreeSet<Vec<u8>> = on_disk.chain(planned).collect();
-            let kind = FolderKind::of(&names);
+            let names = self.names(path);
+            let kind = FolderKind::of(&names, |folder| self.names(&join(path, folder.as_bytes())));
             self.folders.insert(path.to_vec(), Folder { names, kind });
         }
         &self.folders[path]
+    }
+
+    /// Returns the names in a folder, now or once the plan is carried out.
+    fn names(&self, path: &[u8]) -> BTreeSet<Vec<u8>> {
+        let on_disk = self.listed(path).into_iter().map(|(name, _)| name);
+        let planned = self.planned.get(path).into_iter().flatten().cloned();
+        on_disk.chain(planned).collect()
     }
 
     fn listed(&self, path: &[u8]) -> Vec<disk::Name> {
@@ -208,7 +254,7 @@ impl<'a> Finder<'a> {
         let paths: Vec<Vec<u8>> = match set.kind {
             SetKind::File(kind) => {
                 let companions = kind.companions().iter();
-                let beside = companions.map(|ending| [&set.place, ending.as_bytes()].concat());
+                let beside = companions.map(|ending| kind.beside(&set.place, ending));
                 std::iter::once(set.place.clone()).chain(beside).collect()
             }
             SetKind::Folder(kind) => self.below(&set.place, kind),

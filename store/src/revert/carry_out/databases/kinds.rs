@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::model::metadata::SQLITE_START;
+use crate::model::path::split;
 
 /// How many bytes at the beginning of a file tell what it is.
 pub(super) const START: usize = 72;
@@ -18,6 +19,8 @@ pub(super) enum FileKind {
     DuckDb,
     /// Kuzu's.
     Kuzu,
+    /// LiteDB's.
+    LiteDb,
     /// A file with all its revisions, of RCS or in a repository of CVS: version control's own.
     Rcs,
 }
@@ -33,6 +36,9 @@ const SQLITE: [&str; 8] = [
     "db", "db3", "sqlite", "sqlite3", "sqlitedb", "s3db", "sl3", "fossil",
 ];
 const DUCKDB: [&str; 2] = ["duckdb", "ddb"];
+/// What is in LiteDB's first page, and at which bytes: of version 5, and of older ones.
+const LITEDB: &[u8] = b"** This is a LiteDB file **";
+const LITEDB_AT: [usize; 2] = [32, 25];
 
 impl FileKind {
     /// Returns the kind of a file that begins like this.
@@ -42,6 +48,10 @@ impl FileKind {
         }
         if start.starts_with(b"KUZU") {
             return Some(Self::Kuzu);
+        }
+        let is_at = |at: usize| start.get(at..at + LITEDB.len()) == Some(LITEDB);
+        if LITEDB_AT.into_iter().any(is_at) {
+            return Some(Self::LiteDb);
         }
         start.starts_with(SQLITE_START).then(|| {
             // SQLite keeps the number of the program there.
@@ -57,7 +67,7 @@ impl FileKind {
         match self {
             Self::Fossil => Some("a Fossil repository"),
             Self::Rcs => Some("a file of RCS or CVS"),
-            Self::Sqlite | Self::DuckDb | Self::Kuzu => None,
+            Self::Sqlite | Self::DuckDb | Self::Kuzu | Self::LiteDb => None,
         }
     }
 
@@ -74,29 +84,52 @@ impl FileKind {
     /// Returns the endings of the files beside it: first the logs, whose loss is a loss of data.
     pub fn companions(self) -> &'static [&'static str] {
         match self {
-            Self::Sqlite | Self::Fossil => &["-wal", "-journal", "-shm"],
-            Self::DuckDb => &[".wal"],
-            Self::Kuzu => &[".wal", ".shadow"],
-            Self::Rcs => &[],
+            Self::Sqlite | Self::Fossil => &["-wal", "-wal2", "-journal", "-shm"],
+            _ => self.logs(),
         }
     }
 
     /// Returns those of them that hold something that the database itself lacks.
     pub fn logs(self) -> &'static [&'static str] {
         match self {
-            Self::Sqlite | Self::Fossil => &["-wal", "-journal"],
+            Self::Sqlite | Self::Fossil => &["-wal", "-wal2", "-journal"],
             Self::DuckDb => &[".wal"],
             Self::Kuzu => &[".wal", ".shadow"],
+            Self::LiteDb => &["-log", "-journal"],
             Self::Rcs => &[],
+        }
+    }
+
+    /// Returns the path of a file beside a database. LiteDB's endings come before that of the database.
+    pub fn beside(self, database: &[u8], ending: &str) -> Vec<u8> {
+        let (stem, extension) = self.stem(database);
+        [stem, ending.as_bytes(), extension].concat()
+    }
+
+    /// Returns the path of the database that a file with an ending is beside.
+    pub fn beside_which(self, path: &[u8], ending: &str) -> Option<Vec<u8>> {
+        let (stem, extension) = self.stem(path);
+        Some([stem.strip_suffix(ending.as_bytes())?, extension].concat())
+    }
+
+    /// Returns a path up to where the endings of files beside a database are, and the rest.
+    fn stem(self, path: &[u8]) -> (&[u8], &[u8]) {
+        let name = path.len() - split(path).1.len();
+        let dot = path[name..].iter().rposition(|byte| *byte == b'.');
+        match dot.filter(|_| self == Self::LiteDb) {
+            Some(dot) => path.split_at(name + dot),
+            None => (path, b""),
         }
     }
 }
 
+/// How a journal of SQLite's begins, and how it ends if its transaction is one of several databases.
+pub(super) const JOURNAL: [u8; 8] = [0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7];
+
 /// Returns whether a file that begins like this is a log of SQLite's.
 pub(super) fn is_log(start: &[u8]) -> bool {
     let wal = [[0x37, 0x7f, 0x06, 0x82], [0x37, 0x7f, 0x06, 0x83]];
-    wal.iter().any(|magic| start.starts_with(magic))
-        || start.starts_with(&[0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7])
+    wal.iter().any(|magic| start.starts_with(magic)) || start.starts_with(&JOURNAL)
 }
 
 /// A kind of database in many files of one folder. Names have a space between them. `*` at one end of a name stands for
@@ -107,7 +140,7 @@ pub(super) struct FolderKind {
     pub name: &'static str,
     /// Whether what is in its subfolders belongs to it as well.
     pub is_deep: bool,
-    /// The names in the folder by which it is known: all of them.
+    /// The names in the folder by which it is known: all of them. One may be in a subfolder.
     known_by: &'static str,
     /// The names of its files.
     files: &'static str,
@@ -121,7 +154,7 @@ const CHROMA: &str = "chroma.sqlite3* */data_level0.bin */header.bin */length.bi
     */index_metadata.pickle";
 
 /// Every kind of folder that is known. `docs/together.md` lists them.
-static FOLDERS: [FolderKind; 22] = [
+static FOLDERS: [FolderKind; 43] = [
     part(
         "a LevelDB or RocksDB database",
         "CURRENT MANIFEST-*",
@@ -156,6 +189,12 @@ static FOLDERS: [FolderKind; 22] = [
     ),
     deep("a Hudi table", ".hoodie", ALL),
     deep("a Lance table", "_versions _transactions", ALL),
+    deep(
+        "an Iceberg table",
+        "metadata/*.metadata.json metadata/snap-*",
+        "metadata/* data/*",
+    ),
+    deep("a DuckLake", "*.ducklake *.ducklake.files", DUCKLAKE),
     deep("a Prometheus database", "chunks_head wal", ALL),
     deep("an etcd member", "snap wal", "*.wal *.snap snap/db"),
     deep(
@@ -163,8 +202,50 @@ static FOLDERS: [FolderKind; 22] = [
         "config data index keys snapshots",
         ALL,
     ),
+    deep(
+        "a Borg repository",
+        "config data hints.* index.* integrity.*",
+        ALL,
+    ),
+    deep("a Derby database", "service.properties seg0 log", ALL),
+    deep(
+        "Neo4j's databases",
+        "transactions databases/store_lock",
+        "databases/* transactions/*",
+    ),
+    deep("a Neo4j database", "neostore neostore.*", ALL),
+    deep(ELASTICSEARCH, "node.lock _state indices", ALL),
+    deep(ELASTICSEARCH, "_state index translog", ALL),
+    deep("a Solr core", "index/segments_* tlog", "index/* tlog/*"),
+    deep("an IndexedDB folder", "*.indexeddb.leveldb", ALL),
+    deep("Kafka's logs", "meta.properties *-offset-checkpoint", ALL),
+    deep("ZooKeeper's data", "version-2/snapshot.*", "version-2/*"),
+    deep("Cassandra's data", "commitlog saved_caches", ALL),
+    deep(
+        "ClickHouse's data",
+        "metadata store preprocessed_configs",
+        ALL,
+    ),
+    deep("InfluxDB's data", "influxd.bolt engine", ALL),
+    deep("InfluxDB's data", "data wal meta/meta.db", ALL),
+    deep(
+        "a sled database",
+        "conf db snap.*",
+        "conf db snap.* blobs/*",
+    ),
+    deep("Qdrant's storage", "collections raft_state.json", ALL),
+    deep(
+        "Meilisearch's data",
+        "VERSION auth/data.mdb tasks/data.mdb",
+        ALL,
+    ),
+    part("a Whoosh index", "_MAIN_* MAIN_*", "_MAIN_* MAIN_*"),
+    part("a file geodatabase", "*.gdbtable *.gdbtablx", ALL),
     deep(SUBVERSION, "conf db format hooks locks", ALL),
 ];
+
+const ELASTICSEARCH: &str = "Elasticsearch's or OpenSearch's data";
+const DUCKLAKE: &str = "*.ducklake *.ducklake.wal *.parquet";
 
 /// What only a server of version control has: commits are in it, so it is never written to.
 const SUBVERSION: &str = "a Subversion repository";
@@ -188,9 +269,20 @@ const fn deep(name: &'static str, known_by: &'static str, files: &'static str) -
 }
 
 impl FolderKind {
-    /// Returns the kind of a folder with these names in it.
-    pub fn of(names: &BTreeSet<Vec<u8>>) -> Option<&'static Self> {
-        let has = |pattern: &str| names.iter().any(|name| is_like(name, pattern));
+    /// Returns the kind of a folder with these names in it. `below` returns those in a subfolder.
+    pub fn of(
+        names: &BTreeSet<Vec<u8>>,
+        below: impl Fn(&str) -> BTreeSet<Vec<u8>>,
+    ) -> Option<&'static Self> {
+        let is_in = |names: &BTreeSet<Vec<u8>>, pattern: &str| {
+            names.iter().any(|name| is_like(name, pattern))
+        };
+        let has = |pattern: &str| match pattern.split_once('/') {
+            Some((folder, pattern)) => {
+                names.contains(folder.as_bytes()) && is_in(&below(folder), pattern)
+            }
+            None => is_in(names, pattern),
+        };
         let mut kinds = FOLDERS.iter();
         kinds.find(|kind| kind.known_by.split(' ').all(has))
     }
@@ -222,7 +314,7 @@ pub(super) struct StemKind {
 }
 
 /// Every kind of such files that is known. `docs/together.md` lists them.
-static STEMS: [StemKind; 4] = [
+static STEMS: [StemKind; 18] = [
     stem("a dbm database", ".dir .pag"),
     stem("a dbm database", ".dir .dat .bak"),
     stem(
@@ -230,7 +322,26 @@ static STEMS: [StemKind; 4] = [
         ".shp .shx .dbf .prj .cpg .sbn .sbx .qix .shp.xml",
     ),
     stem("a MyISAM table", ".MYD .MYI .frm .sdi"),
+    stem(
+        "a HSQLDB database",
+        ".script .properties .data .log .backup .lobs",
+    ),
+    stem("a SQL Server database", ".mdf _log.ldf"),
+    stem("a MapInfo table", ".tab .map .dat .id .ind"),
+    stem(DBASE, ".dbf .fpt .cdx"),
+    stem(DBASE, ".dbf .cdx"),
+    stem(DBASE, ".dbf .dbt .mdx"),
+    stem(DBASE, ".DBF .FPT .CDX"),
+    stem(DBASE, ".DBF .CDX"),
+    stem(DBASE, ".DBF .DBT .MDX"),
+    stem("a FoxPro database", ".dbc .dct .dcx"),
+    stem("a FoxPro class library", ".vcx .vct"),
+    stem("a FoxPro form", ".scx .sct"),
+    stem("a FAISS index", ".faiss .pkl"),
+    stem("a TensorFlow checkpoint", ".index .data-00000-of-00001"),
 ];
+
+const DBASE: &str = "a dBase or FoxPro table";
 
 const fn stem(name: &'static str, endings: &'static str) -> StemKind {
     StemKind { name, endings }
@@ -278,6 +389,20 @@ mod tests {
         of.iter().map(|name| name.as_bytes().to_vec()).collect()
     }
 
+    /// Returns the kind of a folder with these paths in it.
+    fn kind_of(paths: &[&str]) -> Option<&'static FolderKind> {
+        let below = |folder: &str| {
+            let start = format!("{folder}/");
+            let below = paths.iter().filter_map(|path| path.strip_prefix(&start));
+            names(&below.collect::<Vec<_>>())
+        };
+        let mut here = BTreeSet::new();
+        for path in paths {
+            here.extend(path.split('/').next().map(|name| name.as_bytes().to_vec()));
+        }
+        FolderKind::of(&here, below)
+    }
+
     #[test]
     fn a_file_is_known_by_its_first_bytes() {
         let mut sqlite = b"SQLite format 3\0".to_vec();
@@ -290,6 +415,8 @@ mod tests {
             (&sqlite[..16], Some(FileKind::Sqlite)),
             (&fossil, Some(FileKind::Fossil)),
             (&duck, Some(FileKind::DuckDb)),
+            (&[&[0; 32][..], LITEDB].concat(), Some(FileKind::LiteDb)),
+            (&[&[0; 25][..], LITEDB].concat(), Some(FileKind::LiteDb)),
             (b"SQLite format 2\0", None),
             (b"DUCK", None),
             (b"", None),
@@ -301,7 +428,7 @@ mod tests {
     /// A folder is known by the names in it.
     #[test]
     fn database_folder_is_known_by_its_names() {
-        let known = |of: &[&str]| FolderKind::of(&names(of)).map(|kind| kind.name);
+        let known = |of: &[&str]| kind_of(of).map(|kind| kind.name);
         for (of, part) in [
             (&["CURRENT", "MANIFEST-000004", "000005.ldb"][..], "LevelDB"),
             (&["data.mdb", "lock.mdb"], "LMDB"),
@@ -320,6 +447,19 @@ mod tests {
             ),
             (&["_delta_log", "part-0.parquet"], "Delta"),
             (
+                &["metadata/v1.metadata.json", "metadata/snap-1.avro"],
+                "Iceberg",
+            ),
+            (&["service.properties", "seg0", "log"], "Derby"),
+            (&["databases/store_lock", "transactions"], "Neo4j"),
+            (&["_state", "index", "translog"], "Elasticsearch"),
+            (&["x.indexeddb.leveldb", "x.indexeddb.blob"], "IndexedDB"),
+            (
+                &["meta.properties", "recovery-point-offset-checkpoint"],
+                "Kafka",
+            ),
+            (&["version-2/snapshot.0"], "ZooKeeper"),
+            (
                 &["format", "db", "hooks", "locks", "conf", "README.txt"],
                 "Subversion",
             ),
@@ -331,6 +471,9 @@ mod tests {
             &["MANIFEST-x", "MANIFEST"],
             &["log.1", "log.txt", "meta.json", "log.000000000x"],
             &["db", "hooks", "conf"],
+            &["metadata/v1.metadata.json", "data/x", "snap-1.avro"],
+            &["metadata", "data", "databases/x", "transactions"],
+            &["VERSION", "auth", "tasks", "indexes"],
             &[],
         ] {
             assert_eq!(known(of), None, "{of:?}");
@@ -359,14 +502,14 @@ mod tests {
     /// What is beside a database does not belong to it.
     #[test]
     fn neighbours_do_not_belong_to_a_database() {
-        let levels = FolderKind::of(&names(&["CURRENT", "MANIFEST-1"])).expect("known");
+        let levels = kind_of(&["CURRENT", "MANIFEST-1"]).expect("known");
         assert!(levels.holds(b"000003.log") && levels.holds(b"MANIFEST-1"));
         assert!(!levels.holds(b"main.rs") && !levels.holds(b"below/000003.log"));
-        let cluster = FolderKind::of(&names(&["PG_VERSION", "base", "global"])).expect("known");
+        let cluster = kind_of(&["PG_VERSION", "base", "global"]).expect("known");
         assert!(cluster.holds(b"base/1/1234"));
-        let member = FolderKind::of(&names(&["snap", "wal"])).expect("known");
+        let member = kind_of(&["snap", "wal"]).expect("known");
         assert!(member.holds(b"wal/0-0.wal") && !member.holds(b"wal/encoder.go"));
-        let chroma = FolderKind::of(&names(&["chroma.sqlite3", "src"])).expect("known");
+        let chroma = kind_of(&["chroma.sqlite3", "src"]).expect("known");
         assert!(chroma.holds(b"4f7c/header.bin") && !chroma.holds(b"src/main.rs"));
     }
 }

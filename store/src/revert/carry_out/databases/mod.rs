@@ -34,6 +34,10 @@ const STAYS: &str = ": version control stays as it is";
 /// How the reason of a database begins that a program has open.
 const OPEN: &str = "a program has the database open: ";
 
+/// The reason of a database that crashed with others in one transaction, as its journal says.
+const UNFINISHED: &str =
+    "a transaction over several databases is not finished: a program that opens them ends it";
+
 /// Returns whether a reason says that a program has the database open.
 pub(crate) fn is_open(reason: &str) -> bool {
     reason.starts_with(OPEN)
@@ -88,6 +92,9 @@ impl Databases<'_> {
                 Some(name) => Some((format!("{name}{STAYS}"), false)),
                 None => match self.holder(&set, &mut finder, &mut open)? {
                     Some(program) => Some((format!("{OPEN}{program}"), false)),
+                    None if finder.is_in_larger_transaction(&set) => {
+                        Some((UNFINISHED.to_owned(), false))
+                    }
                     None => self.who_stays(&set, &group, (&others, &plan.earlier)),
                 },
             };
