@@ -512,7 +512,8 @@ fn short_name_is_made_and_removed() {
         link.symlink_metadata().is_err(),
         "another program has the name"
     );
-    run(&["install", "claude-code", "--dry-run"], &[&folder]);
+    let told = run(&["install", "claude-code", "--dry-run"], &[&folder]);
+    assert!(told.contains("`ck` would become short for"), "{told}");
     assert!(link.symlink_metadata().is_err(), "a plan makes nothing");
     let told = run(&["install", "claude-code"], &[&folder]);
     assert!(told.contains("`ck` is short for `ckpt-hook`"), "{told}");
@@ -521,11 +522,16 @@ fn short_name_is_made_and_removed() {
     let told = run(&["install", "claude-code"], &[&folder]);
     assert!(!told.contains("`ck` is short"), "it is there: {told}");
     run(&["install", "codex"], &[&folder]);
+    let told = run(&["uninstall", "codex", "--dry-run"], &[&folder]);
+    assert!(!told.contains("would remove"), "{told}");
     run(&["uninstall", "codex"], &[&folder]);
     assert!(
         link.symlink_metadata().is_ok(),
         "another agent has the hook"
     );
+    let told = run(&["uninstall", "claude-code", "--dry-run"], &[&folder]);
+    assert!(told.contains("would remove "), "the last one: {told}");
+    assert!(link.symlink_metadata().is_ok(), "a plan removes nothing");
     run(&["uninstall", "claude-code"], &[&folder]);
     assert!(link.symlink_metadata().is_err(), "none has");
     run(&["install", "claude-code"], &[&folder]);

@@ -2591,9 +2591,13 @@ class InstallReport(TypedDict):
     """
     A row per agent and file.
     """
+    dry_run: bool
+    """
+    Whether it was only planned.
+    """
     short_name: str | None
     """
-    The link `ck` to this program that was made or removed; null if none was.
+    The link `ck` to this program that was made or removed, or is to be; null if there is none.
     """
     skipped: list[SkippedAgent]
     """

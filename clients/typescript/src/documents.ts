@@ -2678,7 +2678,11 @@ export interface InstallReport {
    */
   changes: SettingsChange[];
   /**
-   * The link `ck` to this program that was made or removed; null if none was.
+   * Whether it was only planned.
+   */
+  dry_run: boolean;
+  /**
+   * The link `ck` to this program that was made or removed, or is to be; null if there is none.
    */
   short_name: string | null;
   /**

@@ -103,7 +103,7 @@ pub fn changes(
     found_none: bool,
     view: &View,
 ) -> String {
-    let is_whole = view.verbose || report.changes.iter().any(|change| change.dry_run);
+    let is_whole = view.verbose || report.dry_run;
     let of_one = |one: &SettingsChange, other: &SettingsChange| {
         !is_whole && (&one.agent, &one.action) == (&other.agent, &other.action)
     };
@@ -135,9 +135,11 @@ pub fn changes(
     );
     let short_name = report.short_name.iter().map(|link| {
         let link = safe(link);
-        match is_installed {
-            false => format!("removed {link}\n"),
-            true => format!("`ck` is short for `ckpt-hook` from now on: {link}\n"),
+        match (is_installed, report.dry_run) {
+            (false, false) => format!("removed {link}\n"),
+            (false, true) => format!("would remove {link}\n"),
+            (true, false) => format!("`ck` is short for `ckpt-hook` from now on: {link}\n"),
+            (true, true) => format!("`ck` would become short for `ckpt-hook`: {link}\n"),
         }
     });
     changes

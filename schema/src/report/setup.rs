@@ -168,7 +168,10 @@ pub struct InstallReport {
     /// The agents that were left out, and why.
     #[serde(default)]
     pub skipped: Vec<SkippedAgent>,
-    /// The link `ck` to this program that was made or removed; null if none was.
+    /// Whether it was only planned.
+    #[serde(default)]
+    pub dry_run: bool,
+    /// The link `ck` to this program that was made or removed, or is to be; null if there is none.
     #[serde(default)]
     pub short_name: Option<String>,
 }

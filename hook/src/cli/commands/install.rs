@@ -219,11 +219,15 @@ fn changed(
         let (what, hint) = (store_place::ON_A_LAYER, store_place::TO_A_VOLUME);
         change.notes.push(format!("{what}: {hint}"));
     }
-    let is_due = || verb == Verb::Install || arguments.all || !is_installed_for_any(place);
-    if !has_failed(&report) && !arguments.dry_run && is_due() {
-        let name = short_name::change(place.binary, verb == Verb::Install);
-        report.short_name = name.map(|path| path.display().to_string());
-    }
+    let is_wanted = verb == Verb::Install;
+    let is_due = is_wanted || arguments.all || !is_installed_for_any(place, &report);
+    let mut link = short_name::due(place.binary, is_wanted);
+    link = link.filter(|_| is_due && !has_failed(&report));
+    let is_done =
+        |link: &PathBuf| arguments.dry_run || short_name::change(link, place.binary, is_wanted);
+    let link = link.filter(is_done);
+    report.dry_run = arguments.dry_run;
+    report.short_name = link.map(|path| path.display().to_string());
     Ok(report)
 }
 
@@ -335,6 +339,7 @@ fn empty_report() -> InstallReport {
         version: report::VERSION,
         changes: Vec::new(),
         skipped: Vec::new(),
+        dry_run: false,
         short_name: None,
     }
 }
@@ -415,11 +420,19 @@ fn note_what_remains(scope: SettingsScope, place: &SettingsPlace<'_>, report: &m
     }
 }
 
-/// Whether any agent calls the hook, by what can be seen from here.
-fn is_installed_for_any(place: &SettingsPlace<'_>) -> bool {
+/// Whether any agent calls the hook once an uninstall is done, by what can be seen from here.
+fn is_installed_for_any(place: &SettingsPlace<'_>, uninstall: &InstallReport) -> bool {
+    let is_taken_out = |file: &Path| {
+        let mut changes = uninstall.changes.iter();
+        let file = file.to_string_lossy();
+        changes.any(|change| change.action != "unchanged" && change.file == file)
+    };
     let is_called = |row: &AgentState| {
         let mut settings = row.installed.iter();
-        row.package.is_some() || settings.any(|settings| settings.state != Installation::Absent)
+        let is_in = |settings: &Installed| {
+            settings.state != Installation::Absent && !is_taken_out(&settings.file)
+        };
+        row.package.is_some() || row.managed.is_some() || settings.any(is_in)
     };
     install::list(place).iter().any(is_called) || !install::profiles(place).is_empty()
 }
