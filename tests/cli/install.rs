@@ -547,3 +547,25 @@ fn short_name_is_made_and_removed() {
     );
     assert!(taken.exists(), "another's stays");
 }
+
+/// A version manager starts what it is called by, so that another name leads nowhere.
+#[test]
+fn short_name_is_not_made_beside_a_shim() {
+    let world = Sandbox::new();
+    let program = world.path("mise/installs/tool/1.2.0/bin/ckpt-hook");
+    let shims = world.path("mise/shims");
+    for folder in [program.parent().expect("a folder"), &shims] {
+        std::fs::create_dir_all(folder).expect("writable");
+    }
+    testing::executable::copy(std::path::Path::new(testing::binary::binary()), &program);
+    let manager = world.path("mise/mise");
+    testing::executable::write(&manager, "#!/bin/sh\n");
+    std::os::unix::fs::symlink(manager, shims.join("ckpt-hook")).expect("new");
+    let mut command = world.command_by(&program, &["install", "claude-code"]);
+    command.env("PATH", std::env::join_paths([&shims]).expect("a path"));
+    let run = testing::binary::finish(&mut command, b"").exits(0);
+    let settings = world.home().join(".claude/settings.json");
+    let text = std::fs::read_to_string(settings).expect("written");
+    assert!(text.contains("mise/shims/ckpt-hook "), "{text}");
+    assert!(!shims.join("ck").is_symlink(), "{run}");
+}

@@ -207,8 +207,13 @@ fn starts(path: &Path, own: &Path, home: &Path) -> bool {
         is_known && own.starts_with(above)
     });
     let is_of_manager = own.starts_with(folder) || is_beside;
-    let is_of_another_name = file::real(path).file_name() != own.file_name();
-    is_of_manager && (is_of_another_name || is_script(path))
+    is_of_manager && !is_direct(path)
+}
+
+/// Returns whether a path is the program itself or a link to it, and not a script or a link to a version manager, which
+/// starts what it is called by.
+pub fn is_direct(path: &Path) -> bool {
+    file::real(path).file_name() == path.file_name() && !is_script(path)
 }
 
 fn is_script(path: &Path) -> bool {

@@ -4,14 +4,16 @@ use std::fs;
 use std::os::unix::fs::{MetadataExt, symlink};
 use std::path::{Path, PathBuf};
 
-use ckpt_agents::settings::lasting::is_passing;
+use ckpt_agents::settings::file;
+use ckpt_agents::settings::lasting::{is_direct, is_passing};
 use ckpt_process::surroundings;
 
 const NAME: &str = "ck";
 
 /// Returns the link beside the program if it is to be made, or removed. None is made where the program is not found by its
-/// name, where the folder is not the user's own, and where another program has that name; what is there is removed
-/// whatever `PATH` is now.
+/// name, where the folder is not the user's own or is replaced by an upgrade, where a version manager starts the program
+/// by the name that it is called by, and where another program has that name; what is there is removed whatever `PATH`
+/// is now.
 pub fn due(program: &Path, is_wanted: bool) -> Option<PathBuf> {
     let (folder, target) = (program.parent()?, program.file_name()?);
     let link = folder.join(NAME);
@@ -25,7 +27,9 @@ pub fn due(program: &Path, is_wanted: bool) -> Option<PathBuf> {
     let is_own =
         fs::metadata(folder).is_ok_and(|found| found.uid() == rustix::process::geteuid().as_raw());
     let is_taken = folders().any(|folder| folder.join(NAME).symlink_metadata().is_ok());
-    (is_found && is_own && !is_taken && !is_passing(program)).then_some(link)
+    let lasts = !is_passing(&link) && !is_passing(&file::real(folder).join(NAME));
+    let is_due = is_found && is_own && !is_taken && lasts && is_direct(program);
+    is_due.then_some(link)
 }
 
 /// Makes or removes a link that is due; returns whether it could.
