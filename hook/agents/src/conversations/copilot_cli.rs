@@ -60,6 +60,13 @@ fn prompt(entry: &Value) -> Option<String> {
         .flatten()
 }
 
+/// Returns whether a compaction stands for what came before an event.
+fn is_compacted(record: &AgentRecord, event: &str) -> bool {
+    let entries = record.entries.iter();
+    let mut before = entries.take_while(|entry| text(entry, "id") != Some(event));
+    before.any(|entry| text(entry, "type") == Some("session.compaction_complete"))
+}
+
 /// Plans a fork before the event of a message.
 pub fn plan(message: &SoughtMessage) -> Result<ForkPlan, NoFork> {
     program::require("copilot")?;
@@ -68,7 +75,11 @@ pub fn plan(message: &SoughtMessage) -> Result<ForkPlan, NoFork> {
         .entry
         .unwrap_or_default();
     let interface = "`sessions.fork` of `copilot --headless`";
-    Ok(program::planned(message, event, interface))
+    let record = record::read(message.conversation.transcript.as_deref());
+    let is_compacted = record.is_ok_and(|record| is_compacted(&record, &event));
+    let mut plan = program::planned(message, event, interface);
+    plan.note = is_compacted.then(|| record::opens_at_compaction("Copilot CLI"));
+    Ok(plan)
 }
 
 /// Has Copilot CLI make it.
@@ -162,5 +173,15 @@ mod tests {
             [Some(false), Some(true), Some(true)]
         );
         assert_eq!(places(&["one", "two"]), [Some(false), None]);
+    }
+
+    /// A compaction counts if it comes before the message.
+    #[test]
+    fn compaction_before_the_message_counts() {
+        let compaction = json!({"type": "session.compaction_complete", "id": "c"});
+        let file = recorded(&[user("a", "one"), compaction, user("b", "two")]);
+        let record = record::read(Some(file.path()));
+        let record = record.unwrap_or_else(|reason| panic!("{reason:?}"));
+        assert!(!is_compacted(&record, "a") && is_compacted(&record, "b"));
     }
 }

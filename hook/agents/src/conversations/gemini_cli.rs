@@ -89,6 +89,22 @@ fn is_left(record: &AgentRecord, at: usize) -> bool {
     })
 }
 
+/// Returns whether a compaction stands for something before an entry: a new list of messages lacks a prompt that no rewind
+/// took out.
+fn is_compacted(record: &AgentRecord, at: usize) -> bool {
+    let ids: Vec<(usize, &str)> = (0..at)
+        .filter(|before| prompt(&record.entries[*before]).is_some() && !is_left(record, *before))
+        .filter_map(|before| Some((before, text(&record.entries[before], "id")?)))
+        .collect();
+    (0..at).any(|list| {
+        let Some(messages) = record.entries[list]["$set"]["messages"].as_array() else {
+            return false;
+        };
+        let is_in = |id| messages.iter().any(|it| text(it, "id") == Some(id));
+        ids.iter().any(|(before, id)| *before < list && !is_in(*id))
+    })
+}
+
 /// Plans a copy that ends just before a message.
 pub fn plan(message: &SoughtMessage) -> Result<ForkPlan, NoFork> {
     let record =
@@ -118,7 +134,7 @@ pub fn plan(message: &SoughtMessage) -> Result<ForkPlan, NoFork> {
         anchor: at.to_string(),
         directory: message.directory.clone(),
         interface: "`gemini --session-file` of a copy in our store".to_owned(),
-        note: None,
+        note: is_compacted(&record, at).then(|| record::opens_at_compaction("Gemini CLI")),
         seen: record.length.to_string(),
         is_cut: false,
     })
@@ -163,5 +179,49 @@ mod tests {
         }
         std::fs::remove_file(path("conversations/new.jsonl")).expect("it is there");
         assert_eq!(origin(&path("record.jsonl")), None, "without the copy");
+    }
+
+    /// A compaction leaves prompts out of a new list of messages; a rewind does so, too, and names what it takes out.
+    #[test]
+    fn compaction_before_the_message_counts() {
+        let user = |id: &str| serde_json::json!({"type": "user", "id": id, "content": id});
+        let list = |ids: &[&str]| {
+            let messages: Vec<Value> = ids.iter().map(|id| user(id)).collect();
+            serde_json::json!({"$set": {"messages": messages}})
+        };
+        let rewind = serde_json::json!({"$rewindTo": "b"});
+        let compacted = |entries: &[Value]| {
+            let entries = entries.to_vec();
+            is_compacted(&AgentRecord { entries, length: 0 }, 4)
+        };
+        let (a, b, c, end) = (user("a"), user("b"), user("c"), user("end"));
+        assert!(compacted(&[
+            a.clone(),
+            b.clone(),
+            list(&["s", "b"]),
+            c.clone(),
+            end.clone()
+        ]));
+        assert!(!compacted(&[
+            a.clone(),
+            b.clone(),
+            list(&["a", "b"]),
+            c.clone(),
+            end.clone()
+        ]));
+        assert!(!compacted(&[
+            a.clone(),
+            b,
+            rewind,
+            list(&["a"]),
+            end.clone()
+        ]));
+        assert!(!compacted(&[
+            a.clone(),
+            c,
+            list(&["a", "c"]),
+            user("d"),
+            list(&["a"])
+        ]));
     }
 }

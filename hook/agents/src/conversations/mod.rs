@@ -92,8 +92,9 @@ impl Conversations for AgentConversations {
             Adapter::Gemini => gemini_cli::places(messages),
             Adapter::Pi => program::pi::places(messages),
             Adapter::Copilot => copilot_cli::places(messages),
+            Adapter::Opencode => opencode::places(messages),
             // Nothing that is cheap to read tells.
-            Adapter::Codex | Adapter::Opencode => None,
+            Adapter::Codex => None,
         });
         places.unwrap_or_else(|| vec![None; messages.len()])
     }

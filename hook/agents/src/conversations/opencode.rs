@@ -1,7 +1,9 @@
-//! opencode and Kilo: `POST /session/ID/fork` of their server, which is started for it on this machine alone.
+//! opencode and Kilo: `POST /session/ID/fork` of their server, which is started for it on this machine alone. What a
+//! session has is in their database, which is read only.
 
 use std::io::{self, BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
+use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
@@ -9,16 +11,92 @@ use std::time::{Duration, Instant};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use ckpt_process::ProcessGroup;
+use ckpt_process::surroundings::Environment;
 use ckpt_schema::report::ConversationReason;
 use ckpt_store::model::conversation::{
     AgentConversation, ForkFailure, ForkPlan, FoundMessage, NoFork, SoughtMessage,
 };
+use rusqlite::{Connection, OpenFlags};
 use serde_json::Value;
 
 use super::program::{self, PATIENCE};
+use super::record;
 
 /// The longest answer that is read, in bytes.
 const LONGEST: usize = 1 << 20;
+
+/// What an agent's database has of a session. The names of messages ascend.
+#[derive(Default)]
+struct KeptSession {
+    messages: Vec<String>,
+    /// The message to which its own undo went back, until the next one is sent, which removes what comes after.
+    undone: Option<String>,
+    /// The messages that stand for all before them.
+    compactions: Vec<String>,
+}
+
+impl KeptSession {
+    /// Reads a session. `None` if the database cannot be read, or does not have it.
+    fn read(message: &SoughtMessage) -> Option<Self> {
+        let database = database(&message.agent)?;
+        Self::of(&database, &message.conversation.session).ok()
+    }
+
+    fn of(path: &Path, session: &str) -> rusqlite::Result<Self> {
+        let database = open(path)?;
+        let select = |sql: &str| -> rusqlite::Result<Vec<Option<String>>> {
+            let mut statement = database.prepare(sql)?;
+            statement.query_map([session], |row| row.get(0))?.collect()
+        };
+        let undone =
+            select("SELECT json_extract(revert, '$.messageID') FROM session WHERE id = ?1")?;
+        let undone = undone.into_iter().next();
+        let parts = "SELECT message_id FROM part WHERE session_id = ?1 AND json_extract(data, '$.type') = 'compaction'";
+        Ok(Self {
+            messages: select("SELECT id FROM message WHERE session_id = ?1")?
+                .into_iter()
+                .flatten()
+                .collect(),
+            undone: undone.ok_or(rusqlite::Error::QueryReturnedNoRows)?,
+            compactions: select(parts)?.into_iter().flatten().collect(),
+        })
+    }
+
+    /// Returns whether the agent's own undo took a message out.
+    fn has_left(&self, message: &str) -> bool {
+        let is_undone = self
+            .undone
+            .as_deref()
+            .is_some_and(|undone| undone <= message);
+        // The newest may not be written yet.
+        let is_newest = self.messages.iter().all(|id| id.as_str() < message);
+        let is_there = self.messages.iter().any(|id| id == message);
+        is_undone || !is_there && !is_newest
+    }
+}
+
+/// Returns an agent's database.
+fn database(agent: &str) -> Option<PathBuf> {
+    let environment = Environment::read();
+    let share = || Some(environment.home?.join(".local/share"));
+    let data = environment.data_home.or_else(share)?;
+    Some(data.join(agent).join(format!("{agent}.db")))
+}
+
+/// Opens a database to read it. Without a log beside it no process is at work with it, and none is made.
+fn open(path: &Path) -> rusqlite::Result<Connection> {
+    let mut log = path.as_os_str().to_owned();
+    log.push("-wal");
+    let is_at_work = std::fs::metadata(log).is_ok_and(|log| log.len() > 0);
+    let mode = if is_at_work { "mode=ro" } else { "immutable=1" };
+    let name = path.to_string_lossy();
+    let name = name
+        .replace('%', "%25")
+        .replace('?', "%3f")
+        .replace('#', "%23");
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
+    Connection::open_with_flags(format!("file:{name}?{mode}"), flags)
+}
 
 /// Finds a message: the agent's own name for it is what its server takes.
 pub fn find(message: &SoughtMessage) -> Result<FoundMessage, ConversationReason> {
@@ -27,9 +105,17 @@ pub fn find(message: &SoughtMessage) -> Result<FoundMessage, ConversationReason>
         .clone()
         .ok_or(ConversationReason::NotFound)?;
     Ok(FoundMessage {
+        is_left: KeptSession::read(message).is_some_and(|kept| kept.has_left(&entry)),
         entry: Some(entry),
         ..FoundMessage::default()
     })
+}
+
+/// Returns for each message of one conversation whether its agent has left it.
+pub fn places(messages: &[SoughtMessage]) -> Option<Vec<Option<bool>>> {
+    let kept = KeptSession::read(messages.first()?)?;
+    let place = |message: &SoughtMessage| Some(kept.has_left(message.agent_id.as_deref()?));
+    Some(messages.iter().map(place).collect())
 }
 
 /// Plans a fork before a message.
@@ -39,17 +125,18 @@ pub fn plan(message: &SoughtMessage) -> Result<ForkPlan, NoFork> {
         .map_err(NoFork::because)?
         .entry
         .unwrap_or_default();
-    Ok(ForkPlan {
-        agent: message.agent.clone(),
-        from: message.conversation.clone(),
-        to: None,
-        anchor,
-        directory: message.directory.clone(),
-        interface: format!("`POST /session/…/fork` of `{} serve`", message.agent),
-        note: None,
-        seen: String::new(),
-        is_cut: false,
-    })
+    let kept = KeptSession::read(message).unwrap_or_default();
+    let is_compacted = kept.compactions.iter().any(|id| *id < anchor);
+    let interface = format!("`POST /session/…/fork` of `{} serve`", message.agent);
+    let called = if message.agent == "kilo" {
+        "Kilo"
+    } else {
+        "opencode"
+    };
+    let mut plan = program::planned(message, anchor, &interface);
+    plan.note = is_compacted.then(|| record::opens_at_compaction(called));
+    plan.seen = kept.messages.into_iter().max().unwrap_or_default();
+    Ok(plan)
 }
 
 /// Has the agent's server make it.
@@ -218,5 +305,51 @@ mod tests {
         ] {
             assert!(asked(says).is_err(), "{says}");
         }
+    }
+
+    /// What its own undo took out is left: while it is pending, and once the next message has removed it.
+    #[test]
+    fn what_its_own_undo_took_out_is_left() {
+        let scratch = tempfile::tempdir().expect("a scratch folder");
+        let path = scratch.path().join("100%?#.db");
+        let kept = |of: &str, sql: &str| {
+            let database = Connection::open(&path).expect("writable");
+            let made = "PRAGMA journal_mode = wal;
+                CREATE TABLE IF NOT EXISTS session (id, revert);
+                CREATE TABLE IF NOT EXISTS message (id, session_id);
+                CREATE TABLE IF NOT EXISTS part (message_id, session_id, data);";
+            database
+                .execute_batch(&format!("{made}{sql}"))
+                .expect("it is valid");
+            KeptSession::of(&path, of)
+        };
+        let sql = "INSERT INTO session VALUES ('s', NULL);
+            INSERT INTO message VALUES ('m1', 's'), ('m2', 's'), ('m3', 's');
+            INSERT INTO part VALUES ('m2', 's', '{\"type\":\"compaction\"}');";
+        let all = kept("s", sql).expect("it is there");
+        assert!(
+            !["m1", "m2", "m3", "m4"].iter().any(|id| all.has_left(id)),
+            "m4 is being sent"
+        );
+        assert_eq!(all.compactions, ["m2"]);
+        assert!(kept("other", "").is_err());
+        let pending = kept("s", "UPDATE session SET revert = '{\"messageID\":\"m2\"}';");
+        let pending = pending.expect("it is there");
+        assert_eq!(
+            ["m1", "m2", "m3"].map(|id| pending.has_left(id)),
+            [false, true, true]
+        );
+        let sql = "UPDATE session SET revert = NULL; DELETE FROM message WHERE id > 'm1';
+            INSERT INTO message VALUES ('m4', 's');";
+        let sent = kept("s", sql).expect("it is there");
+        assert_eq!(
+            ["m1", "m2", "m3", "m4"].map(|id| sent.has_left(id)),
+            [false, true, true, false]
+        );
+        // Now that no process is at work with it, reading leaves nothing beside it.
+        let closed = KeptSession::of(&path, "s").expect("it is there");
+        assert_eq!(closed.messages, sent.messages);
+        let beside = std::fs::read_dir(scratch.path()).expect("it is there");
+        assert_eq!(beside.count(), 1);
     }
 }

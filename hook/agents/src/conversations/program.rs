@@ -181,7 +181,8 @@ pub fn planned(message: &SoughtMessage, anchor: String, interface: &str) -> Fork
 pub mod codex {
     use super::{
         AgentConversation, AskedProgram, ConversationReason, ForkFailure, ForkPlan, FoundMessage,
-        Framing, NoFork, SoughtMessage, Value, ask, json, planned, require, start, unnamed,
+        Framing, NoFork, SoughtMessage, Value, ask, json, planned, record, require, start, text,
+        unnamed,
     };
 
     /// Finds a message by its turn.
@@ -204,7 +205,11 @@ pub mod codex {
             .map_err(NoFork::because)?
             .entry
             .unwrap_or_default();
+        let record = record::read(message.conversation.transcript.as_deref());
+        let entries = record.map(|it| it.entries).unwrap_or_default();
+        let is_compacted = is_compacted(&entries, &turn);
         let mut plan = planned(message, turn, "`thread/fork` of `codex app-server`");
+        plan.note = is_compacted.then(|| record::opens_at_compaction("Codex"));
         if message.turn_id.is_some() && message.turn_id == message.turn_before {
             plan.note = Some(
                 "the message was sent while Codex worked: the conversation ends before that turn"
@@ -212,6 +217,15 @@ pub mod codex {
             );
         }
         Ok(plan)
+    }
+
+    /// Returns whether a compaction stands for what came before a turn.
+    pub(super) fn is_compacted(entries: &[Value], turn: &str) -> bool {
+        let before = entries
+            .iter()
+            .take_while(|entry| entry["payload"]["turn_id"] != turn);
+        let mut later = before.skip_while(|entry| text(entry, "type") != Some("compacted"));
+        later.next().is_some()
     }
 
     /// Turns a fork into a cut.
@@ -330,7 +344,8 @@ pub mod pi {
             .collect();
         let at = record::in_order(&prompts, message.prompt.as_deref(), message.before);
         let entry = &record.entries[at.ok_or(ConversationReason::NotFound)?];
-        let line = line(&record.entries);
+        let newest = record.entries.last().and_then(|entry| text(entry, "id"));
+        let line = line(&record.entries, newest);
         Ok(FoundMessage {
             entry: text(entry, "id").map(str::to_owned),
             parent: text(entry, "parentId").map(str::to_owned),
@@ -339,10 +354,9 @@ pub mod pi {
         })
     }
 
-    /// Returns the ids of the entries that lead to the newest one.
-    fn line(entries: &[Value]) -> Vec<&str> {
-        let mut line: Vec<&str> = Vec::new();
-        let mut next = entries.last().and_then(|entry| text(entry, "id"));
+    /// Returns the ids of the entries that lead to an entry, and its own.
+    fn line<'e>(entries: &'e [Value], last: Option<&'e str>) -> Vec<&'e str> {
+        let (mut line, mut next): (Vec<&str>, _) = (Vec::new(), last);
         while let Some(id) = next.filter(|id| !line.contains(id)) {
             line.push(id);
             let entry = entries.iter().find(|entry| text(entry, "id") == Some(id));
@@ -351,15 +365,25 @@ pub mod pi {
         line
     }
 
+    /// Returns whether a compaction stands for what leads to an entry.
+    pub(super) fn is_compacted(entries: &[Value], entry: &str) -> bool {
+        let line = line(entries, Some(entry));
+        let is_on_line = |it: &Value| text(it, "id").is_some_and(|id| line.contains(&id));
+        let mut on_line = entries.iter().filter(|it| is_on_line(it));
+        on_line.any(|it| text(it, "type") == Some("compaction"))
+    }
+
     /// Plans a fork before the entry of a message.
     pub fn plan(message: &SoughtMessage) -> Result<ForkPlan, NoFork> {
         require("pi")?;
-        let entry = find(message)
-            .map_err(NoFork::because)?
-            .entry
-            .unwrap_or_default();
+        let path = record_of(&message.conversation.session);
+        let record = record::read(path.as_deref()).map_err(NoFork::because)?;
+        let entry = found(&record, message).map_err(NoFork::because)?.entry;
+        let entry = entry.unwrap_or_default();
+        let is_compacted = is_compacted(&record.entries, &entry);
         let mut plan = planned(message, entry, "`fork` of `pi --mode rpc`");
-        plan.from.transcript = record_of(&message.conversation.session);
+        plan.note = is_compacted.then(|| record::opens_at_compaction("Pi"));
+        plan.from.transcript = path;
         Ok(plan)
     }
 
@@ -439,7 +463,7 @@ mod tests {
     #[test]
     fn missing_answer_is_told_by_its_cause() {
         let greeted = r#"read one; echo '{"id":0}'; read two; "#;
-        let noise = "while echo some noise; do :; done";
+        let noise = "exec yes 'some noise'";
         let (no_time, time) = (Duration::ZERO, PATIENCE);
         for (script, patience, is_known, said) in [
             ("exit 2".to_owned(), time, true, "ended without an answer"),
@@ -469,5 +493,24 @@ mod tests {
             let (ForkFailure::Failed(why) | ForkFailure::Unknown(why)) = failure;
             assert!(is_as_known && why.contains(said), "{script}: {why}");
         }
+    }
+
+    /// A compaction counts if it comes before the message, and leads to it.
+    #[test]
+    fn compaction_before_the_message_counts() {
+        let turn = |id: &str| json!({"type": "turn_context", "payload": {"turn_id": id}});
+        let compacted = json!({"type": "compacted", "payload": {"message": ""}});
+        let rollout = [turn("one"), compacted.clone(), turn("two"), compacted];
+        assert!(!codex::is_compacted(&rollout, "one"));
+        assert!(codex::is_compacted(&rollout, "two"));
+        let entry = |id: &str, parent: &str, kind: &str| json!({"id": id, "parentId": parent, "type": kind});
+        let tree = [
+            entry("one", "", "message"),
+            entry("c", "one", "compaction"),
+            entry("two", "c", "message"),
+            entry("beside", "one", "message"),
+        ];
+        assert!(pi::is_compacted(&tree, "two"));
+        assert!(!pi::is_compacted(&tree, "one") && !pi::is_compacted(&tree, "beside"));
     }
 }

@@ -143,6 +143,13 @@ fn temporary(path: &Path) -> PathBuf {
     path.with_file_name(name)
 }
 
+/// Says what is lost where a conversation was compacted before the message that it is forked at.
+pub fn opens_at_compaction(called: &str) -> String {
+    format!(
+        "the conversation was compacted before this message: {called} opens it at the compaction"
+    )
+}
+
 /// Returns a text of an entry.
 pub fn text<'e>(entry: &'e Value, name: &str) -> Option<&'e str> {
     entry.get(name)?.as_str()

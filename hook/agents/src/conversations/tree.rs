@@ -39,6 +39,9 @@ pub struct TreeFormat {
 /// The members that name other entries.
 const REFERENCES: [&str; 2] = ["logicalParentUuid", "sourceToolAssistantUUID"];
 
+/// What an entry is called that stands for all before it: by Claude Code, and by Qwen Code.
+const COMPACTIONS: [&str; 2] = ["compact_boundary", "chat_compression"];
+
 impl TreeFormat {
     /// Finds a message in its record.
     pub fn find(&self, message: &SoughtMessage) -> Result<FoundMessage, ConversationReason> {
@@ -155,15 +158,12 @@ impl TreeFormat {
         let is_first = anchor.is_empty();
         let transcript = (!is_first).then(|| old.with_file_name(format!("{session}.jsonl")));
         let line = self.line(&record, entry);
-        let is_compacted = line
-            .iter()
-            .any(|at| record.entries[*at]["subtype"] == "compact_boundary");
-        let note = is_compacted.then(|| {
-            format!(
-                "the conversation was compacted before this message: {} opens it at the compaction",
-                self.called
-            )
-        });
+        let is_compaction = |at: &usize| {
+            let kind = text(&record.entries[*at], "subtype");
+            kind.is_some_and(|kind| COMPACTIONS.contains(&kind))
+        };
+        let is_compacted = line.iter().any(is_compaction);
+        let note = is_compacted.then(|| record::opens_at_compaction(self.called));
         let directory = text(entry, "cwd").map(Into::into);
         Ok(ForkPlan {
             agent: self.agent.to_owned(),
@@ -262,5 +262,46 @@ impl TreeFormat {
             copy
         };
         kept.iter().map(copy).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::conversations::qwen_code;
+
+    /// A compaction counts if it leads to the message.
+    #[test]
+    fn compaction_before_the_message_counts() {
+        let user = |id: &str, parent: &str| json!({"type": "user", "uuid": id, "parentUuid": parent, "message": {"parts": [{"text": id}]}});
+        let compaction = json!({"type": "system", "subtype": "chat_compression", "uuid": "c", "parentUuid": "one"});
+        let entries = [
+            user("one", ""),
+            compaction,
+            user("two", "c"),
+            user("beside", "one"),
+        ];
+        let record = tempfile::NamedTempFile::new().expect("a scratch file");
+        let lines: String = entries.iter().map(|entry| format!("{entry}\n")).collect();
+        std::fs::write(record.path(), lines).expect("writable");
+        for (before, prompt, is_told) in [(0, "one", false), (1, "two", true), (2, "beside", false)]
+        {
+            let sought = SoughtMessage {
+                agent: "qwen-code".to_owned(),
+                conversation: AgentConversation {
+                    session: "s".to_owned(),
+                    transcript: Some(record.path().to_owned()),
+                },
+                directory: "/w".into(),
+                copies: "/c".into(),
+                agent_id: None,
+                turn_id: None,
+                prompt: Some(prompt.to_owned()),
+                before,
+                turn_before: None,
+            };
+            let plan = qwen_code::FORMAT.plan(&sought).expect("it can be forked");
+            assert_eq!(plan.note.is_some(), is_told, "{prompt}: {:?}", plan.note);
+        }
     }
 }
