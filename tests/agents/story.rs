@@ -211,12 +211,15 @@ pub fn message_goes_back_after_its_own_undo(agent: &'static Agent) {
     sitting.expect_log(&["TURN-ONE please", "TURN-AGAIN please", "TURN-TWO please"]);
     let sent = messages(&sitting.world);
     let id = |number: usize| sent[number]["id"].as_str().expect("an id");
+    // Cline goes on in another session then.
+    let is_one = sent[0]["session"] == sent[2]["session"];
+    let left: Vec<bool> = sent.iter().map(|it| it["left"] == true).collect();
+    assert_eq!(left, [false, is_one, false], "the agent no longer knows it");
     sitting.revert(id(2));
     sitting.expect(&undone, &[], "back to what the undo left");
     sitting.revert(id(0));
     sitting.expect(&before, &[], "and to where all began");
-    // Cline goes on in another session then, and each session comes again by itself.
-    let is_one = sent[0]["session"] == sent[2]["session"];
+    // Each session comes again by itself.
     for _ in 0..if is_one { 1 } else { 2 } {
         sitting.world.hook(&["unrevert"]).exits(0);
     }

@@ -5,9 +5,11 @@
 
 mod claude_code;
 mod codebuddy;
+mod codex;
 mod copilot_cli;
 mod gemini_cli;
 mod opencode;
+mod pi;
 mod program;
 mod qwen_code;
 pub(crate) mod record;
@@ -77,8 +79,8 @@ impl Conversations for AgentConversations {
     fn find(&self, message: &SoughtMessage) -> Result<FoundMessage, ConversationReason> {
         match adapter(&message.agent).ok_or(ConversationReason::Unsupported)? {
             Adapter::Tree(format) => format.find(message),
-            Adapter::Codex => program::codex::find(message),
-            Adapter::Pi => program::pi::find(message),
+            Adapter::Codex => codex::find(message),
+            Adapter::Pi => pi::find(message),
             Adapter::Copilot => copilot_cli::find(message),
             Adapter::Opencode => opencode::find(message),
             Adapter::Gemini => gemini_cli::find(message),
@@ -90,11 +92,10 @@ impl Conversations for AgentConversations {
         let places = first.and_then(|first| match adapter(&first.agent)? {
             Adapter::Tree(format) => format.places(messages),
             Adapter::Gemini => gemini_cli::places(messages),
-            Adapter::Pi => program::pi::places(messages),
+            Adapter::Pi => pi::places(messages),
             Adapter::Copilot => copilot_cli::places(messages),
             Adapter::Opencode => opencode::places(messages),
-            // Nothing that is cheap to read tells.
-            Adapter::Codex => None,
+            Adapter::Codex => codex::places(messages),
         });
         places.unwrap_or_else(|| vec![None; messages.len()])
     }
@@ -103,7 +104,7 @@ impl Conversations for AgentConversations {
         match adapter(agent)? {
             Adapter::Tree(_) => record::beginning(conversation.transcript.as_deref()?)
                 .find_map(|entry| Some(entry["forkedFrom"]["sessionId"].as_str()?.to_owned())),
-            Adapter::Pi => program::pi::origin(&conversation.session),
+            Adapter::Pi => pi::origin(&conversation.session),
             Adapter::Gemini => gemini_cli::origin(conversation.transcript.as_deref()?),
             // Their records do not say.
             Adapter::Codex | Adapter::Opencode | Adapter::Copilot => None,
@@ -113,8 +114,8 @@ impl Conversations for AgentConversations {
     fn plan(&self, message: &SoughtMessage) -> Result<ForkPlan, NoFork> {
         match adapter(&message.agent) {
             Some(Adapter::Tree(format)) => format.plan(message),
-            Some(Adapter::Codex) => program::codex::plan(message),
-            Some(Adapter::Pi) => program::pi::plan(message),
+            Some(Adapter::Codex) => codex::plan(message),
+            Some(Adapter::Pi) => pi::plan(message),
             Some(Adapter::Copilot) => copilot_cli::plan(message),
             Some(Adapter::Opencode) => opencode::plan(message),
             Some(Adapter::Gemini) => gemini_cli::plan(message),
@@ -128,7 +129,7 @@ impl Conversations for AgentConversations {
 
     fn cut(&self, plan: ForkPlan) -> Option<ForkPlan> {
         match adapter(&plan.agent)? {
-            Adapter::Codex => Some(program::codex::cut(plan)),
+            Adapter::Codex => Some(codex::cut(plan)),
             // opencode's own takes files back, too, and the others' records are theirs alone to shorten.
             _ => None,
         }
@@ -150,8 +151,8 @@ impl Conversations for AgentConversations {
     fn fork(&self, plan: &ForkPlan) -> Result<AgentConversation, ForkFailure> {
         match adapter(&plan.agent) {
             Some(Adapter::Tree(format)) => format.fork(plan),
-            Some(Adapter::Codex) => program::codex::fork(plan),
-            Some(Adapter::Pi) => program::pi::fork(plan),
+            Some(Adapter::Codex) => codex::fork(plan),
+            Some(Adapter::Pi) => pi::fork(plan),
             Some(Adapter::Copilot) => copilot_cli::fork(plan),
             Some(Adapter::Opencode) => opencode::fork(plan),
             Some(Adapter::Gemini) => gemini_cli::fork(plan),
@@ -161,7 +162,7 @@ impl Conversations for AgentConversations {
 
     fn shorten(&self, plan: &ForkPlan) -> Result<(), ForkFailure> {
         // No other plan is one to shorten.
-        program::codex::shorten(plan)
+        codex::shorten(plan)
     }
 
     fn clean(&self, plan: &ForkPlan) {

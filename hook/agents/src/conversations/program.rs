@@ -8,12 +8,8 @@ use std::time::Duration;
 
 use ckpt_process::{OutputEnd, exchanged, programs, surroundings};
 use ckpt_schema::report::ConversationReason;
-use ckpt_store::model::conversation::{
-    AgentConversation, ForkFailure, ForkPlan, FoundMessage, NoFork, SoughtMessage,
-};
-use serde_json::{Value, json};
-
-use super::record::{self, AgentRecord, text};
+use ckpt_store::model::conversation::{ForkFailure, ForkPlan, NoFork, SoughtMessage};
+use serde_json::Value;
 
 /// How long a program may take, from its start to its last answer.
 pub const PATIENCE: Duration = Duration::from_secs(120);
@@ -150,7 +146,7 @@ pub fn unnamed() -> ForkFailure {
     ForkFailure::Unknown("the agent's answer names no conversation".to_owned())
 }
 
-fn refused(answer: &Value) -> ForkFailure {
+pub fn refused(answer: &Value) -> ForkFailure {
     ForkFailure::Failed(refusal(answer))
 }
 
@@ -177,249 +173,10 @@ pub fn planned(message: &SoughtMessage, anchor: String, interface: &str) -> Fork
     }
 }
 
-/// Codex: `thread/fork` of `codex app-server`. A turn is what a message is in.
-pub mod codex {
-    use super::{
-        AgentConversation, AskedProgram, ConversationReason, ForkFailure, ForkPlan, FoundMessage,
-        Framing, NoFork, SoughtMessage, Value, ask, json, planned, record, require, start, text,
-        unnamed,
-    };
-
-    /// Finds a message by its turn.
-    pub fn find(message: &SoughtMessage) -> Result<FoundMessage, ConversationReason> {
-        let entry = message
-            .turn_id
-            .clone()
-            .ok_or(ConversationReason::NotFound)?;
-        Ok(FoundMessage {
-            entry: Some(entry),
-            parent: message.turn_before.clone(),
-            ..FoundMessage::default()
-        })
-    }
-
-    /// Plans a fork before the turn of a message. A message that was sent while the agent worked shares it.
-    pub fn plan(message: &SoughtMessage) -> Result<ForkPlan, NoFork> {
-        require("codex")?;
-        let turn = find(message)
-            .map_err(NoFork::because)?
-            .entry
-            .unwrap_or_default();
-        let record = record::read(message.conversation.transcript.as_deref());
-        let entries = record.map(|it| it.entries).unwrap_or_default();
-        let is_compacted = is_compacted(&entries, &turn);
-        let mut plan = planned(message, turn, "`thread/fork` of `codex app-server`");
-        plan.note = is_compacted.then(|| record::opens_at_compaction("Codex"));
-        if message.turn_id.is_some() && message.turn_id == message.turn_before {
-            plan.note = Some(
-                "the message was sent while Codex worked: the conversation ends before that turn"
-                    .to_owned(),
-            );
-        }
-        Ok(plan)
-    }
-
-    /// Returns whether a compaction stands for what came before a turn.
-    pub(super) fn is_compacted(entries: &[Value], turn: &str) -> bool {
-        let before = entries
-            .iter()
-            .take_while(|entry| entry["payload"]["turn_id"] != turn);
-        let mut later = before.skip_while(|entry| text(entry, "type") != Some("compacted"));
-        later.next().is_some()
-    }
-
-    /// Turns a fork into a cut.
-    pub fn cut(plan: ForkPlan) -> ForkPlan {
-        ForkPlan {
-            interface: "`thread/revert` of `codex app-server`".to_owned(),
-            is_cut: true,
-            ..plan
-        }
-    }
-
-    /// Has Codex make it: what is cut is kept whole.
-    pub fn fork(plan: &ForkPlan) -> Result<AgentConversation, ForkFailure> {
-        let mut params = json!({"threadId": plan.from.session, "excludeTurns": true});
-        if !plan.is_cut {
-            params["beforeTurnId"] = json!(plan.anchor);
-        }
-        let made = talk(
-            &[],
-            &[json!({"id": 1, "method": "thread/fork", "params": params})],
-        )?;
-        let named = |place: &str| made.pointer(place).and_then(Value::as_str);
-        Ok(AgentConversation {
-            session: named("/result/thread/id").ok_or_else(unnamed)?.to_owned(),
-            transcript: named("/result/thread/path").map(Into::into),
-        })
-    }
-
-    /// Has Codex shorten the thread itself, which it has to load for that.
-    pub fn shorten(plan: &ForkPlan) -> Result<(), ForkFailure> {
-        let (thread, turn) = (&plan.from.session, &plan.anchor);
-        let load = json!({"threadId": thread, "excludeTurns": true});
-        let cut = json!({"threadId": thread, "beforeTurnId": turn});
-        talk(
-            &[json!({"id": 1, "method": "thread/resume", "params": load})],
-            &[json!({"id": 2, "method": "thread/revert", "params": cut})],
-        )
-        .map(drop)
-    }
-
-    /// Sends requests to the app server, first those that change nothing, and returns the last answer.
-    fn talk(first: &[Value], requests: &[Value]) -> Result<Value, ForkFailure> {
-        let mut codex = start("codex")
-            .ok_or_else(|| ForkFailure::Failed("`codex` is not on the PATH".to_owned()))?;
-        codex.arg("app-server");
-        let client = json!({"name": "ckpt-hook", "title": "ckpt-hook", "version": env!("CARGO_PKG_VERSION")});
-        let begin = [
-            json!({"id": 0, "method": "initialize", "params":
-                {"clientInfo": client, "capabilities": {"experimentalApi": true}}}),
-            json!({"method": "initialized"}),
-        ];
-        ask(AskedProgram {
-            program: codex,
-            framing: Framing::Lines,
-            greeting: &[&begin, first].concat(),
-            requests,
-        })
-    }
-}
-
-/// Pi: `fork` of its RPC mode. Its record, a tree, is found by the id of the session.
-pub mod pi {
-    use super::{
-        AgentConversation, AgentRecord, AskedProgram, ConversationReason, ForkFailure, ForkPlan,
-        FoundMessage, Framing, NoFork, PathBuf, SoughtMessage, Value, ask, json, planned, record,
-        refused, require, start, surroundings, text, unnamed,
-    };
-
-    /// Returns the record of a session.
-    fn record_of(session: &str) -> Option<PathBuf> {
-        let own = surroundings::variable("PI_CODING_AGENT_DIR").map(PathBuf::from);
-        let home = surroundings::Environment::read().home;
-        let folder = own
-            .or_else(|| Some(home?.join(".pi/agent")))?
-            .join("sessions");
-        let ending = format!("_{session}.jsonl");
-        let folders = std::fs::read_dir(folder).ok()?.flatten();
-        let files =
-            folders.flat_map(|folder| std::fs::read_dir(folder.path()).into_iter().flatten());
-        let mut paths = files.flatten().map(|file| file.path());
-        paths.find(|path| path.to_string_lossy().ends_with(&ending))
-    }
-
-    /// Finds a message by its order among the user's.
-    pub fn find(message: &SoughtMessage) -> Result<FoundMessage, ConversationReason> {
-        let path = record_of(&message.conversation.session);
-        found(&record::read(path.as_deref())?, message)
-    }
-
-    /// Returns the session from whose record another one was forked: the record's first entry names that one's file.
-    pub fn origin(session: &str) -> Option<String> {
-        let head = record::beginning(&record_of(session)?).next()?;
-        let parent = PathBuf::from(text(&head, "parentSession")?);
-        let (_, id) = parent.file_stem()?.to_str()?.rsplit_once('_')?;
-        Some(id.to_owned())
-    }
-
-    /// Returns for each message of one conversation whether its agent has left it.
-    pub fn places(messages: &[SoughtMessage]) -> Option<Vec<Option<bool>>> {
-        let path = record_of(&messages.first()?.conversation.session);
-        let record = record::glance(path.as_deref())?;
-        let place = |message| Some(found(&record, message).ok()?.is_left);
-        Some(messages.iter().map(place).collect())
-    }
-
-    fn found(
-        record: &AgentRecord,
-        message: &SoughtMessage,
-    ) -> Result<FoundMessage, ConversationReason> {
-        let prompts: Vec<(usize, String)> = record
-            .entries
-            .iter()
-            .enumerate()
-            .filter(|(_, entry)| entry["message"]["role"] == "user")
-            .filter_map(|(at, entry)| Some((at, record::words(&entry["message"]["content"])?)))
-            .collect();
-        let at = record::in_order(&prompts, message.prompt.as_deref(), message.before);
-        let entry = &record.entries[at.ok_or(ConversationReason::NotFound)?];
-        let newest = record.entries.last().and_then(|entry| text(entry, "id"));
-        let line = line(&record.entries, newest);
-        Ok(FoundMessage {
-            entry: text(entry, "id").map(str::to_owned),
-            parent: text(entry, "parentId").map(str::to_owned),
-            prompt: record::words(&entry["message"]["content"]),
-            is_left: text(entry, "id").is_some_and(|id| !line.contains(&id)),
-        })
-    }
-
-    /// Returns the ids of the entries that lead to an entry, and its own.
-    fn line<'e>(entries: &'e [Value], last: Option<&'e str>) -> Vec<&'e str> {
-        let (mut line, mut next): (Vec<&str>, _) = (Vec::new(), last);
-        while let Some(id) = next.filter(|id| !line.contains(id)) {
-            line.push(id);
-            let entry = entries.iter().find(|entry| text(entry, "id") == Some(id));
-            next = entry.and_then(|entry| text(entry, "parentId"));
-        }
-        line
-    }
-
-    /// Returns whether a compaction stands for what leads to an entry.
-    pub(super) fn is_compacted(entries: &[Value], entry: &str) -> bool {
-        let line = line(entries, Some(entry));
-        let is_on_line = |it: &Value| text(it, "id").is_some_and(|id| line.contains(&id));
-        let mut on_line = entries.iter().filter(|it| is_on_line(it));
-        on_line.any(|it| text(it, "type") == Some("compaction"))
-    }
-
-    /// Plans a fork before the entry of a message.
-    pub fn plan(message: &SoughtMessage) -> Result<ForkPlan, NoFork> {
-        require("pi")?;
-        let path = record_of(&message.conversation.session);
-        let record = record::read(path.as_deref()).map_err(NoFork::because)?;
-        let entry = found(&record, message).map_err(NoFork::because)?.entry;
-        let entry = entry.unwrap_or_default();
-        let is_compacted = is_compacted(&record.entries, &entry);
-        let mut plan = planned(message, entry, "`fork` of `pi --mode rpc`");
-        plan.note = is_compacted.then(|| record::opens_at_compaction("Pi"));
-        plan.from.transcript = path;
-        Ok(plan)
-    }
-
-    /// Has Pi make it.
-    pub fn fork(plan: &ForkPlan) -> Result<AgentConversation, ForkFailure> {
-        let failed = |why: &str| ForkFailure::Failed(why.to_owned());
-        let mut pi = start("pi").ok_or_else(|| failed("`pi` is not on the PATH"))?;
-        let record = plan
-            .from
-            .transcript
-            .as_ref()
-            .ok_or_else(|| failed("its record is gone"))?;
-        pi.args(["--offline", "--mode", "rpc", "--session"])
-            .arg(record);
-        pi.current_dir(&plan.directory);
-        let state = |id: &str| json!({"id": id, "type": "get_state"});
-        let fork = json!({"id": "fork", "type": "fork", "entryId": plan.anchor});
-        let answer = ask(AskedProgram {
-            program: pi,
-            framing: Framing::Lines,
-            greeting: &[state("before")],
-            requests: &[fork, state("after")],
-        })?;
-        let named = |name: &str| answer["data"][name].as_str();
-        match named("sessionId").ok_or_else(unnamed)? {
-            same if same == plan.from.session => Err(refused(&answer)),
-            session => Ok(AgentConversation {
-                session: session.to_owned(),
-                transcript: named("sessionFile").map(Into::into),
-            }),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     /// Greets a script, asks it for something, and waits for this long.
@@ -493,24 +250,5 @@ mod tests {
             let (ForkFailure::Failed(why) | ForkFailure::Unknown(why)) = failure;
             assert!(is_as_known && why.contains(said), "{script}: {why}");
         }
-    }
-
-    /// A compaction counts if it comes before the message, and leads to it.
-    #[test]
-    fn compaction_before_the_message_counts() {
-        let turn = |id: &str| json!({"type": "turn_context", "payload": {"turn_id": id}});
-        let compacted = json!({"type": "compacted", "payload": {"message": ""}});
-        let rollout = [turn("one"), compacted.clone(), turn("two"), compacted];
-        assert!(!codex::is_compacted(&rollout, "one"));
-        assert!(codex::is_compacted(&rollout, "two"));
-        let entry = |id: &str, parent: &str, kind: &str| json!({"id": id, "parentId": parent, "type": kind});
-        let tree = [
-            entry("one", "", "message"),
-            entry("c", "one", "compaction"),
-            entry("two", "c", "message"),
-            entry("beside", "one", "message"),
-        ];
-        assert!(pi::is_compacted(&tree, "two"));
-        assert!(!pi::is_compacted(&tree, "one") && !pi::is_compacted(&tree, "beside"));
     }
 }
