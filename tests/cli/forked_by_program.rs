@@ -2,98 +2,10 @@
 //! revert or is not there.
 
 use std::fs;
-use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
-use testing::binary::{Run, Sandbox};
-use testing::executable;
-
-/// A chat with Codex, whose program is a script.
-struct Scripted {
-    world: Sandbox,
-}
-
-impl Scripted {
-    fn new(script: &str) -> Self {
-        let world = Sandbox::new();
-        let chat = Self { world };
-        for number in 1..=2 {
-            chat.say("old", number);
-        }
-        chat.answer_by(script);
-        chat
-    }
-
-    /// Has another script stand for the program.
-    fn answer_by(&self, script: &str) {
-        executable::write(&self.folder().join("codex"), script);
-    }
-
-    /// Returns a line of a script by which an event comes while the agent forks.
-    fn sending(&self, agent: &str, mut event: Value) -> String {
-        event["cwd"] = json!(self.world.workspace());
-        format!(
-            "echo '{event}' | env -u CKPT_HOOK_DISABLE '{}' event --agent {agent} --strict >/dev/null && ",
-            testing::binary::binary()
-        )
-    }
-
-    fn folder(&self) -> PathBuf {
-        let folder = self.world.path("programs");
-        fs::create_dir_all(&folder).expect("writable");
-        folder
-    }
-
-    fn say(&self, session: &str, number: u32) {
-        let event = |name: &str, more: Value| {
-            let mut payload = json!({
-                "session_id": session, "turn_id": format!("turn-{number}"), "hook_event_name": name,
-                "cwd": self.world.workspace(), "prompt": format!("message {number}"),
-            });
-            for (key, value) in more.as_object().expect("an object") {
-                payload[key] = value.clone();
-            }
-            let words = ["event", "--agent", "codex", "--strict"];
-            self.world
-                .run(&words, payload.to_string().as_bytes())
-                .exits(0);
-        };
-        event("UserPromptSubmit", json!({}));
-        let tool = json!({"tool_name": "Bash", "tool_use_id": format!("t{number}"), "tool_input": {"command": "make"}});
-        event("PreToolUse", tool.clone());
-        self.world.write(&format!("made-{number}"), "made\n");
-        event("PostToolUse", tool);
-        event("Stop", json!({}));
-    }
-
-    fn revert(&self) -> Run {
-        self.revert_with("fork")
-    }
-
-    fn revert_with(&self, conversation: &str) -> Run {
-        let path = format!("{}:/usr/bin:/bin", self.folder().display());
-        let words = ["--json", "revert", "last", "--conversation", conversation];
-        testing::binary::finish(self.world.command(&words).env("PATH", path), b"")
-    }
-
-    fn is_made(&self, number: u32) -> bool {
-        self.world
-            .workspace()
-            .join(format!("made-{number}"))
-            .exists()
-    }
-}
-
-/// Reads the requests up to the fork, and answers it with a line.
-fn answering(line: &str) -> String {
-    format!(
-        "#!/bin/sh\nread one\necho '{{\"id\":0,\"result\":{{}}}}'\nread two\nread three\n{line}\nread more\n"
-    )
-}
-
-/// Names the conversation that was made.
-const ANSWER: &str = r#"echo '{"id":1,"result":{"thread":{"id":"new"}}}'"#;
+use testing::scripted::{ANSWER, Scripted, answering};
 
 /// An agent's own program makes the fork.
 #[test]

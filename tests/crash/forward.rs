@@ -1,10 +1,11 @@
 //! Every operation but a first revert, killed: the next command ends it, and the way back is still there.
 
 use testing::chat::{Chat, assert_agreed};
+use testing::scripted::{ANSWER, Scripted, answering};
 use testing::skip::has_strace;
 
 use super::{REVERT, Sandbox, Tree, assert_sound, assert_whole, leftovers, played};
-use testing::strace::{Point, at_each, kill_at, points, sample};
+use testing::strace::{Point, at_each, kill_at, killed_at, points, points_of, sample};
 
 /// An operation, what comes before it, and what is done when it was killed.
 pub struct Case {
@@ -198,4 +199,56 @@ fn every_killed_operation_is_ended_next() {
             case.assert_ended(&world, &before, &after, &what);
         });
     }
+}
+
+/// A killed fork by an agent's program is told.
+///
+/// Files and conversation go back together, or neither does, and what the program was asked for is not passed over in
+/// silence. The program is killed, too, as it is traced with the revert.
+///
+/// Invariant `work/killed-fork`.
+#[test]
+fn killed_fork_by_a_program_is_told() {
+    if !has_strace() {
+        return;
+    }
+    const REVERT: [&str; 4] = ["revert", "last", "--conversation", "fork"];
+    let ready = || {
+        let heard = r#"echo asked >> "$0.heard""#;
+        Scripted::new(&answering(&format!("{heard}\n{ANSWER}")))
+    };
+    let peace = ready();
+    let all = points_of(&peace.world, &REVERT, |command| {
+        let path = format!("{}:/usr/bin:/bin", peace.folder().display());
+        testing::binary::finish(command.env("PATH", path), b"").exits(0);
+    });
+    assert!(!peace.is_made(2), "in peace it goes back");
+    at_each(sample(all, 40), |point| {
+        let chat = ready();
+        let killed = chat.finish(killed_at(&chat.world, &point, &REVERT));
+        let next = chat.world.run(&["snapshot"], b"").exits(0);
+        let told = format!("{killed}{next}");
+        let sessions = chat.world.json(&["sessions"]);
+        let session = sessions["sessions"][0]["agent_id"].as_str();
+        let what = format!("killed at {point:?}: {told}");
+        assert!(chat.is_made(1), "{what}");
+        assert_eq!(
+            session,
+            Some(if chat.is_made(2) { "old" } else { "new" }),
+            "{what}"
+        );
+        let was_asked = chat.folder().join("codex.heard").exists();
+        let is_told = [
+            "is taken back",
+            "could not be forked",
+            "it is not known whether",
+        ];
+        let is_told = is_told.iter().any(|words| told.contains(words));
+        assert!(is_told || !was_asked || !chat.is_made(2), "{what}");
+        // And it can be done then.
+        if chat.is_made(2) {
+            chat.revert().exits(0);
+            assert!(!chat.is_made(2), "{what}");
+        }
+    });
 }

@@ -39,6 +39,7 @@ pub mod objects;
 pub mod plan;
 pub mod rows;
 pub mod scenario;
+pub mod scripted;
 pub mod skip;
 pub mod snapshot;
 pub mod strace;
