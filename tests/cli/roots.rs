@@ -183,6 +183,34 @@ fn hunks_are_chosen_in_all_roots() {
     assert_eq!(files(), ["after\n", "before\n"], "a client chooses as well");
 }
 
+/// A file that is gone from any root of a session is found, by its path or its name, and put back where it was.
+#[test]
+fn files_gone_from_any_root_are_recovered() {
+    let (world, other) = played();
+    let name = other.to_str().expect("a plain path");
+    fs::remove_file(other.join("b")).expect("it is there");
+    let list = world.run(&["recover", "--deleted"], b"").exits(0).stdout;
+    assert!(list.contains(name) && list.contains("1 file"), "{list}");
+    let report = world.json(&["recover", "--deleted"]);
+    assert_eq!(report["files"], json!([]), "{report:#}");
+    assert_eq!(report["roots"][0]["files"][0]["path"], "b", "{report:#}");
+    let limited = world.json(&["--workspace", ".", "recover", "--deleted"]);
+    assert_eq!(limited["roots"], json!([]), "the limit holds: {limited:#}");
+    let full = format!("{name}/b");
+    for asked in ["b", &full] {
+        let report = world.json(&["recover", asked]);
+        assert_eq!(
+            report["operation"]["roots"][0]["report"]["files"][0]["path"], "b",
+            "{report:#}"
+        );
+        assert_eq!(fs::read(other.join("b")).expect("it is back"), b"after\n");
+        world.run(&["undo"], b"").exits(0);
+        assert!(!other.join("b").exists(), "one undo takes it back");
+    }
+    let nowhere = world.run(&["recover", "/nowhere/b"], b"");
+    assert_ne!(nowhere.code, Some(0), "{nowhere}");
+}
+
 /// A file of another root is left out of the browser's plan like any other.
 #[test]
 fn browser_leaves_out_files_of_all_roots() {

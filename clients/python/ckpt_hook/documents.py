@@ -2905,11 +2905,15 @@ class PartParameter(TypedDict):
     """
     path: str | PathText
     """
-    Its path in the workspace.
+    Its path in its root.
     """
     plan: NotRequired[str | None]
     """
     The plan that it is of; by default the one that is applied. So a file may go back on other terms than the rest.
+    """
+    workspace: NotRequired[str | None]
+    """
+    The root that it is in, as `roots` of the plan's report has it; by default the workspace of the plan.
     """
 
 
@@ -2985,6 +2989,21 @@ class RootChanges(TypedDict):
     workspace: str
     """
     The root.
+    """
+
+
+class RootGone(TypedDict):
+    """
+    Files that are gone from another root.
+    """
+
+    files: list[GoneReport]
+    """
+    The files, most recently removed first.
+    """
+    workspace: str
+    """
+    The directory of the root.
     """
 
 
@@ -4149,6 +4168,10 @@ class RecoverReport(TypedDict):
     operation: OperationReport | None
     """
     What putting them back did, or would do; null if they were only listed.
+    """
+    roots: list[RootGone]
+    """
+    Those in the other roots of the workspace's sessions.
     """
     version: Literal[1]
     """

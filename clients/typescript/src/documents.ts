@@ -943,13 +943,17 @@ export interface PartParameter {
    */
   hunks?: HunkParameter[] | null;
   /**
-   * Its path in the workspace.
+   * Its path in its root.
    */
   path: string | PathText;
   /**
    * The plan that it is of; by default the one that is applied. So a file may go back on other terms than the rest.
    */
   plan?: string | null;
+  /**
+   * The root that it is in, as `roots` of the plan's report has it; by default the workspace of the plan.
+   */
+  workspace?: string | null;
 }
 /**
  * A hunk, by its place in the file as it is now. A hunk of a plan's report may be passed as it is.
@@ -3287,6 +3291,10 @@ export interface RecoverReport {
    */
   operation: OperationReport | null;
   /**
+   * Those in the other roots of the workspace's sessions.
+   */
+  roots: RootGone[];
+  /**
    * The version of the document's format.
    */
   version: 1;
@@ -3582,6 +3590,19 @@ export interface OperationShowReport {
    * The version of the document's format.
    */
   version: 1;
+}
+/**
+ * Files that are gone from another root.
+ */
+export interface RootGone {
+  /**
+   * The files, most recently removed first.
+   */
+  files: GoneReport[];
+  /**
+   * The directory of the root.
+   */
+  workspace: string;
 }
 /**
  * What was done to files in another root of a session.

@@ -1,6 +1,6 @@
 //! Files that are gone, and whose change removed them.
 
-use ckpt_schema::report::{GoneReport, TakenBy};
+use ckpt_schema::report::{GoneReport, RecoverReport, RootGone, TakenBy};
 
 use ckpt_store::model::number::count;
 
@@ -12,16 +12,26 @@ use super::text::{path, safe, short, title};
 const LISTED: usize = 50;
 
 /// Returns one row per file, and whose change removed it, and their number.
-pub fn list(files: &[GoneReport], view: &View) -> String {
-    if files.is_empty() {
+pub fn list(report: &RecoverReport, view: &View) -> String {
+    let others: usize = report.roots.iter().map(|root| root.files.len()).sum();
+    let number = report.files.len() + others;
+    if number == 0 {
         return "No captured file is gone.\n".to_owned();
     }
-    let number = count(files.len() as u64, "file");
-    format!("{}{number}\n", rows(files, view))
+    format!("{}{}\n", rows(report, view), count(number as u64, "file"))
 }
 
-/// Returns one row per file, and whose change removed it.
-pub fn rows(files: &[GoneReport], view: &View) -> String {
+/// Returns one row per file, and whose change removed it; those of other roots below the names of these.
+pub fn rows(report: &RecoverReport, view: &View) -> String {
+    let of_root = |root: &RootGone| {
+        let name = view.paint.strong(&safe(&root.workspace));
+        format!("{name}\n{}", rows_of(&root.files, view))
+    };
+    let others: String = report.roots.iter().map(of_root).collect();
+    rows_of(&report.files, view) + &others
+}
+
+fn rows_of(files: &[GoneReport], view: &View) -> String {
     let shown = if view.verbose { files.len() } else { LISTED };
     let mut table = Table::new(&[]).dropping(&[1]);
     for gone in files.iter().take(shown) {

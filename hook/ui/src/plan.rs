@@ -177,7 +177,8 @@ impl Browser {
         };
         let mut files = self.store.proposal(token)?.files;
         for file in files.iter_mut().filter(|file| file.workspace != root) {
-            file.change.path = in_root(&file.workspace, &file.change.path);
+            let root = file.workspace.to_string_lossy();
+            file.change.path = file.change.path.below(&root);
         }
         Ok(files)
     }
@@ -409,7 +410,7 @@ fn in_one_list(mut report: OperationReport) -> OperationReport {
         report: there,
     } in std::mem::take(&mut report.roots)
     {
-        let full = |path: &mut PathText| *path = in_root(Path::new(&workspace), path);
+        let full = |path: &mut PathText| *path = path.below(&workspace);
         let (mut files, mut kept) = (there.files, there.kept);
         files.iter_mut().for_each(|file| full(&mut file.path));
         kept.iter_mut()
@@ -419,15 +420,6 @@ fn in_one_list(mut report: OperationReport) -> OperationReport {
         report.kept.extend(kept);
     }
     report
-}
-
-fn in_root(root: &Path, path: &PathText) -> PathText {
-    let digits = |byte: &u8| format!("{byte:02x}");
-    let above: String = root.as_os_str().as_bytes().iter().map(digits).collect();
-    PathText {
-        path: format!("{}/{}", root.to_string_lossy(), path.path),
-        path_hex: path.path_hex.as_ref().map(|hex| format!("{above}2f{hex}")),
-    }
 }
 
 /// Returns both sides of a change that has lines.

@@ -74,6 +74,15 @@ pub struct GoneReport {
     pub blob: Option<String>,
 }
 
+/// Files that are gone from another root.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RootGone {
+    /// The directory of the root.
+    pub workspace: String,
+    /// The files, most recently removed first.
+    pub files: Vec<GoneReport>,
+}
+
 /// `recover`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RecoverReport {
@@ -81,6 +90,9 @@ pub struct RecoverReport {
     pub version: u32,
     /// The files that are gone and were asked for, most recently removed first.
     pub files: Vec<GoneReport>,
+    /// Those in the other roots of the workspace's sessions.
+    #[serde(default)]
+    pub roots: Vec<RootGone>,
     /// What putting them back did, or would do; null if they were only listed.
     pub operation: Option<OperationReport>,
 }

@@ -38,7 +38,7 @@ pub use conversation::{
 pub use exchange::{FetchReport, FetchedMachine, PushReport};
 pub use failure::{CandidateReport, ErrorReport, FailureKind, FailureReport};
 pub use feed::{Notification, StepSummary};
-pub use files::{CatReport, GoneReport, RecoverReport, TakenBy};
+pub use files::{CatReport, GoneReport, RecoverReport, RootGone, TakenBy};
 pub use history::{
     ExportReport, ExportedMessage, LogReport, MessageReport, MessageRoot, MessageState,
     RootChanges, SessionReport, SessionsReport, ShowReport, SnapshotEntry, SnapshotsReport,
@@ -89,6 +89,15 @@ impl PathText {
         let is_hex = hex.len() % 2 == 0 && hex.bytes().all(|digit| digit.is_ascii_hexdigit());
         let byte = |at| u8::from_str_radix(hex.get(at..at + 2)?, 16).ok();
         is_hex.then(|| (0..hex.len()).step_by(2).map_while(byte).collect())
+    }
+
+    /// Returns the path with that of its root before it.
+    pub fn below(&self, root: &str) -> Self {
+        let above: String = root.bytes().map(|byte| format!("{byte:02x}")).collect();
+        Self {
+            path: format!("{root}/{}", self.path),
+            path_hex: self.path_hex.as_ref().map(|hex| format!("{above}2f{hex}")),
+        }
     }
 }
 

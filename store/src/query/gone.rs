@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-use ckpt_schema::report::{GoneReport, OperationReport, RecoverReport, TakenBy, VERSION};
+use ckpt_schema::report::{GoneReport, OperationReport, RecoverReport, RootGone, TakenBy, VERSION};
 use rusqlite::Connection;
 
 use super::{compare, renames};
@@ -11,8 +11,8 @@ use crate::error::Result;
 use crate::model::Milliseconds;
 use crate::model::attribution::Attribution;
 use crate::model::entry::{Change, Entry, EntryKind, State};
-use crate::model::path::WorkspacePath;
-use crate::revert::PathStates;
+use crate::model::path::{WorkspacePath, list_once};
+use crate::revert::{self, StatesInRoots};
 use crate::sessions::{self, FileChange, TakenFile};
 use crate::snapshot::Snapshots;
 use crate::store::Store;
@@ -28,41 +28,101 @@ pub(crate) struct GoneFile {
     change: Option<FileChange>,
 }
 
-/// Returns the deleted files of a workspace, newest deletion first: those at or below a named path or, failing that,
-/// those with that name anywhere.
-pub(crate) fn gone(store: &Store, place: &Place, named: &[PathBuf]) -> Result<Vec<GoneFile>> {
-    let only = place.paths_asked_for(named)?;
-    let mut all = all(store, place)?;
-    if only.is_empty() {
-        return Ok(all);
+/// The files that are gone from a root.
+pub(crate) struct GoneInRoot {
+    place: Place,
+    files: Vec<GoneFile>,
+}
+
+/// Returns the deleted files of a workspace and of the other roots of its sessions, newest deletion first: those at or below
+/// a named path or, failing that, those with that name anywhere. The workspace itself comes first.
+pub(crate) fn gone(store: &Store, place: &Place, named: &[PathBuf]) -> Result<Vec<GoneInRoot>> {
+    let mut roots = Vec::new();
+    let others = revert::roots_of_sessions(store, place)?;
+    for place in std::iter::once(place.clone()).chain(others) {
+        let files = all(store, &place)?;
+        roots.push(GoneInRoot { place, files });
     }
-    if all.iter().any(|gone| gone.path.is_at_or_below(&only)) {
-        all.retain(|gone| gone.path.is_at_or_below(&only));
-        return Ok(all);
+    if named.is_empty() {
+        return Ok(roots);
     }
+    let named: Vec<PathBuf> = named.iter().map(|path| place.cwd.join(path)).collect();
+    let holds =
+        |place: &Place, path: &PathBuf| place.is_root(path) || place.path_of(path).is_some();
+    let is_nowhere = |path: &&PathBuf| !roots.iter().any(|root| holds(&root.place, path));
+    if let Some(nowhere) = named.iter().find(is_nowhere) {
+        place.paths_asked_for(std::slice::from_ref(nowhere))?;
+    }
+    let mut asked = Vec::new();
+    for root in &roots {
+        let here = named.iter().filter(|path| holds(&root.place, path));
+        let here: Vec<PathBuf> = here.cloned().collect();
+        let only = root.place.paths_asked_for(&here)?;
+        asked.push((!here.is_empty()).then_some(only));
+    }
+    let is_asked = |only: &Option<Vec<WorkspacePath>>, gone: &GoneFile| {
+        let mut only = only.iter();
+        only.any(|only| only.is_empty() || gone.path.is_at_or_below(only))
+    };
+    let both = || roots.iter().zip(&asked);
+    let is_there = both().any(|(root, only)| root.files.iter().any(|gone| is_asked(only, gone)));
     // People forget where a file was sooner than what it was called.
-    let names: BTreeSet<&[u8]> = only.iter().map(WorkspacePath::name).collect();
-    all.retain(|gone| names.contains(gone.path.name()));
-    Ok(all)
+    let names = asked.iter().flatten().flatten();
+    let names: BTreeSet<Vec<u8>> = names.map(|path| path.name().to_owned()).collect();
+    for (root, only) in roots.iter_mut().zip(&asked) {
+        root.files.retain(|gone| match is_there {
+            true => is_asked(only, gone),
+            false => names.contains(gone.path.name()),
+        });
+    }
+    Ok(roots)
 }
 
 /// Returns the report on files that are gone, and on the operation that puts them back, if there was one.
-pub(crate) fn recovered(files: Vec<GoneFile>, operation: Option<OperationReport>) -> RecoverReport {
+pub(crate) fn recovered(
+    roots: Vec<GoneInRoot>,
+    operation: Option<OperationReport>,
+) -> RecoverReport {
+    let of_root = |root: GoneInRoot| {
+        let files = root.files.into_iter().map(|gone| gone.report);
+        (root.place.root, files.collect::<Vec<GoneReport>>())
+    };
+    let mut roots: Vec<_> = roots.into_iter().map(of_root).collect();
+    let lists = roots.iter_mut().map(|(root, files)| (root.clone(), files));
+    list_once(&mut lists.collect::<Vec<_>>(), |gone| &gone.path.path);
+    let mut roots = roots.into_iter();
+    let files = roots.next().map(|(_, files)| files).unwrap_or_default();
+    let others = roots.filter(|(_, files)| !files.is_empty());
     RecoverReport {
         version: VERSION,
-        files: files.into_iter().map(|gone| gone.report).collect(),
+        files,
+        roots: others
+            .map(|(root, files)| RootGone {
+                workspace: root.to_string_lossy().into_owned(),
+                files,
+            })
+            .collect(),
         operation,
     }
 }
 
 /// Returns the last states of files that are gone, also of those whose bytes are not stored: an operation names them.
-pub(crate) fn last_states(files: &[GoneFile]) -> PathStates {
-    let states = files.iter().map(|gone| (gone.path.clone(), gone.state));
-    states.collect()
+pub(crate) fn last_states(roots: &[GoneInRoot]) -> StatesInRoots {
+    let roots = roots.iter().filter(|root| !root.files.is_empty());
+    let roots = roots.map(|root| {
+        let states = root.files.iter();
+        let states = states.map(|gone| (gone.path.clone(), gone.state));
+        (root.place.row.id, states.collect())
+    });
+    roots.collect()
 }
 
 /// Returns the last states of the files that [`gone`] finds.
-pub(crate) fn gone_states(store: &Store, place: &Place, named: &[PathBuf]) -> Result<PathStates> {
+pub(crate) fn gone_states(
+    store: &Store,
+    place: &Place,
+    named: &[PathBuf],
+) -> Result<StatesInRoots> {
     Ok(last_states(&gone(store, place, named)?))
 }
 

@@ -18,6 +18,7 @@ mod restore;
 mod roots;
 mod undo;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use ckpt_schema::report::{NoteCode, OperationKind, OperationReport, Outcome, VERSION};
@@ -41,6 +42,8 @@ use request::movement::Movement;
 use restore::{Wanted, WantedInRoots};
 use roots::{Beside, operate_movements};
 
+pub(crate) use roots::roots_of_sessions;
+
 pub(crate) use carry_out::conversation::taken_back as fork_taken_back;
 pub(crate) use carry_out::journal::has_begun;
 pub(crate) use conversation::{conversation_place, fork_beside, left, pending, pending_of};
@@ -58,7 +61,7 @@ pub(crate) fn operate(
     store: &mut Store,
     cwd: &Path,
     request: &PlanRequest,
-    gone: Option<&PathStates>,
+    gone: Option<&StatesInRoots>,
     options: Options,
 ) -> Result<Executed> {
     refuse_git_of_a_part(request)?;
@@ -118,7 +121,7 @@ pub(crate) fn operate(
 /// A request, and what it is carried out with.
 struct Asked<'a> {
     cwd: &'a Path,
-    gone: Option<&'a PathStates>,
+    gone: Option<&'a StatesInRoots>,
     options: Options,
     prepared: Option<&'a JournalledConversation>,
     beside: &'a Beside,
@@ -183,9 +186,9 @@ impl Asked<'_> {
             }
             PlanRequest::Recover(named) => {
                 *named = absolute(cwd, named);
-                let gone = Wanted::captured(self.gone.cloned().unwrap_or_default());
-                let wanted = WantedInRoots::from([(place.row.id, gone)]);
-                let wanted = (&wanted, None);
+                let gone = self.gone.into_iter().flatten();
+                let gone = gone.map(|(root, states)| (*root, Wanted::captured(states.clone())));
+                let wanted = (&gone.collect::<WantedInRoots>(), None);
                 roots::put_back(store, place, beside, wanted, options, recovered)
             }
         }
@@ -263,7 +266,10 @@ fn under_locks(
 }
 
 /// Finds the files that are gone at or below paths, or with that name, each with its last state.
-pub(crate) type FindGone = dyn Fn(&Store, &Place, &[PathBuf]) -> Result<PathStates>;
+pub(crate) type FindGone = dyn Fn(&Store, &Place, &[PathBuf]) -> Result<StatesInRoots>;
+
+/// The states of files in several roots, by the number of the workspace.
+pub(crate) type StatesInRoots = BTreeMap<i64, PathStates>;
 
 /// Carries out the plan of a dry run. If anything that it is based on has changed, the workspace is left alone.
 pub(crate) fn apply(

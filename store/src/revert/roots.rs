@@ -71,7 +71,12 @@ impl Beside {
                 Any::Operation(operation) => (None, Some(operation.id)),
                 Any::Session(_) | Any::Snapshot(_) => (None, None),
             },
-            PlanRequest::Recover(_) => (None, None),
+            PlanRequest::Recover(_) => {
+                return Ok(Self {
+                    places: roots_of_sessions(store, place)?,
+                    ..Self::default()
+                });
+            }
         };
         let mut beside = Self::default();
         let mut rows = match &session {
@@ -163,6 +168,16 @@ impl Beside {
         });
         away.into_iter().chain(gone).collect()
     }
+}
+
+/// Returns the other roots of a workspace's sessions that are there, unless the request is limited to one workspace.
+pub(crate) fn roots_of_sessions(store: &Store, place: &Place) -> Result<Vec<Place>> {
+    if store.is_limited || store.machine.is_some() {
+        return Ok(Vec::new());
+    }
+    let rows = sessions::roots_of_sessions(store.database.connection(), place.row.id)?;
+    let there = rows.into_iter().filter(WorkspaceRow::is_there);
+    Ok(there.map(|row| Place::of_row(store, row)).collect())
 }
 
 /// Moves the revert point of a session, or undoes a part of it, in all its roots. `own` is the movement in the first one, if

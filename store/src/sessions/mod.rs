@@ -98,7 +98,7 @@ pub(crate) use other_sessions::{OthersMessage, newer_of_others, other_reverted_s
 pub(crate) use parts::{
     Whole, has_changes, has_forgotten_roots, message_beside, message_parts, note_forgotten_root,
     note_part, note_part_of, operation_parts, other_parts, part_id, part_in, parts, roots_beside,
-    workspace_of_message, workspaces_left_beside,
+    roots_of_sessions, workspace_of_message, workspaces_left_beside,
 };
 pub(crate) use rebuild::{newest_snapshot_time, put_noted, snapshots_to_note, workspace_keys};
 pub(crate) use removals::{brought_back_and_taken_away, taken_away_to};

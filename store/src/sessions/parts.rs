@@ -95,14 +95,32 @@ pub(crate) fn roots_beside(
         .collect()
 }
 
+/// The sessions of a workspace that work in several roots, by their wholes.
+const WHOLES: &str = "WITH wholes AS (SELECT ifnull(part_of, id) AS id FROM sessions
+                                       WHERE workspace_id = ?1 AND (part_of IS NOT NULL OR has_parts))";
+
+/// Returns the other roots of all sessions of a workspace.
+pub(crate) fn roots_of_sessions(
+    connection: &Connection,
+    workspace_id: i64,
+) -> Result<Vec<WorkspaceRow>> {
+    let sql = format!(
+        "{WHOLES} SELECT DISTINCT workspace_id FROM sessions
+           WHERE workspace_id <> ?1 AND (id IN (SELECT id FROM wholes) OR part_of IN (SELECT id FROM wholes))"
+    );
+    let ids: Vec<i64> = read::all(connection, &sql, [workspace_id], |row| row.get(0))?;
+    let rows = ids.into_iter().map(|id| workspace(connection, id));
+    rows.collect()
+}
+
 /// Notes in the other parts of a workspace's sessions that its history is forgotten.
 pub(crate) fn note_forgotten_root(connection: &Connection, workspace_id: i64) -> Result<()> {
-    let sql = "WITH wholes AS (SELECT ifnull(part_of, id) AS id FROM sessions
-                                WHERE workspace_id = ?1 AND (part_of IS NOT NULL OR has_parts))
-               UPDATE sessions SET roots_gone = 1
-                WHERE workspace_id <> ?1 AND (id IN (SELECT id FROM wholes) OR part_of IN (SELECT id FROM wholes))";
+    let sql = format!(
+        "{WHOLES} UPDATE sessions SET roots_gone = 1
+           WHERE workspace_id <> ?1 AND (id IN (SELECT id FROM wholes) OR part_of IN (SELECT id FROM wholes))"
+    );
     connection
-        .execute(sql, [workspace_id])
+        .execute(&sql, [workspace_id])
         .context(|| "cannot note in which roots a session works")
         .map(drop)
 }

@@ -10,7 +10,7 @@ use ckpt_command::pager::paged;
 use ckpt_output::recover;
 use ckpt_output::text::{bytes, path};
 use ckpt_process::failure::{DONE, Failure};
-use ckpt_schema::report::{GoneReport, OperationReport};
+use ckpt_schema::report::{GoneReport, OperationReport, RecoverReport};
 use ckpt_store::{DryRun, Error, Force};
 
 use super::ask;
@@ -22,12 +22,11 @@ pub fn run(invocation: &Invocation, arguments: &RecoverArguments) -> Result<u8, 
     let mut store = invocation.open_to_operate(arguments.dry_run)?;
     let Some(named) = &arguments.path else {
         let report = store.gone(&directory, &[])?;
-        return paged(invocation, &report, |view| {
-            recover::list(&report.files, view)
-        });
+        return paged(invocation, &report, |view| recover::list(&report, view));
     };
     let mut named = directory.join(named);
-    let found = store.gone(&directory, std::slice::from_ref(&named))?.files;
+    let found = store.gone(&directory, std::slice::from_ref(&named))?;
+    let found = in_one_list(found);
     if found.is_empty() {
         return Err(nothing(&named).into());
     }
@@ -51,7 +50,7 @@ pub fn run(invocation: &Invocation, arguments: &RecoverArguments) -> Result<u8, 
         return Ok(report.operation.as_ref().map_or(DONE, code));
     }
     if !output.is_quiet() {
-        let list = format!("{}\n", recover::rows(&report.files, output.view()));
+        let list = format!("{}\n", recover::rows(&report, output.view()));
         let done = done.map(str::to_owned);
         output.text(&list).map_err(|failure| failure.after(done))?;
     }
@@ -87,6 +86,17 @@ fn is_by_name(found: &[GoneReport], named: &Path) -> bool {
     let has_name =
         |gone: &GoneReport| bytes(&gone.path).rsplit(|byte| *byte == b'/').next() == named;
     found.len() > 1 && found.iter().all(has_name)
+}
+
+/// Returns the files of all roots: those of others by their full paths.
+fn in_one_list(found: RecoverReport) -> Vec<GoneReport> {
+    let others = found.roots.into_iter().flat_map(|root| {
+        root.files.into_iter().map(move |gone| GoneReport {
+            path: gone.path.below(&root.workspace),
+            ..gone
+        })
+    });
+    found.files.into_iter().chain(others).collect()
 }
 
 fn choose(invocation: &Invocation, found: &[GoneReport]) -> Result<Option<PathBuf>, Failure> {
