@@ -7,7 +7,7 @@ use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitStatus};
+use std::process::{Child, Command, ExitStatus};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, OnceLock};
 
@@ -85,11 +85,26 @@ impl PrivateFolder {
     /// process.
     pub fn run(&self, below: &Path, command: &mut Command) -> io::Result<ExitStatus> {
         let mut child = command.current_dir(self.path.join(below)).spawn()?;
-        PROGRAM.store(child.id(), Ordering::SeqCst);
+        let attended = self.attend(&child);
         // It keeps its process id until it is waited for, so no other process gets its signals.
         signals::wait_for_end(&child);
-        PROGRAM.store(0, Ordering::SeqCst);
+        drop(attended);
         child.wait()
+    }
+
+    /// Until the result is dropped, signals end a program, and not this process. Drop it before the program is waited for.
+    pub fn attend(&self, program: &Child) -> AttendedProgram {
+        PROGRAM.store(program.id(), Ordering::SeqCst);
+        AttendedProgram
+    }
+}
+
+/// A program that gets the signals of this process.
+pub struct AttendedProgram;
+
+impl Drop for AttendedProgram {
+    fn drop(&mut self) {
+        PROGRAM.store(0, Ordering::SeqCst);
     }
 }
 

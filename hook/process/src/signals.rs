@@ -57,6 +57,14 @@ pub fn wait_for_end(command: &Child) {
     while let Err(rustix::io::Errno::INTR) = waitid(WaitId::Pid(pid), options) {}
 }
 
+/// Asks a command to end.
+pub fn end(command: &Child) {
+    if let Some(pid) = pid(command) {
+        // It may already have exited.
+        let _ = kill_process(pid, Signal::TERM);
+    }
+}
+
 pub(crate) fn pid(command: &Child) -> Option<Pid> {
     Pid::from_raw(command.id().cast_signed())
 }

@@ -3,6 +3,7 @@
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -205,11 +206,16 @@ fn ssh_goes_by_the_users_command() {
     );
 }
 
-/// Passes on what goes to a port, and cuts a connection after so many bytes to the server, and from it.
+/// Passes on what goes to a port, and after so many bytes to the server, and from it, cuts a connection, or passes on
+/// nothing more.
 struct Cutter(u16, [Arc<AtomicUsize>; 2]);
 
 impl Cutter {
     fn before(port: u16) -> Self {
+        Self::new(port, true)
+    }
+
+    fn new(port: u16, cuts: bool) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let own = listener.local_addr().expect("it has one").port();
         let limits: [Arc<AtomicUsize>; 2] = Default::default();
@@ -230,6 +236,9 @@ impl Cutter {
                         while let Ok(read @ 1..) = from.read(&mut buffer) {
                             let passed = read.min(left);
                             left -= passed;
+                            if passed < read && !cuts {
+                                std::thread::park();
+                            }
                             if to.write_all(&buffer[..passed]).is_err() || passed < read {
                                 let _ = from.shutdown(Shutdown::Both);
                                 break;
@@ -294,6 +303,69 @@ fn cut_connections_are_made_up_for() {
         };
         assert_eq!(ids(&log), ids(&here), "{bytes:?}");
     }
+}
+
+/// A server from which nothing comes any more is not waited for without end, at any stage, and the next push goes on.
+///
+/// Invariant `agent/stalled-servers`: No `push` or `fetch` waits without end for a server that says nothing.
+#[test]
+fn a_stalled_server_is_given_up() {
+    const ALL: usize = usize::MAX;
+    let (one, other) = (machine(), Sandbox::new());
+    server(&one);
+    let Some(daemon) = Daemon::serve(&one) else {
+        return testing::skip::skip("`git daemon` is not there");
+    };
+    let cutter = Cutter::new(daemon.1, false);
+    let address = format!("git://127.0.0.1:{}/server.git", cutter.0);
+    let stalls = |world: &Sandbox, words: &[&str]| {
+        let mut command = world.command(words);
+        command.env("CKPT_HOOK_TEST_PATIENCE", "1000");
+        let run = testing::binary::finish(&mut command, b"").exits(1);
+        assert!(run.stderr.contains("nothing has come from"), "{run}");
+        assert!(run.stderr.contains("give the same command again"), "{run}");
+    };
+    for limit in [[0, ALL], [ALL, 0], [400, ALL], [ALL, 100]] {
+        cutter.allow(limit);
+        stalls(&one, &["push", &address, "--yes"]);
+    }
+    cutter.allow([ALL, ALL]);
+    push(&one, &address);
+    cutter.allow([ALL, 300]);
+    stalls(&other, &["fetch", &address]);
+    cutter.allow([ALL, ALL]);
+    let name = only(&fetch(&other, &address));
+    let log = other.json(&["--machine", &name, "log"]);
+    assert_eq!(log["messages"].as_array().map(Vec::len), Some(2), "{log}");
+}
+
+/// Ctrl-C ends git, says that the command can be given again, and leaves nothing behind.
+#[test]
+fn an_interrupted_connection_says_what_to_do() {
+    let world = machine();
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = listener.local_addr().expect("it has one").port();
+    let address = format!("git://127.0.0.1:{port}/server.git");
+    let mut command = world.command(&["push", &address, "--yes"]);
+    let folder = world.path("tmp");
+    std::fs::create_dir_all(&folder).expect("writable");
+    command.env("TMPDIR", &folder).process_group(0);
+    command.stdout(Stdio::null()).stderr(Stdio::piped());
+    let mut child = command.spawn().expect("it starts");
+    let (mut asking, _) = listener.accept().expect("git connects");
+    let mut first = [0];
+    asking.read_exact(&mut first).expect("git asks");
+    let group = rustix::process::Pid::from_child(&child);
+    rustix::process::kill_process_group(group, rustix::process::Signal::INT).expect("it runs");
+    let mut said = String::new();
+    let stderr = child.stderr.as_mut().expect("it is read");
+    stderr.read_to_string(&mut said).expect("text");
+    assert_eq!(child.wait().expect("it ends").code(), Some(1), "{said}");
+    assert!(
+        said.contains("interrupted") && said.contains("give the same command again"),
+        "{said}"
+    );
+    assert_eq!(folder.read_dir().expect("readable").count(), 0);
 }
 
 /// A server that refuses, for its size or its rules, changes nothing here, and says why.

@@ -10,16 +10,20 @@
 //!
 //! Git works in an empty repository of our own, made for one call: no configuration but the user's is read.
 
-use std::io::Write;
+use std::io::{Read, Write};
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::time::Duration;
 
 use ckpt_output::text::safe;
 use ckpt_process::failure::Failure;
 use ckpt_process::surroundings::{now, variable};
-use ckpt_process::{PrivateFolder, programs};
+use ckpt_process::{PrivateFolder, programs, signals};
 use ckpt_store::error::Context;
 use ckpt_store::exchange::{Bundle, Remote};
+use ckpt_store::model::number::count;
 use ckpt_store::{Error, Result as Outcome};
 
 use super::seal::{self, Identities};
@@ -31,6 +35,10 @@ const LARGEST_PART: usize = 32 << 20;
 /// What the names of the parts of a pack, and of an encrypted bundle, begin with.
 const PACK: &str = "pack.";
 const SEALED: &str = "age.";
+/// How long nothing may come from a server, which may run hooks or wait for a passphrase.
+const PATIENCE: Duration = Duration::from_secs(180);
+/// What git's lines on its progress have in them.
+const PROGRESS: [&str; 4] = ["objects: ", "deltas: ", "Total ", "Delta compression"];
 /// What the user may have set for git's connections.
 const VARIABLES: [&str; 5] = [
     "GIT_SSH",
@@ -112,18 +120,73 @@ impl Transport {
             let _ = stdin.write_all(input);
         }
         let done = child.wait_with_output().context(what)?;
-        if done.status.success() {
-            return Ok(done.stdout);
+        match done.status.success() {
+            true => Ok(done.stdout),
+            false => Err(self.failed(arguments, &done.stderr)),
         }
-        let said = String::from_utf8_lossy(&done.stderr);
-        let lines = said.lines().map(str::trim);
-        let said: Vec<&str> = lines.filter(|line| !line.is_empty()).collect();
-        Err(Error::failed(format!(
+    }
+
+    /// Runs git towards the repository, and returns what it prints. It shows its progress, so that a server from which
+    /// nothing comes any more is known.
+    fn reach(&self, arguments: &[&str]) -> Outcome<Vec<u8>> {
+        let what = || "cannot start git";
+        let mut git = self.git();
+        git.args(arguments).stdin(Stdio::null());
+        git.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = git.spawn().context(what)?;
+        let attended = self.folder.attend(&child);
+        let (sender, said) = mpsc::channel();
+        pass_on(child.stdout.take(), Stream::Out, sender.clone());
+        pass_on(child.stderr.take(), Stream::Err, sender);
+        let (mut out, mut err) = (Vec::new(), Vec::new());
+        let mut is_stalled = false;
+        loop {
+            match said.recv_timeout(patience()) {
+                Ok((Stream::Out, bytes)) => out.extend(bytes),
+                Ok((Stream::Err, bytes)) => err.extend(bytes),
+                Err(RecvTimeoutError::Disconnected) => break,
+                Err(RecvTimeoutError::Timeout) => {
+                    // What it started, such as a connection that is kept, may hold its streams.
+                    is_stalled = matches!(child.try_wait(), Ok(None));
+                    signals::end(&child);
+                    break;
+                }
+            }
+        }
+        signals::wait_for_end(&child);
+        drop(attended);
+        let status = child.wait().context(what)?;
+        let again =
+            "give the same command again: nothing is lost, and nothing is sent or shown twice";
+        let shown = safe(&self.shown);
+        match status.signal() {
+            _ if status.success() => Ok(out),
+            _ if is_stalled => Err(Error::failed(format!(
+                "nothing has come from `{shown}` for {}, so git was ended",
+                count(patience().as_secs(), "second")
+            ))
+            .hint(again)),
+            Some(_) => Err(
+                Error::failed(format!("git was interrupted before `{shown}` was done")).hint(again),
+            ),
+            None => Err(self.failed(arguments, &err)),
+        }
+    }
+
+    fn failed(&self, arguments: &[&str], said: &[u8]) -> Error {
+        let said = String::from_utf8_lossy(said);
+        let lines = said.lines().filter_map(|line| line.rsplit('\r').next());
+        let lines = lines.map(str::trim).filter(|line| {
+            let is_progress = |word: &&str| line.contains(*word);
+            !line.is_empty() && !PROGRESS.iter().any(is_progress)
+        });
+        let said: Vec<&str> = lines.collect();
+        Error::failed(format!(
             "git cannot {} `{}`: {}",
             arguments.first().unwrap_or(&"reach"),
             safe(&self.shown),
             safe(&said.join("; ").replace(&self.address, &self.shown))
-        )))
+        ))
     }
 
     fn text(&self, arguments: &[&str], input: &[u8]) -> Outcome<String> {
@@ -134,7 +197,8 @@ impl Transport {
     /// Returns the machines that pushed a workspace, and the commit of each.
     pub fn list(&self, workspace: &str) -> Outcome<Vec<(String, String)>> {
         let refs = format!("{REFS}/{workspace}/*");
-        let listed = self.text(&["ls-remote", "--", &self.address, &refs], &[])?;
+        let listed = self.reach(&["ls-remote", "--", &self.address, &refs])?;
+        let listed = String::from_utf8_lossy(&listed);
         let prefix = format!("{REFS}/{workspace}/");
         let line = |line: &str| {
             let (commit, name) = line.split_once('\t')?;
@@ -204,10 +268,10 @@ impl Transport {
         let name = ref_of(workspace, machine);
         let refspec = format!("{end}:{name}");
         let lease = instead_of.map(|old| format!("--force-with-lease={name}:{old}"));
-        let mut arguments = vec!["push", "--quiet", "--no-verify"];
+        let mut arguments = vec!["push", "--progress", "--no-verify"];
         arguments.extend(lease.as_deref());
         arguments.extend(["--", &self.address, &refspec]);
-        self.run(&arguments, &[]).map(drop)
+        self.reach(&arguments).map(drop)
     }
 
     /// Removes what a machine has pushed of a workspace, if it is `old`.
@@ -215,8 +279,8 @@ impl Transport {
         let name = ref_of(workspace, machine);
         let lease = format!("--force-with-lease={name}:{old}");
         let refspec = format!(":{name}");
-        let push = ["push", "--quiet", "--no-verify", &lease, "--"];
-        self.run(&[&push[..], &[&self.address, &refspec]].concat(), &[])
+        let push = ["push", "--progress", "--no-verify", &lease, "--"];
+        self.reach(&[&push[..], &[&self.address, &refspec]].concat())
             .map(drop)
     }
 
@@ -236,12 +300,12 @@ impl Transport {
         let refspec = format!("+{REFS}/{workspace}/{machine}:{got}");
         let fetch = [
             "fetch",
-            "--quiet",
+            "--progress",
             "--no-tags",
             "--no-write-fetch-head",
             "--",
         ];
-        self.run(&[&fetch[..], &[&self.address, &refspec]].concat(), &[])?;
+        self.reach(&[&fetch[..], &[&self.address, &refspec]].concat())?;
         let mut list = vec!["rev-list", "--reverse", "--first-parent", &got];
         let without = have.map(|have| format!("^{have}"));
         let is_behind = without.as_deref().is_some_and(|without| {
@@ -278,6 +342,40 @@ impl Transport {
             pack: read_all(PACK)?.concat(),
         }))
     }
+}
+
+#[derive(Clone, Copy)]
+enum Stream {
+    Out,
+    Err,
+}
+
+/// Passes on what comes from a stream, until it ends.
+fn pass_on(
+    from: Option<impl Read + Send + 'static>,
+    stream: Stream,
+    to: mpsc::Sender<(Stream, Vec<u8>)>,
+) {
+    let Some(mut from) = from else { return };
+    std::thread::spawn(move || {
+        let mut buffer = [0; 8192];
+        while let Ok(read @ 1..) = from.read(&mut buffer) {
+            if to.send((stream, buffer[..read].to_vec())).is_err() {
+                break;
+            }
+        }
+    });
+}
+
+/// Returns how long nothing may come from a server.
+fn patience() -> Duration {
+    if cfg!(debug_assertions)
+        && let Some(text) = variable("CKPT_HOOK_TEST_PATIENCE")
+        && let Ok(milliseconds) = text.to_string_lossy().parse()
+    {
+        return Duration::from_millis(milliseconds);
+    }
+    PATIENCE
 }
 
 /// Returns the ref of what a machine has pushed of a workspace.
