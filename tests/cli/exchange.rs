@@ -371,10 +371,24 @@ fn what_is_forgotten_goes_elsewhere() {
     fetch(&other, &server);
     one.remove("b");
     one.play("m4", "go on", |world| world.write("a", "4\n"));
-    one.run(&["forget", "--message", "m3", "--yes"], b"")
-        .exits(0);
+    // A second repository, which the first one's name does not stand for.
+    let second = one.path("second.git").display().to_string();
+    one.run_git(&["init", "-q", "--bare", &second]);
+    push(&one, &second);
+    let forgot = one.run(&["forget", "--message", "m3", "--yes"], b"");
+    let forgot = forgot.exits(0).stdout;
+    let behind = |server: &str| {
+        let findings = one.run(&["doctor"], b"").stdout;
+        findings.contains(&format!("`{server}` still has what was forgotten"))
+    };
+    for there in [&server, &second] {
+        let until = format!("{there} still has it, until the next `ckpt-hook push {there}`");
+        assert!(forgot.contains(&until), "{forgot}");
+        assert!(behind(there), "{there}");
+    }
     let report = push(&one, &server);
     assert_eq!(report["anew"], true, "{report}");
+    assert_eq!((behind(&server), behind(&second)), (false, true));
     in_server(
         &one,
         &server,

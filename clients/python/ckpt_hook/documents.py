@@ -2433,6 +2433,21 @@ class FileReport(TypedDict):
     """
 
 
+class ForgetRemote(TypedDict):
+    """
+    A repository that still has what is forgotten.
+    """
+
+    address: str
+    """
+    Its address, without a password.
+    """
+    name: str
+    """
+    What the workspace is called there.
+    """
+
+
 class ForgetWorkspace(TypedDict):
     """
     What is forgotten of a workspace.
@@ -2450,6 +2465,11 @@ class ForgetWorkspace(TypedDict):
     prompts: int
     """
     How many messages lose, or lost, their prompt.
+    """
+    remotes: list[ForgetRemote]
+    """
+    The repositories to which its history was pushed. They have it until the next push to each, or until its refs are
+    removed there, if all of it is forgotten.
     """
     removed: bool
     """

@@ -2562,6 +2562,11 @@ export interface ForgetWorkspace {
    */
   prompts: number;
   /**
+   * The repositories to which its history was pushed. They have it until the next push to each, or until its refs are
+   * removed there, if all of it is forgotten.
+   */
+  remotes: ForgetRemote[];
+  /**
    * Whether all of it is forgotten.
    */
   removed: boolean;
@@ -2573,6 +2578,19 @@ export interface ForgetWorkspace {
    * Its directory.
    */
   workspace: string;
+}
+/**
+ * A repository that still has what is forgotten.
+ */
+export interface ForgetRemote {
+  /**
+   * Its address, without a password.
+   */
+  address: string;
+  /**
+   * What the workspace is called there.
+   */
+  name: string;
 }
 /**
  * `gc`.

@@ -5,6 +5,7 @@ use ckpt_schema::report::{
     DuReport, ForgetReport, ForgetWorkspace, GcReport, GcSession, GcWorkspace,
 };
 use ckpt_store::model::number::{count, grouped};
+use ckpt_store::model::shell::quoted;
 
 use super::View;
 use super::table::Table;
@@ -213,6 +214,14 @@ pub fn forget(report: &ForgetReport, view: &View) -> String {
         let more = workspace.files.len().saturating_sub(shown);
         if more > 0 {
             text.push_str(&format!("  and {more} more (--verbose)\n"));
+        }
+        for remote in &workspace.remotes {
+            let (address, name) = (safe(&remote.address), safe(&remote.name));
+            let until = match workspace.removed {
+                true => format!("until `refs/ckpt-hook/{name}/*` is removed there"),
+                false => format!("until the next `ckpt-hook push {}`", quoted(&address)),
+            };
+            text.push_str(&format!("  {address} still has it, {until}\n"));
         }
     }
     for copy in &report.copies {

@@ -61,7 +61,8 @@ pub use setup::{
 };
 pub use status::{DiagnosticReport, StatusReport, UnclearReport, UnrecordedReport};
 pub use upkeep::{
-    DuReport, DuRow, DuUnmeasured, ForgetReport, ForgetWorkspace, GcReport, GcSession, GcWorkspace,
+    DuReport, DuRow, DuUnmeasured, ForgetRemote, ForgetReport, ForgetWorkspace, GcReport,
+    GcSession, GcWorkspace,
 };
 pub use workspace::{AdoptReport, WorkspaceReport, WorkspaceState, WorkspacesReport};
 

@@ -146,4 +146,17 @@ pub struct ForgetWorkspace {
     pub prompts: u64,
     /// The files, and the directories that go as a whole, by path.
     pub files: Vec<PathText>,
+    /// The repositories to which its history was pushed. They have it until the next push to each, or until its refs are
+    /// removed there, if all of it is forgotten.
+    #[serde(default)]
+    pub remotes: Vec<ForgetRemote>,
+}
+
+/// A repository that still has what is forgotten.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ForgetRemote {
+    /// Its address, without a password.
+    pub address: String,
+    /// What the workspace is called there.
+    pub name: String,
 }

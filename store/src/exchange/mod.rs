@@ -81,18 +81,7 @@ impl From<RemoteRow> for Remote {
 impl Remote {
     /// Returns the address as it may be shown: without a password, or a token that stands in its place.
     pub fn shown(&self) -> String {
-        let Some((scheme, rest)) = self.address.split_once("://") else {
-            return self.address.clone();
-        };
-        let (host, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
-        match host.rsplit_once('@') {
-            Some((_, host)) if scheme.starts_with("http") => format!("{scheme}://{host}{path}"),
-            Some((user, host)) => {
-                let user = user.split(':').next().unwrap_or_default();
-                format!("{scheme}://{user}@{host}{path}")
-            }
-            None => self.address.clone(),
-        }
+        sessions::shown_address(&self.address)
     }
 }
 
@@ -161,6 +150,14 @@ impl Store {
         scratch: &Path,
     ) -> Result<Outgoing> {
         outgoing::outgoing(self, cwd, remote, anew, scratch)
+    }
+
+    /// Returns the remotes of the workspace that holds a directory that still have what was forgotten here.
+    pub fn behind_forget(&self, cwd: &Path) -> Result<Vec<Remote>> {
+        let Some(place) = Place::find(self, cwd)? else {
+            return Ok(Vec::new());
+        };
+        outgoing::behind_forget(self.database.connection(), place.row.id)
     }
 
     /// Notes the commit that is about to be pushed to a remote, as git stores it.

@@ -167,6 +167,19 @@ fn unsent(
     })
 }
 
+/// See [`Store::behind_forget`].
+pub(super) fn behind_forget(connection: &Connection, workspace_id: i64) -> Result<Vec<Remote>> {
+    let mut behind = Vec::new();
+    for row in sessions::remotes(connection, workspace_id)? {
+        let mut pushed = sessions::pushed(connection, row.id)?;
+        pushed.retain(|(kind, _), _| ![RULES, PRUNED].contains(&kind.as_str()));
+        if differing(connection, workspace_id, pushed)?.is_forgotten {
+            behind.push(row.into());
+        }
+    }
+    Ok(behind)
+}
+
 /// See [`Store::outgoing`].
 pub(super) fn outgoing(
     store: &mut Store,

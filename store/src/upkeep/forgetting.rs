@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::Path;
 
+use ckpt_schema::report::ForgetRemote;
 use rusqlite::Connection;
 
 use super::forget::What;
@@ -234,4 +235,16 @@ pub(super) fn all_places(store: &Store) -> Result<Vec<Place>> {
     ids.into_iter()
         .map(|id| Ok(Place::of_row(store, sessions::workspace(connection, id)?)))
         .collect()
+}
+
+/// Returns the repositories to which a workspace's history was pushed.
+pub(super) fn remotes(store: &Store, place: &Place) -> Result<Vec<ForgetRemote>> {
+    let rows = sessions::remotes(store.database.connection(), place.row.id)?;
+    let there = rows.into_iter().filter(sessions::RemoteRow::has_something);
+    Ok(there
+        .map(|row| ForgetRemote {
+            address: sessions::shown_address(&row.address),
+            name: row.name,
+        })
+        .collect())
 }

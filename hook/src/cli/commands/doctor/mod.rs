@@ -20,6 +20,7 @@ use ckpt_schema::report::{
     self, DiagnosticReport, DoctorReport, Finding, FindingLevel, WorkspaceReport,
 };
 use ckpt_store::Store;
+use ckpt_store::exchange::Remote;
 use ckpt_store::model::number::count;
 
 use crate::cli::arguments::DoctorArguments;
@@ -126,6 +127,7 @@ fn store(invocation: &Invocation, directory: &Path, arguments: &DoctorArguments)
     }
     findings.extend(check(invocation, &mut store, arguments.all));
     findings.extend(machines(&mut store));
+    findings.extend(behind_forget(invocation, &store));
     findings.extend(recent(invocation, &mut store));
     findings
 }
@@ -141,6 +143,19 @@ fn machines(store: &mut Store) -> Vec<Finding> {
     };
     let listed = listed.unwrap_or_default().into_iter();
     listed.filter_map(of_machine).collect()
+}
+
+/// The repositories that still have what was forgotten.
+fn behind_forget(invocation: &Invocation, store: &Store) -> Vec<Finding> {
+    let directory = invocation.directory().ok();
+    let behind = directory.and_then(|directory| store.behind_forget(&directory).ok());
+    let finding = |remote: Remote| {
+        let shown = remote.shown();
+        let hint = format!("`ckpt-hook push {}` replaces it", quoted(&shown));
+        let message = format!("`{shown}` still has what was forgotten here");
+        Finding::warning("machines", message).hint(hint)
+    };
+    behind.into_iter().flatten().map(finding).collect()
 }
 
 /// What the place of the store means, and what is not in it.
