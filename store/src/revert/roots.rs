@@ -31,7 +31,7 @@ pub(super) struct Beside {
     pub places: Vec<Place>,
     /// Those that are not there now.
     away: Vec<WorkspaceRow>,
-    /// Whether the session changed something in one of them.
+    /// Whether the session changed something in one of them, or may have.
     is_left: bool,
     /// Whether the history of one was forgotten.
     are_gone: bool,
@@ -95,7 +95,8 @@ impl Beside {
             match row.is_there() {
                 true => beside.places.push(Place::of_row(store, row)),
                 false => {
-                    beside.is_left |= sessions::has_changes(connection, row.id, session.as_ref())?;
+                    let has_changes = sessions::has_changes(connection, row.id, session.as_ref())?;
+                    beside.is_left |= has_changes || was_taken_away(&row);
                     beside.away.push(row);
                 }
             }
@@ -167,6 +168,15 @@ impl Beside {
             Note::new(NoteCode::OtherDirectories, text)
         });
         away.into_iter().chain(gone).collect()
+    }
+}
+
+/// Returns whether a root that is not there was removed or replaced, as far as that can be told: where one is unmounted, its
+/// directory is empty, or gone with the one above.
+fn was_taken_away(row: &WorkspaceRow) -> bool {
+    match row.path.read_dir() {
+        Ok(mut entries) => entries.next().is_some(),
+        Err(_) => row.path.parent().is_some_and(Path::is_dir),
     }
 }
 

@@ -101,32 +101,32 @@ fn three_machines_see_the_same_histories() {
             for machine in machines.iter().filter(|machine| machine["adopted"] != true) {
                 let name = machine["machine"].as_str().expect("a name");
                 let log = world.json(&["--machine", name, "log"]);
-                let id = |entry: &serde_json::Value| entry["id"].as_str().map(str::to_owned);
-                let ids: Vec<String> = log["messages"]
-                    .as_array()
-                    .into_iter()
-                    .flatten()
-                    .filter_map(id)
-                    .collect();
-                let of = |other: &&Sandbox| {
-                    let own = other.json(&["log"]);
-                    let own = own["messages"]
-                        .as_array()
-                        .into_iter()
-                        .flatten()
-                        .filter_map(id);
-                    own.collect::<Vec<_>>() == ids
+                // A message that was adopted elsewhere has another id there: no two have one agent's id and time.
+                let ids = |log: &serde_json::Value| -> Vec<(String, String)> {
+                    let entries = log["messages"].as_array().into_iter().flatten();
+                    let of_entry = |entry: &serde_json::Value| {
+                        let id = entry["id"].as_str().expect("an id").to_owned();
+                        (id, format!("{} {}", entry["agent_id"], entry["time"]))
+                    };
+                    entries.map(of_entry).collect()
                 };
-                let there = worlds
-                    .iter()
-                    .find(of)
-                    .unwrap_or_else(|| panic!("{seed}: {log}"));
-                for id in &ids {
+                let names = |ids: &[(String, String)]| -> Vec<String> {
+                    ids.iter().map(|(_, name)| name.clone()).collect()
+                };
+                let come = ids(&log);
+                let of = |other: &Sandbox| {
+                    let own = ids(&other.json(&["log"]));
+                    (names(&own) == names(&come)).then_some(own)
+                };
+                let mut others = worlds.iter();
+                let there = others.find_map(|other| Some((other, of(other)?)));
+                let (there, own) = there.unwrap_or_else(|| panic!("{seed}: {log}"));
+                for ((id, _), (own, _)) in come.iter().zip(&own) {
                     let (here, beside) = (
                         world.path(&format!("{name}-{id}")),
-                        there.path(&format!("own-{id}")),
+                        there.path(&format!("own-{own}")),
                     );
-                    let lay_out = |world: &Sandbox, before: &[&str], path: &Path| {
+                    let lay_out = |world: &Sandbox, before: &[&str], id: &str, path: &Path| {
                         let path = path.to_str().expect("a plain path");
                         if !Path::new(path).exists() {
                             world
@@ -134,8 +134,8 @@ fn three_machines_see_the_same_histories() {
                                 .exits(0);
                         }
                     };
-                    lay_out(world, &["--machine", name], &here);
-                    lay_out(there, &[], &beside);
+                    lay_out(world, &["--machine", name], id, &here);
+                    lay_out(there, &[], own, &beside);
                     assert_eq!(tree::read(&here), tree::read(&beside), "{seed}: {id}");
                 }
             }

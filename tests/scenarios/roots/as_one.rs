@@ -393,6 +393,39 @@ fn removed_root_goes_back_after_adoption() {
     assert_eq!(read(&other.join("b")), "1\n", "{report:#?}");
 }
 
+/// A step that removes or replaces a whole root leaves no change in it, and a revert does not claim that all is back. An
+/// empty directory is one where nothing is mounted.
+#[test]
+fn root_that_a_step_removed_is_missed() {
+    let (removed, replaced, unmounted) = (0, 1, 2);
+    for how in [removed, replaced, unmounted] {
+        let (mut world, other) = with_two();
+        message(&mut world, "m1", &[&other]);
+        world.step(|world| {
+            world.write("a", "2\n");
+            fs::rename(&other, world.base().join("aside")).expect("writable");
+            if how != removed {
+                fs::create_dir(&other).expect("writable");
+            }
+            if how == replaced {
+                fs::write(other.join("c"), "2\n").expect("writable");
+            }
+        });
+        let report = world.revert("m1");
+        assert_eq!(world.read("a"), "1\n");
+        let expected = match how == unmounted {
+            true => Outcome::Restored,
+            false => Outcome::Partial,
+        };
+        assert_eq!(report.outcome, expected, "{how}: {report:#?}");
+        let is_told = report
+            .notes
+            .iter()
+            .any(|note| note.contains("not there now"));
+        assert!(is_told, "{how}: {report:#?}");
+    }
+}
+
 /// Random work in three roots, one in git, one in none and one below another, goes back and forward as one. What the user
 /// made meanwhile stays in each, and an undo is the way back.
 #[test]
