@@ -710,7 +710,9 @@ test("where nothing is recorded, doctor's words are shown", () =>
     assert.equal(editor.contexts.get("ckpt-hook.state"), "empty");
     await desk.until(() => /not installed in any agent/.test(editor.view.get("ckpt-hook.messages")?.message ?? ""));
     await desk.run("install");
-    assert.match(editor.said.at(-1) ?? "", /No agent's settings would change/);
+    assert.match(editor.said.at(-1) ?? "", /No agent's settings would change: the page says why/);
+    const page = editor.executed.filter(({ command }) => command === "open").at(-1)?.given[0] as Uri;
+    assert.match(Buffer.from((await editor.files?.readFile(page)) ?? []).toString(), /qwen-code: left out: no program/);
     mkdirSync(`${world.env.HOME}/.qwen`);
     editor.presses.push({ at: /settings of these agents/, press: "Install" });
     await desk.run("install");

@@ -293,6 +293,7 @@ export const workspace = {
     return nothing();
   },
   openTextDocument: (uri: Uri) => {
+    editor.executed.push({ command: "open", given: [uri] });
     const known = workspace.textDocuments.find((one) => one.uri.toString() === uri.toString());
     if (known || uri.scheme !== "file") return Promise.resolve(known);
     const opened = new TextDocument(uri);

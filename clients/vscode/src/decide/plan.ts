@@ -112,7 +112,6 @@ export function view(
       .map((one) => `${named(one.path, root)} is not as it was then: ${one.words}.`),
   );
   const notes = [
-    report.busy ? "An agent is at work here. Wait until it is done, or go ahead anyway." : "",
     dirty.length > 0
       ? `${count(dirty.length, "file")} with unsaved text in the editor: ${dirty.map(nameIn).join(", ")}. Save first, and the plan is made again.`
       : "",

@@ -64,13 +64,13 @@ export class Setup {
   /** Shows what `install --all` would change, and does it if that is wanted. */
   async install(): Promise<void> {
     const dry = ["install", "--all", "--dry-run"];
-    await this.#show("install.txt", (await this.#call(...dry)).text);
+    await this.#show("install.txt", (await this.#call(...dry, "--verbose")).text);
     const { changes }: InstallReport = JSON.parse((await this.#call(...dry, "--json")).text);
     if (!changes.some((change) => change.diff))
       return void vscode.window.showInformationMessage("No agent's settings would change: the page says why.");
     const question = "Put the hook into the settings of these agents?";
     if ((await vscode.window.showInformationMessage(question, "Install")) !== "Install") return;
-    const { text, isFailed } = await this.#call("install", "--all");
+    const { text, isFailed } = await this.#call("install", "--all", "--verbose");
     await this.#show("installed.txt", text);
     await this.diagnose(true);
     if (isFailed) void vscode.window.showWarningMessage("Not all agents have the hook now: the page says why.");

@@ -401,7 +401,7 @@ test("another window and another agent are seen", async () => {
     await row("and elsewhere", one).filter({ hasText: "at work" }).waitFor();
   }
   await press("add more", "Revert to Here");
-  await row("An agent is at work").waitFor();
+  await row("is at work here").waitFor();
   await shot("busy");
   await row("Cancel").click();
   end("m5");
