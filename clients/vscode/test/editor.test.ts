@@ -281,6 +281,27 @@ test("a stale plan is planned again, and nothing is done", () =>
     assert.equal(world.read("a.txt"), CHAIN.join(""), "the earlier version was chosen");
   }));
 
+test("a way out that holds for more than its file says so", () =>
+  atDesk(async (desk, world) => {
+    world.event("user_message", "m1", { prompt: "make" });
+    world.begin("m1");
+    for (const name of ["a.txt", "b.txt"]) world.write(name, "made\n");
+    world.event("tool_finish", "m1", { tool_use_id: "m1", tool_name: "shell" });
+    world.event("turn_end", "m1");
+    for (const name of ["a.txt", "b.txt"]) world.write(name, "mine\n");
+    await desk.open();
+    await desk.run("revertTo", await desk.message("make"));
+    await desk.run("overwrite", (await desk.planned()).get("a.txt")?.node);
+    assert.match((await desk.labels()).join("\n"), /This holds for 2 files/);
+    await desk.run("revertTo", await desk.message("make"));
+    await desk.run("alone", (await desk.planned()).get("a.txt")?.node);
+    assert.deepEqual([...(await desk.planned()).keys()], ["a.txt"]);
+    assert.doesNotMatch((await desk.labels()).join("\n"), /This holds/);
+    await desk.run("apply");
+    assert.equal(existsSync(`${world.workspace}/a.txt`), false);
+    assert.equal(world.read("b.txt"), "mine\n");
+  }));
+
 test("a plan that cannot be made any more is given up", () =>
   atDesk(async (desk, world) => {
     play(world);

@@ -130,7 +130,10 @@ export class Proposal implements vscode.TreeDataProvider<PlanNode>, vscode.Dispo
     const asked = this.#asked;
     const chosen = row ?? shown?.rows.find((one) => one.ways.includes(way));
     if (!asked || !chosen) return void vscode.window.showInformationMessage("No file of the plan has this way out.");
-    await this.again("", choose(asked, way, chosen));
+    const next = choose(asked, way, chosen);
+    const held = shown?.rows.filter((one) => one.ways.includes(way)).length ?? 0;
+    const isOfMore = held > 1 && way !== "again" && limited(next, asked) === "";
+    await this.again(isOfMore ? `This holds for ${held} files. “Plan This File Alone” is for one of them.` : "", next);
   }
 
   /** Carries the plan out, if it still holds and no editor has unsaved text of its files. */
