@@ -362,9 +362,16 @@ test("while an agent works, going back needs a second word", () =>
     assert.equal((await desk.labels())[0], "Change 1 file Anyway");
     await desk.run("apply");
     assert.match(world.read("a.txt"), /two/);
+    await desk.run("revertHunk", { lineNumber: 2, uri: (await desk.document("a.txt")).uri });
+    assert.match(world.read("a.txt"), /two/);
+    editor.presses.push({ at: /^An agent is at work/, press: "Go Ahead Anyway" });
+    await desk.run("revertHunk", { lineNumber: 2, uri: (await desk.document("a.txt")).uri });
+    assert.doesNotMatch(world.read("a.txt"), /two/);
+    assert.match(world.read("a.txt"), /eleven/);
+    await desk.run("revertTo", await desk.message("spell it out"));
     editor.presses.push({ at: /^An agent is at work/, press: "Go Ahead Anyway" });
     await desk.run("apply");
-    assert.doesNotMatch(world.read("a.txt"), /two/);
+    assert.doesNotMatch(world.read("a.txt"), /eleven/);
   }));
 
 test("an untrusted folder is looked at, and nothing is changed", () =>

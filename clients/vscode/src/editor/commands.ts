@@ -75,7 +75,8 @@ function lookingCommands({ workspace, documents, messages, annotations, setup }:
       await ask({});
     },
     showChanges: async (given) => {
-      const node = asNode(given) ?? (await pickMessage(workspace, messages, "Show changes of"));
+      const message = asNode(given) ? undefined : await messageOf(workspace, messages, given, "Show changes of");
+      const node = message ? { type: "message" as const, id: message.id, message } : asNode(given);
       if (!node) return;
       const { title, files, origin } = await changesOf(workspace, node);
       await openDiffs(
@@ -214,31 +215,24 @@ async function messageOf(
   messages: Messages,
   given: unknown,
   title: string,
-  may?: (message: MessageReport) => boolean,
-): Promise<MessageReport | undefined> {
-  const node = asNode(given) ?? (await pickMessage(workspace, messages, title, may));
-  return node && "message" in node ? (node.message ?? undefined) : undefined;
-}
-
-async function pickMessage(
-  workspace: Workspace,
-  messages: Messages,
-  title: string,
   may: (message: MessageReport) => boolean = () => true,
-): Promise<Node | undefined> {
-  const [selected] = messages.view.visible ? messages.view.selection : [];
+): Promise<MessageReport | undefined> {
+  const messageIn = (node: Node | undefined) => (node && "message" in node ? (node.message ?? undefined) : undefined);
+  const node = asNode(given);
+  if (node) return messageIn(node);
+  const selected = messageIn(messages.view.visible ? messages.view.selection[0] : undefined);
   const all = workspace.history.entries.filter((entry) => entry.type === "message");
   const now = Date.now();
   const picks = all.filter(may).map((message) => ({
     label: titleOf(message.prompt),
     description: [message.agent, ago(message.time, now), stateOf(message)].join(" · "),
     picked: selected?.id === message.id,
-    node: { type: "message" as const, id: message.id, message },
+    message,
   }));
   // The selected row comes first: Enter takes it.
   picks.sort((one, other) => Number(other.picked) - Number(one.picked));
   if (picks.length === 0) return void vscode.window.showInformationMessage("No message here can be chosen for this.");
-  return (await vscode.window.showQuickPick(picks, { title: `${title} …`, matchOnDescription: true }))?.node;
+  return (await vscode.window.showQuickPick(picks, { title: `${title} …`, matchOnDescription: true }))?.message;
 }
 
 async function pickStep(workspace: Workspace, message: MessageReport): Promise<string | undefined> {

@@ -7,7 +7,7 @@ import { type Origin, parseQuery, takingBack } from "../decide/changes.js";
 import { hunksAt, hunksWith } from "../decide/hunks.js";
 import { clean, named, titleOf } from "../decide/words.js";
 import { SCHEME } from "./documents.js";
-import { confirmed, tell } from "./outcome.js";
+import { confirmed, goAhead, tell } from "./outcome.js";
 import type { Workspace } from "./workspace.js";
 
 /** Where a hunk is: a line of a file on disk, or of an older state, whose text then tells which one is meant. */
@@ -103,7 +103,10 @@ export async function revertHunk(workspace: Workspace, place: HunkPlace): Promis
   const [hunk, ...more] = place.text === undefined ? hunksAt(all, place.line) : hunksWith(all, place.text);
   if (more.length > 0) throw new Error("several hunks have this line: choose another one, or the line in the file itself");
   if (plan.token === null || !hunk) throw new Error("nothing of this message is at this line of the file any more");
-  const report = await client.request("apply", { plan: plan.token, parts: [{ path: place.path, hunks: [hunk] }] });
+  const force = plan.report.busy;
+  if (force && !(await goAhead())) return;
+  const parts = [{ path: place.path, hunks: [hunk] }];
+  const report = await client.request("apply", { plan: plan.token, parts, force });
   const entry = history.entries.find((one) => one.type === "message" && one.id === origin.message);
   const prompt = entry?.type === "message" ? ` (“${titleOf(entry.prompt, 30)}”)` : "";
   tell(`Reverted one hunk of ${clean(place.path.path)}${prompt}`, report);

@@ -27,6 +27,12 @@ export function tell(done: string, report: OperationReport): void {
   });
 }
 
+/** Asks whether to go on while an agent works. */
+export function goAhead(): Promise<boolean> {
+  const text = "An agent is at work here. What it changes while you go back may be lost or come back.";
+  return confirmed(text, "Go Ahead Anyway");
+}
+
 export async function confirmed(text: string, button: string): Promise<boolean> {
   return (await vscode.window.showWarningMessage(text, { modal: true }, button)) === button;
 }

@@ -25,7 +25,7 @@ import {
 import { clean, failure } from "../decide/words.js";
 import { openDiff, openDiffs, type Sides } from "./diffs.js";
 import { bytesOf, type Documents } from "./documents.js";
-import { confirmed, tell } from "./outcome.js";
+import { confirmed, goAhead, tell } from "./outcome.js";
 import type { Workspace } from "./workspace.js";
 
 export type PlanNode =
@@ -142,14 +142,7 @@ export class Proposal implements vscode.TreeDataProvider<PlanNode>, vscode.Dispo
     if (!plan || plan.token === null || this.#isApplying) return;
     if (!vscode.workspace.isTrusted) return void vscode.window.showWarningMessage(UNTRUSTED);
     const force = plan.report.busy;
-    if (
-      force &&
-      !(await confirmed(
-        "An agent is at work here. What it changes while you go back may be lost or come back.",
-        "Go Ahead Anyway",
-      ))
-    )
-      return;
+    if (force && !(await goAhead())) return;
     // Last: meanwhile, something may have been typed, or the plan given up.
     this.draw();
     if (!this.isOpen || (await this.#hasUnsaved())) return;
