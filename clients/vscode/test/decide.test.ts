@@ -2,12 +2,23 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { FileReport, WayOut } from "ckpt-hook";
+import type { FileReport, PathText, PlanParameters, WayOut } from "ckpt-hook";
 import { annotationAt, annotations } from "../src/decide/authors.js";
 import { descriptionOf, joinRenames, parseQuery, pathsOf, queryText } from "../src/decide/changes.js";
 import { hunksAt, hunksWith } from "../src/decide/hunks.js";
 import { candidates, environment, inWorkspace, isInside } from "../src/decide/places.js";
-import { choose, descriptionOf as planned, type Kept, limited, nameIn, type PlanRow, remember, view } from "../src/decide/plan.js";
+import {
+  choose,
+  descriptionOf as planned,
+  joined,
+  type Kept,
+  limited,
+  nameIn,
+  type PlanRow,
+  remember,
+  view,
+  type Way,
+} from "../src/decide/plan.js";
 import { children, files, NO_FILTER, roots, row, surroundings } from "../src/decide/tree.js";
 import {
   ago,
@@ -26,6 +37,7 @@ import { blamed, change, file, kept, message, operation, report, status, wayOf }
 const HOUR = 3_600_000;
 const NONE: Kept = new Map();
 const STAYS = { action: "keep", result: "conflict", reason: "edited" } as const;
+const planOf = (files: FileReport[], more: object = {}) => ({ token: "t", report: report(files, more) });
 const DESK = { root: "/shop", unsaved: new Set<string>() };
 
 test("a time is told by how long ago it was", () => {
@@ -209,7 +221,7 @@ test("a plan names what stays and the ways out", () => {
     kept("c", wayOf("c", { unclear: "take" })),
     kept("e", wayOf("e", {}, "close that program")),
   ];
-  const plan = view(report(files, { kept: groups }), "t", { message: "a1" }, NONE, DESK);
+  const plan = view(planOf(files, { kept: groups }), { message: "a1" }, NONE, DESK);
   assert.deepEqual(
     plan.rows.map(({ file, group, ways, reason }) => [file.path, group, ways.join(" "), reason]),
     [
@@ -223,40 +235,67 @@ test("a plan names what stays and the ways out", () => {
   );
   assert.equal(plan.button, "Change 2 files");
   const { choices: _, ...older } = file("g", STAYS);
-  const rows = view(report([older as FileReport]), "t", { message: "a1" }, NONE, DESK).rows;
+  const rows = view(planOf([older as FileReport]), { message: "a1" }, NONE, DESK).rows;
   assert.deepEqual(rows[0]?.ways, [], "an older program offers none");
 });
 
 test("a way out has the parameter of the operation, or is of one file", () => {
   const rowOf = (more: object, way: WayOut) => {
     const kept_ = [kept("a", way)];
-    return view(report([file("a", { ...STAYS, ...more })], { kept: kept_ }), "t", {}, NONE, DESK).rows[0] as PlanRow;
+    return view(planOf([file("a", { ...STAYS, ...more })], { kept: kept_ }), {}, NONE, DESK).rows[0] as PlanRow;
   };
   const asked = { operation: "revert" as const, message: "a1" };
   const conflict = rowOf({ choices: ["overwrite"] }, wayOf("a", { message: "a1", on_conflict: "overwrite" }));
-  assert.deepEqual(choose(asked, "overwrite", conflict), { ...asked, on_conflict: "overwrite" });
-  const alone = { ...asked, on_conflict: "overwrite", only: [{ path: "a", path_hex: null }] };
-  assert.deepEqual(choose(asked, "alone", conflict), alone);
+  const chosen = (all: PlanParameters, way: Way, row: PlanRow, rows = [row]) => choose({ all, own: [] }, way, row, rows);
+  const whole = (all: PlanParameters) => ({ all, own: [] });
+  assert.deepEqual(chosen(asked, "overwrite", conflict), whole({ ...asked, on_conflict: "overwrite" }));
+  const only = [{ path: "a", path_hex: null }];
+  const alone = { ...asked, on_conflict: "overwrite" as const, only };
+  assert.deepEqual(chosen(asked, "alone", conflict), whole(alone));
   const unclear = rowOf({ choices: ["take"], unclear: true }, wayOf("a", { message: "a1", unclear: "take" }));
-  assert.deepEqual(choose(asked, "take", unclear), { ...asked, unclear: "take" });
+  assert.deepEqual(chosen(asked, "take", unclear), whole({ ...asked, unclear: "take" }));
+  assert.deepEqual(chosen(asked, "again", conflict), whole(asked));
+  // What the whole plan has no term for, or is not for all of its kind, is of the file's own.
   const shared = rowOf({ choices: ["take"] }, wayOf("a", { message: "a1" }));
-  assert.deepEqual(choose(asked, "take", shared), { ...asked, only: [{ path: "a", path_hex: null }] });
+  const own = (way: Way, parameters: object) => ({ way, parameters: { operation: "revert", ...parameters } });
+  const sharedOwn = own("take", { message: "a1", only });
+  assert.deepEqual(chosen(asked, "take", shared), { all: asked, own: [sharedOwn] });
   const undone = rowOf({ choices: ["overwrite"] }, wayOf("a", { operation: "restore", id: "o1" }));
-  assert.deepEqual(choose({ operation: "undo" }, "overwrite", undone), {
-    operation: "restore",
-    id: "o1",
-    only: [{ path: "a", path_hex: null }],
-  });
-  assert.deepEqual(choose(asked, "again", conflict), asked);
+  const restored = own("overwrite", { operation: "restore", id: "o1", only });
+  assert.deepEqual(chosen({ operation: "undo" }, "overwrite", undone).own, [restored]);
+  const other = { ...conflict, file: file("b", { ...STAYS, choices: ["overwrite"] }) };
+  const one = chosen(asked, "overwrite", conflict, [conflict, other]);
+  assert.deepEqual(one, { all: asked, own: [own("overwrite", { message: "a1", on_conflict: "overwrite", only })] });
+  assert.deepEqual(choose(one, "keep", conflict, []), whole(asked), "its own way back");
+  assert.deepEqual(choose(one, "overwrite", other, [other]), whole({ ...asked, on_conflict: "overwrite" }), "the last");
+  // Parts are of one directory.
+  const elsewhere = { ...other, root: "/lib" };
+  assert.deepEqual(chosen(asked, "overwrite", conflict, [conflict, elsewhere]).own, []);
+});
+
+test("files on terms of their own make a plan a part", () => {
+  const all = planOf([file("a", STAYS), file("b"), file("c", STAYS)], { messages_hidden: ["a1"] });
+  assert.equal(joined(all, []).parts, null);
+  const { parts, report: shown, token } = joined(all, [{ token: "own", report: report([file("a")]) }]);
+  assert.deepEqual(
+    parts?.map(({ path, plan }) => [(path as PathText).path, plan]),
+    [
+      ["a", "own"],
+      ["b", null],
+    ],
+  );
+  assert.deepEqual([token, shown.messages_hidden], ["t", []]);
+  assert.match(shown.notes.join(" "), /hides no message/);
 });
 
 test("what is overwritten still says why, and can be kept", () => {
   const before: Kept = new Map();
   const asked = { operation: "revert" as const, message: "a1", on_conflict: "overwrite" as const };
   remember(before, report([file("a", { ...STAYS, reason: "edited by you" })]));
-  const [row] = view(report([file("a")]), "t", asked, before, DESK).rows;
+  const [row] = view(planOf([file("a")]), asked, before, DESK).rows;
   assert.deepEqual([row?.verb, row?.ways], ["put back, though edited by you", ["keep"]]);
-  assert.deepEqual(choose(asked, "keep", row as PlanRow), { ...asked, on_conflict: "keep", unclear: "keep" });
+  const { all } = choose({ all: asked, own: [] }, "keep", row as PlanRow, []);
+  assert.deepEqual(all, { ...asked, on_conflict: "keep", unclear: "keep" });
 });
 
 test("a plan of one file says so", () => {
@@ -267,7 +306,7 @@ test("a plan of one file says so", () => {
 
 test("what only a newer program does to a file is a change", () => {
   const newer = file("a", { action: "swap" as never, choices: ["trade" as never] });
-  const plan = view(report([newer, file("b", { moved_from: { path: "c", path_hex: null } as never })]), "t", {}, NONE, DESK);
+  const plan = view(planOf([newer, file("b", { moved_from: { path: "c", path_hex: null } as never })]), {}, NONE, DESK);
   assert.deepEqual(
     plan.rows.map((row) => [row.group, row.verb]),
     [
@@ -279,8 +318,7 @@ test("what only a newer program does to a file is a change", () => {
 
 test("unsaved text is named for the files that would change", () => {
   const plan = view(
-    report([file("a"), file("b", { action: "keep", reason: "edited" })]),
-    "t",
+    planOf([file("a"), file("b", { action: "keep", reason: "edited" })]),
     { message: "a1" },
     NONE,
     { root: "/shop", unsaved: new Set(["/shop/a", "/shop/b", "/shop/c"]) },
@@ -296,7 +334,7 @@ test("files in other directories of the session are a part of the plan", () => {
   const there = report([file("a"), file("src/b", STAYS)], { notes: ["It is on another disk."] });
   const whole = report([file("a", STAYS)], { roots: [{ workspace: "/lib", report: there }] });
   const unsaved = new Set(["/lib/a"]);
-  const plan = view(whole, "t", { message: "a1" }, NONE, { root: "/shop", unsaved });
+  const plan = view({ token: "t", report: whole }, { message: "a1" }, NONE, { root: "/shop", unsaved });
   assert.deepEqual(
     plan.rows.map((row) => [nameIn(row), row.group, row.isUnsaved]),
     [
@@ -325,8 +363,8 @@ test("a path that comes twice has two rows", () => {
 });
 
 test("a plan with nothing to carry out has no button", () => {
-  assert.equal(view(report([]), null, { operation: "undo" }, NONE, DESK).button, null);
-  assert.equal(view(report([], { busy: true }), "t", { operation: "undo" }, NONE, DESK).isBusy, true);
+  assert.equal(view({ token: null, report: report([]) }, { operation: "undo" }, NONE, DESK).button, null);
+  assert.equal(view(planOf([], { busy: true }), { operation: "undo" }, NONE, DESK).isBusy, true);
 });
 
 test("a line names the prompt that wrote it", () => {

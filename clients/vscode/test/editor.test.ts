@@ -281,25 +281,53 @@ test("a stale plan is planned again, and nothing is done", () =>
     assert.equal(world.read("a.txt"), CHAIN.join(""), "the earlier version was chosen");
   }));
 
-test("a way out that holds for more than its file says so", () =>
+test("one of several files is overwritten, and the others stay", () =>
   atDesk(async (desk, world) => {
+    const names = ["a.txt", "b.txt", "c.txt", "d.txt"];
     world.event("user_message", "m1", { prompt: "make" });
     world.begin("m1");
-    for (const name of ["a.txt", "b.txt"]) world.write(name, "made\n");
+    for (const name of names) world.write(name, "made\n");
     world.event("tool_finish", "m1", { tool_use_id: "m1", tool_name: "shell" });
     world.event("turn_end", "m1");
-    for (const name of ["a.txt", "b.txt"]) world.write(name, "mine\n");
+    for (const name of names.slice(1)) world.write(name, "mine\n");
+    const there = () => names.map((name) => (existsSync(`${world.workspace}/${name}`) ? world.read(name) : null));
+    const on = async (way: string, name: string) => desk.run(way, (await desk.planned()).get(name)?.node);
+    const changes = async () => [...(await desk.planned())].filter(([, { item }]) => !/ stays/.test(` ${item.description}`));
     await desk.open();
     await desk.run("revertTo", await desk.message("make"));
-    await desk.run("overwrite", (await desk.planned()).get("a.txt")?.node);
-    assert.match((await desk.labels()).join("\n"), /This holds for 2 files/);
-    await desk.run("revertTo", await desk.message("make"));
-    await desk.run("alone", (await desk.planned()).get("a.txt")?.node);
-    assert.deepEqual([...(await desk.planned()).keys()], ["a.txt"]);
-    assert.doesNotMatch((await desk.labels()).join("\n"), /This holds/);
+    for (const name of ["b.txt", "c.txt"]) await on("overwrite", name);
+    await on("keep", "c.txt");
+    assert.deepEqual((await changes()).map(([name]) => name), ["a.txt", "b.txt"]);
+    assert.match((await desk.planned()).get("b.txt")?.item.description ?? "", /though/);
+    assert.match((await desk.labels()).join("\n"), /it hides no message/);
     await desk.run("apply");
-    assert.equal(existsSync(`${world.workspace}/a.txt`), false);
-    assert.equal(world.read("b.txt"), "mine\n");
+    assert.deepEqual(there(), [null, null, "mine\n", "mine\n"], editor.said.join("\n"));
+    assert.match(editor.said.at(-1) ?? "", /^Went back to before “make”, in part: 2 files changed/);
+    await desk.run("undo");
+    await desk.run("apply");
+    assert.deepEqual(there(), ["made\n", "mine\n", "mine\n", "mine\n"]);
+    // Once the last of them is chosen, the whole plan is on these terms, and hides the message.
+    await desk.run("revertTo", await desk.message("make"));
+    for (const name of ["c.txt", "b.txt", "d.txt"]) await on("overwrite", name);
+    assert.match((await desk.labels()).join("\n"), /1 message hidden afterwards/);
+    await desk.run("apply");
+    assert.deepEqual(there(), [null, null, null, null]);
+    // And one of them may stay all the same.
+    await desk.run("undo");
+    await desk.run("apply");
+    await desk.run("revertTo", await desk.message("make"));
+    for (const name of ["c.txt", "b.txt", "d.txt"]) await on("overwrite", name);
+    await on("keep", "c.txt");
+    await desk.run("apply");
+    assert.deepEqual(there(), [null, null, "mine\n", null]);
+    // A way out of one file may be the plan of that file.
+    await desk.run("undo");
+    await desk.run("apply");
+    await desk.run("revertTo", await desk.message("make"));
+    await on("alone", "b.txt");
+    assert.deepEqual([...(await desk.planned()).keys()], ["b.txt"]);
+    await desk.run("apply");
+    assert.deepEqual(there(), ["made\n", null, "mine\n", "mine\n"]);
   }));
 
 test("a plan that cannot be made any more is given up", () =>

@@ -4,7 +4,9 @@ import type {
   FileReport,
   KeptReport,
   OperationReport,
+  PartParameter,
   PathParameter,
+  PathText,
   PlanChoice,
   PlanParameters,
   WayOut,
@@ -91,13 +93,7 @@ export function changes(file: FileReport): boolean {
   return file.result === "planned" && file.action !== "keep" && file.action !== "none";
 }
 
-export function view(
-  report: OperationReport,
-  token: string | null,
-  asked: PlanParameters,
-  kept: Kept,
-  desk: Desk,
-): PlanView {
+export function view({ report, token }: Omit<Planned, "parts">, asked: PlanParameters, kept: Kept, desk: Desk): PlanView {
   const parts = partsOf(report);
   const rows = parts
     .flatMap((part) => part.report.files.filter(isShown).map((file) => rowOf(file, part, asked, kept, desk)))
@@ -176,21 +172,83 @@ function rowOf(
   };
 }
 
-/** The same request with a way out: for all files of the plan where it has a parameter for that, else for those of one kind. */
-export function choose(asked: PlanParameters, way: Way, { file, root, way: out }: PlanRow): PlanParameters {
-  const operation = operationOf(asked);
-  const with_ = (more: object) => ({ ...asked, ...more }) as PlanParameters;
-  if (way === "again") return asked;
-  if (way === "take" && file.unclear && operation === "revert") return with_({ unclear: "take" });
-  if (way === "overwrite" && operation !== "undo") return with_({ on_conflict: "overwrite" });
-  if (way === "keep") return with_({ on_conflict: "keep", ...(operation === "revert" && { unclear: "keep" }) });
-  const only = way === "alone" ? [{ path: file.path, path_hex: file.path_hex }] : out?.parameters.only;
-  return { ...out?.parameters, only, ...(root !== null && { workspace: root }) } as PlanParameters;
+/** What is asked for: a plan, and files that go back on terms of their own. */
+export interface Asked {
+  all: PlanParameters;
+  own: readonly { way: Way; parameters: PlanParameters }[];
+}
+
+/**
+ * The same request with a way out of one file. The last one of its kind is a term of the whole plan: only that can hide messages. Terms of
+ * a file's own are a part of one directory: in several, a way out is one of all files.
+ */
+export function choose({ all, own }: Asked, way: Way, row: PlanRow, rows: readonly PlanRow[]): Asked {
+  const { file, root, way: out } = row;
+  const rest = own.filter(({ parameters }) => !onlyOf(parameters).some((path) => isPath(path, file)));
+  if (way === "again") return { all, own };
+  if (way === "keep" && rest.length < own.length) return { all, own: rest };
+  const isWide = rows.some((one) => one.root !== null);
+  const isLike = (one: PlanRow) => one.ways.includes(way) && one.file.unclear === file.unclear;
+  // What goes forward is about all files.
+  const isForward = ["redo", "unrevert"].includes(operationOf(all)) && way === "keep";
+  const isOfAll = isWide || isForward || rows.filter(isLike).length <= 1;
+  const term = termOf(way, file, operationOf(all));
+  if (isOfAll && term) {
+    return { all: { ...all, ...term } as PlanParameters, own: rest.filter((one) => one.way !== way) };
+  }
+  // A database goes as a whole.
+  const isSingle = way === "alone" || file.reason_code !== "database";
+  const only = isSingle ? [{ path: file.path, path_hex: file.path_hex }] : out?.parameters.only;
+  const there = root === null ? {} : { workspace: root };
+  const parameters = { ...(way === "keep" ? { ...all, ...term } : out?.parameters), only, ...there } as PlanParameters;
+  return way === "alone" || isWide ? { all: parameters, own: [] } : { all, own: [...rest, { way, parameters }] };
+}
+
+/** The parameters of a whole operation that a way out is, if there are such. */
+function termOf(way: Way, file: FileReport, operation: string): object | undefined {
+  const isRevert = operation === "revert";
+  if (way === "keep") return { on_conflict: "keep", ...(isRevert && { unclear: "keep" }) };
+  if (way === "take" && file.unclear && isRevert) return { unclear: "take" };
+  return way === "overwrite" && operation !== "undo" ? { on_conflict: "overwrite" } : undefined;
+}
+
+function onlyOf(asked: PlanParameters): PathParameter[] {
+  return (asked as { only?: PathParameter[] }).only ?? [];
+}
+
+function isPath(path: PathParameter, file: FileReport): boolean {
+  return typeof path !== "string" && path.path === file.path && path.path_hex === file.path_hex;
+}
+
+/** A plan, and what it is carried out in part with. */
+export interface Planned {
+  token: string | null;
+  report: OperationReport;
+  parts: PartParameter[] | null;
+}
+
+/** The plan in which some files go back on terms of their own: a part, by which no message is hidden. */
+export function joined(all: Omit<Planned, "parts">, own: readonly Omit<Planned, "parts">[]): Planned {
+  const { report } = all;
+  const others = own.flatMap(({ token, report: one }) => one.files.map((file) => ({ file, token })));
+  if (others.length === 0) return { ...all, parts: null };
+  const ownOf = (path: PathText) => others.find(({ file }) => isPath(path, file));
+  const files = report.files.map((file) => ownOf(file)?.file ?? file);
+  const differences = report.receipt?.differences.filter((one) => !ownOf(one)) ?? [];
+  const notes = [...report.notes, "Some files go back on terms of their own. As a part of the operation, it hides no message."];
+  const receipt = report.receipt && { ...report.receipt, differences };
+  return {
+    token: all.token ?? others[0]?.token ?? null,
+    report: { ...report, files, receipt, notes, messages_hidden: [] },
+    parts: files.filter(changes).map((file) => ({
+      path: { path: file.path, path_hex: file.path_hex },
+      plan: ownOf(file)?.token ?? null,
+    })),
+  };
 }
 
 /** What is said of a plan that a way out limited to some files. */
 export function limited(asked: PlanParameters, before: PlanParameters): string {
-  const onlyOf = (one: PlanParameters) => (one as { only?: PathParameter[] }).only ?? [];
   const only = onlyOf(asked);
   if (only.length === 0 || JSON.stringify(only) === JSON.stringify(onlyOf(before))) return "";
   return `, ${only.map((path) => clean(typeof path === "string" ? path : path.path)).join(", ")} alone`;

@@ -1,6 +1,7 @@
 // The view of a plan: nothing is changed before it was seen.
 
 import {
+  type ApplyParameters,
   BusyError,
   type Client,
   type PathText,
@@ -11,11 +12,14 @@ import {
 import * as vscode from "vscode";
 import { nameOf, sourceOf } from "../decide/changes.js";
 import {
+  type Asked,
   choose,
   descriptionOf,
+  joined,
   type Kept,
   limited,
   nameIn,
+  type Planned,
   type PlanRow,
   type PlanView,
   remember,
@@ -47,9 +51,9 @@ export class Proposal implements vscode.TreeDataProvider<PlanNode>, vscode.Dispo
   readonly #documents: Documents;
   #title = "";
   #done = "";
-  #asked: PlanParameters | null = null;
+  #asked: Asked | null = null;
   #folder: vscode.WorkspaceFolder | undefined;
-  #plan: Plan | null = null;
+  #plan: Planned | null = null;
   #shown: PlanView | null = null;
   #kept: Kept = new Map();
   #remark = "";
@@ -75,7 +79,7 @@ export class Proposal implements vscode.TreeDataProvider<PlanNode>, vscode.Dispo
     this.#done = done;
     this.#kept = new Map();
     this.#remark = remark;
-    this.#asked = asked;
+    this.#asked = { all: asked, own: [] };
     this.#folder = this.#workspace.folder;
     await this.again();
     if (!this.#plan) return;
@@ -88,15 +92,15 @@ export class Proposal implements vscode.TreeDataProvider<PlanNode>, vscode.Dispo
     if (asked === null || this.#asked === null) return;
     const number = (this.#number += 1);
     try {
-      const plan = await this.#planned(this.#workspace.client, asked);
-      if (number !== this.#number) return;
-      const part = limited(asked, this.#asked);
+      const [all, ...own] = await this.#planned(this.#workspace.client, asked);
+      if (number !== this.#number || !all) return;
+      const part = limited(asked.all, this.#asked.all);
       this.#title += part;
       this.#done += part;
       this.#asked = asked;
-      this.#plan = plan;
+      this.#plan = joined(all, own);
       this.#remark = remark;
-      remember(this.#kept, plan.report);
+      remember(this.#kept, all.report);
       this.draw();
     } catch (error) {
       void vscode.window.showErrorMessage(`${this.#title}: ${failure(error)}`);
@@ -111,16 +115,18 @@ export class Proposal implements vscode.TreeDataProvider<PlanNode>, vscode.Dispo
     else this.cancel();
   }
 
-  #planned(client: Client, asked: PlanParameters): Promise<Plan> {
-    return this.#progress("Planning", (options) => client.plan({ ...asked, contents: true }, options));
+  #planned(client: Client, { all, own }: Asked): Promise<Plan[]> {
+    const asked = [all, ...own.map(({ parameters }) => parameters)];
+    return this.#progress("Planning", (options) =>
+      Promise.all(asked.map((one) => client.plan({ ...one, contents: true }, options))),
+    );
   }
 
   /** Shows the plan as it is, with the files that have unsaved text by now. */
   draw(): void {
     if (!this.#plan || !this.#asked) return;
-    const { report, token } = this.#plan;
     const { root, unsaved } = this.#workspace;
-    this.#shown = view(report, token, this.#asked, this.#kept, { root, unsaved: new Set(unsaved.keys()) });
+    this.#shown = view(this.#plan, this.#asked.all, this.#kept, { root, unsaved: new Set(unsaved.keys()) });
     this.#view.title = this.#title;
     this.#changed.fire();
   }
@@ -130,16 +136,13 @@ export class Proposal implements vscode.TreeDataProvider<PlanNode>, vscode.Dispo
     const asked = this.#asked;
     const chosen = row ?? shown?.rows.find((one) => one.ways.includes(way));
     if (!asked || !chosen) return void vscode.window.showInformationMessage("No file of the plan has this way out.");
-    const next = choose(asked, way, chosen);
-    const held = shown?.rows.filter((one) => one.ways.includes(way)).length ?? 0;
-    const isOfMore = held > 1 && way !== "again" && limited(next, asked) === "";
-    await this.again(isOfMore ? `This holds for ${held} files. “Plan This File Alone” is for one of them.` : "", next);
+    await this.again("", choose(asked, way, chosen, shown?.rows ?? []));
   }
 
   /** Carries the plan out, if it still holds and no editor has unsaved text of its files. */
   async apply(): Promise<void> {
     const plan = this.#plan;
-    if (!plan || plan.token === null || this.#isApplying) return;
+    if (plan?.token == null || this.#isApplying) return;
     if (!vscode.workspace.isTrusted) return void vscode.window.showWarningMessage(UNTRUSTED);
     const force = plan.report.busy;
     if (force && !(await goAhead())) return;
@@ -148,17 +151,17 @@ export class Proposal implements vscode.TreeDataProvider<PlanNode>, vscode.Dispo
     if (!this.isOpen || (await this.#hasUnsaved())) return;
     this.#isApplying = true;
     try {
-      await this.#carryOut(plan.token, force);
+      await this.#carryOut({ plan: plan.token, parts: plan.parts, force });
     } finally {
       this.#isApplying = false;
     }
   }
 
-  async #carryOut(token: string, force: boolean): Promise<void> {
+  async #carryOut(asked: ApplyParameters): Promise<void> {
     try {
       const { client } = this.#workspace;
-      const report = await this.#progress(this.#title, (options) => client.apply(token, { ...options, force }));
-      const done = this.#done;
+      const report = await this.#progress(this.#title, (options) => client.request("apply", asked, options));
+      const done = asked.parts ? `${this.#done}, in part` : this.#done;
       this.cancel();
       tell(done, report);
     } catch (error) {
