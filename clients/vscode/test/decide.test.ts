@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { FileReport, PathText, PlanParameters, WayOut } from "ckpt-hook";
+import type { FileReport, PathText, PlanChoice, PlanParameters, WayOut } from "ckpt-hook";
 import { annotationAt, annotations } from "../src/decide/authors.js";
 import { descriptionOf, joinRenames, parseQuery, pathsOf, queryText } from "../src/decide/changes.js";
 import { hunksAt, hunksWith } from "../src/decide/hunks.js";
@@ -17,7 +17,6 @@ import {
   type PlanRow,
   remember,
   view,
-  type Way,
 } from "../src/decide/plan.js";
 import { children, files, NO_FILTER, roots, row, surroundings } from "../src/decide/tree.js";
 import {
@@ -227,9 +226,9 @@ test("a plan names what stays and the ways out", () => {
     [
       ["d", "changes", "", null],
       ["f", "changes", "keep", null],
-      ["a", "stays", "overwrite alone", "edited"],
+      ["a", "stays", "overwrite", "edited"],
       ["b", "stays", "", "edited; nothing takes that back"],
-      ["c", "stays", "take alone", "edited"],
+      ["c", "stays", "take", "edited"],
       ["e", "stays", "again", "edited; close that program, then plan again"],
     ],
   );
@@ -246,18 +245,16 @@ test("a way out has the parameter of the operation, or is of one file", () => {
   };
   const asked = { operation: "revert" as const, message: "a1" };
   const conflict = rowOf({ choices: ["overwrite"] }, wayOf("a", { message: "a1", on_conflict: "overwrite" }));
-  const chosen = (all: PlanParameters, way: Way, row: PlanRow, rows = [row]) => choose({ all, own: [] }, way, row, rows);
+  const chosen = (all: PlanParameters, way: PlanChoice, row: PlanRow, rows = [row]) => choose({ all, own: [] }, way, row, rows);
   const whole = (all: PlanParameters) => ({ all, own: [] });
   assert.deepEqual(chosen(asked, "overwrite", conflict), whole({ ...asked, on_conflict: "overwrite" }));
   const only = [{ path: "a", path_hex: null }];
-  const alone = { ...asked, on_conflict: "overwrite" as const, only };
-  assert.deepEqual(chosen(asked, "alone", conflict), whole(alone));
   const unclear = rowOf({ choices: ["take"], unclear: true }, wayOf("a", { message: "a1", unclear: "take" }));
   assert.deepEqual(chosen(asked, "take", unclear), whole({ ...asked, unclear: "take" }));
   assert.deepEqual(chosen(asked, "again", conflict), whole(asked));
   // What the whole plan has no term for, or is not for all of its kind, is of the file's own.
   const shared = rowOf({ choices: ["take"] }, wayOf("a", { message: "a1" }));
-  const own = (way: Way, parameters: object) => ({ way, parameters: { operation: "revert", ...parameters } });
+  const own = (way: PlanChoice, parameters: object) => ({ way, parameters: { operation: "revert", ...parameters } });
   const sharedOwn = own("take", { message: "a1", only });
   assert.deepEqual(chosen(asked, "take", shared), { all: asked, own: [sharedOwn] });
   const undone = rowOf({ choices: ["overwrite"] }, wayOf("a", { operation: "restore", id: "o1" }));
@@ -271,6 +268,7 @@ test("a way out has the parameter of the operation, or is of one file", () => {
   // Parts are of one directory.
   const elsewhere = { ...other, root: "/lib" };
   assert.deepEqual(chosen(asked, "overwrite", conflict, [conflict, elsewhere]).own, []);
+  assert.deepEqual(chosen(asked, "take", shared, [shared, elsewhere]), whole(sharedOwn.parameters as PlanParameters));
 });
 
 test("files on terms of their own make a plan a part", () => {

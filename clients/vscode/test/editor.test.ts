@@ -320,14 +320,6 @@ test("one of several files is overwritten, and the others stay", () =>
     await on("keep", "c.txt");
     await desk.run("apply");
     assert.deepEqual(there(), [null, null, "mine\n", null]);
-    // A way out of one file may be the plan of that file.
-    await desk.run("undo");
-    await desk.run("apply");
-    await desk.run("revertTo", await desk.message("make"));
-    await on("alone", "b.txt");
-    assert.deepEqual([...(await desk.planned()).keys()], ["b.txt"]);
-    await desk.run("apply");
-    assert.deepEqual(there(), ["made\n", null, "mine\n", "mine\n"]);
   }));
 
 test("a plan that cannot be made any more is given up", () =>
@@ -726,10 +718,9 @@ test("unclear changes are taken back only if that is chosen", () =>
     assert.match((await desk.planned()).get("a.txt")?.item.contextValue ?? "", /keep/);
     await desk.run("keep", (await desk.planned()).get("a.txt")?.node);
     assert.match((await desk.planned()).get("a.txt")?.item.contextValue ?? "", /take/);
-    await desk.run("alone", (await desk.planned()).get("a.txt")?.node);
+    await desk.run("take", (await desk.planned()).get("a.txt")?.node);
     await desk.run("apply");
     assert.equal(world.read("a.txt"), "before\n");
-    assert.match(editor.said.at(-1) ?? "", /^Went back to before “lost”, a\.txt alone: 1 file changed/);
   }));
 
 test("a folder that is opened by a link has the same files", () =>

@@ -14,9 +14,6 @@ import type {
 import { folderIn } from "./changes.js";
 import { clean, count, lines, named, notesOf, type Part, partsOf } from "./words.js";
 
-/** A way out of what a plan keeps; each plans again. */
-export type Way = PlanChoice | "alone";
-
 export interface PlanRow {
   file: FileReport;
   /** The directory that it is in, if that is not the server's own. */
@@ -27,7 +24,7 @@ export interface PlanRow {
   /** What happens to it. */
   verb: string;
   reason: string | null;
-  ways: Way[];
+  ways: PlanChoice[];
   /** What takes it along by itself; null if nothing does, or nothing has to. */
   way: WayOut | null;
   /** Whether an editor has unsaved text of a file that the plan changes. */
@@ -147,9 +144,7 @@ function rowOf(
   const tried = [policyOf(asked).on_conflict, policyOf(asked).unclear];
   // An older program names none.
   const choices: readonly PlanChoice[] = file.choices ?? [];
-  const ways: Way[] = choices.filter((choice) => choice !== "keep" && !tried.includes(choice));
-  // Another way out of one file alone, while the rest of the plan is as it is.
-  if (way?.first === null && ways.length > 0 && file.reason_code !== "database") ways.push("alone");
+  const ways: PlanChoice[] = choices.filter((choice) => choice !== "keep" && !tried.includes(choice));
   const mayStay = was !== undefined || choices.includes("keep");
   if (isMoving && mayStay && operationOf(asked) !== "undo" && policyOf(asked).on_conflict !== "keep") ways.push("keep");
   const verb =
@@ -175,14 +170,14 @@ function rowOf(
 /** What is asked for: a plan, and files that go back on terms of their own. */
 export interface Asked {
   all: PlanParameters;
-  own: readonly { way: Way; parameters: PlanParameters }[];
+  own: readonly { way: PlanChoice; parameters: PlanParameters }[];
 }
 
 /**
  * The same request with a way out of one file. The last one of its kind is a term of the whole plan: only that can hide messages. Terms of
  * a file's own are a part of one directory: in several, a way out is one of all files.
  */
-export function choose({ all, own }: Asked, way: Way, row: PlanRow, rows: readonly PlanRow[]): Asked {
+export function choose({ all, own }: Asked, way: PlanChoice, row: PlanRow, rows: readonly PlanRow[]): Asked {
   const { file, root, way: out } = row;
   const rest = own.filter(({ parameters }) => !onlyOf(parameters).some((path) => isPath(path, file)));
   if (way === "again") return { all, own };
@@ -197,15 +192,15 @@ export function choose({ all, own }: Asked, way: Way, row: PlanRow, rows: readon
     return { all: { ...all, ...term } as PlanParameters, own: rest.filter((one) => one.way !== way) };
   }
   // A database goes as a whole.
-  const isSingle = way === "alone" || file.reason_code !== "database";
-  const only = isSingle ? [{ path: file.path, path_hex: file.path_hex }] : out?.parameters.only;
+  const isSet = file.reason_code === "database";
+  const only = isSet ? out?.parameters.only : [{ path: file.path, path_hex: file.path_hex }];
   const there = root === null ? {} : { workspace: root };
   const parameters = { ...(way === "keep" ? { ...all, ...term } : out?.parameters), only, ...there } as PlanParameters;
-  return way === "alone" || isWide ? { all: parameters, own: [] } : { all, own: [...rest, { way, parameters }] };
+  return isWide ? { all: parameters, own: [] } : { all, own: [...rest, { way, parameters }] };
 }
 
 /** The parameters of a whole operation that a way out is, if there are such. */
-function termOf(way: Way, file: FileReport, operation: string): object | undefined {
+function termOf(way: PlanChoice, file: FileReport, operation: string): object | undefined {
   const isRevert = operation === "revert";
   if (way === "keep") return { on_conflict: "keep", ...(isRevert && { unclear: "keep" }) };
   if (way === "take" && file.unclear && isRevert) return { unclear: "take" };

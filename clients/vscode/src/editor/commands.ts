@@ -184,7 +184,6 @@ function planCommands({ proposal }: Parts): Record<string, Command> {
     take: (given) => proposal.choose("take", rowOf(given)),
     overwrite: (given) => proposal.choose("overwrite", rowOf(given)),
     keep: (given) => proposal.choose("keep", rowOf(given)),
-    alone: (given) => proposal.choose("alone", rowOf(given)),
   };
 }
 

@@ -6,6 +6,7 @@ import {
   type Client,
   type PathText,
   type Plan,
+  type PlanChoice,
   type PlanParameters,
   StaleError,
 } from "ckpt-hook";
@@ -24,7 +25,6 @@ import {
   type PlanView,
   remember,
   view,
-  type Way,
 } from "../decide/plan.js";
 import { clean, failure } from "../decide/words.js";
 import { openDiff, openDiffs, type Sides } from "./diffs.js";
@@ -131,7 +131,7 @@ export class Proposal implements vscode.TreeDataProvider<PlanNode>, vscode.Dispo
     this.#changed.fire();
   }
 
-  async choose(way: Way, row: PlanRow | undefined): Promise<void> {
+  async choose(way: PlanChoice, row: PlanRow | undefined): Promise<void> {
     const shown = this.#shown;
     const asked = this.#asked;
     const chosen = row ?? shown?.rows.find((one) => one.ways.includes(way));
