@@ -234,6 +234,13 @@ fn client_applies_chosen_parts() {
         assert_eq!(error["code"], -32602, "{wrong}: {error:#}");
     }
     assert_eq!(world.read("made"), b"1\n", "nothing was done");
+    // Each part is of the plan that was seen.
+    world.write("mine", "3\n");
+    let mine = json!([{"path": "mine", "plan": other["plan"]}]);
+    let error = client.refused("apply", apply(&mine));
+    assert_eq!(error["data"]["kind"], "stale", "{error:#}");
+    assert_eq!(world.read("mine"), b"3\n");
+    world.write("mine", "2\n");
     let parts = json!([
         {"path": "long", "hunks": [hunk]},
         {"path": {"path": "mine"}, "plan": other["plan"]},

@@ -2,7 +2,7 @@
 
 use ckpt_schema::report::{OperationReport, Outcome};
 use ckpt_store::query::Proposal;
-use ckpt_store::{Chosen, ChosenContent, ErrorKind, RevertRequest};
+use ckpt_store::{Chosen, ChosenContent, ErrorKind, OnConflict, RevertRequest};
 
 use testing::scenario::{World, to};
 
@@ -133,6 +133,26 @@ fn what_was_chosen_has_a_way_back() {
     let report = apply(&mut world, &of_f(&proposal, LINES)).expect("it is as it was");
     world.restore(&report.operation.expect("something was done"), &[]);
     assert_eq!(world.tree(), before, "all is back");
+}
+
+/// A plan that is another one by now proposes nothing: what it would do is not what was seen.
+#[test]
+fn stale_plan_proposes_nothing() {
+    let mut world = world();
+    let request = RevertRequest {
+        dry_run: true,
+        on_conflict: OnConflict::Overwrite,
+        ..to("m1")
+    };
+    let plan = world.try_revert(&request).expect("a plan").plan;
+    let token = plan.expect("a dry run has a token");
+    world.store.proposal(&token).expect("it is the same plan");
+    world.write("f", "mine\n");
+    let error = world
+        .store
+        .proposal(&token)
+        .expect_err("`f` is another one");
+    assert_eq!(error.kind, ErrorKind::Stale, "{error}");
 }
 
 /// A file that changed while somebody chose is left alone and so is every other.

@@ -300,6 +300,13 @@ test("one of several files is overwritten, and the others stay", () =>
     assert.deepEqual((await changes()).map(([name]) => name), ["a.txt", "b.txt"]);
     assert.match((await desk.planned()).get("b.txt")?.item.description ?? "", /though/);
     assert.match((await desk.labels()).join("\n"), /it hides no message/);
+    // Also its parts are just those that were seen.
+    world.write("b.txt", "newer\n");
+    await desk.run("apply");
+    assert.deepEqual(there(), ["made\n", "newer\n", "mine\n", "mine\n"]);
+    assert.match((await desk.labels()).join("\n"), /Something has changed since the plan was made/);
+    world.write("b.txt", "mine\n");
+    await desk.run("planAgain");
     await desk.run("apply");
     assert.deepEqual(there(), [null, null, "mine\n", "mine\n"], editor.said.join("\n"));
     assert.match(editor.said.at(-1) ?? "", /^Went back to before “make”, in part: 2 files changed/);

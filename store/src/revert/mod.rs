@@ -23,7 +23,7 @@ use std::path::{Path, PathBuf};
 
 use ckpt_schema::report::{NoteCode, OperationKind, OperationReport, Outcome, VERSION};
 
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::model::entry::ObjectId;
 use crate::model::note::{self, Note};
 use crate::model::request::{Chosen, ConversationChoice, DryRun, Force, RevertRequest};
@@ -300,7 +300,8 @@ pub(crate) fn is_plan_of(store: &Store, token: &str, cwd: &Path) -> Result<bool>
     Ok(place.is_some_and(|place| place.root == workspace))
 }
 
-/// Returns the workspace of a dry run's token, and what the plan of each root would do now.
+/// Returns the workspace of a dry run's token, and what the plan of each root would do. If that is another plan by now,
+/// the error is `Stale`.
 pub(crate) fn planned(
     store: &mut Store,
     token: &str,
@@ -309,13 +310,22 @@ pub(crate) fn planned(
     let PlanToken {
         workspace,
         asked,
+        fingerprint,
         is_limited,
-        ..
     } = PlanToken::decode(token)?;
     store.is_limited = is_limited;
-    // Whether an agent is at work is checked when it is carried out.
-    let options = Options::new(DryRun::Yes, Force::Yes);
-    let executed = operate_token(store, &workspace, &asked, options, find_gone)?;
+    let mut plan = |force| {
+        let options = Options {
+            expected: Some(fingerprint),
+            ..Options::new(DryRun::Yes, force)
+        };
+        operate_token(store, &workspace, &asked, options, find_gone)
+    };
+    // A token does not say whether it was planned with `--force`, which may take more files along.
+    let executed = match plan(Force::No) {
+        Err(error) if error.kind == ErrorKind::Stale => plan(Force::Yes)?,
+        made => made?,
+    };
     Ok((workspace, executed.plans))
 }
 
