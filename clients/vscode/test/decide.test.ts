@@ -284,6 +284,8 @@ test("files on terms of their own make a plan a part", () => {
   );
   assert.deepEqual([token, shown.messages_hidden], ["t", []]);
   assert.match(shown.notes.join(" "), /hides no message/);
+  const inVain = [{ token: null, report: report([file("a", STAYS)]) }];
+  assert.equal(joined(planOf([file("a", STAYS)], { messages_hidden: ["a1"] }), inVain).parts, null, "nothing would be a part");
 });
 
 test("what is overwritten still says why, and can be kept", () => {

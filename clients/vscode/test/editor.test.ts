@@ -299,7 +299,7 @@ test("one of several files is overwritten, and the others stay", () =>
     await on("keep", "c.txt");
     assert.deepEqual((await changes()).map(([name]) => name), ["a.txt", "b.txt"]);
     assert.match((await desk.planned()).get("b.txt")?.item.description ?? "", /though/);
-    assert.match((await desk.labels()).join("\n"), /it hides no message/);
+    assert.match((await desk.labels()).join("\n"), /hides no message/);
     // Also its parts are just those that were seen.
     world.write("b.txt", "newer\n");
     await desk.run("apply");

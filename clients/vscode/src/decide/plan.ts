@@ -226,19 +226,20 @@ export interface Planned {
 export function joined(all: Omit<Planned, "parts">, own: readonly Omit<Planned, "parts">[]): Planned {
   const { report } = all;
   const others = own.flatMap(({ token, report: one }) => one.files.map((file) => ({ file, token })));
-  if (others.length === 0) return { ...all, parts: null };
   const ownOf = (path: PathText) => others.find(({ file }) => isPath(path, file));
   const files = report.files.map((file) => ownOf(file)?.file ?? file);
+  const parts = files.filter(changes).map((file) => ({
+    path: { path: file.path, path_hex: file.path_hex },
+    plan: ownOf(file)?.token ?? null,
+  }));
+  if (others.length === 0 || parts.length === 0) return { ...all, parts: null };
   const differences = report.receipt?.differences.filter((one) => !ownOf(one)) ?? [];
-  const notes = [...report.notes, "Some files go back on terms of their own. As a part of the operation, it hides no message."];
+  const notes = [...report.notes, "Some files go back on terms of their own. As a part, it moves files alone, and hides no message."];
   const receipt = report.receipt && { ...report.receipt, differences };
   return {
     token: all.token ?? others[0]?.token ?? null,
-    report: { ...report, files, receipt, notes, messages_hidden: [] },
-    parts: files.filter(changes).map((file) => ({
-      path: { path: file.path, path_hex: file.path_hex },
-      plan: ownOf(file)?.token ?? null,
-    })),
+    report: { ...report, files, receipt, notes, messages_hidden: [], conversation: null, git: [] },
+    parts,
   };
 }
 
