@@ -2,6 +2,7 @@
 
 use ckpt_process::failure::Failure;
 use ckpt_schema::report::{ErrorReport, FailureReport, VERSION};
+use ckpt_store::model::address;
 use ckpt_store::sessions::Untold;
 
 use super::data;
@@ -87,8 +88,9 @@ pub fn document(failure: &Failure) -> ErrorReport {
 
 /// clap quotes what was typed, so every line is made safe unless clap's own colours are its only control sequences.
 fn arguments(error: &clap::Error, paint: Paint) -> String {
-    let plain = error.render().to_string();
-    let is_safe = plain.lines().all(|line| safe(line) == line);
+    let typed = error.render().to_string();
+    let plain = address::hidden_in(&typed);
+    let is_safe = plain == typed && plain.lines().all(|line| safe(line) == line);
     if is_safe && paint.is_on() {
         return error.render().ansi().to_string();
     }

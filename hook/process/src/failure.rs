@@ -4,6 +4,7 @@ use std::io;
 use std::panic::Location;
 
 use ckpt_schema::report::{CandidateReport, FailureKind};
+use ckpt_store::model::address;
 use ckpt_store::{Error, ErrorKind};
 use clap::error::ErrorKind as ArgumentsErrorKind;
 
@@ -149,7 +150,7 @@ impl Failure {
 /// The fault that clap names, without its hints; its first paragraph names arguments and values on lines of
 /// their own.
 fn in_one_line(error: &clap::Error) -> String {
-    let text = error.render().to_string();
+    let text = address::hidden_in(&error.render().to_string());
     if error.kind() == ArgumentsErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
         let usage = text.lines().find_map(|line| line.strip_prefix("Usage: "));
         return format!("arguments are missing: `{}`", usage.unwrap_or("ckpt-hook"));

@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::{Error, Result};
 use crate::git::Location;
 use crate::git::config::remotes_of;
-use crate::model::Milliseconds;
+use crate::model::{Milliseconds, address};
 use crate::sessions::{self, MachineRow, RemoteRow};
 use crate::store::Store;
 use crate::timeline::{self, Place};
@@ -79,9 +79,9 @@ impl From<RemoteRow> for Remote {
 }
 
 impl Remote {
-    /// Returns the address as it may be shown: without a password, or a token that stands in its place.
+    /// Returns the address as it may be shown.
     pub fn shown(&self) -> String {
-        sessions::shown_address(&self.address)
+        address::shown(&self.address)
     }
 }
 
@@ -131,9 +131,8 @@ impl Store {
             .write(|connection| sessions::put_remote(connection, place.row.id, named))
     }
 
-    /// Returns the root of the workspace that holds a directory, and the remotes of its own repository: names and
-    /// addresses.
-    pub fn project(&self, cwd: &Path) -> Result<(PathBuf, Vec<(String, String)>)> {
+    /// Returns the root of the workspace that holds a directory, and the names of the remotes of its own repository.
+    pub fn project(&self, cwd: &Path) -> Result<(PathBuf, Vec<String>)> {
         let root = timeline::root_of(self, cwd)?;
         let location = Location::of(&root);
         let remotes = location.as_ref().map(remotes_of).unwrap_or_default();

@@ -295,16 +295,15 @@ pub(crate) fn value(configuration: &[u8], section: &str, key: &str) -> Option<Ve
     found
 }
 
-/// Returns the remotes of a repository, as its own configuration names them: names and addresses.
-pub(crate) fn remotes_of(location: &Location) -> Vec<(String, String)> {
+/// Returns the remotes of a repository, as its own configuration names them.
+pub(crate) fn remotes_of(location: &Location) -> Vec<String> {
     let mut remotes = Vec::new();
     let file = read_small(&location.common.join("config"), SMALL, OFlags::NOFOLLOW);
     entries(&file.unwrap_or_default(), |entry| {
         let is_address =
             entry.section == b"remote" && [&b"url"[..], b"pushurl"].contains(&entry.key);
-        if let (true, Some(name), Some(address)) = (is_address, entry.subsection, entry.value) {
-            let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-            remotes.push((text(name), text(address)));
+        if let (true, Some(name)) = (is_address, entry.subsection) {
+            remotes.push(String::from_utf8_lossy(name).into_owned());
         }
     });
     remotes

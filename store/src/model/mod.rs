@@ -1,5 +1,6 @@
 //! The nouns: what a path, an entry, a change, an item of a plan and a request are. Nothing here does IO.
 
+pub mod address;
 pub mod agent_process;
 pub mod conversation;
 pub mod entry;

@@ -29,22 +29,6 @@ pub(crate) struct MachineRow {
     pub adopted: bool,
 }
 
-/// Returns an address as it may be shown: without a password, or a token that stands in its place.
-pub(crate) fn shown_address(address: &str) -> String {
-    let Some((scheme, rest)) = address.split_once("://") else {
-        return address.to_owned();
-    };
-    let (host, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
-    match host.rsplit_once('@') {
-        Some((_, host)) if scheme.starts_with("http") => format!("{scheme}://{host}{path}"),
-        Some((user, host)) => {
-            let user = user.split(':').next().unwrap_or_default();
-            format!("{scheme}://{user}@{host}{path}")
-        }
-        None => address.to_owned(),
-    }
-}
-
 impl RemoteRow {
     /// Returns whether something of it may be there.
     pub fn has_something(&self) -> bool {

@@ -84,7 +84,7 @@ pub use library::{LibraryVersions, versions};
 pub(crate) use machines::{
     MachineRow, RemoteRow, add_foreign_workspace, adopt_machine, begin_push, called_so, end_push,
     forget_pushed, machine_of, machines, pushed, put_machine, put_pushed, put_remote, remotes,
-    shown_address, store_number,
+    store_number,
 };
 pub(crate) use mend::{complaint, lacks_table, mend_objects, wrong_objects};
 pub(crate) use migrate::{copies, copy_into};

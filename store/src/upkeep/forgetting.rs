@@ -12,6 +12,7 @@ use super::forget::What;
 use crate::error::{Context, Result};
 use crate::fs::names::{self, CACHE};
 use crate::fs::{layout, leftover, presence};
+use crate::model::address;
 use crate::model::entry::ObjectId;
 use crate::sessions;
 use crate::sessions::forget::{self, Belongings, NamingRows};
@@ -243,7 +244,7 @@ pub(super) fn remotes(store: &Store, place: &Place) -> Result<Vec<ForgetRemote>>
     let there = rows.into_iter().filter(sessions::RemoteRow::has_something);
     Ok(there
         .map(|row| ForgetRemote {
-            address: sessions::shown_address(&row.address),
+            address: address::shown(&row.address),
             name: row.name,
         })
         .collect())

@@ -51,3 +51,72 @@ fn nothing_is_pushed_into_the_workspace() {
     );
     assert!(!ran.exists(), "its hook ran");
 }
+
+/// What an address holds for git alone.
+const SECRET: &str = "s3cret";
+
+/// No command prints a password or a token of an address, be it refused, failing, rewritten or good.
+///
+/// Invariant `private/credentials`: What an address to push to has of a password or a token is in no output, in no form of
+/// address, also where git's own errors name a rewritten one.
+#[test]
+fn no_credential_of_an_address_is_shown() {
+    let world = machine();
+    let server = super::server(&world);
+    let rewritten = format!("http://me:{SECRET}@127.0.0.1:1/");
+    let good = format!("http://me:{SECRET}@127.0.0.1:1/good.git?token={SECRET}");
+    let config = format!(
+        "[url \"{rewritten}\"]\n\tinsteadOf = short:\n[url \"{server}\"]\n\tinsteadOf = \"{good}\"\n"
+    );
+    std::fs::write(world.home().join(".gitconfig"), config).expect("ours");
+    world.run_git(&["init", "-q"]);
+    let is_hidden = |arguments: &[&str]| {
+        let mut command = world.command(arguments);
+        let run = testing::binary::finish(command.env("GIT_SSH_COMMAND", "false"), b"");
+        for (said, text) in [("stdout", &run.stdout), ("stderr", &run.stderr)] {
+            assert!(!text.contains(SECRET), "{said} of {arguments:?}: {run}");
+        }
+        run
+    };
+    let forms = [
+        format!("http://{SECRET}@127.0.0.1:1/a.git"),
+        format!("http://me:{SECRET}@127.0.0.1:1/a.git"),
+        format!("http://me:{SECRET}/@127.0.0.1:1/a.git"),
+        format!("http://127.0.0.1:1/a.git?private_token={SECRET}"),
+        format!("ssh://me:{SECRET}@127.0.0.1/a.git"),
+        format!("me:{SECRET}@127.0.0.1:a.git"),
+        format!("ext::http://me:{SECRET}@127.0.0.1/a.git"),
+        "short:a.git".to_owned(),
+    ];
+    for form in &forms {
+        is_hidden(&["push", form, "--yes"]);
+        is_hidden(&["push", form, "--yes", "--json"]);
+        is_hidden(&["fetch", form]);
+        is_hidden(&["push", form, "--yes", "--quiet"]);
+        for refused in [&["push", "there", form][..], &["log", form, form, form]] {
+            is_hidden(refused);
+            is_hidden(&[refused, &["--json"]].concat());
+        }
+        // A remote of the project, by its name.
+        world.run_git(&["config", "remote.origin.url", form]);
+        let run = is_hidden(&["push", "origin", "--yes"]).exits(1);
+        assert!(run.stderr.contains("`git remote get-url origin`"), "{run}");
+    }
+    is_hidden(&["push", &good, "--yes"]).exits(0);
+    is_hidden(&["push", &good, "--name", "other", "--yes", "--json"]).exits(0);
+    for arguments in [
+        &["push", "--json"][..],
+        &["push", "--dry-run"],
+        &["push", "--no-auto"],
+        &["fetch"],
+        &["fetch", "--json"],
+        &["status"],
+        &["status", "--json"],
+        &["doctor"],
+        &["doctor", "--json"],
+        &["du", "--by", "machine"],
+        &["config"],
+    ] {
+        is_hidden(arguments);
+    }
+}

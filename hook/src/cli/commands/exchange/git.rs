@@ -23,6 +23,7 @@ use ckpt_process::surroundings::{now, variable};
 use ckpt_process::{PrivateFolder, programs, signals};
 use ckpt_store::error::Context;
 use ckpt_store::exchange::{Bundle, Remote};
+use ckpt_store::model::address;
 use ckpt_store::model::number::count;
 use ckpt_store::{Error, Result as Outcome};
 
@@ -185,7 +186,10 @@ impl Transport {
             "git cannot {} `{}`: {}",
             arguments.first().unwrap_or(&"reach"),
             safe(&self.shown),
-            safe(&said.join("; ").replace(&self.address, &self.shown))
+            // Git may have rewritten the address, as `insteadOf` says.
+            safe(&address::hidden_in(
+                &said.join("; ").replace(&self.address, &self.shown)
+            ))
         ))
     }
 

@@ -346,12 +346,13 @@ fn remote(
         })?;
         return Ok((first, true));
     };
-    if let Some((own, there)) = own.iter().find(|(own, _)| own == address) {
+    if own.iter().any(|own| own == address) {
         return Err(Error::failed(format!(
-            "`{own}` is a remote of the project, and who can read it could read your prompts"
+            "`{address}` is a remote of the project, and who can read it could read your prompts"
         ))
         .hint(format!(
-            "if that is what you want, give its address: `{there}`"
+            "if that is what you want, give its address, which `git remote get-url {}` prints",
+            quoted(address)
         ))
         .into());
     }
