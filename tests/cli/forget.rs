@@ -140,6 +140,55 @@ fn forgotten_lines_are_of_an_unknown_author() {
     assert_eq!(authors("a"), ["unrecorded", "unknown"]);
 }
 
+/// A state that was forgotten is in the way of nothing but itself: what was there before is named as the way out, and
+/// comes back by it.
+#[test]
+fn way_past_a_forgotten_state_is_named() {
+    let world = Sandbox::new();
+    world.write("had", "old\n");
+    world.play("m1", "secret", |world| {
+        world.write("had", "secret\n");
+        world.write("made", "secret\n");
+    });
+    world.play("m2", "more", |world| world.write("other", "more\n"));
+    world.json(&["forget", "--message", "m1", "--yes"]);
+    let report = world.json(&["revert", "m1", "--dry-run"]);
+    let kept = report["kept"].as_array().expect("a list");
+    let paths: Vec<_> = kept.iter().map(|kept| &kept["paths"][0]["path"]).collect();
+    assert_eq!(paths, ["had", "made"], "{report}");
+    for (kept, does) in kept
+        .iter()
+        .zip(["puts the earlier version there", "removes it"])
+    {
+        assert_eq!(kept["kind"], "forgotten", "{report}");
+        assert_eq!(kept["way"]["does"], does, "{report}");
+    }
+    let said = world.run(&["revert", "m1"], b"").exits(3).stdout;
+    assert!(
+        said.contains("--only had --on-conflict overwrite"),
+        "{said}"
+    );
+    for path in ["had", "made"] {
+        let way = ["revert", "m1", "--only", path, "--on-conflict", "overwrite"];
+        world.run(&way, b"").exits(0);
+    }
+    assert_eq!(world.read("had"), b"old\n");
+    assert!(!world.workspace().join("made").exists());
+}
+
+/// A restore keeps a file whose author went with a message, but does not call it yours.
+#[test]
+fn a_forgotten_messages_file_is_perhaps_yours() {
+    let world = world();
+    world.json(&["forget", "--message", "m2", "--yes"]);
+    let run = world.run(&["restore", "m1", "--dry-run"], b"").exits(3);
+    let said = "perhaps yours: nobody can tell";
+    assert_eq!(run.stdout.matches(said).count(), 2, "{run}");
+    let run = world.run(&["restore", "m1", "key.pem"], b"").exits(0);
+    assert!(run.stdout.contains(said), "{run}");
+    assert!(!run.stdout.contains("(yours"), "{run}");
+}
+
 /// `--workspace` names one directory, before the command or behind it, and is no word to forget one.
 #[test]
 fn workspace_to_forget_is_the_one_named() {

@@ -468,7 +468,7 @@ fn older_store_put_back_is_reported_first() {
         let database = world.store().join("sessions.db");
         testing::rows::execute(&database, "PRAGMA wal_checkpoint(TRUNCATE)");
         let older = fs::read(&database).expect("ours");
-        let all_is_well = "everything that was recorded can be put back";
+        let all_is_well = "✓";
         let status = world.run(&["status"], b"").exits(0);
         assert!(status.stdout.contains(all_is_well), "{status}");
         world.play("m3", "third-prompt", |world| world.write("dir/a", "3\n"));

@@ -43,7 +43,7 @@ fn all_is_well_in_one_line() {
         Workspace  WORKSPACE
         Session    12345678 (generic)
 
-        ✓ Nothing is reverted, and everything that was recorded can be put back.
+        ✓ Nothing is reverted.
     "#]]
     .assert_eq(&world.redact(&world.run(&["status"], b"").exits(0).stdout));
 }

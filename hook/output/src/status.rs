@@ -52,15 +52,15 @@ pub fn render(report: &StatusReport, told: &[MessageReport], nothing: &str, view
         None if !report.also_reverted.is_empty() => {
             text.push_str("Nothing in this session is reverted.\n");
         }
-        None if problems.is_empty() => {
-            text.push_str(&paint.good("✓ "));
-            text.push_str(
-                "Nothing is reverted, and everything that was recorded can be put back.\n",
-            );
-        }
         // An unfinished operation may already have changed something.
         None if !report.interrupted.is_empty() => {}
-        None => text.push_str("Nothing is reverted.\n"),
+        None => {
+            // It is no promise for what was recorded: parts of that are pruned, forgotten or were never captured.
+            if problems.is_empty() {
+                text.push_str(&paint.good("✓ "));
+            }
+            text.push_str("Nothing is reverted.\n");
+        }
     }
     if let Some(history) = report.adoptable.first() {
         let described = super::workspace::history(history, view);

@@ -155,6 +155,8 @@ impl Owners {
             // What an operation puts back is still whose it was.
             (By::Operation, Some(owner)) => owner.clone(),
             (By::Operation | By::Agent, _) => before,
+            // What differs from bytes that are not stored, or were forgotten, need not be a change.
+            (By::Other(_), _) if is_unstored(old) => before.or(Some(Author::Unrecorded)),
             (By::Other(Author::User), _) => Some(Author::User),
             (By::Other(author), _) => before.or_else(|| Some(author.clone())),
         };

@@ -333,16 +333,16 @@ pub(crate) fn plan_for(
     policies: (OnConflict, OnConflict),
 ) -> Result<Plan> {
     let mut plan = plan_with(snapshots, material, policies)?;
-    let is_conflict = |item: &&Item| item.result == FileResult::Conflict;
-    let conflicts = plan.items.iter().filter(is_conflict);
-    let conflicts: BTreeSet<WorkspacePath> = conflicts.map(|item| item.path.clone()).collect();
-    if !conflicts.is_empty() {
+    let stays = |item: &&Item| matches!(item.result, FileResult::Conflict | FileResult::Gap);
+    let staying = plan.items.iter().filter(stays);
+    let staying: BTreeSet<WorkspacePath> = staying.map(|item| item.path.clone()).collect();
+    if !staying.is_empty() {
         // A second plan, rather than a second rule: what the user would get is exactly what `--on-conflict overwrite`
         // does.
         let chosen = (OnConflict::Overwrite, OnConflict::Overwrite);
         let other = plan_with(snapshots, material, chosen)?;
         let others = other.items.into_iter();
-        let others = others.filter(|item| conflicts.contains(&item.path));
+        let others = others.filter(|item| staying.contains(&item.path));
         let (planned, staying): (Vec<_>, Vec<_>) = others.partition(Item::is_planned);
         plan.earlier = planned
             .into_iter()
@@ -360,7 +360,10 @@ fn name_blocked(items: &mut [Item], staying: Vec<Item>) {
     let staying = staying.into_iter();
     let blocked = staying.filter(|item| item.code() == Some(ReasonCode::Blocked));
     let mut blocked: BTreeMap<_, _> = blocked.map(|item| (item.path, item.reason)).collect();
-    for item in items {
+    let conflicts = items
+        .iter_mut()
+        .filter(|item| item.result == FileResult::Conflict);
+    for item in conflicts {
         if let Some(Some(blocked)) = blocked.remove(&item.path) {
             let by = item.reason.take().map(|reason| reason.by);
             item.reason = Some(ItemReason {

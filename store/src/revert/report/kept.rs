@@ -22,13 +22,16 @@ pub(super) fn kept(
     receipt: Option<&Receipt>,
 ) -> Vec<KeptReport> {
     // What would be removed is told apart from what would be put back, and what can be overwritten from what cannot.
-    let mut groups: BTreeMap<(KeptKind, String, bool), Vec<&Item>> = BTreeMap::new();
+    let mut groups: BTreeMap<(KeptKind, String, Option<bool>), Vec<&Item>> = BTreeMap::new();
     for item in items {
         if let Some(kind) = kind(item) {
+            let earlier = operation.plan.earlier.get(&item.path);
             let is_removed = match kind {
-                KeptKind::Database => operation.plan.earlier.contains_key(&item.path),
-                KeptKind::Blocked => item.reason.iter().any(|reason| !reason.by.is_empty()),
-                _ => is_removed(operation, item),
+                KeptKind::Database => Some(earlier.is_some()),
+                KeptKind::Blocked => Some(item.reason.iter().any(|reason| !reason.by.is_empty())),
+                // Only overwriting leads back, and only where it has something to put there.
+                KeptKind::NotCaptured | KeptKind::Forgotten => earlier.map(Option::is_none),
+                _ => Some(is_removed(operation, item)),
             };
             groups
                 .entry((kind, why(kind, item), is_removed))
@@ -36,13 +39,12 @@ pub(super) fn kept(
                 .push(item);
         }
     }
-    let group =
-        |((kind, why, is_removed), items): ((KeptKind, String, bool), Vec<&Item>)| KeptReport {
-            kind,
-            way: way(operation, kind, is_removed, &items),
-            paths: items.iter().map(|item| item.path.to_report()).collect(),
-            why,
-        };
+    let group = |((kind, why, is_removed), items): ((_, _, Option<bool>), Vec<&Item>)| KeptReport {
+        kind,
+        way: is_removed.and_then(|is_removed| way(operation, kind, is_removed, &items)),
+        paths: items.iter().map(|item| item.path.to_report()).collect(),
+        why,
+    };
     let mut all: Vec<KeptReport> = groups.into_iter().map(group).collect();
     let told: BTreeSet<&PathText> = all.iter().flat_map(|kept| &kept.paths).collect();
     let others = receipt
@@ -58,7 +60,11 @@ pub(super) fn add_choices(files: &mut [FileReport], kept: &[KeptReport]) {
         let way = kept.way.as_ref()?;
         Some(match kept.kind {
             _ if way.first.is_some() => PlanChoice::Again,
-            KeptKind::Yours | KeptKind::Conflict | KeptKind::OtherAgent => PlanChoice::Overwrite,
+            KeptKind::Yours
+            | KeptKind::Conflict
+            | KeptKind::OtherAgent
+            | KeptKind::NotCaptured
+            | KeptKind::Forgotten => PlanChoice::Overwrite,
             KeptKind::Moved => PlanChoice::Again,
             // The other message's is no file of this plan.
             KeptKind::OtherMessage => return None,
@@ -134,7 +140,13 @@ fn agents(item: &Item) -> String {
 
 fn why(kind: KeptKind, item: &Item) -> String {
     match kind {
-        KeptKind::Yours => "yours, changed since that state".to_owned(),
+        KeptKind::Yours => match item.reason.iter().flat_map(|reason| &reason.by).next() {
+            Some(by) if by.kind == AuthorKind::Unrecorded => {
+                "perhaps yours: nobody can tell who changed it since that state"
+            }
+            _ => "yours, changed since that state",
+        }
+        .to_owned(),
         KeptKind::Conflict => "changed since by you or another program".to_owned(),
         KeptKind::OtherAgent => format!("changed since by {}", agents(item)),
         KeptKind::Shared => format!(
@@ -213,7 +225,7 @@ fn way(
                 format!("{put} as well, and `ckpt-hook revert` takes back only what an agent did");
             Some(plain(&does, parameters))
         }
-        KeptKind::Conflict | KeptKind::OtherAgent => {
+        KeptKind::Conflict | KeptKind::OtherAgent | KeptKind::NotCaptured | KeptKind::Forgotten => {
             let theirs = ["", ", without theirs"][usize::from(kind == KeptKind::OtherAgent)];
             chosen(&format!("{put}{theirs}"), |parameters| {
                 parameters.on_conflict = Some(OnConflict::Overwrite.name().to_owned());
@@ -238,7 +250,7 @@ fn way(
             Some(way)
         }
         KeptKind::Moved => chosen("tries again", |_| ()),
-        KeptKind::NotCaptured | KeptKind::Forgotten | KeptKind::OtherMessage => None,
+        KeptKind::OtherMessage => None,
     }
 }
 
