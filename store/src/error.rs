@@ -207,9 +207,9 @@ impl Error {
         self.hint.as_deref().or(of_damage.then_some(REPAIR))
     }
 
-    /// Returns whether SQLite says that the session store is damaged, or lacks a table.
+    /// Returns whether SQLite says that the session store is damaged, or lacks a table or a column.
     pub(crate) fn is_of_damaged_store(&self) -> bool {
-        use rusqlite::Error::{SqlInputError, SqliteFailure};
+        use rusqlite::Error::{InvalidColumnName, SqlInputError, SqliteFailure};
         use rusqlite::ErrorCode::{DatabaseCorrupt, NotADatabase};
         let Some(error) = self.of_session_store() else {
             return false;
@@ -221,7 +221,10 @@ impl Error {
         matches!(
             error.sqlite_error_code(),
             Some(DatabaseCorrupt | NotADatabase)
-        ) || text.starts_with("no such table")
+        ) || matches!(error, InvalidColumnName(_))
+            || text.starts_with("no such table")
+            || text.starts_with("no such column")
+            || text.contains(" has no column named ")
     }
 
     /// Returns the work that was done before the failure.

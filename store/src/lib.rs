@@ -410,8 +410,9 @@ impl Store {
             && upkeep::forgetting::is_begun(directory)?)
     }
 
-    /// Returns the damaged session store that was set aside, if nothing was recorded since. `repair` reads it.
-    pub fn set_aside(&self) -> Result<Option<std::path::PathBuf>> {
+    /// Returns the session stores that were set aside, if nothing was recorded since: a damaged one, which `repair` reads,
+    /// and one of an older build.
+    pub fn set_aside(&self) -> Result<Vec<std::path::PathBuf>> {
         upkeep::repair::set_aside(self)
     }
 

@@ -104,6 +104,40 @@ fn readers_manage_without_damaged_indexes() {
     }
 }
 
+/// A column that something renamed is met with what to do, and costs nothing: a repair mends it, and so does the next
+/// event, of which nothing is lost.
+#[test]
+fn a_renamed_column_is_mended() {
+    for is_repaired in [true, false] {
+        let world = world();
+        let database = world.store().join("sessions.db");
+        let log = world.run(&["log"], b"").exits(0).stdout;
+        rows::execute(
+            &database,
+            "ALTER TABLE messages RENAME COLUMN prompt TO other",
+        );
+        let run = world.run(&["log"], b"");
+        assert_ne!(run.code, Some(0), "{run}");
+        let way = "`ckpt-hook doctor --repair`";
+        assert!(run.stderr.contains(way), "{run}");
+        let told = "the session store was damaged and is set aside";
+        if is_repaired {
+            world.run(&["doctor", "--repair"], b"");
+            assert_eq!(world.run(&["log"], b"").exits(0).stdout, log);
+        } else {
+            world.play("m9", "go on", |world| world.write("a", "9\n"));
+            let run = world.run(&["log"], b"").exits(0);
+            let lines: Vec<&str> = log.lines().skip(1).collect();
+            assert!(run.stdout.contains("go on"), "{run}");
+            for line in &lines[..lines.len() - 1] {
+                assert!(run.stdout.contains(line), "{line}: {run}");
+            }
+        }
+        let doctor = world.run(&["doctor"], b"");
+        assert!(doctor.stdout.contains(told), "{doctor}");
+    }
+}
+
 /// A damaged table is met with what to do.
 ///
 /// Each table loses the page at which it begins. What a command cannot read then, it says how to mend.

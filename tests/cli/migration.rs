@@ -122,6 +122,14 @@ fn unreleased_builds_store_is_set_aside() {
         assert_eq!(mode & 0o777, 0o600, "nor is a prompt shown");
     }
     assert_eq!(version(&database), VERSION, "a new one is begun");
+    for beside in ["-wal", "-shm"] {
+        let _ = std::fs::remove_file(store.join(format!("sessions.db{beside}")));
+    }
+    std::fs::write(&database, "no database").expect("ours");
+    let log = world.run(&["log"], b"").exits(0);
+    for both in ["sessions.db.older-1`", "sessions.db.damaged-1`"] {
+        assert!(log.stdout.contains(both), "each has its way out: {log}");
+    }
     world.write("a", "0\n");
     world.play("m1", "of this build", |world| world.write("a", "1\n"));
     world

@@ -199,7 +199,7 @@ pub(super) fn loss(store: &Store, is_empty: bool) -> Result<Loss> {
     if !is_empty {
         return Ok(Loss::default());
     }
-    let place = repair::set_aside(store)?;
+    let place = repair::set_aside(store)?.into_iter().next();
     Ok(Loss {
         set_aside: place.map(|place| place.to_string_lossy().into_owned()),
         unknown_workspaces: store.unknown_workspaces()? as u64,

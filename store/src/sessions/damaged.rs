@@ -15,7 +15,7 @@ use rusqlite::Connection;
 use rusqlite::ffi::{self, SQLITE_CORRUPT};
 
 use super::database::{BESIDE, with_suffix};
-use super::mend::lacks_table;
+use super::mend::lacks_column;
 use super::migrate::beside;
 use super::salvage::{FLAGS, Salvaged, WHOLE, replace};
 use crate::error::{Context, Error, Result};
@@ -25,7 +25,7 @@ use crate::fs::{layout, presence};
 /// The tables that no other program's database has.
 const OURS: &str = "'workspaces', 'snapshots', 'sessions', 'messages', 'steps'";
 
-/// Returns whether an error says that the file is a broken database, lacks a table, or is no database at all; not that it
+/// Returns whether an error says that the file is a broken database, lacks a table or a column, or is no database at all; not that it
 /// cannot be read, or is another program's.
 pub(crate) fn is_damage(error: &Error) -> bool {
     error.is_of_damaged_store() || is_unknown_format(error)
@@ -73,7 +73,8 @@ pub(super) fn is_proven(directory: &Path) -> Result<bool> {
         Ok((connection, answer))
     };
     let checked = check().context(|| format!("cannot check `{}`", path.display()));
-    match checked.and_then(|(connection, answer)| Ok(answer != "ok" || lacks_table(&connection)?)) {
+    match checked.and_then(|(connection, answer)| Ok(answer != "ok" || lacks_column(&connection)?))
+    {
         Err(found) if found.is_of_damaged_store() => Ok(true),
         proven => proven,
     }

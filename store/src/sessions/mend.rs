@@ -61,13 +61,19 @@ pub(crate) fn complaint(connection: &Connection) -> Result<Option<String>> {
     Ok(Some(answer).filter(|answer| answer != "ok"))
 }
 
-/// Returns whether a table is missing.
-pub(crate) fn lacks_table(connection: &Connection) -> Result<bool> {
-    let both = ours_and_found(connection)?;
-    Ok(both.is_some_and(|(ours, found)| {
-        let mut tables = ours.iter().filter(|(_, (kind, _))| kind == "table");
-        tables.any(|(name, _)| !found.contains_key(name))
-    }))
+/// Returns whether a table, or a column of one, is missing.
+pub(crate) fn lacks_column(connection: &Connection) -> Result<bool> {
+    if ours_and_found(connection)?.is_none() {
+        return Ok(false);
+    }
+    let sql = "SELECT one.name, columns.name FROM sqlite_schema AS one, pragma_table_info(one.name) AS columns
+                WHERE one.type = 'table'";
+    let columns = |connection: &Connection| -> Result<BTreeSet<(String, String)>> {
+        let named = super::read::all(connection, sql, [], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        Ok(named.into_iter().collect())
+    };
+    let ours = columns(Database::empty()?.connection())?;
+    Ok(!ours.is_subset(&columns(connection)?))
 }
 
 /// Makes missing views and indexes anew, and those that are defined otherwise. Removes triggers that are not ours: they

@@ -86,7 +86,7 @@ pub(crate) use machines::{
     forget_pushed, machine_of, machines, pushed, put_machine, put_pushed, put_remote, remotes,
     store_number,
 };
-pub(crate) use mend::{complaint, lacks_table, mend_objects, wrong_objects};
+pub(crate) use mend::{complaint, lacks_column, mend_objects, wrong_objects};
 pub(crate) use migrate::{copies, copy_into};
 pub(crate) use operations::{
     ChainOperation, HAS_MOVED, NewOperation, OperationRow, close_operation, has_open_operation,

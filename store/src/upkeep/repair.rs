@@ -79,12 +79,12 @@ fn try_repair(store: &mut Store) -> Result<Vec<Finding>> {
     Ok(findings)
 }
 
-/// Returns whether the session store is damaged, or lacks a table. Fails if that cannot be found out.
+/// Returns whether the session store is damaged, or lacks a table or a column. Fails if that cannot be found out.
 fn is_damaged(store: &Store) -> Result<bool> {
     let connection = store.database.connection();
     Ok(match sessions::complaint(connection) {
         Err(error) if sessions::is_damage(&error) => true,
-        complaint => complaint?.is_some() || sessions::lacks_table(connection)?,
+        complaint => complaint?.is_some() || sessions::lacks_column(connection)?,
     })
 }
 
@@ -161,11 +161,11 @@ fn unread(store: &Store) -> Result<Vec<PathBuf>> {
     sessions::unread(store.database.connection(), &store.surroundings.directory)
 }
 
-/// Returns the session store that was set aside last, damaged or of an older build, if nothing was recorded since: the
+/// Returns the session stores that were set aside last, damaged and of an older build, if nothing was recorded since: the
 /// snapshots are all that is left.
-pub(crate) fn set_aside(store: &Store) -> Result<Option<PathBuf>> {
+pub(crate) fn set_aside(store: &Store) -> Result<Vec<PathBuf>> {
     if store.is_missing {
-        return Ok(None);
+        return Ok(Vec::new());
     }
     // Sessions whose messages were lost are not recorded since, either.
     let sql = "SELECT NOT EXISTS (SELECT 1 FROM messages) AND NOT EXISTS (SELECT 1 FROM operations)
@@ -178,12 +178,12 @@ pub(crate) fn set_aside(store: &Store) -> Result<Option<PathBuf>> {
         .context(|| "cannot read the session store")?;
     match is_empty {
         true => newest(store),
-        false => Ok(None),
+        false => Ok(Vec::new()),
     }
 }
 
-/// Returns the damaged session store that was set aside last, or else that of an older build.
-fn newest(store: &Store) -> Result<Option<PathBuf>> {
+/// Returns the damaged session store that was set aside last, and that of an older build.
+fn newest(store: &Store) -> Result<Vec<PathBuf>> {
     let copies = sessions::copies(&store.surroundings.directory)?;
     let newest = |ending: &str| {
         let numbered = copies
@@ -191,7 +191,10 @@ fn newest(store: &Store) -> Result<Option<PathBuf>> {
             .filter_map(|path| Some((number(path, ending)?, path)));
         numbered.max().map(|(_, path)| path.clone())
     };
-    Ok(newest(DAMAGED).or_else(|| newest(OLDER)))
+    Ok([newest(DAMAGED), newest(OLDER)]
+        .into_iter()
+        .flatten()
+        .collect())
 }
 
 /// Returns the number in the name of a session store that was set aside; the highest was set aside last.

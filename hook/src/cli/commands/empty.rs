@@ -1,5 +1,7 @@
 //! The text of an empty answer: why it is empty, and what to do next.
 
+use std::path::PathBuf;
+
 use ckpt_agents::install::{self, AgentState};
 use ckpt_command::config;
 use ckpt_command::invocation::Invocation;
@@ -19,8 +21,8 @@ pub const NO_MESSAGES: &str = "No messages were recorded here.";
 /// Says that there is nothing, and why that may be so.
 pub fn say(invocation: &Invocation, what: &str) -> Result<u8, Failure> {
     let store = invocation.open()?;
-    let next = match (store.set_aside()?, out_of_sight(&store)?) {
-        (Some(aside), _) => was_set_aside(&aside.to_string_lossy()),
+    let next = match (was_set_aside(&store)?, out_of_sight(&store)?) {
+        (Some(aside), _) => aside,
         (None, Some(lost)) => lost,
         (None, None) => next(invocation, &store)?,
     };
@@ -91,20 +93,29 @@ fn elsewhere(invocation: &Invocation) -> &'static str {
     }
 }
 
-/// Says where a session store was set aside, damaged or of an older build.
-pub fn was_set_aside(place: &str) -> String {
-    if place.contains(OLDER) {
-        return format!(
-            "The session store was of an older build of ckpt-hook, which this one does not read, and is set aside as `{}`: \
-             what was recorded before does not show here.",
-            safe(place)
-        );
-    }
-    format!(
-        "The session store was damaged, and is set aside as `{}`: what was recorded before does not show here. \
-         `ckpt-hook doctor --repair` makes a new one from what can be read.",
-        safe(place)
-    )
+/// Says where session stores were set aside, damaged or of an older build, if nothing was recorded since. Each has its
+/// own way out.
+pub fn was_set_aside(store: &Store) -> Result<Option<String>, Failure> {
+    let places = store.set_aside()?;
+    let sentence = |place: &PathBuf| {
+        let place = place.to_string_lossy();
+        let (was, way) = match place.contains(OLDER) {
+            true => (
+                "was of an older build of ckpt-hook, which this one does not read,",
+                "",
+            ),
+            false => (
+                "was damaged,",
+                " `ckpt-hook doctor --repair` makes a new one from what can be read.",
+            ),
+        };
+        format!(
+            "The session store {was} and is set aside as `{}`: what was recorded before does not show here.{way}",
+            safe(&place)
+        )
+    };
+    let sentences: Vec<String> = places.iter().map(sentence).collect();
+    Ok((!sentences.is_empty()).then(|| sentences.join("\n")))
 }
 
 /// Says that the store holds snapshots that the session store does not know, if there are any.

@@ -86,7 +86,7 @@ impl List<'_> {
     fn graph(mut self) -> Result<u8, Failure> {
         let report = self.store.timeline(&self.directory, &self.filter)?;
         if self.are_lines(&report.entries)? {
-            self.tell_of_loss(report.set_aside.as_deref(), report.entries.is_empty())?;
+            self.tell_of_loss(report.entries.is_empty())?;
             return Ok(DONE);
         }
         if self.is_for_people() && report.entries.is_empty() {
@@ -105,7 +105,7 @@ impl List<'_> {
         });
         self.invocation.look_up(&self.store, ids);
         if self.are_lines(&report.snapshots)? {
-            self.tell_of_loss(None, report.snapshots.is_empty())?;
+            self.tell_of_loss(report.snapshots.is_empty())?;
             return Ok(DONE);
         }
         if self.is_for_people() && report.snapshots.is_empty() {
@@ -182,7 +182,7 @@ impl List<'_> {
         let ids = report.messages.iter().map(|it| it.id.as_str());
         self.invocation.look_up(&self.store, ids);
         if self.are_lines(&report.messages)? {
-            self.tell_of_loss(report.set_aside.as_deref(), report.messages.is_empty())?;
+            self.tell_of_loss(report.messages.is_empty())?;
             return Ok(DONE);
         }
         if self.is_for_people() && report.messages.is_empty() {
@@ -260,11 +260,13 @@ impl List<'_> {
     }
 
     /// Says on stderr why there are no lines: a line is an entry, and nothing else.
-    fn tell_of_loss(&self, set_aside: Option<&str>, is_empty: bool) -> Result<(), Failure> {
-        let lost = match set_aside {
-            Some(place) => Some(empty::was_set_aside(place)),
-            None if is_empty => empty::out_of_sight(&self.store)?,
-            None => None,
+    fn tell_of_loss(&self, is_empty: bool) -> Result<(), Failure> {
+        if !is_empty {
+            return Ok(());
+        }
+        let lost = match empty::was_set_aside(&self.store)? {
+            None => empty::out_of_sight(&self.store)?,
+            lost => lost,
         };
         if let Some(lost) = lost {
             write_error(&format!("{lost}\n"));

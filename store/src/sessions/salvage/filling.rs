@@ -123,14 +123,15 @@ impl Filling {
         })
     }
 
-    /// Does this if the tables of the file are those of this version.
-    pub fn copy_from_whole(&mut self, path: &Path) -> Result<bool> {
+    /// Does this if the tables of the file are those of this version, but for those of which the rows are lost.
+    pub fn copy_from_whole(&mut self, path: &Path, lost: &[String]) -> Result<bool> {
+        let is_lost = |table: &str| lost.iter().any(|lost| lost == table);
         self.with(path, |filling| {
             let is_ours = filling.has_our_schema()?;
             if is_ours {
                 // What could not be read before is read now, or not at all.
-                filling.damaged.clear();
-                filling.copy_tables(|_| true)?;
+                filling.damaged.retain(|table| is_lost(table));
+                filling.copy_tables(|table| !is_lost(table))?;
             }
             Ok(is_ours)
         })
@@ -220,10 +221,21 @@ impl Filling {
         let name = &table.name;
         let known = if_readable(columns_of_old(&self.new, name))?.unwrap_or_default();
         // Only columns that both know: the damaged file may be of an older version, and a new column has a default.
-        let shared: Vec<&String> = table
-            .columns
-            .iter()
-            .filter(|one| known.contains(one))
+        // Each is the one of its name, or the one in its place, where something has renamed that.
+        let is_renamed = known.len() == table.columns.len();
+        let in_old = |(at, column): (usize, &'_ String)| {
+            let in_place = known
+                .get(at)
+                .filter(|old| is_renamed && !table.columns.contains(old));
+            known
+                .iter()
+                .find(|old| *old == column)
+                .or(in_place)
+                .cloned()
+        };
+        let columns = table.columns.iter().enumerate();
+        let shared: Vec<(&String, String)> = columns
+            .filter_map(|(at, column)| Some((column, in_old((at, column))?)))
             .collect();
         if shared.is_empty() {
             self.damaged.insert(name.clone());
@@ -233,24 +245,24 @@ impl Filling {
             let number = self.tables.iter().position(|table| table.name == other);
             number.map_or(0, |number| shifts[number])
         };
-        let value = |column: &&String| {
+        let value = |(column, old): &(&String, String)| {
             let referenced = table.numbers_of.iter().find(|(from, _)| from == *column);
             let shift = match referenced {
                 Some((_, other)) => of(other),
                 None if table.number.as_ref() == Some(*column) => shifts[at],
                 None => 0,
             };
+            let old = quoted(old);
             match (shift, self.added_at) {
                 (0, Some(now)) if *column == "replaced_at" => replaced_at(now),
-                (0, _) => format!("\"{column}\""),
-                (shift, _) => format!("\"{column}\" - {shift}"),
+                (0, _) => old,
+                (shift, _) => format!("{old} - {shift}"),
             }
         };
         let values: Vec<String> = shared.iter().map(value).collect();
-        let columns: Vec<String> = shared
-            .iter()
-            .map(|column| format!("\"{column}\""))
-            .collect();
+        let columns: Vec<String> = shared.iter().map(|(column, _)| quoted(column)).collect();
+        let operation = shared.iter().find(|(column, _)| *column == "operation_id");
+        let operation = operation.map(|(_, old)| quoted(old)).unwrap_or_default();
         let insert = format!(
             "INSERT OR IGNORE INTO main.{name} ({}) SELECT {} FROM old.{name}",
             columns.join(", "),
@@ -259,7 +271,7 @@ impl Filling {
         let before = self.count(name)?;
         let is_whole = match table.has_row_numbers {
             true => self.copy_by_numbers(name, &insert)?,
-            false => self.copy_by_operations(&insert)?,
+            false => self.copy_by_operations(&insert, &operation)?,
         };
         self.rows += self.count(name)?.saturating_sub(before);
         if !is_whole {
@@ -300,16 +312,14 @@ impl Filling {
 
     /// Copies what belongs to operations, whose rows have no numbers of their own. Rows of operations that were lost
     /// are of no use.
-    fn copy_by_operations(&self, insert: &str) -> Result<bool> {
+    fn copy_by_operations(&self, insert: &str, column: &str) -> Result<bool> {
         let ends = "SELECT ifnull(min(seq), 1), ifnull(max(seq), 0) FROM main.operations";
         let (first, last) = self
             .new
             .query_row(ends, [], |row| Ok((row.get(0)?, row.get(1)?)))
             .context(|| "cannot read a new session store")?;
         let rows = |which: &str| {
-            format!(
-                "{insert} WHERE operation_id IN (SELECT id FROM main.operations WHERE seq {which})"
-            )
+            format!("{insert} WHERE {column} IN (SELECT id FROM main.operations WHERE seq {which})")
         };
         if self.copy_in_halves(&rows, first, last)? {
             return Ok(true);
@@ -320,7 +330,7 @@ impl Filling {
             // The ids are our own, but were read from a damaged file.
             let id = id.replace('\'', "''");
             let rows =
-                |which: &str| format!("{insert} WHERE operation_id = '{id}' AND position {which}");
+                |which: &str| format!("{insert} WHERE {column} = '{id}' AND position {which}");
             self.copy_in_halves(&rows, 0, 1 << 14)?;
         }
         Ok(false)
@@ -363,6 +373,11 @@ impl Filling {
         }
         Ok(failures == 0)
     }
+}
+
+/// Returns a name as SQLite reads it.
+fn quoted(name: &str) -> String {
+    format!("\"{}\"", name.replace('"', "\"\""))
 }
 
 /// Returns whether the attached database has a table.

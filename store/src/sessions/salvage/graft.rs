@@ -31,29 +31,52 @@ const DEFINITIONS: &str =
     "SELECT type, name, tbl_name, sql, CAST(rootpage AS INTEGER) FROM sqlite_schema
                             WHERE type IN ('table', 'index')";
 
-/// Copies a session store and its log, with the definitions of a sound one. Returns false if these are not its own: what
-/// can be read of those says so, or, if there is nothing, its tables and indexes do not fit each other with them.
-pub(super) fn graft(source: &Path, sound: &Path, target: &Path) -> Result<bool> {
+/// Copies a session store and its log, with the definitions of a sound one. Returns the tables that are lost with their
+/// own definitions, or `None` if those of the sound one are not its own: what can be read of its own says so, or, if there
+/// is nothing, its tables and indexes do not fit each other with them.
+pub(super) fn graft(source: &Path, sound: &Path, target: &Path) -> Result<Option<Vec<String>>> {
     let what = || format!("cannot copy `{}`", source.display());
     let Some(definitions) = if_readable(all(sound))? else {
-        return Ok(false);
+        return Ok(None);
     };
     copy(source, target)?;
     let (mut own, is_whole) = readable(target)?;
-    // What is not defined then was dropped. Where it began is an empty table, which would hide that its rows are lost.
-    if is_whole && !own.is_empty() && own.len() < definitions.len() {
-        return Ok(false);
-    }
+    let undefined: Vec<String> = match is_whole && !own.is_empty() {
+        true => undefined(&definitions, &own),
+        false => Vec::new(),
+    };
     if own.is_empty() {
         put_first(target, &first_of(sound).context(what)?)?;
         (own, _) = readable(target)?;
     }
     if !own.iter().all(|one| definitions.contains(one)) {
-        return Ok(false);
+        return Ok(None);
     }
     put_first(target, &empty().context(what)?)?;
     define(target, &definitions).context(what)?;
-    Ok(!own.is_empty() || is_sound(target))
+    if own.is_empty() && !is_sound(target, None) {
+        return Ok(None);
+    }
+    let lost = undefined.into_iter();
+    Ok(Some(
+        lost.filter(|table| !is_sound(target, Some(table)))
+            .collect(),
+    ))
+}
+
+/// Returns the tables that are not defined, though everything that is can be read: they were dropped, and begin at an
+/// empty page, or at one of another table. One that has an index was not: its definition alone is gone.
+fn undefined(definitions: &[Definition], own: &[Definition]) -> Vec<String> {
+    let is_index_of = |name: &Option<Vec<u8>>, ([kind, _, table, _], _): &Definition| {
+        kind.as_deref() == Some(b"index") && table == name
+    };
+    let undefined = definitions.iter().filter(|one| !own.contains(one));
+    let undefined = undefined.filter_map(|([kind, name, ..], _)| {
+        let has_index = || own.iter().any(|one| is_index_of(name, one));
+        let is_dropped = kind.as_deref() == Some(b"table") && !has_index();
+        Some(String::from_utf8_lossy(name.as_deref().filter(|_| is_dropped)?).into_owned())
+    });
+    undefined.collect()
 }
 
 fn copy(source: &Path, target: &Path) -> Result<()> {
@@ -159,14 +182,20 @@ fn define(target: &Path, definitions: &[Definition]) -> rusqlite::Result<()> {
     transaction.commit()
 }
 
-/// Returns whether every table and its indexes are sound. The list of free pages is not, in any copy.
-fn is_sound(path: &Path) -> bool {
+/// Returns whether every table and its indexes are sound, or whether one is, and has rows. The list of free pages is not
+/// sound, in any copy.
+fn is_sound(path: &Path, table: Option<&str>) -> bool {
     let each = "SELECT min(integrity_check = 'ok') FROM sqlite_schema AS one
-                  JOIN pragma_integrity_check(one.name) WHERE one.type = 'table'";
+                  JOIN pragma_integrity_check(one.name) WHERE one.type = 'table' AND one.name = ifnull(?1, one.name)";
     let ask = || -> rusqlite::Result<bool> {
         let connection = Connection::open_with_flags(path, FLAGS)?;
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
-        connection.query_row(each, [], |row| row.get(0))
+        let has_rows = match table {
+            Some(table) => format!("SELECT EXISTS (SELECT 1 FROM {table})"),
+            None => "SELECT true".to_owned(),
+        };
+        Ok(connection.query_row(&has_rows, [], |row| row.get(0))?
+            && connection.query_row(each, [table], |row| row.get(0))?)
     };
     ask().unwrap_or_default()
 }

@@ -246,7 +246,10 @@ fn copy_grafted(
     let grafted = with_suffix(database, GRAFTED);
     let new = with_suffix(database, NEW);
     let mut copy_with = |sound: &Path| -> Result<bool> {
-        let is_copied = graft(source, sound, &grafted)? && filling.copy_from_whole(&grafted)?;
+        let is_copied = match graft(source, sound, &grafted)? {
+            Some(lost) => filling.copy_from_whole(&grafted, &lost)?,
+            None => false,
+        };
         remove(&grafted)?;
         Ok(is_copied)
     };

@@ -189,6 +189,88 @@ fn lost_definitions_cost_no_row() {
     }
 }
 
+/// Returns every row of a table as text, but for the note on a repair.
+fn texts(directory: &Path, table: &str) -> Vec<String> {
+    let connection = Connection::open(directory.join(DATABASE)).expect("a file");
+    let columns: Vec<String> = read::all(
+        &connection,
+        "SELECT 'quote(\"' || name || '\")' FROM pragma_table_info(?1)",
+        [table],
+        |row| row.get(0),
+    )
+    .expect("readable");
+    let sql = format!(
+        "SELECT {} FROM {table} WHERE rowid <= 30 ORDER BY 1",
+        columns.join(" || ")
+    );
+    read::all(&connection, &sql, [], |row| row.get(0)).expect("readable")
+}
+
+/// A table of which nothing but the definition is gone, or also those of its indexes, has all of its rows.
+///
+/// Invariant `work/rows-not-given-up`.
+#[test]
+fn a_lost_definition_costs_no_row() {
+    for table in ["workspaces", "sessions", "messages", "diagnostics"] {
+        for which in ["type = 'table' AND", ""] {
+            let directory = tempfile::tempdir().expect("a scratch directory");
+            filled(directory.path(), 30);
+            let before = texts(directory.path(), table);
+            let connection = Connection::open(directory.path().join(DATABASE)).expect("a file");
+            connection
+                .execute_batch(&format!(
+                    "PRAGMA writable_schema = ON; DELETE FROM sqlite_schema WHERE {which} tbl_name = '{table}'"
+                ))
+                .expect("writable");
+            drop(connection);
+            let salvaged = salvage(directory.path(), |_| Ok(false)).expect("it is ours");
+            assert_eq!(salvaged.damaged, [] as [&str; 0], "{table} {which}");
+            assert_eq!(texts(directory.path(), table), before, "{table} {which}");
+        }
+        let directory = tempfile::tempdir().expect("a scratch directory");
+        filled(directory.path(), 30);
+        let connection = Connection::open(directory.path().join(DATABASE)).expect("a file");
+        let drop_it = format!("PRAGMA foreign_keys = OFF; DROP TABLE {table}");
+        connection.execute_batch(&drop_it).expect("writable");
+        drop(connection);
+        let salvaged = salvage(directory.path(), |_| Ok(false)).expect("it is ours");
+        assert_eq!(salvaged.damaged, [table], "what was dropped is lost");
+    }
+}
+
+/// What a renamed column holds is in the place that it has.
+///
+/// Invariant `work/rows-not-given-up`.
+#[test]
+fn renamed_columns_keep_what_they_hold() {
+    for (table, column) in [
+        ("workspaces", "path"),
+        ("sessions", "id"),
+        ("sessions", "agent_id"),
+        ("messages", "seq"),
+        ("messages", "prompt"),
+        ("diagnostics", "message"),
+    ] {
+        let directory = tempfile::tempdir().expect("a scratch directory");
+        filled(directory.path(), 30);
+        let before = texts(directory.path(), table);
+        let connection = Connection::open(directory.path().join(DATABASE)).expect("a file");
+        connection
+            .execute_batch(&format!(
+                "ALTER TABLE {table} RENAME COLUMN {column} TO other"
+            ))
+            .expect("writable");
+        assert!(
+            crate::sessions::lacks_column(&connection).expect("readable"),
+            "{column}"
+        );
+        drop(connection);
+        let salvaged = salvage(directory.path(), |_| Ok(false)).expect("it is ours");
+        assert_eq!(salvaged.damaged, [] as [&str; 0], "{table} {column}");
+        assert_eq!(texts(directory.path(), table), before, "{table} {column}");
+    }
+}
+
 /// A newer versions file is not taken for ours.
 ///
 /// Invariant `work/rows-first-page`.
