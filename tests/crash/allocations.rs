@@ -18,6 +18,7 @@ use super::{Sandbox, assert_sound, played};
 use testing::binary::{Run, finish};
 use testing::skip::skip;
 use testing::strace::{at_each, sample};
+use testing::tree::files_below;
 
 /// The allocator, where a C compiler for the GNU C library is there.
 static ALLOCATOR: LazyLock<Option<(TempDir, PathBuf)>> = LazyLock::new(|| {
@@ -170,6 +171,57 @@ fn question_without_an_allocation_is_honest() {
             }
             assert_eq!(world.tree(), before, "{what}");
             assert_sound(&world, &what);
+        });
+    }
+}
+
+/// Work elsewhere without an allocation is done or refused, and can be asked for again.
+///
+/// Invariant `work/crash-out-of-memory`.
+#[test]
+fn work_elsewhere_without_an_allocation_is_honest() {
+    let ready = || {
+        let world = played();
+        world.run_git(&["init", "-q", "--bare", "../server.git"]);
+        world
+    };
+    let files = |world: &Sandbox, place: &str| {
+        let place = world.workspace().join(place);
+        if place.exists() {
+            files_below(&place)
+        } else {
+            Vec::new()
+        }
+    };
+    let commands: [(&[&str], &str); 4] = [
+        (
+            &["push", "../server.git", "--yes"],
+            "../server.git/refs/ckpt-hook",
+        ),
+        (&["fetch", "../server.git"], "../server.git/refs/ckpt-hook"),
+        (&["branch", "m1", "../other"], "../other"),
+        (&["bisect", "--", "false"], "../nothing"),
+    ];
+    for (command, place) in commands {
+        let peace = ready();
+        let code = peace.run(command, b"").code;
+        let made = files(&peace, place).len();
+        at_each(scarcities(&ready(), command, b"", 8), |scarcity| {
+            let world = ready();
+            let before = world.tree();
+            let run = run(&world, scarcity, command, b"");
+            let what = format!("{command:?} with {scarcity:?}: {run}");
+            match run.code {
+                done if done == code => assert_eq!(files(&world, place).len(), made, "{what}"),
+                Some(1 | 3 | 4) => assert!(run.stderr.contains("error: "), "{what}: it says why"),
+                _ => panic!("{what}"),
+            }
+            assert_eq!(world.tree(), before, "{what}");
+            assert_sound(&world, &what);
+            if run.code != code {
+                world.run(command, b"").exits(code.expect("it ends"));
+                assert_eq!(files(&world, place).len(), made, "{what}: then");
+            }
         });
     }
 }

@@ -11,7 +11,7 @@ use ckpt_agents::install;
 use ckpt_command::invocation::Invocation;
 use ckpt_process::failure::Failure;
 use ckpt_schema::Event;
-use ckpt_store::Store;
+use ckpt_store::{Error, Store};
 
 use super::install::InstallPaths;
 use super::run::execute;
@@ -36,7 +36,7 @@ pub fn run(invocation: &Invocation, arguments: &AcpArguments) -> Result<u8, Fail
         if let Some(to_agent) = agent.stdin.take() {
             let recorder = Arc::clone(&recorder);
             // It may wait for the editor for longer than there is an agent.
-            thread::spawn(move || {
+            let started = thread::Builder::new().spawn(move || {
                 relay(
                     std::io::stdin(),
                     to_agent,
@@ -44,6 +44,11 @@ pub fn run(invocation: &Invocation, arguments: &AcpArguments) -> Result<u8, Fail
                     AcpConnection::hear_editor,
                 );
             });
+            // The agent's input went with it, so it ends by itself.
+            if let Err(error) = started {
+                let failure = Error::failed("cannot start a thread").because(error);
+                invocation.output.failure(&failure.into());
+            }
         }
         if let Some(from_agent) = agent.stdout.take() {
             let to_editor = std::io::stdout();
