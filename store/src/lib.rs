@@ -207,7 +207,16 @@ impl Store {
 
     /// Prunes what was not used for long, and repacks the rest. A dry run only reports what it would prune.
     pub fn gc(&mut self, dry_run: DryRun) -> Result<report::GcReport> {
-        let report = upkeep::gc::by_hand(self, dry_run)?;
+        self.gc_keeping(dry_run, None)
+    }
+
+    /// Does this with another age than the setting `keep`, by the clock alone.
+    pub fn gc_keeping(
+        &mut self,
+        dry_run: DryRun,
+        keep: Option<std::time::Duration>,
+    ) -> Result<report::GcReport> {
+        let report = upkeep::gc::by_hand(self, dry_run, keep)?;
         if dry_run == DryRun::No {
             // A failure here does not undo what is done: a list adds up what is not kept, and the next run keeps it.
             let _ = upkeep::totals::keep(self, query::of_unsummed);

@@ -28,8 +28,8 @@ pub fn gc(report: &GcReport, view: &View) -> String {
     }
     if report.sessions.iter().any(|one| one.reason == "clock") {
         text.push_str(
-            "The clock was set since the last run, so nothing counts as old in this one. If it is right now, run \
-             `ckpt-hook gc` again.\n",
+            "The clock and the time for which this machine has run do not agree since an earlier run, so nothing counts as \
+             older than the time since then. If the clock is right, `ckpt-hook gc --keep \"30 days\"` goes by it.\n",
         );
     }
     let pruned: usize = report

@@ -88,6 +88,7 @@ pub const LOOKING: &[&str] = &[
     "config get keep",
     "config get nothing-like-it",
     "gc --dry-run",
+    "gc --dry-run --keep 30d",
     "forget",
     "forget --path new/* --dry-run",
     "forget --path nothing-like-it --dry-run",

@@ -11,6 +11,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use ckpt_store::Settings;
+pub use humantime::parse_duration as parse_age;
 use toml::{Table, Value};
 
 /// The key of the sections of workspaces.

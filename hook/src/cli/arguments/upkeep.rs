@@ -11,6 +11,9 @@ pub struct GcArguments {
     /// Only show what would be removed, and why
     #[arg(short = 'n', long)]
     pub dry_run: bool,
+    /// How long unused sessions stay, such as "30 days", by this machine's clock, even if that was set
+    #[arg(long, value_name = "AGE", value_parser = ckpt_command::config::parse_age)]
+    pub keep: Option<std::time::Duration>,
 }
 
 const GC_HELP: &str = "\
@@ -21,7 +24,8 @@ sessions, labelled messages and snapshots, and anything younger than a day alway
 
 Examples:
   ckpt-hook gc --dry-run            what would be removed, and why
-  ckpt-hook gc                      make the store small now";
+  ckpt-hook gc                      make the store small now
+  ckpt-hook gc --keep \"7 days\"     the same, also of what was unused for 7 days";
 
 /// `du`.
 #[derive(Debug, Args)]

@@ -2,8 +2,10 @@
 
 use ckpt_command::invocation::Invocation;
 use ckpt_command::pager::paged;
+use ckpt_output::time::utc;
 use ckpt_output::upkeep;
 use ckpt_process::failure::{DONE, Failure, PARTIAL};
+use ckpt_process::surroundings::now;
 use ckpt_schema::report::ForgetReport;
 use ckpt_store::{DryRun, Forget, Grouping};
 
@@ -13,16 +15,20 @@ use crate::cli::arguments::{self, DuArguments, ForgetArguments, GcArguments};
 /// Removes what was not used for a long time, and repacks the rest.
 pub fn gc(invocation: &Invocation, arguments: &GcArguments) -> Result<u8, Failure> {
     let mut store = invocation.open()?;
-    let mut report = store.gc(DryRun::asked(arguments.dry_run))?;
+    let mut report = store.gc_keeping(DryRun::asked(arguments.dry_run), arguments.keep)?;
     if report.dry_run {
         // Besides what is pruned, it removes what nothing needs: as much as `du` says.
         let freed = store.du(Grouping::Workspace)?.reclaimable;
         report.bytes_after = report.bytes_before.saturating_sub(freed);
     }
     let done = (!report.dry_run).then_some("the store was packed");
-    invocation
-        .output
-        .report_done(&report, done, |view| upkeep::gc(&report, view))?;
+    invocation.output.report_done(&report, done, |view| {
+        let text = upkeep::gc(&report, view);
+        match arguments.keep {
+            Some(_) => format!("Ages are by the clock, which says {}.\n{text}", utc(now())),
+            None => text,
+        }
+    })?;
     let was_skipped = report.workspaces.iter().any(|row| row.skipped.is_some());
     Ok(if was_skipped { PARTIAL } else { DONE })
 }

@@ -13,7 +13,8 @@
 //! ```
 //!
 //! Where no agent worked for longer than `keep`, all would become old at once: then it counts from there, too. A person who
-//! runs `gc` is taken at the clock's word, but for one run where the two clocks of a boot did not go on alike.
+//! runs `gc` is taken at the clock's word, unless the two clocks did not go on alike, for as long as runs have not agreed for
+//! `keep` since; or if they name the age themselves.
 
 use crate::model::Milliseconds;
 
@@ -21,6 +22,8 @@ use crate::model::Milliseconds;
 const CLOCK_TOLERANCE: Milliseconds = 3600 * 1000;
 /// How long a machine may have been off for the clock to be believed after that.
 const OFF: Milliseconds = 7 * 24 * 3600 * 1000;
+/// The word for a clock that is doubted.
+const DOUBTED: &str = "doubted";
 
 /// What the clocks say in a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,12 +47,15 @@ impl ClockReading {
         }
     }
 
-    /// Returns whether the two clocks did not go on alike until a later reading in the same boot.
+    /// Returns whether the two clocks did not go on alike until a later reading. In another boot, the machine may have been
+    /// off for a while.
     fn is_contradicted_by(&self, later: &Self) -> bool {
         let passed = later.clock.saturating_sub(self.clock);
         let ran = later.uptime.saturating_sub(self.uptime);
-        let differs = passed.saturating_sub(ran).saturating_abs() > CLOCK_TOLERANCE;
-        later.boot == self.boot && ran >= 0 && differs
+        match later.boot == self.boot && ran >= 0 {
+            true => passed.saturating_sub(ran).saturating_abs() > CLOCK_TOLERANCE,
+            false => !(0..=later.uptime.saturating_add(OFF)).contains(&passed),
+        }
     }
 }
 
@@ -61,8 +67,8 @@ pub(crate) struct Agreement {
     agreed_for: Milliseconds,
     /// Whether the last two runs agree. If not, the next one is to come soon.
     pub is_confirmed: bool,
-    /// Whether the clock was set since the last run.
-    was_set: bool,
+    /// Whether the two clocks did not go on alike, and runs have not agreed for long since.
+    is_doubted: bool,
 }
 
 impl Agreement {
@@ -72,8 +78,11 @@ impl Agreement {
             None => (0, true),
             Some(before) => before.extended(&reading, keep),
         };
+        let is_doubted = before.is_some_and(|before| {
+            before.reading.is_contradicted_by(&reading) || before.is_doubted && agreed_for <= keep
+        });
         Self {
-            was_set: before.is_some_and(|before| before.reading.is_contradicted_by(&reading)),
+            is_doubted,
             reading,
             agreed_for,
             is_confirmed,
@@ -83,19 +92,17 @@ impl Agreement {
     fn extended(&self, now: &ClockReading, keep: Milliseconds) -> (Milliseconds, bool) {
         let passed = now.clock.saturating_sub(self.reading.clock);
         let ran = now.uptime.saturating_sub(self.reading.uptime);
-        if now.boot == self.reading.boot && ran >= 0 {
-            return match !self.reading.is_contradicted_by(now) && ran <= keep {
-                true => (self.agreed_for.saturating_add(ran), true),
-                false => (0, true),
-            };
+        if self.reading.is_contradicted_by(now) {
+            return (0, true);
         }
-        // Of the time in which the machine was off, there is only one reading, so it does not count.
-        match (0..=now.uptime.saturating_add(OFF)).contains(&passed) {
-            true => (
+        match now.boot == self.reading.boot && ran >= 0 {
+            true if ran <= keep => (self.agreed_for.saturating_add(ran), true),
+            true => (0, true),
+            // Of the time in which the machine was off, there is only one reading, so it does not count.
+            false => (
                 self.agreed_for.saturating_add(passed.min(now.uptime)),
                 false,
             ),
-            false => (0, true),
         }
     }
 
@@ -110,7 +117,7 @@ impl Agreement {
                 boot: words.next()?.trim_start_matches("boot:").to_owned(),
             },
             is_confirmed: true,
-            was_set: false,
+            is_doubted: words.next() == Some(DOUBTED),
         })
     }
 
@@ -121,17 +128,16 @@ impl Agreement {
             uptime,
             boot,
         } = &self.reading;
-        format!("{clock} {} {uptime} boot:{boot}", self.agreed_for)
+        let doubted = if self.is_doubted { DOUBTED } else { "" };
+        format!("{clock} {} {uptime} boot:{boot} {doubted}", self.agreed_for)
+            .trim_end()
+            .to_owned()
     }
 
     /// Returns the ages that a run in the background may go by, after a run that `was_noted` with its readings, or by an
     /// older version without them.
     pub fn ages(&self, was_noted: bool) -> Ages {
-        let at_most = if self.is_confirmed {
-            self.agreed_for
-        } else {
-            0
-        };
+        let at_most = self.at_most();
         Ages {
             now: self.reading.clock,
             at_most,
@@ -141,15 +147,20 @@ impl Agreement {
         }
     }
 
+    fn at_most(&self) -> Milliseconds {
+        match self.is_confirmed {
+            true => self.agreed_for,
+            false => 0,
+        }
+    }
+
     /// Returns the ages that a run by hand may go by: a person asks, and may look at a dry run first.
     pub fn ages_by_hand(&self) -> Ages {
         // Where the system names no boot, nothing tells.
-        match self.was_set && !self.reading.boot.is_empty() {
+        match self.is_doubted && !self.reading.boot.is_empty() {
             true => Ages {
-                now: self.reading.clock,
-                at_most: 0,
-                sweeps: false,
                 is_doubted: true,
+                ..self.ages(true)
             },
             false => Ages::by_clock(self.reading.clock),
         }
@@ -163,8 +174,8 @@ pub(crate) struct Ages {
     at_most: Milliseconds,
     /// Whether what killed processes left may be told from what others are writing, by its age.
     pub sweeps: bool,
-    /// Whether nothing counts as old because the clock was set.
-    pub is_doubted: bool,
+    /// Whether less counts as old because the clock was set.
+    is_doubted: bool,
 }
 
 impl Default for Ages {
@@ -182,6 +193,11 @@ impl Ages {
             sweeps: true,
             is_doubted: false,
         }
+    }
+
+    /// Returns whether something would be older if the clock were believed.
+    pub fn doubts(self, used_at: Milliseconds) -> bool {
+        self.is_doubted && self.now.saturating_sub(used_at) > self.at_most
     }
 
     /// Returns for how long something was not used.
@@ -328,8 +344,10 @@ mod tests {
 
     #[test]
     fn a_note_is_read_as_it_was_written() {
-        for boot in ["a-b", ""] {
-            let agreement = Agreement::of(None, reading(NOW, DAY, boot), KEEP);
+        let before = daily(1);
+        for (boot, before) in [("a-b", None), ("", None), ("a", Some(&before))] {
+            let agreement = Agreement::of(before, reading(NOW + 40 * DAY, 3 * DAY, boot), KEEP);
+            assert_eq!(agreement.is_doubted, before.is_some());
             let words = agreement.words();
             let (clock, rest) = words.split_once(' ').expect("several words");
             let read = Agreement::read(clock.parse().expect("a number"), rest);
@@ -337,5 +355,40 @@ mod tests {
         }
         assert_eq!(Agreement::read(NOW, ""), None, "an older version's");
         assert_eq!(Agreement::read(NOW, "unfinished"), None);
+    }
+
+    /// A person's runs do not believe a clock that was set, however many there are, until runs have agreed for long.
+    ///
+    /// Invariant `work/pruning-clock`.
+    #[test]
+    fn no_number_of_runs_believes_a_clock() {
+        let before = daily(400);
+        for (uptime, boot) in [(402 * DAY, "a"), (MINUTE, "b")] {
+            let mut run = before.clone();
+            for minute in 0..10 {
+                let wrong = reading(
+                    NOW + 40 * DAY + minute * MINUTE,
+                    uptime + minute * MINUTE,
+                    boot,
+                );
+                run = Agreement::of(Some(&run), wrong, KEEP);
+                let words = run.words();
+                let (clock, rest) = words.split_once(' ').expect("several words");
+                run =
+                    Agreement::read(clock.parse().expect("a number"), rest).expect("it was noted");
+                let ages = run.ages_by_hand();
+                assert!(ages.unused_for(NOW) <= 10 * MINUTE, "{boot} {minute}");
+                assert!(ages.doubts(NOW) && !ages.doubts(NOW + 40 * DAY));
+            }
+            for day in 1..=31 {
+                let later = reading(NOW + (40 + day) * DAY, uptime + day * DAY, boot);
+                run = Agreement::of(Some(&run), later, KEEP);
+            }
+            assert_eq!(
+                run.ages_by_hand().unused_for(NOW),
+                71 * DAY,
+                "{boot}: it is right"
+            );
+        }
     }
 }

@@ -80,8 +80,12 @@ struct Judgement {
     unmeasured: HashMap<i64, Error>,
 }
 
-/// Runs `gc` by hand.
-pub(crate) fn by_hand(store: &mut Store, dry_run: DryRun) -> Result<GcReport> {
+/// Runs `gc` by hand; by the clock, if a person names how long unused sessions stay.
+pub(crate) fn by_hand(
+    store: &mut Store,
+    dry_run: DryRun,
+    keep: Option<Duration>,
+) -> Result<GcReport> {
     if store.is_missing {
         return Ok(GcReport {
             version: VERSION,
@@ -91,10 +95,15 @@ pub(crate) fn by_hand(store: &mut Store, dry_run: DryRun) -> Result<GcReport> {
     }
     let lock = layout::lock_upkeep(&store.surroundings.directory, LOCK_TIMEOUT)?;
     let agreement = agreed(store, &lock);
+    let ages = match keep {
+        Some(_) => Ages::by_clock(store.now()),
+        None => agreement.ages_by_hand(),
+    };
+    store.surroundings.settings.keep = keep.unwrap_or(store.surroundings.settings.keep);
     let how = GcOptions {
         dry_run,
         priority: Priority::Foreground,
-        ages: agreement.ages_by_hand(),
+        ages,
     };
     if dry_run.is_dry() {
         return run(store, how);
@@ -222,7 +231,13 @@ fn run(store: &mut Store, how: GcOptions) -> Result<GcReport> {
             agent: session.agent,
             used_at: session.used_at,
             goes: matches!(verdict, Retention::Goes(_)),
-            reason: reason(verdict, how.ages).to_owned(),
+            reason: match how.ages.doubts(session.used_at) {
+                true if matches!(verdict, Retention::Stays | Retention::Pinned(Pin::Young)) => {
+                    "clock"
+                }
+                _ => reason(verdict),
+            }
+            .to_owned(),
             bytes,
         });
     }
@@ -258,9 +273,8 @@ pub(crate) fn prunable_bytes(store: &Store, now: Milliseconds) -> Result<u64> {
 }
 
 /// Returns the report's word for a verdict.
-fn reason(verdict: Retention, ages: Ages) -> &'static str {
+fn reason(verdict: Retention) -> &'static str {
     match verdict {
-        Retention::Pinned(Pin::Young) if ages.is_doubted => "clock",
         Retention::Goes(Why::Unused) => "unused",
         Retention::Goes(Why::Size) => "size",
         Retention::Stays => "recent",
