@@ -8,10 +8,13 @@ use std::rc::Rc;
 use std::sync::mpsc::{Receiver, channel};
 use std::thread::JoinHandle;
 
+use ckpt_schema::report::ChangeKind;
 use ckpt_schema::{Event, EventKind};
-use ckpt_store::{DryRun, Forget, Settings, Store, fault};
+use ckpt_store::query::DiffRequest;
+use ckpt_store::{DryRun, ErrorKind, Forget, Settings, Store, fault};
 
 use testing::scenario::{World, set_clock_from_files, try_open};
+use testing::tree::files_below;
 
 /// What one of the processes does in a workspace. The name is one that no other race has.
 type Act = fn(&mut Store, &Path, &str);
@@ -144,4 +147,115 @@ fn event_beside_forget_and_gc_loses_no_object() {
         }
     }
     assert!(raced > 20, "{raced} races");
+}
+
+/// What is forgotten. It stands in names and prompts, which are stored as they are, too.
+const SECRET: &str = "hunter2-hunter2";
+
+/// A store with a message whose prompt and file are a secret, and another one.
+fn with_a_secret() -> World {
+    set_clock_from_files(0);
+    let mut world = World::new();
+    world.write("kept", "0\n");
+    world.turn_in("old", SECRET, |world| {
+        world.write("a", "one\n");
+        world.write(SECRET, "two\n");
+    });
+    world.turn_in("new", "m2", |world| world.write("kept", "1\n"));
+    world
+}
+
+fn is_anywhere(base: &Path) -> bool {
+    let is_it = |window: &[u8]| window == SECRET.as_bytes();
+    let holds = |path: &PathBuf| {
+        let bytes = std::fs::read(path).unwrap_or_default();
+        bytes.windows(SECRET.len()).any(is_it)
+    };
+    files_below(&base.join("store")).iter().any(holds)
+}
+
+/// Compares two states of which one names what is being forgotten. All of it is told, or that it is not there any more.
+fn diff(store: &mut Store, root: &Path, _name: &str) {
+    let request = DiffRequest {
+        from: Some(SECRET.to_owned()),
+        to: Some("m2".to_owned()),
+        ..DiffRequest::default()
+    };
+    match store.diff(root, &request) {
+        Ok(report) => {
+            let files = report.files.iter();
+            let files: Vec<_> = files
+                .map(|file| (file.path.path.as_str(), file.kind))
+                .collect();
+            let added = ["a", SECRET].map(|path| (path, ChangeKind::Added));
+            assert_eq!(files, added, "all of it");
+        }
+        Err(error) => {
+            let is_gone = matches!(error.kind, ErrorKind::Unknown | ErrorKind::Unavailable);
+            assert!(is_gone, "{}", error.with_causes());
+        }
+    }
+}
+
+fn forget_the_session(store: &mut Store, root: &Path, _name: &str) {
+    let what = Forget::Session("old".to_owned());
+    store
+        .forget(root, &what, DryRun::No)
+        .expect("nobody is at work");
+}
+
+fn upkeep(store: &mut Store, root: &Path, _name: &str) {
+    // What is forgotten under it is no error of anybody's.
+    let _ = store.adopt_packs(root);
+    let _ = store.gc(DryRun::No);
+}
+
+fn forget_all(store: &mut Store, root: &Path, _name: &str) {
+    match store.forget(root, &Forget::All, DryRun::No) {
+        Ok(_) => std::fs::write(root.join("forgotten"), "").expect("ours"),
+        Err(error) => assert_eq!(error.kind, ErrorKind::Busy, "{}", error.with_causes()),
+    }
+}
+
+/// Plays two acts in both orders, the second at each moment of the first.
+fn race_at_each_moment(acts: [Act; 2], check: impl Fn(&World, usize)) {
+    let mut raced = 0;
+    for acts in [acts, [acts[1], acts[0]]] {
+        for at in 0..MOST_MOMENTS {
+            let world = with_a_secret();
+            if !race(&world.base(), &world.root, acts, at) {
+                break;
+            }
+            raced += 1;
+            check(&world, at);
+        }
+    }
+    assert!(raced > 10, "{raced} races");
+}
+
+/// Invariant `work/beside-upkeep`.
+#[test]
+fn diff_beside_forget_tells_all_or_nothing() {
+    race_at_each_moment([diff, forget_the_session], |world, at| {
+        let mut store = try_open(&world.base(), Settings::default()).expect("a store");
+        let errors = store.check(None).into_iter();
+        let errors: Vec<_> = errors.filter(|found| found.level == "error").collect();
+        assert!(errors.is_empty(), "at moment {at}: {errors:#?}");
+    });
+}
+
+/// What `forget` said to be gone stays gone, whatever upkeep was at.
+///
+/// Invariant `truth/forgotten`.
+#[test]
+fn forget_all_beside_upkeep_leaves_nothing() {
+    race_at_each_moment([upkeep, forget_all], |world, at| {
+        let was_told = world.root.join("forgotten").exists();
+        assert!(!was_told || !is_anywhere(&world.base()), "at moment {at}");
+        if !was_told {
+            let mut store = try_open(&world.base(), Settings::default()).expect("a store");
+            forget_all(&mut store, &world.root, "");
+            assert!(!is_anywhere(&world.base()), "at moment {at}: then");
+        }
+    });
 }
