@@ -116,10 +116,18 @@ fn recorded(store: &Store, cwd: &Path, id: &str) -> Result<RecordedState> {
         .map(|id| sessions::git_state(connection, id));
     Ok(RecordedState {
         root: place.root.clone(),
-        commit: git.transpose()?.and_then(|git| git.head),
+        // Git is given it, and it may be another machine's word.
+        commit: git
+            .transpose()?
+            .and_then(|git| git.head)
+            .filter(|head| is_id(head)),
         place,
         snapshot_id,
     })
+}
+
+fn is_id(head: &str) -> bool {
+    matches!(head.len(), 40 | 64) && head.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
 /// Lays a recorded state out in a directory that is empty, or has nothing but a `.git`.

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use rusqlite::Connection;
+use rusqlite::{Connection, ErrorCode};
 
 use super::outgoing::is_pruned;
 use super::tables::{SentRow, Writing, table};
@@ -61,7 +61,8 @@ pub(super) fn take_in(
         let salt = place.row.key.clone();
         store
             .database
-            .write(|connection| write(connection, workspace_id, &salt, &head, &records))?;
+            .write(|connection| write(connection, workspace_id, &salt, &head, &records))
+            .map_err(contradicting)?;
     }
     let Some(row) = row else {
         return Ok(());
@@ -73,6 +74,17 @@ pub(super) fn take_in(
         };
         sessions::put_machine(connection, beside, &row)
     })
+}
+
+/// Returns the error about rows that the session store does not take: it is whole, and they are not.
+fn contradicting(error: Error) -> Error {
+    let failure = error.of_session_store();
+    match failure.and_then(rusqlite::Error::sqlite_error_code) {
+        Some(ErrorCode::ConstraintViolation) => {
+            Error::unavailable("what another machine pushed contradicts itself")
+        }
+        _ => error,
+    }
 }
 
 /// Reads the rows of a bundle.

@@ -116,6 +116,60 @@ fn what_is_no_bundle_harms_nothing() {
     );
 }
 
+/// What is pushed in the place of a machine is data: no name of a commit becomes an option or another name for git, and
+/// rows that contradict each other are called that.
+///
+/// Invariant `private/programs`.
+#[test]
+fn forged_rows_are_data_and_refused() {
+    let (one, other) = (machine(), Sandbox::new());
+    for world in [&one, &other] {
+        world.run_git(&["init", "-q"]);
+        world.run_git(&["commit", "-q", "--allow-empty", "-m", "first"]);
+    }
+    let head = one.run_git(&["rev-parse", "HEAD"]);
+    one.play("m3", "go on", |world| world.write("a", "3\n"));
+    let server = server(&one);
+    push(&one, &server);
+    let in_one = |arguments: &[&str], input: &[u8]| {
+        let mut git = git::command(&one.path("."), &one.home());
+        git.args(["--git-dir", &server]).args(arguments);
+        let done = testing::binary::finish(&mut git, input).exits(0);
+        done.stdout.trim().to_owned()
+    };
+    let name = in_one(&["for-each-ref", "--format=%(refname)"], b"");
+    let rows = in_one(&["cat-file", "blob", &format!("{name}^:rows")], b"");
+    let pack = in_one(&["rev-parse", &format!("{name}^:pack.00000")], b"");
+    let forge = |rows: &str| {
+        let rows = in_one(&["hash-object", "-w", "--stdin"], rows.as_bytes());
+        let files = format!("100644 blob {pack}\tpack.00000\n100644 blob {rows}\trows\n");
+        let tree = in_one(&["mktree"], files.as_bytes());
+        let commit = in_one(&["commit-tree", &tree, "-m", "x"], b"");
+        let empty = in_one(&["mktree"], b"");
+        let end = in_one(&["commit-tree", &empty, "-p", &commit, "-m", "x"], b"");
+        in_one(&["update-ref", &name, &end], b"");
+    };
+    assert!(rows.contains(head.trim()), "it is recorded: {rows}");
+    forge(&rows.replace(head.trim(), "HEAD"));
+    let machine = only(&fetch(&other, &server));
+    let line = [
+        "--machine",
+        &machine,
+        "branch",
+        "last",
+        "../new",
+        "--worktree",
+    ];
+    let refused = other.run(&line, b"").exits(4);
+    assert!(
+        refused.stderr.contains("no commit was checked out"),
+        "{refused}"
+    );
+    forge(&rows.replace("\"live\"", "\"odd\""));
+    let refused = other.run(&["fetch", &server], b"").exits(4);
+    assert!(refused.stderr.contains("contradicts itself"), "{refused}");
+}
+
 /// A web server with a password before `git http-backend`, until it is dropped.
 struct Web(Child, u16);
 
