@@ -126,6 +126,31 @@ fn unseen_new_file_in_a_stash_is_unclear() {
     }
 }
 
+/// Each stash within a step is looked through.
+///
+/// Invariant `truth/passed-through`.
+#[test]
+fn unseen_new_files_in_stashes_are_unclear() {
+    set_clock_from_files(0);
+    let mut world = World::git(&[("f", "1\n")]);
+    world.message("m1");
+    world.start();
+    world.start_shell();
+    for name in ["n1", "n2"] {
+        world.write(name, "2\n");
+        world.run_git(&["stash", "-q", "-u"]);
+    }
+    let finish = world.shell(EventKind::ToolFinish);
+    world.send(&finish);
+    world.finish();
+    end(&mut world);
+    world.run_git(&["stash", "pop", "-q"]);
+    world.run_git(&["stash", "pop", "-q"]);
+    let report = world.revert("m1");
+    let kept = paths_with(&report, FileResult::Conflict);
+    assert_eq!(kept, ["n1", "n2"], "{report:#?}");
+}
+
 /// Doubtful return of a known state is no edit.
 ///
 /// What came back in doubt is what the agent is known to have written.

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use ckpt_schema::ToolKind;
 use rusqlite::Connection;
+use rustix::fs::OFlags;
 
 use super::evidence::{Doubt, TICK};
 use super::workspace::Place;
@@ -19,8 +20,10 @@ use crate::model::path::WorkspacePath;
 use crate::sessions::{self, ChangeRow, OpenStep, ToolRow};
 use crate::snapshot::Times;
 
-/// The ref of the newest entry of the stash.
+/// The ref of the newest entry of the stash, and the name of the log of all.
 const STASH: &str = "refs/stash";
+/// The largest log of the stash that is read, in bytes.
+const LONGEST_LOG: u64 = 1 << 20;
 
 /// A file that a tool of a step wrote, as before when the step ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -69,14 +72,14 @@ pub(super) fn put_aside(
     else {
         return Vec::new();
     };
-    let Some((location, stash)) = stash else {
+    let Some((location, entries)) = stash else {
         return Vec::new();
     };
     let found = |path: &WorkspacePath| path.on_disk(root).symlink_metadata();
     let mut paths = times.read_at(is_since);
     paths.retain(|path| found(path).is_ok_and(|found| !found.is_dir()));
     // Of a file that had not been there, nothing is left in the workspace.
-    let mut gone = files_of(&location, &stash);
+    let mut gone = files_of(&location, &entries);
     gone.retain(|path| found(path).is_err());
     paths.extend(gone);
     paths.retain(|path| !changed.contains(path));
@@ -87,25 +90,41 @@ pub(super) fn put_aside(
     paths.into_iter().map(returned).collect()
 }
 
-/// Returns the user's repository and the newest entry of its stash, if that was made at a time of a kind.
-fn stash_since(root: &Path, is_since: impl Fn(Milliseconds) -> bool) -> Option<(Location, String)> {
+/// Returns the user's repository and the entries of its stash that were made at a time of a kind, if any.
+fn stash_since(
+    root: &Path,
+    is_since: impl Fn(Milliseconds) -> bool,
+) -> Option<(Location, Vec<String>)> {
     let location = Location::of(root)?;
     let made = location.common.join(STASH).symlink_metadata().ok()?;
     is_since(fs::times::written(&made)).then_some(())?;
-    let stash = git::state::value(&location, STASH)?;
-    Some((location, stash))
+    let newest = git::state::value(&location, STASH);
+    let log = location.common.join("logs").join(STASH);
+    let log = git::read_small(&log, LONGEST_LOG, OFlags::NOFOLLOW).unwrap_or_default();
+    let log = String::from_utf8_lossy(&log);
+    let older = log.lines().rev().map_while(|line| {
+        let (ids, rest) = line.split_once(' ')?.1.split_once(' ')?;
+        let seconds = rest.rsplit_once("> ")?.1.split(' ').next()?;
+        let seconds: Milliseconds = seconds.parse().ok()?;
+        // It is in whole seconds.
+        is_since(seconds * 1000 + 999).then(|| ids.to_owned())
+    });
+    let entries: BTreeSet<String> = older.chain(newest).collect();
+    Some((location, entries.into_iter().collect()))
 }
 
-/// Returns the files in an entry of the stash that no pack holds. Its third parent, if any, has those that git does not
-/// track.
-fn files_of(location: &Location, stash: &str) -> Vec<WorkspacePath> {
+/// Returns the files in entries of the stash that no pack holds. The third parent of an entry, if any, has those that git
+/// does not track.
+fn files_of(location: &Location, entries: &[String]) -> Vec<WorkspacePath> {
     let objects = UserObjects::open(location, location.id_length());
-    let entry = objects.commit(stash);
-    let untracked = entry
-        .as_ref()
-        .and_then(|entry| objects.commit(entry.parents.get(2)?));
-    let trees = entry.into_iter().chain(untracked).map(|commit| commit.tree);
-    let files = trees.flat_map(|tree| objects.loose_files(&tree));
+    let trees = entries.iter().flat_map(|entry| {
+        let entry = objects.commit(entry);
+        let untracked = entry
+            .as_ref()
+            .and_then(|entry| objects.commit(entry.parents.get(2)?));
+        entry.into_iter().chain(untracked)
+    });
+    let files = trees.flat_map(|commit| objects.loose_files(&commit.tree));
     files
         .filter_map(|path| WorkspacePath::new(path).ok())
         .collect()
