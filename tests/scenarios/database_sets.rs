@@ -1,9 +1,10 @@
 //! Databases of many files, and what only looks like one.
 
-use ckpt_schema::report::{FileReport, FileResult};
+use ckpt_schema::report::{FileReport, FileResult, KeptKind};
+use ckpt_store::model::request::OnConflict;
 
 use super::databases::{said, say, sqlite_that_tidies};
-use testing::scenario::{World, paths_with, with_result};
+use testing::scenario::{World, paths_with, to_with, with_result};
 
 /// Folders of databases: the files, the one that the agent writes, and one that the user writes later.
 const FOLDERS: [(&[&str], &str, &str); 12] = [
@@ -207,4 +208,29 @@ fn unfinished_transaction_over_several_databases_stays() {
                 .clone()
                 .all(|reason| reason.contains("several databases"))
     );
+}
+
+/// Where no option takes a file, the receipt offers none.
+#[test]
+fn edited_fossil_repository_has_no_way_out() {
+    let fossil = |text: &str| {
+        let mut bytes = b"SQLite format 3\0".to_vec();
+        bytes.resize(68, 0);
+        bytes.extend([0x0f, 0x05, 0x51, 0x12]);
+        [&bytes, text.as_bytes()].concat()
+    };
+    let mut world = World::new();
+    world.write("repo.fossil", fossil("mine"));
+    world.turn("m1", |world| world.write("repo.fossil", fossil("agent")));
+    world.write("repo.fossil", fossil("later"));
+    let report = world.revert("m1");
+    let kept = &report.kept[0];
+    assert_eq!(
+        (kept.kind, &kept.way),
+        (KeptKind::Database, &None),
+        "{report:#?}"
+    );
+    let overwriting = to_with("m1", OnConflict::Overwrite);
+    let report = world.try_revert(&overwriting).expect("it is planned");
+    assert!(world.read("repo.fossil").ends_with("later"), "{report:#?}");
 }

@@ -230,3 +230,22 @@ fn tag_at_head_is_no_missing_branch() {
     let is_gone = |note: &ckpt_schema::report::NoteReport| note.text.contains("gone since");
     assert!(!report.remarks.iter().any(is_gone), "{report:#?}");
 }
+
+/// What `--git` cannot do is not promised.
+#[test]
+fn lost_commit_has_no_way_back() {
+    let mut world = World::git(&[("a", "1\n")]);
+    world.turn("m1", |world| {
+        world.remove_tree(".git");
+        world.run_git(&["init", "-q", "-b", "main"]);
+        commit(world, "a", "agent\n");
+    });
+    let report = world.revert("m1");
+    let mut remarks = report.remarks.iter();
+    let commits = remarks.find(|remark| remark.code == NoteCode::Commits);
+    let commits = &commits.expect("it is named").text;
+    assert!(
+        commits.ends_with("no revert moves the branch back"),
+        "{report:#?}"
+    );
+}

@@ -101,7 +101,9 @@ impl Databases<'_> {
             match reason {
                 Some((reason, is_edited)) => {
                     let is_alone = items.len() == 1 && others.is_empty();
-                    keep_all(plan, &items, &reason, is_edited && !is_alone);
+                    if !(is_edited && is_alone) {
+                        keep_all(plan, &items, &reason, is_edited);
+                    }
                 }
                 // A log that is left behind would be taken for one of the other state.
                 None => added.extend(self.removals(others)?),
@@ -270,14 +272,21 @@ fn removal(path: WorkspacePath, now: State) -> Item {
     }
 }
 
-/// Keeps the items of a set. If nothing but edits keep them, all of them can be overwritten together.
+/// Keeps the items of a set. If nothing but edits keep them, all of them can be overwritten together; otherwise no option
+/// takes one of them, until a program has closed them.
 fn keep_all(plan: &mut Plan, items: &[usize], reason: &str, is_edited: bool) {
     let may_go = |item: &Item| item.is_planned() || plan.earlier.contains_key(&item.path);
     let can_go = is_edited && items.iter().all(|at| may_go(&plan.items[*at]));
     for at in items {
         let item = &mut plan.items[*at];
-        if can_go {
-            plan.earlier.entry(item.path.clone()).or_insert(item.target);
+        let is_due = match can_go {
+            true => {
+                plan.earlier.entry(item.path.clone()).or_insert(item.target);
+                true
+            }
+            false => !is_open(reason) && plan.earlier.remove(&item.path).is_some(),
+        };
+        if is_due {
             item.reason = Some(ItemReason::new(ReasonCode::Database, reason));
         }
         keep(item, reason);

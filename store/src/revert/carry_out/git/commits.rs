@@ -10,10 +10,12 @@ const LOOKED_AT: usize = 2000;
 /// How many commits are named.
 const NAMED: usize = 5;
 
-/// Returns a sentence on the commits that undone steps made, with the ids of all, if there are any.
+/// Returns a sentence on the commits that undone steps made, with the ids of all, if there are any. `then` is HEAD's
+/// commit before them.
 pub(crate) fn sentence(
     repository: &Repository,
     changes: &[GitChange],
+    then: Option<&str>,
 ) -> Option<(String, Vec<String>)> {
     let objects = UserObjects::open(&repository.location, repository.id_length);
     let mut made: Vec<(String, Commit)> = Vec::new();
@@ -40,8 +42,13 @@ pub(crate) fn sentence(
     if number > NAMED {
         names.push(format!("and {} more", number - NAMED));
     }
+    let way = match then.is_none_or(|then| objects.contains(then)) {
+        true => "`--git` moves the branch back",
+        // A note of its own says that the commit is gone.
+        false => "no revert moves the branch back",
+    };
     let text = format!(
-        "the agent made {} since: {}",
+        "the agent made {} since: {}; {way}",
         count(number as u64, "commit"),
         names.join(", ")
     );

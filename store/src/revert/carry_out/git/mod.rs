@@ -147,8 +147,10 @@ impl GitSide<'_> {
             return Ok(GitWarnings::default());
         };
         let history = self.history(&repository, movement, base, Unclear::Keep)?;
+        let then = history.line.first().and_then(|seen| seen.state.as_ref());
+        let then = then.and_then(|then| then.head.as_deref());
         let commits = match git {
-            GitFate::Stays => commits::sentence(&repository, &history.changes),
+            GitFate::Stays => commits::sentence(&repository, &history.changes, then),
             GitFate::Along => None,
         };
         Ok(GitWarnings {

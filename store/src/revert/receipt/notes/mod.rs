@@ -351,11 +351,7 @@ pub(crate) fn head_moved(
     };
     let head = match told.commits {
         _ if git == GitFate::Along => None,
-        Some((commits, about)) => Some(Note::about(
-            NoteCode::Commits,
-            format!("{commits}; `--git` moves the branch back"),
-            about,
-        )),
+        Some((commits, about)) => Some(Note::about(NoteCode::Commits, commits, about)),
         None => head_differs(side, movement)?,
     };
     Ok(head.into_iter().chain(told.notes).collect())
