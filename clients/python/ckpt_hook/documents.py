@@ -525,6 +525,7 @@ GitReport = TypedDict(
         'result': FileResult,
         'to': str | None,
         'unclear': bool,
+        'way': str | None,
     },
 )
 

@@ -3024,6 +3024,10 @@ export interface GitReport {
    * Whether it stays because nobody knows whose move it is. `--unclear take` undoes it.
    */
   unclear: boolean;
+  /**
+   * If it stays: the command that moves it, or that there is none; null if `--unclear take` does.
+   */
+  way: string | null;
 }
 /**
  * The workspace after an operation, compared with the state that it went to: the snapshot of the message, the one before the

@@ -140,12 +140,21 @@ fn git_word(result: FileResult, paint: Paint) -> String {
     }
 }
 
-fn git_part(part: &GitReport) -> String {
-    let what = match part.part {
+/// Returns a sentence on what moves a part of git's state that stays.
+pub fn git_way(part: &GitReport) -> Option<String> {
+    let way = safe(part.way.as_deref()?);
+    Some(format!("Kept {}: {way}.", git_name(part)))
+}
+
+fn git_name(part: &GitReport) -> String {
+    match part.part {
         GitPart::Branch => format!("branch {}", safe(branch_name(&part.name))),
         GitPart::Head => "HEAD".to_owned(),
         GitPart::Index => "git's index".to_owned(),
-    };
+    }
+}
+
+fn git_part(part: &GitReport) -> String {
     let way = match (part.part, part.result) {
         (GitPart::Branch | GitPart::Head, FileResult::Done | FileResult::Planned) => {
             let (from, to) = (part.from.as_deref(), part.to.as_deref());
@@ -153,7 +162,7 @@ fn git_part(part: &GitReport) -> String {
         }
         _ => String::new(),
     };
-    what + &way
+    git_name(part) + &way
 }
 
 /// The target of HEAD or a branch: the name of a branch, or the abbreviated id of a commit.

@@ -12,7 +12,7 @@ use ckpt_store::revert::PriorState;
 
 use super::View;
 use super::conversation;
-use super::files::moved;
+use super::files::{git_way, moved};
 use super::history::operation_word;
 pub use super::kept::PlanKeys;
 use super::kept::{differing, others_in_short, reasons_to_keep};
@@ -213,6 +213,7 @@ fn closing(report: &OperationReport, around: &Around, paint: Paint) -> String {
             paint.strong("--unclear take")
         ));
     }
+    lines.extend(report.git.iter().filter_map(git_way));
     lines.extend(left(
         report,
         FileResult::Failed,
@@ -532,6 +533,7 @@ mod tests {
             result: FileResult::Conflict,
             reason: Some("unclear whose: changed 40 minutes later".to_owned()),
             unclear: true,
+            way: None,
         };
         let offer = "Git's own state is kept where nobody can tell who moved it; --unclear take moves it as well.";
         let mut report = operation(Vec::new(), Outcome::Partial);

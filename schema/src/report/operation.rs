@@ -210,6 +210,9 @@ pub struct GitReport {
     /// Whether it stays because nobody knows whose move it is. `--unclear take` undoes it.
     #[serde(default)]
     pub unclear: bool,
+    /// If it stays: the command that moves it, or that there is none; null if `--unclear take` does.
+    #[serde(default)]
+    pub way: Option<String>,
 }
 
 /// `revert`, `redo`, `unrevert`, `restore`.

@@ -3,6 +3,7 @@
 use ckpt_schema::report::{FileResult, GitPart, GitReport};
 
 use super::entry::ObjectId;
+use super::shell::quoted;
 
 /// HEAD, branch and index of the user's repository.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -92,7 +93,44 @@ impl GitItem {
             result: self.result,
             reason: self.reason.as_ref().map(|reason| reason.text.clone()),
             unclear: self.reason.as_ref().is_some_and(|reason| reason.is_unclear),
+            way: self.way(),
         }
+    }
+
+    /// Returns what moves a part that stays, in words, unless an option does.
+    fn way(&self) -> Option<String> {
+        self.reason.as_ref().filter(|reason| !reason.is_unclear)?;
+        match self.result {
+            FileResult::Conflict => {}
+            FileResult::Failed => {
+                return Some("once that is no longer so, the same command moves it".to_owned());
+            }
+            _ => return None,
+        }
+        let name = quoted(&self.name);
+        // Given the old value, git moves nothing that has moved again.
+        let from = self.expected.as_deref().unwrap_or_default();
+        let command = match (self.part, self.target.as_deref()) {
+            (GitPart::Index, _) => {
+                let text = "no command puts that index back and keeps what was staged since; \
+                    `git restore --staged FILE` takes out what is staged of a file";
+                return Some(text.to_owned());
+            }
+            (GitPart::Branch, None) if !from.is_empty() => format!("update-ref -d {name} {from}"),
+            (GitPart::Branch, Some(to)) => format!("update-ref {name} {to} {from}"),
+            (GitPart::Head, Some(to)) => match to.strip_prefix("ref: ") {
+                Some(branch) => format!("symbolic-ref HEAD {}", quoted(branch)),
+                None => format!("update-ref --no-deref HEAD {to}"),
+            },
+            (GitPart::Branch | GitPart::Head, None) => {
+                return Some("no command moves it: where it was is not recorded".to_owned());
+            }
+        };
+        let lost = match self.part {
+            GitPart::Branch => ", and what was committed since leaves it",
+            GitPart::Head | GitPart::Index => "",
+        };
+        Some(format!("`git {}` moves it back{lost}", command.trim_end()))
     }
 }
 

@@ -284,3 +284,26 @@ fn another_storage_of_refs_is_refused() {
         "it stays staged"
     );
 }
+
+/// A kept part of git's state ends with the command that moves it.
+#[test]
+fn kept_branch_names_its_way_back() {
+    let mut world = World::git(&[("a", "1\n")]);
+    let first = world.run_git(&["rev-parse", "HEAD"]);
+    world.turn("m1", |world| {
+        commit(world, "a", "agent\n");
+    });
+    commit(&world, "b", "user\n");
+    let report = revert(&mut world, "m1");
+    let ways: Vec<&str> = report
+        .git
+        .iter()
+        .filter_map(|part| part.way.as_deref())
+        .collect();
+    assert_eq!(ways.len(), report.git.len(), "{report:#?}");
+    let command = ways[0].split('`').nth(1).expect("a command");
+    let arguments: Vec<&str> = command.split(' ').skip(1).collect();
+    world.run_git(&arguments);
+    assert_eq!(world.run_git(&["rev-parse", "main"]), first, "{command}");
+    assert!(ways[1].contains("git restore --staged"), "{ways:?}");
+}
