@@ -81,3 +81,54 @@ fn killed_revert_is_ended_in_all_roots() {
         assert_sound(world, &what);
     });
 }
+
+/// An operation, after which commands it is given, and what is typed.
+type Operation<'a> = (&'a [&'a [&'a str]], &'a [&'a str], &'a [u8]);
+
+/// Whatever else goes over several roots is ended in all of them as well.
+#[test]
+fn killed_operations_are_ended_in_all_roots() {
+    if !has_strace() {
+        return;
+    }
+    let operations: [Operation<'_>; 6] = [
+        (&[&REVERT], &["undo"], b""),
+        (&[&REVERT], &["redo"], b""),
+        (&[&REVERT], &["unrevert"], b""),
+        (&[], &["restore", "m1"], b""),
+        (&[], &["revert", "last", "-p"], b"y\ny\ny\ny\ny\ny\ny\n"),
+        (&[], &["recover", "../other/gone"], b""),
+    ];
+    for (first, command, typed) in operations {
+        let prepared = || {
+            let played = played();
+            for command in first {
+                played.0.run(command, b"").exits(0);
+            }
+            played
+        };
+        let peaceful = prepared();
+        let before = both(&peaceful);
+        peaceful.0.run(command, typed).exits(0);
+        let after = both(&peaceful);
+        assert_ne!(before[1], after[1], "{command:?}: in the second root, too");
+        let all: Vec<Point> = points(&prepared().0, command, typed);
+        at_each(sample(all, 8), |point| {
+            let played = prepared();
+            let (world, others) = &played;
+            kill_at(world, &point, command, typed);
+            let what = format!("{command:?} killed at {point:?}");
+            let mut next = world.command(&["snapshot"]);
+            if let Some(other) = others.get(point.1 % 3) {
+                next.current_dir(other);
+            }
+            testing::binary::Run::of(&mut next).exits(0);
+            let ended = both(&played);
+            assert!(
+                ended == before || ended == after,
+                "{what}: one root went and the other did not: {ended:#?}"
+            );
+            assert_sound(world, &what);
+        });
+    }
+}
