@@ -2,6 +2,7 @@
 
 mod addresses;
 mod encrypted;
+mod forgotten;
 mod many;
 mod names;
 mod random;

@@ -149,7 +149,8 @@ fn unsent(
     let is_other = pushed.is_empty() && remote.is_some_and(|remote| remote.tip.is_some());
     let mut own = |kind: &str| pushed.remove(&(kind.to_owned(), String::new()));
     let (rules, pruned) = (own(RULES), own(PRUNED).unwrap_or_default());
-    if !anew && !is_other {
+    let is_forgotten = own(sessions::FORGOTTEN).is_some();
+    if !anew && !is_other && !is_forgotten {
         let found = differing(connection, workspace_id, pushed)?;
         // What was pruned is not sent anew each time: it goes once it is the larger part of what is there.
         let pruned = pruned + found.pruned;
@@ -172,8 +173,9 @@ pub(super) fn behind_forget(connection: &Connection, workspace_id: i64) -> Resul
     let mut behind = Vec::new();
     for row in sessions::remotes(connection, workspace_id)? {
         let mut pushed = sessions::pushed(connection, row.id)?;
+        let is_noted = pushed.keys().any(|(kind, _)| kind == sessions::FORGOTTEN);
         pushed.retain(|(kind, _), _| ![RULES, PRUNED].contains(&kind.as_str()));
-        if differing(connection, workspace_id, pushed)?.is_forgotten {
+        if is_noted || differing(connection, workspace_id, pushed)?.is_forgotten {
             behind.push(row.into());
         }
     }
@@ -192,7 +194,7 @@ pub(super) fn outgoing(
     let connection = store.database.connection();
     let remotes = sessions::remotes(connection, place.row.id)?;
     let remote = remotes.iter().find(|row| row.address == to.address);
-    let had_any = remote.is_some_and(|remote| remote.tip.is_some());
+    let had_any = !anew || remote.is_some_and(|remote| remote.tip.is_some());
     let mut found = unsent(connection, place.row.id, remote, anew)?;
     let newest = place.row.last_snapshot_id.ok_or_else(|| {
         Error::unavailable("nothing has been captured here yet, so there is nothing to push")

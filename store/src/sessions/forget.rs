@@ -4,6 +4,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use rusqlite::{Connection, Row, params};
 
+use super::note_forgotten;
 use super::read::{all, count};
 use crate::error::{Context, Result};
 use crate::model::entry::ObjectId;
@@ -289,6 +290,7 @@ pub(crate) fn blobs(
 pub(crate) fn prompts(connection: &Connection, of: &Belongings) -> Result<u64> {
     let mut forgotten = 0;
     for id in &of.messages {
+        note_forgotten(connection, None, Some(id))?;
         names_in_git(connection, id)?;
         let sql = "UPDATE messages SET prompt = NULL WHERE id = ?1 AND prompt IS NOT NULL";
         forgotten += connection.execute(sql, [id]).context(|| WHAT)? as u64;

@@ -137,6 +137,29 @@ pub(crate) fn pushed(
     Ok(rows.into_iter().collect())
 }
 
+/// What stands among the rows that are in a remote if something of them was forgotten here.
+pub(crate) const FORGOTTEN: &str = "forgotten";
+
+/// Notes that a message was forgotten, or anything else of a workspace: nothing tells afterwards what a row that was sent had
+/// in it. Where a push may have arrived of which that is not known, it counts as sent.
+pub(crate) fn note_forgotten(
+    connection: &Connection,
+    workspace_id: Option<i64>,
+    message: Option<&str>,
+) -> Result<()> {
+    let sql = format!(
+        "INSERT OR REPLACE INTO pushed (remote_id, kind, row, hash)
+         SELECT id, '{FORGOTTEN}', '', 1 FROM remotes
+          WHERE workspace_id = ifnull(?1, (SELECT workspace_id FROM messages JOIN sessions ON sessions.id = session_id WHERE messages.id = ?2))
+            AND (pushing IS NOT NULL OR EXISTS
+                 (SELECT 1 FROM pushed WHERE remote_id = remotes.id AND (?2 IS NULL OR (kind = 'messages' AND row = ?2))))"
+    );
+    connection
+        .execute(&sql, params![workspace_id, message])
+        .context(|| "cannot note what was forgotten")
+        .map(drop)
+}
+
 /// Forgets which rows are in a remote.
 pub(crate) fn forget_pushed(connection: &Connection, remote: i64) -> Result<()> {
     connection

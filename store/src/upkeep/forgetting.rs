@@ -109,6 +109,9 @@ pub(super) fn take_out(
         agent_ids: forgetting.agent_ids.clone(),
         ..Belongings::default()
     };
+    if belongings.messages.is_empty() {
+        sessions::note_forgotten(connection, Some(workspace), None)?;
+    }
     let prompts = forget::prompts(connection, &belongings)?;
     let paths = forgetting.paths.iter();
     let texts: Vec<String> = paths
