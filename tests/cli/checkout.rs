@@ -1,9 +1,13 @@
 //! `branch` and `bisect`: recorded states in directories of their own.
 
+use std::io::Read;
 use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::process::Stdio;
 
 use testing::binary::Sandbox;
 use testing::chat::{Chat, OLD};
+use testing::rows;
 use testing::tree;
 
 /// Five messages; the fourth breaks `check` by one of the three files that it changes.
@@ -336,6 +340,50 @@ fn states_that_cannot_be_tested_are_left_out() {
         .run(&["bisect", "--", "sh", "-c", script], b"")
         .exits(0);
     assert!(run.stdout.contains("1 state in between"), "{run}");
+}
+
+/// A message that was forgotten, and one at which nothing was captured, keep the search from nothing.
+#[test]
+fn bisect_passes_over_gaps() {
+    let world = world();
+    let forget = ["forget", "--message", "m2", "--yes"];
+    world.run(&forget, b"").exits(0);
+    let sql = "UPDATE messages SET snapshot_id = NULL, unprotected = 'the disk is full' WHERE agent_id = 'm3';
+               UPDATE steps SET start_snapshot_id = NULL, finish_snapshot_id = NULL, unprotected = 'the disk is full'
+                WHERE message_id IN (SELECT id FROM messages WHERE agent_id IN ('m2', 'm3'))";
+    rows::execute(&world.store().join("sessions.db"), sql);
+    let report = world.json(&["bisect", "--", "sh", "check"]);
+    assert_eq!(report["steps"][0]["prompt"], "make it better", "{report}");
+    assert_eq!(report["files"][0]["path"], "broken", "{report}");
+}
+
+/// Ctrl-C ends the command that is run, and leaves nothing of it.
+#[test]
+fn interrupted_bisect_leaves_nothing_behind() {
+    let world = world();
+    let before = world.tree();
+    let (folder, pid) = (world.path("tmp"), world.path("pid"));
+    std::fs::create_dir_all(&folder).expect("writable");
+    let script = format!("echo $$ > '{}'; exec sleep 600", pid.display());
+    let mut command = world.command(&["bisect", "--", "sh", "-c", &script]);
+    command.env("TMPDIR", &folder).process_group(0);
+    command.stdout(Stdio::null()).stderr(Stdio::piped());
+    let mut child = command.spawn().expect("it starts");
+    while !std::fs::read(&pid).is_ok_and(|text| text.ends_with(b"\n")) {
+        assert!(child.try_wait().expect("it is ours").is_none(), "it runs");
+        std::thread::yield_now();
+    }
+    let group = rustix::process::Pid::from_child(&child);
+    rustix::process::kill_process_group(group, rustix::process::Signal::INT).expect("it runs");
+    let mut said = String::new();
+    let stderr = child.stderr.as_mut().expect("it is read");
+    stderr.read_to_string(&mut said).expect("text");
+    // A signal that comes before the start has returned ends both.
+    let ended = child.wait().expect("it ends");
+    let is_told = ended.code() == Some(1) && said.contains("the command was stopped");
+    assert!(is_told || ended.signal() == Some(2), "{ended}: {said}");
+    assert_eq!(folder.read_dir().expect("readable").count(), 0);
+    assert_eq!(world.tree(), before);
 }
 
 #[test]
