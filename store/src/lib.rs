@@ -459,7 +459,7 @@ impl Store {
     pub fn gone(&mut self, cwd: &Path, paths: &[PathBuf]) -> Result<report::RecoverReport> {
         let place = timeline::Place::known(self, cwd)?;
         let files = query::gone(self, &place, paths)?;
-        Ok(query::recovered(files, None))
+        query::recovered(self, files, None)
     }
 
     /// Puts back the files that are gone: those at or below the paths, or with that name anywhere; all if no path is
@@ -478,7 +478,7 @@ impl Store {
         let request = PlanRequest::Recover(paths.to_vec());
         let options = Options::new(dry_run, force);
         let executed = revert::operate(self, cwd, &request, Some(&states), options)?;
-        Ok(query::recovered(files, Some(executed.report)))
+        query::recovered(self, files, Some(executed.report))
     }
 
     /// Returns which prompt wrote each line of a file.

@@ -207,6 +207,9 @@ fn files_gone_from_any_root_are_recovered() {
         world.run(&["undo"], b"").exits(0);
         assert!(!other.join("b").exists(), "one undo takes it back");
     }
+    fs::rename(&other, world.path("aside")).expect("writable");
+    let list = world.run(&["recover", "--deleted"], b"").exits(0).stdout;
+    assert!(list.contains(&format!("not there now: {name}")), "{list}");
     let nowhere = world.run(&["recover", "/nowhere/b"], b"");
     assert_ne!(nowhere.code, Some(0), "{nowhere}");
 }

@@ -4182,6 +4182,10 @@ class RecoverReport(TypedDict):
     `recover`.
     """
 
+    away: list[str]
+    """
+    Those of the other roots that are not there now, of which nothing is listed.
+    """
     files: list[GoneReport]
     """
     The files that are gone and were asked for, most recently removed first.

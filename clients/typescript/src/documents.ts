@@ -3305,6 +3305,10 @@ export interface PushReport {
  */
 export interface RecoverReport {
   /**
+   * Those of the other roots that are not there now, of which nothing is listed.
+   */
+  away: string[];
+  /**
    * The files that are gone and were asked for, most recently removed first.
    */
   files: GoneReport[];

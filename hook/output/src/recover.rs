@@ -8,17 +8,39 @@ use super::View;
 use super::table::Table;
 use super::text::{path, safe, short, title};
 
-/// How many files are listed by default.
+/// How many files are listed by default, and how many roots that are away.
 const LISTED: usize = 50;
+const AWAY: usize = 3;
 
 /// Returns one row per file, and whose change removed it, and their number.
 pub fn list(report: &RecoverReport, view: &View) -> String {
     let others: usize = report.roots.iter().map(|root| root.files.len()).sum();
     let number = report.files.len() + others;
-    if number == 0 {
-        return "No captured file is gone.\n".to_owned();
+    let shown = if view.verbose {
+        report.away.len()
+    } else {
+        AWAY
+    };
+    let named = report.away.iter().take(shown).map(|root| safe(root));
+    let mut away: Vec<String> = named.map(Into::into).collect();
+    if report.away.len() > shown {
+        away.push(format!("{} more", report.away.len() - shown));
     }
-    format!("{}{}\n", rows(report, view), count(number as u64, "file"))
+    let away = match away.is_empty() {
+        true => String::new(),
+        false => format!(
+            "Not looked at, because it is not there now: {}\n",
+            away.join(", ")
+        ),
+    };
+    if number == 0 {
+        return format!("No captured file is gone.\n{away}");
+    }
+    format!(
+        "{}{}\n{away}",
+        rows(report, view),
+        count(number as u64, "file")
+    )
 }
 
 /// Returns one row per file, and whose change removed it; those of other roots below the names of these.

@@ -93,6 +93,9 @@ pub struct RecoverReport {
     /// Those in the other roots of the workspace's sessions.
     #[serde(default)]
     pub roots: Vec<RootGone>,
+    /// Those of the other roots that are not there now, of which nothing is listed.
+    #[serde(default)]
+    pub away: Vec<String>,
     /// What putting them back did, or would do; null if they were only listed.
     pub operation: Option<OperationReport>,
 }

@@ -38,7 +38,7 @@ pub(crate) struct GoneInRoot {
 /// a named path or, failing that, those with that name anywhere. The workspace itself comes first.
 pub(crate) fn gone(store: &Store, place: &Place, named: &[PathBuf]) -> Result<Vec<GoneInRoot>> {
     let mut roots = Vec::new();
-    let others = revert::roots_of_sessions(store, place)?;
+    let (others, _) = revert::roots_of_sessions(store, place)?;
     for place in std::iter::once(place.clone()).chain(others) {
         let files = all(store, &place)?;
         roots.push(GoneInRoot { place, files });
@@ -80,9 +80,14 @@ pub(crate) fn gone(store: &Store, place: &Place, named: &[PathBuf]) -> Result<Ve
 
 /// Returns the report on files that are gone, and on the operation that puts them back, if there was one.
 pub(crate) fn recovered(
+    store: &Store,
     roots: Vec<GoneInRoot>,
     operation: Option<OperationReport>,
-) -> RecoverReport {
+) -> Result<RecoverReport> {
+    let away = match roots.first() {
+        Some(first) => revert::roots_of_sessions(store, &first.place)?.1,
+        None => Vec::new(),
+    };
     let of_root = |root: GoneInRoot| {
         let files = root.files.into_iter().map(|gone| gone.report);
         (root.place.root, files.collect::<Vec<GoneReport>>())
@@ -93,9 +98,13 @@ pub(crate) fn recovered(
     let mut roots = roots.into_iter();
     let files = roots.next().map(|(_, files)| files).unwrap_or_default();
     let others = roots.filter(|(_, files)| !files.is_empty());
-    RecoverReport {
+    let away = away.into_iter().map(|row| row.path);
+    Ok(RecoverReport {
         version: VERSION,
         files,
+        away: away
+            .map(|path| path.to_string_lossy().into_owned())
+            .collect(),
         roots: others
             .map(|(root, files)| RootGone {
                 workspace: root.to_string_lossy().into_owned(),
@@ -103,7 +112,7 @@ pub(crate) fn recovered(
             })
             .collect(),
         operation,
-    }
+    })
 }
 
 /// Returns the last states of files that are gone, also of those whose bytes are not stored: an operation names them.

@@ -73,7 +73,7 @@ impl Beside {
             },
             PlanRequest::Recover(_) => {
                 return Ok(Self {
-                    places: roots_of_sessions(store, place)?,
+                    places: roots_of_sessions(store, place)?.0,
                     ..Self::default()
                 });
             }
@@ -180,14 +180,19 @@ fn was_taken_away(row: &WorkspaceRow) -> bool {
     }
 }
 
-/// Returns the other roots of a workspace's sessions that are there, unless the request is limited to one workspace.
-pub(crate) fn roots_of_sessions(store: &Store, place: &Place) -> Result<Vec<Place>> {
+/// Returns the other roots of a workspace's sessions, unless the request is limited to one workspace: those that are there,
+/// and those that are not.
+pub(crate) fn roots_of_sessions(
+    store: &Store,
+    place: &Place,
+) -> Result<(Vec<Place>, Vec<WorkspaceRow>)> {
     if store.is_limited || store.machine.is_some() {
-        return Ok(Vec::new());
+        return Ok(Default::default());
     }
     let rows = sessions::roots_of_sessions(store.database.connection(), place.row.id)?;
-    let there = rows.into_iter().filter(WorkspaceRow::is_there);
-    Ok(there.map(|row| Place::of_row(store, row)).collect())
+    let (there, away): (Vec<_>, _) = rows.into_iter().partition(WorkspaceRow::is_there);
+    let there = there.into_iter().map(|row| Place::of_row(store, row));
+    Ok((there.collect(), away))
 }
 
 /// Moves the revert point of a session, or undoes a part of it, in all its roots. `own` is the movement in the first one, if
