@@ -12,7 +12,7 @@ use crate::NOISE;
 const OF_A_RELEASE: u64 = 3_500_000;
 
 /// Those of a debug build, without those that load the program: there are as many as it is large.
-const OF_A_DEBUG_BUILD: u64 = 3_550_000;
+const OF_A_DEBUG_BUILD: u64 = 3_180_000;
 
 /// Those that the views add once a person has given a command: SQLite reads their text at each start.
 const OF_THE_VIEWS: u64 = 2_500_000;

@@ -45,10 +45,15 @@ impl UnheardTools {
         if event.event == EventKind::StepFinish && has_tools && !named.iter().any(is_own) {
             return Ok(None);
         }
+        let is_in = |tools: &[ToolUse], tool: &ToolUse| {
+            let mut ids = tools.iter().map(|known| &known.tool_use_id);
+            ids.any(|id| *id == tool.tool_use_id)
+        };
         let mut tools = Vec::new();
         for tool in named {
             let is_known = tool.tool_kind == Some(ToolKind::Read)
                 || is_own(&tool)
+                || is_in(&tools, &tool)
                 || sessions::is_tool_known(connection, &session.id, &tool.tool_use_id)?;
             if !is_known {
                 tools.push(tool);

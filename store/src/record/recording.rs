@@ -12,9 +12,7 @@ use super::view::EventContext;
 use crate::error::Result;
 use crate::model::Milliseconds;
 use crate::model::path::WorkspacePath;
-use crate::sessions::{
-    self, NewMessage, OpenStep, SessionRow, StepPath, StepRow, ToolRow, Whole, new_id,
-};
+use crate::sessions::{self, NewMessage, OpenStep, SessionRow, StepPath, StepRow, Whole, new_id};
 use crate::timeline::evidence::Doubt;
 use crate::timeline::{Observation, Place};
 
@@ -243,12 +241,20 @@ impl<'a> Recording<'a> {
         Ok(())
     }
 
-    /// Another tool of the open step is about to run.
+    /// Another tool of the open step is about to run. Of one that the agent tells twice, only the files are noted.
     fn add_tool(&mut self) -> Result<()> {
         match self.note_own_step() {
+            Some(step) if self.is_tool_known() => self.insert_named(&step),
             Some(step) => self.insert_tool(&step, self.event, self.now),
             None => Ok(()),
         }
+    }
+
+    /// Returns whether the open step has the tool that the event names.
+    fn is_tool_known(&self) -> bool {
+        let named = self.event.tool_use_id.as_ref();
+        let mut tools = self.own_step().into_iter().flat_map(|step| &step.tools);
+        named.is_some() && tools.any(|tool| tool.agent_id.as_ref() == named)
     }
 
     /// A tool of the open step waits for permission.
@@ -268,10 +274,9 @@ impl<'a> Recording<'a> {
         let Some(step) = self.note_own_step() else {
             return Ok(());
         };
-        let is_own = |tool: &ToolRow| tool.agent_id == self.event.tool_use_id;
         if let Some(own) = self.own_step()
             && self.event.tool_use_id.is_some()
-            && !own.tools.iter().any(is_own)
+            && !self.is_tool_known()
         {
             self.insert_tool(&step, self.event, own.started_at)?;
         }
@@ -387,6 +392,11 @@ impl<'a> Recording<'a> {
             command.as_deref(),
             started_at,
         )?;
+        self.insert_named(step)
+    }
+
+    /// Notes the files that the event's tool names.
+    fn insert_named(&self, step: &str) -> Result<()> {
         self.named
             .iter()
             .try_for_each(|named| sessions::insert_step_path(self.connection, step, named))
@@ -474,8 +484,14 @@ impl<'a> Recording<'a> {
         // that they report.
         let is_of_tool = matches!(self.event.event, EventKind::ToolStart | EventKind::ToolWait);
         let is_told = is_of_tool || self.event.tells_of_tools;
+        sessions::touch_session(
+            self.connection,
+            &self.session,
+            self.event,
+            is_told,
+            self.now,
+        )?;
         let session = self.session.id;
-        sessions::touch_session(self.connection, &session, self.event, is_told, self.now)?;
         if seen.failure().is_none() && super::known::ends_background(self.event) {
             sessions::release_background(self.connection, &session, self.now)?;
         }

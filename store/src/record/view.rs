@@ -28,7 +28,7 @@ pub(crate) struct EventContext {
     pub named_message: Option<MessageRow>,
     /// The step that the event names, if it was recorded before.
     pub named_step: Option<StepRow>,
-    /// The session's newest step.
+    /// The session's newest step, asked where it has no open one.
     pub last_step: Option<StepRow>,
     /// The time since the session's last event.
     pub since_last: Milliseconds,
@@ -94,7 +94,13 @@ impl EventContext {
         }
         if let Some(session) = &session {
             view.since_last = now - session.last_event_at;
-            view.last_step = sessions::newest_step(connection, &session.id)?;
+            let has_open = view
+                .open
+                .iter()
+                .any(|step| step.row.session_id == session.id);
+            if !has_open {
+                view.last_step = sessions::newest_step(connection, &session.id)?;
+            }
             if let Some(id) = &event.step_id {
                 view.named_step = sessions::find_step_by_agent_id(connection, &session.id, id)?;
             }

@@ -420,11 +420,10 @@ pub(crate) fn has_step_changed(
     workspace_id: i64,
     path: &WorkspacePath,
 ) -> Result<bool> {
-    let sql = "SELECT EXISTS (SELECT 1 FROM changes
-                               WHERE workspace_id = ?1 AND path = ?2 AND step_id IS NOT NULL AND undone_by IS NULL)";
-    connection
-        .query_row(sql, params![workspace_id, path.to_text()], |row| row.get(0))
-        .context(|| "cannot read changes")
+    let sql = "SELECT 1 FROM changes
+                WHERE workspace_id = ?1 AND path = ?2 AND step_id IS NOT NULL AND undone_by IS NULL";
+    let what = "cannot read changes";
+    read::any(connection, what, sql, params![workspace_id, path.to_text()])
 }
 
 /// Returns all changes of a workspace since a snapshot, with what was undone for good; oldest first.

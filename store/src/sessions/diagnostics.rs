@@ -2,7 +2,7 @@
 
 use rusqlite::{Connection, params};
 
-use super::feed;
+use super::{feed, read};
 use crate::error::{Context, Result};
 use crate::model::Milliseconds;
 
@@ -80,11 +80,7 @@ pub(crate) fn insert_diagnostic(
 
 /// Returns whether the same diagnostic was noted for the same workspace before.
 pub(crate) fn is_noted(connection: &Connection, diagnostic: &Diagnostic<'_>) -> Result<bool> {
-    connection
-        .query_row(
-            "SELECT EXISTS (SELECT 1 FROM diagnostics WHERE message = ?1 AND workspace IS ?2)",
-            params![diagnostic.message, diagnostic.workspace],
-            |row| row.get(0),
-        )
-        .context(|| "cannot read the diagnostics")
+    let sql = "SELECT 1 FROM diagnostics WHERE message = ?1 AND workspace IS ?2";
+    let values = params![diagnostic.message, diagnostic.workspace];
+    read::any(connection, "cannot read the diagnostics", sql, values)
 }

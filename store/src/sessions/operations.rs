@@ -330,12 +330,13 @@ pub(crate) fn open_operations(
 /// Returns whether an operation of a workspace is under way, or was left open by a crash. It reads nothing else, so
 /// that a damaged row counts, too.
 pub(crate) fn has_open_operation(connection: &Connection, workspace_id: i64) -> Result<bool> {
-    connection
-        .prepare_cached(
-            "SELECT EXISTS (SELECT 1 FROM operations WHERE state = 'open' AND workspace_id = ?1)",
-        )
-        .and_then(|mut statement| statement.query_row([workspace_id], |row| row.get(0)))
-        .context(|| "cannot read open operations")
+    let sql = "SELECT 1 FROM operations WHERE state = 'open' AND workspace_id = ?1";
+    read::any(
+        connection,
+        "cannot read open operations",
+        sql,
+        [workspace_id],
+    )
 }
 
 /// Returns an operation.

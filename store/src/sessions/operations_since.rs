@@ -6,7 +6,7 @@ use rusqlite::{Connection, params};
 
 use super::operations::HAS_MOVED;
 use super::read;
-use crate::error::{Context, Result};
+use crate::error::Result;
 use crate::model::Milliseconds;
 use crate::model::entry::Change;
 use crate::model::path::WorkspacePath;
@@ -81,10 +81,12 @@ pub(crate) fn was_operation_at_work(
     workspace_id: i64,
     between: (Milliseconds, Milliseconds),
 ) -> Result<bool> {
-    let sql = "SELECT EXISTS (SELECT 1 FROM operations
-                               WHERE workspace_id = ?1 AND started_at <= ?3 AND finished_at >= ?2)";
-    let named = params![workspace_id, between.0, between.1];
-    connection
-        .query_row(sql, named, |row| row.get(0))
-        .context(|| "cannot read when an operation was at work")
+    let sql = "SELECT 1 FROM operations WHERE workspace_id = ?1 AND started_at <= ?3 AND finished_at >= ?2";
+    let what = "cannot read when an operation was at work";
+    read::any(
+        connection,
+        what,
+        sql,
+        params![workspace_id, between.0, between.1],
+    )
 }

@@ -28,10 +28,8 @@ pub(crate) fn part_id(
     workspace_id: i64,
 ) -> Result<String> {
     let id = format!("{whole}-{workspace_id}");
-    let sql = format!("SELECT EXISTS (SELECT 1 FROM {table} WHERE id = ?1)");
-    let is_taken: bool = connection
-        .query_row(&sql, [&id], |row| row.get(0))
-        .context(|| "cannot look an id up")?;
+    let sql = format!("SELECT 1 FROM {table} WHERE id = ?1");
+    let is_taken = read::any(connection, "cannot look an id up", &sql, [&id])?;
     Ok(if is_taken { new_id() } else { id })
 }
 
@@ -139,13 +137,12 @@ pub(crate) fn has_changes(
     workspace_id: i64,
     session: Option<&SessionRow>,
 ) -> Result<bool> {
-    let sql = "SELECT EXISTS (SELECT 1 FROM changes JOIN steps ON steps.id = step_id JOIN messages ON messages.id = message_id
-                                JOIN sessions ON sessions.id = messages.session_id
-                WHERE changes.workspace_id = ?1 AND (?2 IS NULL OR ?2 IN (sessions.id, sessions.part_of)))";
+    let sql = "SELECT 1 FROM changes JOIN steps ON steps.id = step_id JOIN messages ON messages.id = message_id
+                               JOIN sessions ON sessions.id = messages.session_id
+                WHERE changes.workspace_id = ?1 AND (?2 IS NULL OR ?2 IN (sessions.id, sessions.part_of))";
     let whole = session.and_then(SessionRow::whole);
-    connection
-        .query_row(sql, params![workspace_id, whole], |row| row.get(0))
-        .context(|| "cannot read what a session changed")
+    let what = "cannot read what a session changed";
+    read::any(connection, what, sql, params![workspace_id, whole])
 }
 
 /// Returns the first message of a session, without discarded ones, that is no older than a message of the same session in

@@ -62,6 +62,19 @@ pub(super) fn one<T>(
         .context(|| what)
 }
 
+/// Returns whether a query that is asked again and again has a row.
+pub(super) fn any(
+    connection: &Connection,
+    what: &'static str,
+    sql: &str,
+    parameters: impl rusqlite::Params,
+) -> Result<bool> {
+    connection
+        .prepare_cached(sql)
+        .and_then(|mut statement| statement.exists(parameters))
+        .context(|| what)
+}
+
 /// The columns of a row, read one after the other. Each event reads some rows, and to look up a column by its name costs
 /// more than to read it.
 pub(super) struct Columns<'row> {

@@ -1,5 +1,8 @@
 //! Rows of `sessions` and `messages`.
 
+use std::cmp::Reverse;
+use std::path::Path;
+
 use ckpt_schema::event::Event;
 use ckpt_schema::report::MessageState;
 use rusqlite::{Connection, OptionalExtension, Params, Row, params};
@@ -175,12 +178,13 @@ pub(crate) fn find_session_named(
 /// Returns the sessions with an agent's id, one a workspace: first where the newest event was recorded. Each event asks
 /// twice.
 fn sessions_named(connection: &Connection, agent: &str, agent_id: &str) -> Result<Vec<SessionRow>> {
-    let sql = format!(
-        "SELECT {SESSION} FROM sessions WHERE agent = ?1 AND agent_id = ?2
-          ORDER BY last_event IS NULL, last_event_at DESC, seq DESC"
-    );
+    let sql = format!("SELECT {SESSION} FROM sessions WHERE agent = ?1 AND agent_id = ?2");
     let what = "cannot look a session up";
-    read::all_or(connection, what, &sql, [agent, agent_id], SessionRow::read)
+    let mut rows = read::all_or(connection, what, &sql, [agent, agent_id], SessionRow::read)?;
+    // Here, because there is one row as a rule, and SQLite would plan to sort it each time.
+    let newest = |row: &SessionRow| Reverse((row.last_event.is_some(), row.last_event_at, row.seq));
+    rows.sort_by_key(newest);
+    Ok(rows)
 }
 
 /// Returns the session with an agent's id where it works: where its newest event was recorded, or, for an event that
@@ -342,46 +346,67 @@ pub(crate) fn upsert_session(
 /// The `last_event` of a session while the agent runs one of our commands that its user typed.
 pub(crate) const COMMAND: &str = "command";
 
-/// Notes an event of a session, and whether its agent reports tools. Once it has, it counts as doing so. A command of ours that the user typed is not a sign of the agent's life, nor is its call of us.
+/// Notes an event of a session, and whether its agent reports tools. Once it has, it counts as doing so. A command of ours
+/// that the user typed is not a sign of the agent's life, nor is its call of us.
+///
+/// What becomes of the row is computed here: each event writes it, and the same in SQL would take four times as long to
+/// plan.
 pub(crate) fn touch_session(
     connection: &Connection,
-    id: &str,
+    session: &SessionRow,
     event: &Event,
     tells_of_tools: bool,
     now: Milliseconds,
 ) -> Result<()> {
     use ckpt_schema::EventKind::{SessionEnd, StepFinish, StepStart, UserMessage};
+    let is_typed = event.is_command && event.event == UserMessage;
+    let in_command = session.last_event.as_deref() == Some(COMMAND);
     // The mark of a command of ours stays while the model is only called to run it: that is not a step.
     let goes_on = event.is_command || matches!(event.event, StepStart | StepFinish);
-    let is_typed = event.is_command && event.event == UserMessage;
+    let is_marked = is_typed || (goes_on && in_command);
+    let is_of_command = event.is_command && (is_typed || in_command);
+    let is_own = session.agent_id == event.session_id;
+    let transcript = event.transcript_path.as_deref().filter(|_| is_own);
     connection
         .prepare_cached(
-            "UPDATE sessions SET last_event_at = iif(?11 AND ?10 IN (?3, ifnull(last_event, '')), last_event_at, ?2), last_event = iif(?9 AND last_event IS ?10, ?10, ?3), ended_at = iif(?4, ?2, NULL),
-                    tool_events = max(tool_events, ?5), transcript = iif(agent_id IS ?13, ifnull(?6, transcript), transcript),
-                    interrupted_at = iif(?7, ?2, interrupted_at),
-                    process_seen = iif(?8 IS NULL, process_seen, iif(process IS ?8, min(process_seen + 1, 2), 1 + (?12 OR EXISTS
-                        (SELECT 1 FROM sessions AS above WHERE above.id = sessions.parent_id AND above.process = ?8)))),
-                    process = ifnull(?8, process) WHERE id = ?1",
+            "UPDATE sessions SET last_event_at = ?2, last_event = ?3, ended_at = ?4, tool_events = ?5,
+                    transcript = ifnull(?6, transcript), interrupted_at = ifnull(?7, interrupted_at) WHERE id = ?1",
         )
         .and_then(|mut statement| {
             statement.execute(params![
-                id,
-                now,
-                if is_typed { COMMAND } else { event.event.name() },
-                event.event == SessionEnd,
-                tells_of_tools,
-                event.transcript_path.as_ref().and_then(|path| path.to_str()),
-                event.interrupted,
-                event.process,
-                goes_on,
-                COMMAND,
-                event.is_command,
-                event.is_long_lived,
-                event.session_id,
+                session.id,
+                if is_of_command { session.last_event_at } else { now },
+                if is_marked { COMMAND } else { event.event.name() },
+                (event.event == SessionEnd).then_some(now),
+                session.tool_events || tells_of_tools,
+                transcript.and_then(Path::to_str),
+                event.interrupted.then_some(now),
             ])
         })
         .context(|| "cannot note an event")?;
-    Ok(())
+    match &event.process {
+        Some(process) => note_process(connection, session, process, event.is_long_lived),
+        None => Ok(()),
+    }
+}
+
+/// Notes that a process called for a session. One that is long-lived, or that called for its parent as well, counts as seen
+/// twice.
+fn note_process(
+    connection: &Connection,
+    session: &SessionRow,
+    process: &str,
+    is_long_lived: bool,
+) -> Result<()> {
+    connection
+        .prepare_cached(
+            "UPDATE sessions SET process = ?2, process_seen = iif(process IS ?2, min(process_seen + 1, 2), 1 +
+                    (?3 OR EXISTS (SELECT 1 FROM sessions AS above WHERE above.id = sessions.parent_id AND above.process = ?2)))
+              WHERE id = ?1",
+        )
+        .and_then(|mut statement| statement.execute(params![session.id, process, is_long_lived]))
+        .context(|| "cannot note the agent's process")
+        .map(drop)
 }
 
 /// Moves the revert point of a session; both are `None` once nothing is reverted.
@@ -407,14 +432,9 @@ pub(crate) fn message(connection: &Connection, id: &str) -> Result<Option<Messag
 
 /// Returns whether a message came after an operation began, so that it is permanent.
 pub(crate) fn has_message_since(connection: &Connection, operation: &str) -> Result<bool> {
-    connection
-        .query_row(
-            "SELECT EXISTS (SELECT 1 FROM messages JOIN operations ON operations.id = ?1
-                             WHERE messages.session_id = operations.session_id AND messages.created_at >= started_at)",
-            [operation],
-            |row| row.get(0),
-        )
-        .context(|| "cannot read messages")
+    let sql = "SELECT 1 FROM messages JOIN operations ON operations.id = ?1
+                WHERE messages.session_id = operations.session_id AND messages.created_at >= started_at";
+    read::any(connection, "cannot read messages", sql, [operation])
 }
 
 /// Returns when the message with our id was sent.

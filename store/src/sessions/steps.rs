@@ -2,7 +2,7 @@
 
 use std::ops::RangeInclusive;
 
-use rusqlite::{Connection, OptionalExtension, Row, params};
+use rusqlite::{Connection, OptionalExtension, Params, Row, params};
 
 use super::read::{self, Columns};
 use super::tools::{EndedTools, StepPath, ToolRow, finish_tools, step_paths, tools};
@@ -184,35 +184,35 @@ pub(crate) fn is_another_at_work(
     workspace_id: i64,
     span: &StepSides,
 ) -> Result<bool> {
-    let sql = "SELECT EXISTS (
-                 SELECT 1
-                   FROM steps
-                   JOIN messages ON messages.id = steps.message_id
-                   JOIN sessions ON sessions.id = messages.session_id
-                  WHERE sessions.workspace_id = ?1 AND steps.started_at <= ifnull(?4, steps.started_at)
-                    AND ifnull(steps.finished_at, ?3) >= ?3
-                    AND messages.session_id <> (SELECT session_id FROM messages WHERE id = ?2))";
+    let sql = "SELECT 1 FROM steps
+                 JOIN messages ON messages.id = steps.message_id
+                 JOIN sessions ON sessions.id = messages.session_id
+                WHERE sessions.workspace_id = ?1 AND steps.started_at <= ifnull(?4, steps.started_at)
+                  AND ifnull(steps.finished_at, ?3) >= ?3
+                  AND messages.session_id <> (SELECT session_id FROM messages WHERE id = ?2)";
     let values = params![
         workspace_id,
         span.message_id,
         span.started_at,
         span.finished_at
     ];
+    read::any(connection, "cannot read who was at work", sql, values)
+}
+
+fn one_step(
+    connection: &Connection,
+    rest: &str,
+    parameters: impl Params,
+) -> Result<Option<StepRow>> {
     connection
-        .query_row(sql, values, |row| row.get(0))
-        .context(|| "cannot read who was at work")
+        .prepare_cached(&format!("SELECT {COLUMNS} FROM steps {rest}"))
+        .and_then(|mut statement| statement.query_row(parameters, StepRow::read).optional())
+        .context(|| "cannot look up a step")
 }
 
 /// Returns the step with our id.
 pub(crate) fn step(connection: &Connection, id: &str) -> Result<Option<StepRow>> {
-    connection
-        .query_row(
-            &format!("SELECT {COLUMNS} FROM steps WHERE id = ?1"),
-            [id],
-            StepRow::read,
-        )
-        .optional()
-        .context(|| "cannot look up a step")
+    one_step(connection, "WHERE id = ?1", [id])
 }
 
 /// Returns the newest step of a session with an agent's id.
@@ -221,26 +221,20 @@ pub(crate) fn find_step_by_agent_id(
     session: &str,
     agent_id: &str,
 ) -> Result<Option<StepRow>> {
-    connection
-        .query_row(
-            &format!("SELECT {COLUMNS} FROM steps WHERE session_id = ?1 AND agent_id = ?2 ORDER BY seq DESC LIMIT 1"),
-            [session, agent_id],
-            StepRow::read,
-        )
-        .optional()
-        .context(|| "cannot look up a step")
+    one_step(
+        connection,
+        "WHERE session_id = ?1 AND agent_id = ?2 ORDER BY seq DESC LIMIT 1",
+        [session, agent_id],
+    )
 }
 
 /// Returns the newest step of a session.
 pub(crate) fn newest_step(connection: &Connection, session: &str) -> Result<Option<StepRow>> {
-    connection
-        .query_row(
-            &format!("SELECT {COLUMNS} FROM steps WHERE session_id = ?1 ORDER BY seq DESC LIMIT 1"),
-            [session],
-            StepRow::read,
-        )
-        .optional()
-        .context(|| "cannot look up a step")
+    one_step(
+        connection,
+        "WHERE session_id = ?1 ORDER BY seq DESC LIMIT 1",
+        [session],
+    )
 }
 
 /// Returns the step of a session and of a message that had begun last at a moment, and when it did.
@@ -301,8 +295,8 @@ pub(crate) fn boundary_before(connection: &Connection, step: &str) -> Result<Mil
 
 /// Returns the open steps of a workspace, in the order in which they started.
 pub(crate) fn open_steps(connection: &Connection, workspace_id: i64) -> Result<Vec<OpenStep>> {
-    let is_open = "steps.state = 'open' AND sessions.workspace_id = ?1";
-    steps_where(connection, is_open, &workspace_id)
+    let is_here = |workspace, _| workspace == workspace_id;
+    steps_where(connection, "state = 'open'", [], is_here)
 }
 
 /// Returns how many steps a message has, its sub-agents' included.
@@ -315,7 +309,7 @@ pub(crate) fn count_steps(connection: &Connection, message: &str) -> Result<i64>
 
 /// Returns a step, open or not, with what attributing changes to it needs.
 pub(crate) fn step_with_tools(connection: &Connection, id: &str) -> Result<Option<OpenStep>> {
-    Ok(steps_where(connection, "steps.id = ?1", &id)?.pop())
+    Ok(steps_where(connection, "id = ?1", [id], |_, _| true)?.pop())
 }
 
 /// Closes open steps of a workspace at its newest snapshot: what changed since is not theirs, or it is unknown for a
@@ -345,9 +339,10 @@ pub(crate) fn steps_in_background(
     connection: &Connection,
     workspace_id: i64,
 ) -> Result<Vec<OpenStep>> {
-    let is_left = "steps.state = 'closed' AND sessions.ended_at IS NULL AND sessions.workspace_id = ?1
-               AND steps.id IN (SELECT step_id FROM tools WHERE background = 1 AND released_at IS NULL)";
-    steps_where(connection, is_left, &workspace_id)
+    let is_left = "state = 'closed'
+               AND id IN (SELECT step_id FROM tools WHERE background = 1 AND released_at IS NULL)";
+    let is_here = |workspace, goes_on| goes_on && workspace == workspace_id;
+    steps_where(connection, is_left, [], is_here)
 }
 
 /// Returns the steps of a workspace that had ended and that went on at some moment of a span, each with when it ended, in
@@ -382,43 +377,55 @@ pub(crate) fn steps_ended_around(
 /// Returns whether there is such a step. Each event asks, and the answer is nearly always no, which the tools alone
 /// tell.
 pub(crate) fn has_steps_in_background(connection: &Connection, workspace_id: i64) -> Result<bool> {
-    let sql = "SELECT EXISTS (SELECT 1 FROM tools WHERE background = 1 AND released_at IS NULL)";
+    let sql = "SELECT 1 FROM tools WHERE background = 1 AND released_at IS NULL";
     let what = "cannot look for commands in the background";
-    let has_tool: bool = read::one(connection, what, sql, [], |row| row.get(0))?;
+    let has_tool = read::any(connection, what, sql, [])?;
     Ok(has_tool && !steps_in_background(connection, workspace_id)?.is_empty())
 }
 
+/// Returns the steps that fit a condition, of the sessions that are meant: by their workspace, and by whether they go on.
 fn steps_where(
     connection: &Connection,
     condition: &str,
-    parameter: &dyn rusqlite::ToSql,
+    parameters: impl Params,
+    is_meant: impl Fn(i64, bool) -> bool,
 ) -> Result<Vec<OpenStep>> {
-    // Whatever the condition, few steps fit it, but a workspace may have thousands of sessions.
-    let sql = format!(
-            "SELECT {COLUMNS}, sessions.parent_id, steps.started_at, sessions.tool_events, sessions.last_event_at, {LIFE}
-               FROM steps CROSS JOIN sessions ON sessions.id = steps.session_id
-              WHERE {condition} ORDER BY steps.seq"
+    // Whatever the condition, few steps fit it, and mostly none: to ask for their sessions as well would cost each event
+    // twice as much.
+    let what = "cannot read open steps";
+    let sql = format!("SELECT {COLUMNS}, started_at, seq FROM steps WHERE {condition}");
+    let mut found = read::all_or(connection, what, &sql, parameters, |row| {
+        let mut columns = Columns::of(row);
+        let row = StepRow::next(&mut columns)?;
+        let started_at: Milliseconds = columns.next()?;
+        Ok((columns.next::<i64>()?, row, started_at))
+    })?;
+    found.sort_unstable_by_key(|(seq, ..)| *seq);
+    let mut steps = Vec::new();
+    for (_, row, started_at) in found {
+        let sql = format!(
+            "SELECT workspace_id, ended_at IS NULL, parent_id, tool_events, last_event_at, {LIFE}
+               FROM sessions WHERE id = ?1"
         );
-    let mut steps: Vec<OpenStep> = read::all_or(
-        connection,
-        "cannot read open steps",
-        &sql,
-        [parameter],
-        |row| {
-            let mut columns = Columns::of(row);
-            let step = StepRow::next(&mut columns)?;
+        let session_id = row.session_id.clone();
+        let step = read::one(connection, what, &sql, [&session_id], |session| {
+            let mut columns = Columns::of(session);
+            if !is_meant(columns.next()?, columns.next()?) {
+                return Ok(None);
+            }
             let parent: Option<String> = columns.next()?;
-            Ok(OpenStep {
-                root_session_id: parent.unwrap_or_else(|| step.session_id.clone()),
-                row: step,
-                started_at: columns.next()?,
+            Ok(Some(OpenStep {
+                root_session_id: parent.unwrap_or_else(|| row.session_id.clone()),
+                row,
+                started_at,
                 tool_events: columns.next()?,
                 last_event_at: columns.next()?,
                 life: Life::next(&mut columns)?,
                 ..OpenStep::default()
-            })
-        },
-    )?;
+            }))
+        })?;
+        steps.extend(step);
+    }
     for step in &mut steps {
         step.paths = step_paths(connection, &step.row.id)?;
         step.tools = tools(connection, &step.row.id)?;

@@ -162,25 +162,27 @@ pub(crate) fn is_tool_known(
     session: &str,
     agent_id: &str,
 ) -> Result<bool> {
-    connection
-        .prepare_cached(
-            "SELECT EXISTS (SELECT 1 FROM steps CROSS JOIN tools ON tools.step_id = steps.id
-                             WHERE steps.session_id = ?1 AND tools.agent_id = ?2)",
-        )
-        .and_then(|mut statement| statement.query_row([session, agent_id], |row| row.get(0)))
-        .context(|| "cannot look up a tool")
+    let sql = "SELECT 1 FROM steps CROSS JOIN tools ON tools.step_id = steps.id
+                WHERE steps.session_id = ?1 AND tools.agent_id = ?2";
+    read::any(
+        connection,
+        "cannot look up a tool",
+        sql,
+        [session, agent_id],
+    )
 }
 
 /// Returns whether a tool with the agent's id runs in an open step of a session.
 pub(super) fn runs_tool(connection: &Connection, session: &str, agent_id: &str) -> Result<bool> {
-    connection
-        .prepare_cached(
-            "SELECT EXISTS (SELECT 1 FROM steps CROSS JOIN tools ON tools.step_id = steps.id
-                             WHERE steps.session_id = ?1 AND steps.state = 'open'
-                               AND tools.agent_id = ?2 AND tools.finished_at IS NULL)",
-        )
-        .and_then(|mut statement| statement.query_row([session, agent_id], |row| row.get(0)))
-        .context(|| "cannot look up a tool")
+    let sql = "SELECT 1 FROM steps CROSS JOIN tools ON tools.step_id = steps.id
+                WHERE steps.session_id = ?1 AND steps.state = 'open' AND tools.agent_id = ?2
+                  AND tools.finished_at IS NULL";
+    read::any(
+        connection,
+        "cannot look up a tool",
+        sql,
+        [session, agent_id],
+    )
 }
 
 /// Returns the ended step of a session's tool. If the tool may have changed something and nothing told of its end yet, it
@@ -230,8 +232,7 @@ pub(crate) fn insert_tool(
     connection
         .prepare_cached(
             "INSERT INTO tools (step_id, agent_id, name, started_at, kind, paths, outside, command)
-             SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8
-              WHERE ?2 IS NULL OR NOT EXISTS (SELECT 1 FROM tools WHERE step_id = ?1 AND agent_id = ?2)",
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
         )
         .and_then(|mut statement| {
             statement.execute(params![

@@ -78,19 +78,13 @@ pub(crate) fn was_unrecorded(
     from_snapshot_id: Option<i64>,
     to_snapshot_id: Option<i64>,
 ) -> Result<bool> {
-    connection
-        .prepare_cached(
-            // In this order: few steps are unprotected, but a workspace may have thousands of sessions.
-            "SELECT EXISTS (
-               SELECT 1 FROM steps CROSS JOIN sessions ON sessions.id = steps.session_id
+    // In this order: few steps are unprotected, but a workspace may have thousands of sessions.
+    let sql = "SELECT 1 FROM steps CROSS JOIN sessions ON sessions.id = steps.session_id
                 WHERE sessions.workspace_id = ?1 AND steps.unprotected IS NOT NULL
                   AND steps.started_at <= ifnull((SELECT taken_at FROM snapshots WHERE id = ?3), steps.started_at)
-                  AND ifnull(steps.finished_at >= (SELECT taken_at FROM snapshots WHERE id = ?2), 1))",
-        )
-        .and_then(|mut statement| {
-            statement.query_row(params![workspace_id, from_snapshot_id, to_snapshot_id], |row| row.get(0))
-        })
-        .context(|| "cannot read steps")
+                  AND ifnull(steps.finished_at >= (SELECT taken_at FROM snapshots WHERE id = ?2), 1)";
+    let values = params![workspace_id, from_snapshot_id, to_snapshot_id];
+    read::any(connection, "cannot read steps", sql, values)
 }
 
 /// Returns the steps of a session's messages, from a `seq` on, whose changes no look saw, each with the reason.

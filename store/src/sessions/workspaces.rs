@@ -394,10 +394,8 @@ pub(crate) fn workspaces_of_turn(
 
 /// Returns whether there is a workspace with this id.
 pub(crate) fn has_workspace(connection: &Connection, id: i64) -> Result<bool> {
-    connection
-        .prepare_cached("SELECT EXISTS (SELECT 1 FROM workspaces WHERE id = ?1)")
-        .and_then(|mut statement| statement.query_row([id], |row| row.get(0)))
-        .context(|| "cannot look up a workspace")
+    let sql = "SELECT 1 FROM workspaces WHERE id = ?1";
+    read::any(connection, "cannot look up a workspace", sql, [id])
 }
 
 /// Returns the workspaces inside one, by their paths in it, in which an agent has sent an event since a snapshot was
