@@ -2,7 +2,7 @@
 //!
 //! Objects and rows are written so that a process can be killed at any moment, so nothing needs to be tidied up here.
 
-use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::sync::{Condvar, Mutex, MutexGuard};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -13,13 +13,14 @@ use crate::log_file::{Level, LogFile};
 
 /// A thread that waits for the deadline.
 pub struct Watchdog {
-    shared: Arc<WatchdogState>,
+    shared: &'static WatchdogState,
     started: Instant,
 }
 
 struct WatchdogState {
     state: Mutex<Watched>,
     moved: Condvar,
+    strict: bool,
 }
 
 struct Watched {
@@ -35,16 +36,12 @@ impl Watchdog {
             deadline: started + after,
             log: None,
         });
-        let shared = Arc::new(WatchdogState {
+        let shared: &WatchdogState = Box::leak(Box::new(WatchdogState {
             state,
             moved: Condvar::new(),
-        });
-        let theirs = Arc::clone(&shared);
-        if thread::Builder::new()
-            .name("watchdog".to_owned())
-            .spawn(move || theirs.wait(strict))
-            .is_err()
-        {
+            strict,
+        }));
+        if !posix::start_thread(shared, WatchdogState::wait) {
             posix::alarm(after);
         }
         Self { shared, started }
@@ -67,7 +64,7 @@ impl WatchdogState {
         locks::lock(&self.state)
     }
 
-    fn wait(&self, strict: bool) {
+    fn wait(&self) {
         let mut state = self.lock();
         loop {
             let left = state.deadline.saturating_duration_since(Instant::now());
@@ -78,7 +75,7 @@ impl WatchdogState {
         }
         let log = state.log.take();
         drop(state);
-        end(log, strict);
+        end(log, self.strict);
     }
 }
 

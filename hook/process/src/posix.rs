@@ -61,8 +61,7 @@ pub fn behave(code: u8, open: OpenStreams) {
             maximum: Some(0),
         },
     );
-    // As an error of `write`, either can be reported; as a signal, it would end the hook.
-    ignore(libc::SIGPIPE);
+    // As an error of `write`, it can be reported; as a signal, it would end the hook. The standard library ignores SIGPIPE.
     ignore(libc::SIGXFSZ);
     use_own_stack();
     FATAL.into_iter().for_each(handle);
@@ -97,6 +96,35 @@ pub fn keep_stdout() -> Option<OwnedFd> {
 pub fn exit_now() -> ! {
     // SAFETY: `_exit` takes an integer and does not return.
     unsafe { libc::_exit(CODE.load(Ordering::Relaxed)) }
+}
+
+/// What a thread begins with.
+struct ThreadStart<T: 'static> {
+    shared: &'static T,
+    work: fn(&'static T),
+}
+
+/// Starts a thread that lives as long as the process. Returns false if there can be none. Unlike one of the standard
+/// library, it has no stack for handlers and, until it allocates, no memory of its own: that is a dozen system calls.
+pub fn start_thread<T: Sync>(shared: &'static T, work: fn(&'static T)) -> bool {
+    extern "C" fn begin<T: 'static>(start: *mut libc::c_void) -> *mut libc::c_void {
+        // SAFETY: it points to the `ThreadStart` of the same `T` that is made below and never freed.
+        let start = unsafe { &*start.cast::<ThreadStart<T>>() };
+        (start.work)(start.shared);
+        null_mut()
+    }
+    let start = Box::leak(Box::new(ThreadStart { shared, work }));
+    let mut thread = MaybeUninit::uninit();
+    // SAFETY: `thread` outlives the call; `begin` takes what it is given here, which may be shared among threads.
+    let failure = unsafe {
+        libc::pthread_create(
+            thread.as_mut_ptr(),
+            std::ptr::null(),
+            begin::<T>,
+            (&raw mut *start).cast(),
+        )
+    };
+    failure == 0
 }
 
 /// Asks the kernel for SIGALRM after a time, in whole seconds.
