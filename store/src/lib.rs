@@ -337,6 +337,11 @@ impl Store {
         revert::apply(self, token, force, key, &query::gone_states)
     }
 
+    /// Returns whether an operation was begun for a key.
+    pub fn is_begun(&mut self, key: revert::RequestKey) -> bool {
+        revert::is_begun(self, key)
+    }
+
     /// Makes a store of an empty private directory, with what this one holds of the workspace that holds `cwd`.
     pub fn copy(&self, cwd: &Path, into: &Path) -> Result<()> {
         upkeep::copy::copy(self, cwd, into)

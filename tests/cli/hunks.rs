@@ -245,7 +245,10 @@ fn client_applies_chosen_parts() {
         {"path": "long", "hunks": [hunk]},
         {"path": {"path": "mine"}, "plan": other["plan"]},
     ]);
-    client.call("apply", apply(&parts));
+    let once = json!({"plan": plan["plan"], "parts": parts, "key": "request-1"});
+    let done = client.call("apply", once.clone());
+    let again = client.call("apply", once);
+    assert_eq!(again["operation"], done["operation"], "it is done once");
     assert_eq!(
         world.read("long"),
         lines(&[(5, "five")]).into_bytes(),

@@ -107,16 +107,20 @@ pub fn plan(context: &RequestContext<'_>, asked: OperationParameters) -> MethodR
 pub fn apply(context: &RequestContext<'_>, asked: &ApplyParameters) -> MethodResult {
     check_workspace(context, &asked.plan)?;
     let force = Force::asked(asked.force);
+    let name = asked.key.as_deref();
+    let key = name.map(|name| RequestKey::of(name, &asked.plan));
+    let is_begun = match key {
+        Some(key) => context.open()?.is_begun(key),
+        None => false,
+    };
     let operation = match &asked.parts {
-        Some(parts) => chosen(context, &asked.plan, parts)?,
-        None => OperationRequest::Apply(asked.plan.clone()),
+        Some(parts) if !is_begun => chosen(context, &asked.plan, parts)?,
+        // What was done for the key is reported again, whatever its plans would do by now.
+        _ => OperationRequest::Apply(asked.plan.clone()),
     };
     let terms = Terms {
         force,
-        key: asked
-            .key
-            .as_deref()
-            .map(|key| RequestKey::of(key, &asked.plan)),
+        key,
         ..Terms::default()
     };
     // The plan says itself where it belongs.

@@ -293,6 +293,12 @@ pub(crate) fn apply(
     Ok(operate_token(store, &workspace, &asked, options, find_gone)?.report)
 }
 
+/// Returns whether an operation was begun for a key.
+pub(crate) fn is_begun(store: &Store, key: RequestKey) -> bool {
+    let options = Options::new(DryRun::No, Force::No).keyed(Some(key));
+    sessions::operation(store.database.connection(), &options.operation()).is_ok()
+}
+
 /// Returns whether a dry run's token is of the workspace that holds `cwd`.
 pub(crate) fn is_plan_of(store: &Store, token: &str, cwd: &Path) -> Result<bool> {
     let workspace = PlanToken::decode(token)?.workspace;
