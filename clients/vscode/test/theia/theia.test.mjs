@@ -317,7 +317,7 @@ test("a file and a hunk are reverted from the title of the diff", async () => {
   await said("nothing of this message is at this line").waitFor();
   await said("Reverted one hunk of b.txt").getByText("Undo").click();
   await row("Change 1 file").click();
-  await said("Undone").waitFor();
+  await said("Undone: Restored").waitFor();
   assert.equal(read("b.txt"), `${LINES.replace("5\n", "FIVE\n")}unsaved`);
   await quiet();
   await modified("FIVE").click();
@@ -327,7 +327,7 @@ test("a file and a hunk are reverted from the title of the diff", async () => {
   assert.equal(read("b.txt"), `${LINES}unsaved`);
   await command("Undo the Last Operation");
   await row("Change 1 file").click();
-  await said("Undone").waitFor();
+  await said("Undone: Reverted “shout” alone").waitFor();
   assert.match(read("b.txt"), /FIVE/);
   await quiet();
 });
