@@ -3,8 +3,9 @@
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
 
 use ckpt_schema::report::{FileResult, OperationReport, Outcome, ReasonCode};
+use ckpt_store::RevertRequest;
 use rustix::fs::{XattrFlags, getxattr, setxattr};
-use testing::scenario::World;
+use testing::scenario::{World, to};
 use testing::skip::skip;
 
 const ACL: &str = "system.posix_acl_access";
@@ -59,6 +60,21 @@ fn not_kept<'a>(report: &'a OperationReport, path: &str) -> Option<&'a str> {
     file.reason.as_deref()
 }
 
+/// Reverts a message; a dry run names the same of each file.
+fn revert(world: &mut World) -> OperationReport {
+    let plan = RevertRequest {
+        dry_run: true,
+        ..to("m1")
+    };
+    let plan = world.try_revert(&plan).expect("it can be planned");
+    let report = world.revert("m1");
+    for (planned, done) in plan.files.iter().zip(&report.files) {
+        assert_eq!(planned.reason, done.reason, "{:?}", done.path);
+    }
+    assert_eq!(plan.files.len(), report.files.len());
+    report
+}
+
 /// Attributes and acls of an edited file are kept.
 ///
 /// Invariant `truth/file-properties`: What a file lacks of the one that it replaced is named
@@ -71,7 +87,7 @@ fn edited_file_keeps_attributes_and_acls() {
         return;
     }
     world.turn("m1", |world| world.write("a", "1\n"));
-    let report = world.revert("m1");
+    let report = revert(&mut world);
     assert_eq!(world.read("a"), "0\n");
     assert_eq!(attribute(&world, "a", "user.note").expect("kept"), b"mine");
     assert_eq!(attribute(&world, "a", ACL).expect("kept"), acl());
@@ -101,7 +117,7 @@ fn other_names_of_an_edited_file_are_named() {
     world.write("a", "0\n");
     std::fs::hard_link(world.path("a"), world.base().join("outside")).expect("a second name");
     world.turn("m1", |world| world.write("a", "1\n"));
-    let report = world.revert("m1");
+    let report = revert(&mut world);
     assert_eq!(world.read("a"), "0\n");
     let reason = not_kept(&report, "a").expect("it says so");
     assert!(reason.contains("hard link"), "{reason}");
@@ -121,7 +137,7 @@ fn lost_set_id_bits_are_named() {
         world.chmod("a", 0o2644);
         world.chmod("b", 0o2600);
     });
-    let report = world.revert("m1");
+    let report = revert(&mut world);
     assert_eq!((world.mode("a"), world.mode("b")), (0o644, 0o644));
     for path in ["a", "b"] {
         let reason = not_kept(&report, path).expect("it says so");
@@ -306,7 +322,7 @@ fn what_a_removed_file_had_is_named() {
         return;
     }
     std::fs::hard_link(world.path("linked"), world.base().join("outside")).expect("a second name");
-    let report = world.revert("m1");
+    let report = revert(&mut world);
     for (path, what) in [
         ("noted", "its attribute user.mine"),
         ("shared", "its ACL"),
@@ -330,7 +346,7 @@ fn what_every_new_file_gets_is_not_named() {
     }
     world.turn("m1", |world| world.write("d/a", "1\n"));
     assert!(attribute(&world, "d/a", ACL).is_some(), "from its folder");
-    let report = world.revert("m1");
+    let report = revert(&mut world);
     assert_eq!(not_kept(&report, "d/a"), None);
 }
 

@@ -5,7 +5,7 @@
 
 use ckpt_schema::report::{OperationReport, Receipt};
 
-use super::carry_out::apply::Root;
+use super::carry_out::apply::{Root, foresee};
 use super::carry_out::databases;
 use super::carry_out::emptied_directories::directories_that_may_go;
 use super::carry_out::journal::{
@@ -315,6 +315,9 @@ impl Execution<'_> {
         }
         let root = Root::open(&place.root, place.device()?, place.row.inode)?;
         refusal::check_before_writing(&root, snapshots, &operation.plan, options)?;
+        if options.dry_run.is_dry() {
+            foresee(&root, &mut operation.plan.items);
+        }
         let leaving = directories_that_may_go(store, place, operation)?;
         let staying = surroundings::folders_that_stay(scene, &operation.plan, &leaving)?;
         operation.is_incomplete |= !staying.is_empty();

@@ -2,19 +2,24 @@
 //! owner and the group, extended attributes, and with them ACLs and capabilities. Says what it could not take over.
 //! This module does IO.
 
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::os::fd::{AsFd, BorrowedFd};
 
+use ckpt_schema::report::ReasonCode;
 use rustix::fs::{AtFlags, Gid, Stat, Uid, fchown, fstat, statat};
 use rustix::io::retry_on_intr;
 use rustix::process::{getegid, geteuid};
 
 use super::found::open_file;
+use super::root::{Descent, Root};
 use super::slot::{Former, Owner, Slot};
 use super::sys::{self, SysResult};
 use crate::fs::acl::{ACL, DEFAULT_ACL};
 use crate::fs::{system, xattr};
 use crate::model::entry::file_type;
+use crate::model::item::{Item, ItemReason};
+use crate::model::path::WorkspacePath;
 
 /// The bits that no revert gives to a file: what it runs is for the user to decide.
 const SPECIAL: [(u32, &str); 3] = [
@@ -85,6 +90,25 @@ impl Former {
         let special = SPECIAL.iter().filter(|(bit, _)| self.mode & bit != 0);
         lost.extend(special.map(|(_, name)| (*name).to_owned()));
         lost
+    }
+
+    /// Returns what the file that is written in its place will lack, for people, as far as it can be known before.
+    fn lost_by_writing(&self) -> Option<String> {
+        let is_root = geteuid().is_root();
+        let now = match is_root {
+            true => self.owner,
+            false => (geteuid().as_raw(), self.owner.1),
+        };
+        let mut lost = self.lost_of_owner(now);
+        let is_roots = |name: &[u8]| {
+            let starts = [&b"security."[..], b"trusted."];
+            starts.iter().any(|start| name.starts_with(start)) && !OF_THE_SYSTEM.contains(&name)
+        };
+        let attributes = self.attributes.iter().map(|(name, _)| &name[..]);
+        let withheld = attributes.filter(|name| !is_root && is_roots(name));
+        lost.extend(withheld.map(attribute));
+        lost.extend(self.lost_names());
+        (!lost.is_empty()).then(|| format!("not kept: {}", lost.join(", ")))
     }
 
     fn lost_names(&self) -> Option<String> {
@@ -268,4 +292,37 @@ fn may_be_another(beside: &Stat, now: &Owner, is_of_a_group: bool) -> Option<Str
             now.0, now.1
         )
     })
+}
+
+/// Says in a plan what its files would lose. What goes along with a move is known only once it has been made.
+pub(crate) fn foresee(root: &Root, items: &mut [Item]) {
+    let known = super::order::moves(items);
+    let ends = known.into_iter().flat_map(|(from, to)| [from, to]);
+    let moving: BTreeSet<WorkspacePath> = ends.cloned().collect();
+    let is_made = |item: &Item| item.is_planned() && item.expected.is_none();
+    let has_new = items.iter().any(is_made);
+    let lost = |item: &Item| {
+        let file = item.expected.filter(|_| !moving.contains(&item.path))?;
+        let Descent::Directory(directory, _) = root.descend(item.path.parent().as_ref()).ok()?
+        else {
+            return None;
+        };
+        let (found, stat) = open_file(directory.as_fd(), item.path.name()).ok()??;
+        let former = Former {
+            attributes: attributes(found.as_fd()),
+            ..Former::of(&stat)
+        };
+        match item.target {
+            // A file that is made may get them.
+            None if has_new && former.has_notes() => None,
+            None => former.lost_with_it(directory.as_fd()),
+            Some(target) if target.mode.kind() == file.mode.kind() => former.lost_by_writing(),
+            Some(_) => None,
+        }
+    };
+    for item in items.iter_mut().filter(|item| item.is_planned()) {
+        if item.reason.is_none() {
+            item.reason = lost(item).map(|text| ItemReason::new(ReasonCode::NotKept, text));
+        }
+    }
 }

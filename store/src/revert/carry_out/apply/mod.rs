@@ -28,6 +28,7 @@ mod workers;
 mod writer;
 
 pub use found::Found;
+pub(crate) use inherit::foresee;
 pub(crate) use order::moves;
 pub use preflight::{Problem, preflight};
 pub use root::{Abilities, Permissions, Root};
