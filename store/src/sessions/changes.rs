@@ -205,12 +205,8 @@ fn outdate(connection: &Connection, steps: &BTreeSet<String>) -> Result<()> {
 
 /// Turns the changes of a step so far into changes from outside: its first tool has not run yet.
 pub(crate) fn release_to_outside(connection: &Connection, step: &str) -> Result<()> {
-    connection
-        .execute(
-            "UPDATE changes SET step_id = NULL, attribution = 'outside', reason = NULL WHERE step_id = ?1",
-            [step],
-        )
-        .context(|| "cannot release changes")?;
+    let sql = "UPDATE changes SET step_id = NULL, attribution = 'outside', reason = NULL WHERE step_id = ?1";
+    super::execute(connection, "cannot release changes", sql, [step])?;
     totals::outdate(connection, [step])
 }
 

@@ -250,13 +250,9 @@ pub(crate) fn note_conversation(
     operation: &str,
     conversation: &str,
 ) -> Result<()> {
-    connection
-        .execute(
-            "UPDATE operations SET conversation = ?2 WHERE id = ?1",
-            params![operation, conversation],
-        )
-        .context(|| "cannot note what became of a conversation")?;
-    Ok(())
+    let sql = "UPDATE operations SET conversation = ?2 WHERE id = ?1";
+    let what = "cannot note what became of a conversation";
+    super::execute(connection, what, sql, params![operation, conversation])
 }
 
 /// Returns the plan for the conversation of an operation.

@@ -116,8 +116,8 @@ pub(crate) fn step_spans(
     )
 }
 
-/// Writes the plan for git.
-pub(crate) fn insert_git_items(
+/// Writes the plan for git, or notes the result of each of its parts.
+pub(crate) fn put_git_items(
     connection: &Connection,
     operation: &str,
     items: &[GitItem],
@@ -126,7 +126,8 @@ pub(crate) fn insert_git_items(
         connection
             .execute(
                 "INSERT INTO operation_git (operation_id, position, part, name, expected, target, result, reason, unclear)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
+                 ON CONFLICT DO UPDATE SET result = excluded.result, reason = excluded.reason, unclear = excluded.unclear",
                 params![
                     operation,
                     position,
@@ -140,29 +141,6 @@ pub(crate) fn insert_git_items(
                 ],
             )
             .context(|| "cannot write the operation's rows")?;
-    }
-    Ok(())
-}
-
-/// Notes the result of each part.
-pub(crate) fn close_git_items(
-    connection: &Connection,
-    operation: &str,
-    items: &[GitItem],
-) -> Result<()> {
-    for (position, item) in (0_i64..).zip(items) {
-        connection
-            .execute(
-                "UPDATE operation_git SET result = ?3, reason = ?4, unclear = ?5 WHERE operation_id = ?1 AND position = ?2",
-                params![
-                    operation,
-                    position,
-                    item.result.name(),
-                    item.reason.as_ref().map(|reason| &reason.text),
-                    item.reason.as_ref().is_some_and(|reason| reason.is_unclear),
-                ],
-            )
-            .context(|| "cannot close the operation")?;
     }
     Ok(())
 }

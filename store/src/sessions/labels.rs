@@ -1,7 +1,8 @@
 //! Rows of `labels`: names that people give to messages and snapshots.
 
-use rusqlite::{Connection, OptionalExtension, Row, params};
+use rusqlite::{Connection, Row, params};
 
+use super::read;
 use crate::error::{Context, Result};
 use crate::model::Milliseconds;
 use crate::model::label::Label;
@@ -46,14 +47,9 @@ pub(crate) fn label(
     workspace_id: i64,
     text: &str,
 ) -> Result<Option<LabelRow>> {
-    connection
-        .query_row(
-            &format!("SELECT {COLUMNS} FROM labels WHERE workspace_id = ?1 AND text = ?2"),
-            params![workspace_id, text],
-            LabelRow::read,
-        )
-        .optional()
-        .context(|| "cannot look a label up")
+    let sql = format!("SELECT {COLUMNS} FROM labels WHERE workspace_id = ?1 AND text = ?2");
+    let (what, values) = ("cannot look a label up", params![workspace_id, text]);
+    read::one_or_none(connection, what, &sql, values, LabelRow::read)
 }
 
 /// Returns the labels of a workspace, newest first.
@@ -90,15 +86,11 @@ pub(crate) fn put_label(
         Labelled::Message(id) => (Some(id), None),
         Labelled::Snapshot(id) => (None, Some(id)),
     };
-    connection
-        .execute(
-            "INSERT INTO labels (workspace_id, text, message_id, snapshot_id, created_at) VALUES (?1, ?2, ?3, ?4, ?5)
+    let sql = "INSERT INTO labels (workspace_id, text, message_id, snapshot_id, created_at) VALUES (?1, ?2, ?3, ?4, ?5)
              ON CONFLICT (workspace_id, text) DO UPDATE
-                SET message_id = excluded.message_id, snapshot_id = excluded.snapshot_id, created_at = excluded.created_at",
-            params![workspace_id, label.as_str(), message, snapshot, now],
-        )
-        .context(|| "cannot add a label")?;
-    Ok(())
+                SET message_id = excluded.message_id, snapshot_id = excluded.snapshot_id, created_at = excluded.created_at";
+    let values = params![workspace_id, label.as_str(), message, snapshot, now];
+    super::execute(connection, "cannot add a label", sql, values)
 }
 
 /// Removes a label, and returns whether there was one.

@@ -105,24 +105,15 @@ pub(crate) fn begin_push(
     remote: i64,
     pushing: Option<&str>,
 ) -> Result<()> {
-    connection
-        .execute(
-            "UPDATE remotes SET pushing = ?2 WHERE id = ?1",
-            params![remote, pushing],
-        )
-        .context(|| "cannot note a push")
-        .map(drop)
+    let sql = "UPDATE remotes SET pushing = ?2 WHERE id = ?1";
+    let what = "cannot note a push";
+    super::execute(connection, what, sql, params![remote, pushing])
 }
 
 /// Notes what was pushed.
 pub(crate) fn end_push(connection: &Connection, remote: i64, tip: Option<&str>) -> Result<()> {
-    connection
-        .execute(
-            "UPDATE remotes SET pushing = NULL, tip = ?2 WHERE id = ?1",
-            params![remote, tip],
-        )
-        .context(|| "cannot note a push")
-        .map(drop)
+    let sql = "UPDATE remotes SET pushing = NULL, tip = ?2 WHERE id = ?1";
+    super::execute(connection, "cannot note a push", sql, params![remote, tip])
 }
 
 /// Returns the hashes of the rows that are in a remote, by table and key.
@@ -162,10 +153,8 @@ pub(crate) fn note_forgotten(
 
 /// Forgets which rows are in a remote.
 pub(crate) fn forget_pushed(connection: &Connection, remote: i64) -> Result<()> {
-    connection
-        .execute("DELETE FROM pushed WHERE remote_id = ?1", [remote])
-        .context(|| "cannot note a push")
-        .map(drop)
+    let sql = "DELETE FROM pushed WHERE remote_id = ?1";
+    super::execute(connection, "cannot note a push", sql, [remote])
 }
 
 /// Notes that a row is in a remote with this hash, or no longer there.
@@ -195,23 +184,15 @@ pub(crate) fn machines(connection: &Connection, beside: i64) -> Result<Vec<Machi
 /// Returns the machine that the history of a workspace came from, unless a directory here goes on with it.
 pub(crate) fn machine_of(connection: &Connection, workspace_id: i64) -> Result<Option<String>> {
     let sql = "SELECT machine FROM machines WHERE workspace_id = ?1 AND NOT adopted";
-    connection
-        .query_row(sql, [workspace_id], |row| row.get(0))
-        .optional()
-        .context(|| "cannot look a machine up")
+    read::value_or_none(connection, "cannot look a machine up", sql, [workspace_id])
 }
 
 /// Notes what was fetched from a machine.
 pub(crate) fn put_machine(connection: &Connection, beside: i64, row: &MachineRow) -> Result<()> {
     let sql = "INSERT INTO machines (workspace_id, beside, address, machine, tip) VALUES (?1, ?2, ?3, ?4, ?5)
                ON CONFLICT (workspace_id) DO UPDATE SET tip = excluded.tip";
-    connection
-        .execute(
-            sql,
-            params![row.workspace_id, beside, row.address, row.machine, row.tip],
-        )
-        .context(|| "cannot note a machine")
-        .map(drop)
+    let values = params![row.workspace_id, beside, row.address, row.machine, row.tip];
+    super::execute(connection, "cannot note a machine", sql, values)
 }
 
 /// Notes that a directory here goes on with a history, if that came from another machine. What was known of other
@@ -234,13 +215,10 @@ pub(crate) fn adopt_machine(connection: &Connection, workspace_id: i64) -> Resul
 
 /// Adds a workspace for a history from another machine, and returns its id. Its directory is never here.
 pub(crate) fn add_foreign_workspace(connection: &Connection, path: &str, now: i64) -> Result<i64> {
-    connection
-        .execute(
-            "INSERT INTO workspaces (key, path, device, inode, created_at, used_at, replaced_at)
-             VALUES (?1, ?2, 0, 0, ?3, ?3, ?3)",
-            params![super::new_id(), path, now],
-        )
-        .context(|| "cannot add a workspace")?;
+    let sql = "INSERT INTO workspaces (key, path, device, inode, created_at, used_at, replaced_at)
+             VALUES (?1, ?2, 0, 0, ?3, ?3, ?3)";
+    let what = "cannot add a workspace";
+    super::execute(connection, what, sql, params![super::new_id(), path, now])?;
     Ok(connection.last_insert_rowid())
 }
 

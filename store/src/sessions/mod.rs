@@ -70,8 +70,8 @@ pub(crate) use conversations::{
     sessions_after_reverts, settle_conversation, went_back_alone,
 };
 pub(crate) use git::{
-    GitOperation, SeenGit, StepSpan, close_git_items, git_items, git_line, git_operations_since,
-    insert_git_items, step_spans,
+    GitOperation, SeenGit, StepSpan, git_items, git_line, git_operations_since, put_git_items,
+    step_spans,
 };
 pub(crate) use history_of_file::{
     FileChange, FileOperation, TakenFile, additions_in, changes_of_path, deleted_with, deletions,
@@ -148,15 +148,30 @@ pub(crate) use workspaces::{
     workspace_at, workspaces_at_commit, workspaces_at_work_below, workspaces_of_turn,
 };
 
-use rusqlite::RowIndex;
 use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSql, ToSqlOutput, ValueRef};
+use rusqlite::{Connection, Params, RowIndex};
 
+use crate::error::{Context, Result};
 use crate::model::entry::{Entry, Mode, ObjectId, State};
 use crate::model::path::WorkspacePath;
 
 /// Returns a new id: 32 random hex digits, so that a short prefix is unique.
 pub(crate) fn new_id() -> String {
     uuid::Uuid::new_v4().simple().to_string()
+}
+
+/// Runs a statement that changes rows, and that is run again and again.
+fn execute(
+    connection: &Connection,
+    what: &'static str,
+    sql: &str,
+    parameters: impl Params,
+) -> Result<()> {
+    connection
+        .prepare_cached(sql)
+        .and_then(|mut statement| statement.execute(parameters))
+        .context(|| what)
+        .map(drop)
 }
 
 impl ToSql for ObjectId {

@@ -251,13 +251,10 @@ fn reason_code(item: &Item) -> Option<&'static str> {
 
 /// Notes the result of each file.
 pub(crate) fn note_results(connection: &Connection, operation: &str, items: &[Item]) -> Result<()> {
-    connection
-        .execute(
-            "UPDATE operation_files SET result = 'done', reason = NULL, reason_code = NULL, reason_by = NULL
-              WHERE operation_id = ?1 AND result = 'planned'",
-            [operation],
-        )
-        .context(|| "cannot note the results of the files")?;
+    let sql = "UPDATE operation_files SET result = 'done', reason = NULL, reason_code = NULL, reason_by = NULL
+              WHERE operation_id = ?1 AND result = 'planned'";
+    let what = "cannot note the results of the files";
+    super::execute(connection, what, sql, [operation])?;
     // Nearly all are done, so one statement says so for all, and only the exceptions take one each.
     let is_plain = |item: &Item| item.result == FileResult::Done && item.reason.is_none();
     for (position, item) in (0_i64..).zip(items).filter(|(_, item)| !is_plain(item)) {
@@ -302,13 +299,9 @@ pub(crate) fn close_operation(
 
 /// Returns the `seq` of the newest operation of a workspace, if there is one.
 pub(crate) fn newest_operation(connection: &Connection, workspace_id: i64) -> Result<Option<i64>> {
-    connection
-        .query_row(
-            "SELECT max(seq) FROM operations WHERE workspace_id = ?1",
-            [workspace_id],
-            |row| row.get(0),
-        )
-        .context(|| "cannot read the operations")
+    let sql = "SELECT max(seq) FROM operations WHERE workspace_id = ?1";
+    let what = "cannot read the operations";
+    read::value(connection, what, sql, [workspace_id])
 }
 
 /// Returns the operations of a workspace that a crash left open, oldest first.
@@ -341,13 +334,9 @@ pub(crate) fn has_open_operation(connection: &Connection, workspace_id: i64) -> 
 
 /// Returns an operation.
 pub(crate) fn operation(connection: &Connection, id: &str) -> Result<OperationRow> {
-    connection
-        .query_row(
-            &format!("SELECT {COLUMNS} FROM operations WHERE id = ?1"),
-            [id],
-            OperationRow::read,
-        )
-        .context(|| "cannot read an operation")
+    let sql = format!("SELECT {COLUMNS} FROM operations WHERE id = ?1");
+    let what = "cannot read an operation";
+    read::one(connection, what, &sql, [id], OperationRow::read)
 }
 
 /// Returns the outcome of an operation. `None` while it is open, unless it began as partial.

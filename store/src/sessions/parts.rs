@@ -117,18 +117,14 @@ pub(crate) fn note_forgotten_root(connection: &Connection, workspace_id: i64) ->
         "{WHOLES} UPDATE sessions SET roots_gone = 1
            WHERE workspace_id <> ?1 AND (id IN (SELECT id FROM wholes) OR part_of IN (SELECT id FROM wholes))"
     );
-    connection
-        .execute(&sql, [workspace_id])
-        .context(|| "cannot note in which roots a session works")
-        .map(drop)
+    let what = "cannot note in which roots a session works";
+    super::execute(connection, what, &sql, [workspace_id])
 }
 
 /// Returns whether the history of another root of a session was forgotten.
 pub(crate) fn has_forgotten_roots(connection: &Connection, session: &str) -> Result<bool> {
     let sql = "SELECT roots_gone FROM sessions WHERE id = ?1";
-    connection
-        .query_row(sql, [session], |row| row.get(0))
-        .context(|| "cannot look a session up")
+    read::value(connection, "cannot look a session up", sql, [session])
 }
 
 /// Returns whether a session changed something in one of its roots; without a session, any did.

@@ -2,7 +2,7 @@
 
 use ckpt_schema::report::{GapReport, PathText};
 use rusqlite::types::FromSql;
-use rusqlite::{Connection, Row, RowIndex};
+use rusqlite::{Connection, OptionalExtension, Row, RowIndex};
 
 pub(crate) use super::words::{
     FeedKind, OperationState, StepState, WordTable, optional_word, unknown_words, word,
@@ -22,16 +22,11 @@ pub(crate) fn all<T>(
     parameters: impl rusqlite::Params,
     read: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
 ) -> Result<Vec<T>> {
-    let rows = || {
-        connection
-            .prepare(sql)?
-            .query_map(parameters, read)?
-            .collect::<rusqlite::Result<_>>()
-    };
-    rows().context(|| "cannot read the session store")
+    let what = "cannot read the session store";
+    all_or(connection, what, sql, parameters, read)
 }
 
-/// Like [`all`], for a query that is asked again and again, and with an error that says what could not be read.
+/// Like [`all`], with an error that says what could not be read.
 pub(super) fn all_or<T>(
     connection: &Connection,
     what: &'static str,
@@ -62,7 +57,41 @@ pub(super) fn one<T>(
         .context(|| what)
 }
 
-/// Returns whether a query that is asked again and again has a row.
+/// Reads the row of such a query, if it has one.
+pub(super) fn one_or_none<T>(
+    connection: &Connection,
+    what: &'static str,
+    sql: &str,
+    parameters: impl rusqlite::Params,
+    read: impl FnOnce(&Row<'_>) -> rusqlite::Result<T>,
+) -> Result<Option<T>> {
+    connection
+        .prepare_cached(sql)
+        .and_then(|mut statement| statement.query_row(parameters, read).optional())
+        .context(|| what)
+}
+
+/// Reads the first column of the one row of such a query.
+pub(super) fn value<T: FromSql>(
+    connection: &Connection,
+    what: &'static str,
+    sql: &str,
+    parameters: impl rusqlite::Params,
+) -> Result<T> {
+    one(connection, what, sql, parameters, |row| row.get(0))
+}
+
+/// Reads the first column of the row of such a query, if it has one.
+pub(super) fn value_or_none<T: FromSql>(
+    connection: &Connection,
+    what: &'static str,
+    sql: &str,
+    parameters: impl rusqlite::Params,
+) -> Result<Option<T>> {
+    one_or_none(connection, what, sql, parameters, |row| row.get(0))
+}
+
+/// Returns whether such a query has a row.
 pub(super) fn any(
     connection: &Connection,
     what: &'static str,

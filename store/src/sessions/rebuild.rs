@@ -8,6 +8,7 @@ use std::path::Path;
 
 use rusqlite::{Connection, OptionalExtension, params};
 
+use super::read;
 use super::snapshots::{gaps_of_workspace, put_gap};
 use super::workspaces::{raw, text, workspace_at};
 use crate::error::{Context, Result};
@@ -58,9 +59,8 @@ pub(crate) fn newest_snapshot_time(
     workspace_id: i64,
 ) -> Result<Option<Milliseconds>> {
     let sql = "SELECT max(taken_at) FROM snapshots WHERE workspace_id = ?1";
-    connection
-        .query_row(sql, [workspace_id], |row| row.get(0))
-        .context(|| "cannot read when a workspace was used")
+    let what = "cannot read when a workspace was used";
+    read::value(connection, what, sql, [workspace_id])
 }
 
 /// Returns the workspace that stands in for the one with these snapshots, whose row was damaged.

@@ -314,13 +314,9 @@ pub(crate) fn note_gone(
     id: i64,
     gone_at: Option<Milliseconds>,
 ) -> Result<()> {
-    connection
-        .execute(
-            "UPDATE workspaces SET gone_at = ?2 WHERE id = ?1",
-            params![id, gone_at],
-        )
-        .context(|| "cannot note that a workspace is gone")?;
-    Ok(())
+    let sql = "UPDATE workspaces SET gone_at = ?2 WHERE id = ?1";
+    let what = "cannot note that a workspace is gone";
+    super::execute(connection, what, sql, params![id, gone_at])
 }
 
 /// Notes that what was forgotten of a workspace is still in its packs.
@@ -377,9 +373,8 @@ pub(crate) fn delete_workspace(connection: &Connection, id: i64) -> Result<()> {
         "workspaces WHERE id = ?1",
     ];
     for rows in OF_IT {
-        connection
-            .execute(&format!("DELETE FROM {rows}"), [id])
-            .context(|| "cannot remove a workspace")?;
+        let what = "cannot remove a workspace";
+        super::execute(connection, what, &format!("DELETE FROM {rows}"), [id])?;
     }
     Ok(())
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use ckpt_schema::event::Event;
 use ckpt_schema::report::MessageState;
-use rusqlite::{Connection, OptionalExtension, Params, Row, params};
+use rusqlite::{Connection, Params, Row, params};
 
 use super::read::Columns;
 use super::tools::runs_tool;
@@ -124,10 +124,9 @@ fn one_session(
     rest: &str,
     parameters: impl Params,
 ) -> Result<Option<SessionRow>> {
-    connection
-        .prepare_cached(&format!("SELECT {SESSION} FROM sessions {rest}"))
-        .and_then(|mut statement| statement.query_row(parameters, SessionRow::read).optional())
-        .context(|| "cannot look a session up")
+    let sql = format!("SELECT {SESSION} FROM sessions {rest}");
+    let what = "cannot look a session up";
+    read::one_or_none(connection, what, &sql, parameters, SessionRow::read)
 }
 
 pub(super) fn one_message(
@@ -135,10 +134,9 @@ pub(super) fn one_message(
     rest: &str,
     parameters: impl Params,
 ) -> Result<Option<MessageRow>> {
-    connection
-        .prepare_cached(&format!("SELECT {MESSAGE} FROM messages {rest}"))
-        .and_then(|mut statement| statement.query_row(parameters, MessageRow::read).optional())
-        .context(|| "cannot look a message up")
+    let sql = format!("SELECT {MESSAGE} FROM messages {rest}");
+    let what = "cannot look a message up";
+    read::one_or_none(connection, what, &sql, parameters, MessageRow::read)
 }
 
 /// Returns the session with our id.
@@ -398,15 +396,11 @@ fn note_process(
     process: &str,
     is_long_lived: bool,
 ) -> Result<()> {
-    connection
-        .prepare_cached(
-            "UPDATE sessions SET process = ?2, process_seen = iif(process IS ?2, min(process_seen + 1, 2), 1 +
+    let sql = "UPDATE sessions SET process = ?2, process_seen = iif(process IS ?2, min(process_seen + 1, 2), 1 +
                     (?3 OR EXISTS (SELECT 1 FROM sessions AS above WHERE above.id = sessions.parent_id AND above.process = ?2)))
-              WHERE id = ?1",
-        )
-        .and_then(|mut statement| statement.execute(params![session.id, process, is_long_lived]))
-        .context(|| "cannot note the agent's process")
-        .map(drop)
+              WHERE id = ?1";
+    let values = params![session.id, process, is_long_lived];
+    super::execute(connection, "cannot note the agent's process", sql, values)
 }
 
 /// Moves the revert point of a session; both are `None` once nothing is reverted.
@@ -416,13 +410,9 @@ pub(crate) fn set_revert_point(
     message: Option<&str>,
     base: Option<i64>,
 ) -> Result<()> {
-    connection
-        .execute(
-            "UPDATE sessions SET revert_message_id = ?2, revert_base_id = ?3 WHERE id = ?1",
-            params![session, message, base],
-        )
-        .context(|| "cannot move the revert point")?;
-    Ok(())
+    let sql = "UPDATE sessions SET revert_message_id = ?2, revert_base_id = ?3 WHERE id = ?1";
+    let what = "cannot move the revert point";
+    super::execute(connection, what, sql, params![session, message, base])
 }
 
 /// Returns the message with our id.
@@ -439,13 +429,8 @@ pub(crate) fn has_message_since(connection: &Connection, operation: &str) -> Res
 
 /// Returns when the message with our id was sent.
 pub(crate) fn message_time(connection: &Connection, id: &str) -> Result<Milliseconds> {
-    connection
-        .query_row(
-            "SELECT created_at FROM messages WHERE id = ?1",
-            [id],
-            |row| row.get("created_at"),
-        )
-        .context(|| "cannot read a message")
+    let sql = "SELECT created_at FROM messages WHERE id = ?1";
+    read::value(connection, "cannot read a message", sql, [id])
 }
 
 /// Returns the message with an agent's id.
@@ -557,13 +542,10 @@ pub(crate) fn bind_pending_messages(
     snapshot_id: Option<i64>,
     unprotected: Option<&str>,
 ) -> Result<()> {
-    connection
-        .execute(
-            "UPDATE messages SET pending = 0, snapshot_id = ?2, unprotected = ?3 WHERE session_id = ?1 AND pending = 1",
-            params![session, snapshot_id, unprotected],
-        )
-        .context(|| "cannot bind a message to its snapshot")?;
-    Ok(())
+    let sql = "UPDATE messages SET pending = 0, snapshot_id = ?2, unprotected = ?3 WHERE session_id = ?1 AND pending = 1";
+    let what = "cannot bind a message to its snapshot";
+    let values = params![session, snapshot_id, unprotected];
+    super::execute(connection, what, sql, values)
 }
 
 /// Hides the messages from a `seq` on, and shows those before it. Without one, shows all.
@@ -573,13 +555,9 @@ pub(crate) fn set_hidden_from(
     seq: Option<i64>,
 ) -> Result<()> {
     feed::messages_hidden_from(connection, session, seq)?;
-    connection
-        .execute(
-            "UPDATE messages SET state = iif(?2 IS NOT NULL AND seq >= ?2, 'hidden', 'live') WHERE session_id = ?1 AND state <> 'discarded'",
-            params![session, seq],
-        )
-        .context(|| "cannot hide messages")?;
-    Ok(())
+    let sql = "UPDATE messages SET state = iif(?2 IS NOT NULL AND seq >= ?2, 'hidden', 'live') WHERE session_id = ?1 AND state <> 'discarded'";
+    let what = "cannot hide messages";
+    super::execute(connection, what, sql, params![session, seq])
 }
 
 /// Makes a pending revert permanent: hidden messages are discarded.

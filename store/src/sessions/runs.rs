@@ -29,10 +29,8 @@ pub(crate) fn begin_run(connection: &Connection, event: &Event, now: Millisecond
 
 /// Notes that a hook call ended, successfully or not.
 pub(crate) fn end_run(connection: &Connection, run: i64) -> Result<()> {
-    connection
-        .execute("DELETE FROM hook_runs WHERE id = ?1", [run])
-        .context(|| "cannot note the end of a hook call")?;
-    Ok(())
+    let sql = "DELETE FROM hook_runs WHERE id = ?1";
+    super::execute(connection, "cannot note the end of a hook call", sql, [run])
 }
 
 /// How old a call has to be to count as killed, in milliseconds. Its process cannot be checked: it may be in another

@@ -313,11 +313,7 @@ pub(crate) fn put_git_state(
 
 /// Returns the state of the user's repository with an id.
 pub(crate) fn git_state(connection: &Connection, id: i64) -> Result<GitStateRow> {
-    connection
-        .query_row(
-            "SELECT head, branch, index_blob, doing FROM git_states WHERE id = ?1",
-            [id],
-            GitStateRow::read,
-        )
-        .context(|| "cannot read a git state")
+    let sql = "SELECT head, branch, index_blob, doing FROM git_states WHERE id = ?1";
+    let what = "cannot read a git state";
+    read::one(connection, what, sql, [id], GitStateRow::read)
 }

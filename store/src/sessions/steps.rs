@@ -204,10 +204,9 @@ fn one_step(
     rest: &str,
     parameters: impl Params,
 ) -> Result<Option<StepRow>> {
-    connection
-        .prepare_cached(&format!("SELECT {COLUMNS} FROM steps {rest}"))
-        .and_then(|mut statement| statement.query_row(parameters, StepRow::read).optional())
-        .context(|| "cannot look up a step")
+    let sql = format!("SELECT {COLUMNS} FROM steps {rest}");
+    let what = "cannot look up a step";
+    read::one_or_none(connection, what, &sql, parameters, StepRow::read)
 }
 
 /// Returns the step with our id.
@@ -265,32 +264,25 @@ pub(crate) fn hand_over_steps(
     step: &str,
     to: &str,
 ) -> Result<()> {
-    connection
-        .execute(
-            "UPDATE steps SET message_id = ?3
+    let sql = "UPDATE steps SET message_id = ?3
               WHERE message_id = ?1 AND seq >= (SELECT seq FROM steps WHERE id = ?2)
                 AND (session_id = (SELECT session_id FROM steps WHERE id = ?2)
                      OR NOT EXISTS (SELECT 1 FROM steps AS earlier
                                      WHERE earlier.session_id = steps.session_id AND earlier.message_id = ?1
-                                       AND earlier.seq < (SELECT seq FROM steps WHERE id = ?2)))",
-            [from, step, to],
-        )
-        .context(|| "cannot give steps to another message")?;
+                                       AND earlier.seq < (SELECT seq FROM steps WHERE id = ?2)))";
+    let what = "cannot give steps to another message";
+    super::execute(connection, what, sql, [from, step, to])?;
     totals::forget_totals(connection, &[from.to_owned()])
 }
 
 /// Returns when the last step of a session ended before one, or when that one's message was sent, whichever is later.
 pub(crate) fn boundary_before(connection: &Connection, step: &str) -> Result<Milliseconds> {
-    connection
-        .query_row(
-            "SELECT max(ifnull((SELECT max(finished_at) FROM steps AS earlier
+    let sql = "SELECT max(ifnull((SELECT max(finished_at) FROM steps AS earlier
                                  WHERE earlier.session_id = steps.session_id AND earlier.seq < steps.seq), 0),
                         (SELECT created_at FROM messages WHERE id = steps.message_id))
-               FROM steps WHERE id = ?1",
-            [step],
-            |row| row.get(0),
-        )
-        .context(|| "cannot read when a step may have begun")
+               FROM steps WHERE id = ?1";
+    let what = "cannot read when a step may have begun";
+    read::value(connection, what, sql, [step])
 }
 
 /// Returns the open steps of a workspace, in the order in which they started.
@@ -301,10 +293,8 @@ pub(crate) fn open_steps(connection: &Connection, workspace_id: i64) -> Result<V
 
 /// Returns how many steps a message has, its sub-agents' included.
 pub(crate) fn count_steps(connection: &Connection, message: &str) -> Result<i64> {
-    connection
-        .prepare_cached("SELECT count(*) FROM steps WHERE message_id = ?1")
-        .and_then(|mut statement| statement.query_row([message], |row| row.get(0)))
-        .context(|| "cannot count a message's steps")
+    let sql = "SELECT count(*) FROM steps WHERE message_id = ?1";
+    read::value(connection, "cannot count a message's steps", sql, [message])
 }
 
 /// Returns a step, open or not, with what attributing changes to it needs.
@@ -514,13 +504,10 @@ pub(crate) fn move_step_start(
     unprotected: Option<&str>,
     now: Milliseconds,
 ) -> Result<()> {
-    connection
-        .execute(
-            "UPDATE steps SET start_snapshot_id = ?2, unprotected = ?3, started_at = ?4 WHERE id = ?1",
-            params![step, snapshot_id, unprotected, now],
-        )
-        .context(|| "cannot move a step's start")?;
-    Ok(())
+    let sql =
+        "UPDATE steps SET start_snapshot_id = ?2, unprotected = ?3, started_at = ?4 WHERE id = ?1";
+    let values = params![step, snapshot_id, unprotected, now];
+    super::execute(connection, "cannot move a step's start", sql, values)
 }
 
 /// How a step ends.
@@ -560,13 +547,10 @@ pub(crate) fn close_step(
         recovered,
         unprotected,
     } = end;
-    connection
-        .execute(
-            "UPDATE steps SET state = 'closed', finish_snapshot_id = ?3, recovered = ?4, finished_at = ?6,
-                    agent_id = ifnull(agent_id, ?2), unprotected = ifnull(unprotected, ?5) WHERE id = ?1",
-            params![step, agent_id, snapshot_id, recovered, unprotected, now],
-        )
-        .context(|| "cannot close a step")?;
+    let sql = "UPDATE steps SET state = 'closed', finish_snapshot_id = ?3, recovered = ?4, finished_at = ?6,
+                    agent_id = ifnull(agent_id, ?2), unprotected = ifnull(unprotected, ?5) WHERE id = ?1";
+    let values = params![step, agent_id, snapshot_id, recovered, unprotected, now];
+    super::execute(connection, "cannot close a step", sql, values)?;
     totals::outdate(connection, [step])?;
     feed::step_closed(connection, step, snapshot_id)?;
     finish_tools(connection, step, EndedTools::All, now)
@@ -577,14 +561,10 @@ pub(crate) fn first_start_since(
     connection: &Connection,
     message: &MessageRow,
 ) -> Result<Option<i64>> {
-    connection
-        .query_row(
-            "SELECT start_snapshot_id FROM steps JOIN messages ON messages.id = message_id
+    let sql = "SELECT start_snapshot_id FROM steps JOIN messages ON messages.id = message_id
               WHERE messages.session_id = ?1 AND messages.seq >= ?2 AND start_snapshot_id IS NOT NULL
-              ORDER BY steps.seq LIMIT 1",
-            params![message.session_id, message.seq],
-            |row| row.get(0),
-        )
-        .optional()
-        .context(|| "cannot read the steps of a message")
+              ORDER BY steps.seq LIMIT 1";
+    let what = "cannot read the steps of a message";
+    let values = params![message.session_id, message.seq];
+    read::value_or_none(connection, what, sql, values)
 }

@@ -274,13 +274,9 @@ pub(crate) fn files_outside(
 
 /// Notes that a step ran in a directory outside its workspace. The first one counts.
 pub(crate) fn note_directory(connection: &Connection, step: &str, directory: &str) -> Result<()> {
-    connection
-        .execute(
-            "UPDATE steps SET outside = ifnull(outside, ?2) WHERE id = ?1",
-            [step, directory],
-        )
-        .context(|| "cannot note where a step ran")?;
-    Ok(())
+    let sql = "UPDATE steps SET outside = ifnull(outside, ?2) WHERE id = ?1";
+    let what = "cannot note where a step ran";
+    super::execute(connection, what, sql, [step, directory])
 }
 
 /// Returns the command lines that tools of a session's messages ran, from a `seq` on, as far as they are kept.
@@ -308,15 +304,11 @@ pub(crate) fn note_wait(
     event: &Event,
     now: Milliseconds,
 ) -> Result<()> {
-    connection
-        .prepare_cached(
-            "UPDATE tools SET waited_at = ?2 WHERE id = (
+    let sql = "UPDATE tools SET waited_at = ?2 WHERE id = (
                SELECT max(id) FROM tools WHERE step_id = ?1 AND finished_at IS NULL AND waited_at IS NULL
-                  AND (?3 IS NULL OR agent_id = ?3))",
-        )
-        .and_then(|mut statement| statement.execute(params![step, now, event.tool_use_id]))
-        .context(|| "cannot note that a tool waits")?;
-    Ok(())
+                  AND (?3 IS NULL OR agent_id = ?3))";
+    let what = "cannot note that a tool waits";
+    super::execute(connection, what, sql, params![step, now, event.tool_use_id])
 }
 
 /// Notes the end of a tool, and what the event says about it.
@@ -356,11 +348,10 @@ pub(crate) fn note_late_end(
     now: Milliseconds,
 ) -> Result<()> {
     let is_left = event.background == Some(true);
-    connection
-        .prepare_cached("UPDATE tools SET finished_at = ?3, background = ?4 WHERE step_id = ?1 AND agent_id = ?2")
-        .and_then(|mut statement| statement.execute(params![step, event.tool_use_id, now, is_left]))
-        .context(|| "cannot note the end of a tool")?;
-    Ok(())
+    let sql =
+        "UPDATE tools SET finished_at = ?3, background = ?4 WHERE step_id = ?1 AND agent_id = ?2";
+    let values = params![step, event.tool_use_id, now, is_left];
+    super::execute(connection, "cannot note the end of a tool", sql, values)
 }
 
 /// Notes that no command of a session runs in the background any more.
@@ -369,14 +360,10 @@ pub(crate) fn release_background(
     session: &str,
     now: Milliseconds,
 ) -> Result<()> {
-    connection
-        .prepare_cached(
-            "UPDATE tools SET released_at = ?2 WHERE background = 1 AND released_at IS NULL
-                AND EXISTS (SELECT 1 FROM steps WHERE steps.id = tools.step_id AND steps.session_id = ?1)",
-        )
-        .and_then(|mut statement| statement.execute(params![session, now]))
-        .context(|| "cannot note the end of a command in the background")?;
-    Ok(())
+    let sql = "UPDATE tools SET released_at = ?2 WHERE background = 1 AND released_at IS NULL
+                AND EXISTS (SELECT 1 FROM steps WHERE steps.id = tools.step_id AND steps.session_id = ?1)";
+    let what = "cannot note the end of a command in the background";
+    super::execute(connection, what, sql, params![session, now])
 }
 
 /// Which tools of a step ended.
@@ -402,15 +389,11 @@ pub(super) fn finish_tools(
         EndedTools::Named(agent_id) => (false, Some(agent_id)),
         EndedTools::Oldest => (false, None),
     };
-    connection
-        .prepare_cached(
-            "UPDATE tools SET finished_at = ?2 WHERE step_id = ?1 AND finished_at IS NULL AND (
+    let sql = "UPDATE tools SET finished_at = ?2 WHERE step_id = ?1 AND finished_at IS NULL AND (
                ?3 OR agent_id = ?4 OR (?4 IS NULL AND id = (SELECT min(id) FROM tools WHERE step_id = ?1 AND finished_at IS NULL))
-             )",
-        )
-        .and_then(|mut statement| statement.execute(params![step, now, all, agent_id]))
-        .context(|| "cannot note the end of a tool")?;
-    Ok(())
+             )";
+    let what = "cannot note the end of a tool";
+    super::execute(connection, what, sql, params![step, now, all, agent_id])
 }
 
 /// Notes a file that an edit tool names. Only the first time counts.
@@ -463,14 +446,11 @@ pub(crate) fn note_returned(
     step: &str,
     path: &WorkspacePath,
 ) -> Result<()> {
-    connection
-        .prepare_cached(
-            "INSERT INTO step_paths (step_id, path, path_raw, returned) VALUES (?1, ?2, ?3, 1)
-             ON CONFLICT DO UPDATE SET returned = 1",
-        )
-        .and_then(|mut statement| statement.execute(params![step, path.to_text(), path.raw()]))
-        .context(|| "cannot note what became of a file that a tool wrote")?;
-    Ok(())
+    let sql = "INSERT INTO step_paths (step_id, path, path_raw, returned) VALUES (?1, ?2, ?3, 1)
+             ON CONFLICT DO UPDATE SET returned = 1";
+    let what = "cannot note what became of a file that a tool wrote";
+    let values = params![step, path.to_text(), path.raw()];
+    super::execute(connection, what, sql, values)
 }
 
 /// Returns the files of a workspace that tools of live messages wrote, that were yet as before when their steps ended, and

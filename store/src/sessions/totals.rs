@@ -121,9 +121,8 @@ pub(super) fn outdate<'a>(
 /// Takes away the sums of these messages.
 pub(crate) fn forget_totals(connection: &Connection, messages: &[String]) -> Result<()> {
     for id in messages {
-        connection
-            .execute("UPDATE messages SET totals = NULL WHERE id = ?1", [id])
-            .context(|| "cannot note that steps changed")?;
+        let sql = "UPDATE messages SET totals = NULL WHERE id = ?1";
+        super::execute(connection, "cannot note that steps changed", sql, [id])?;
     }
     Ok(())
 }

@@ -3,7 +3,7 @@
 use rusqlite::{Connection, params};
 
 use super::read;
-use crate::error::{Context, Result};
+use crate::error::Result;
 
 /// How many different ones are told.
 const TOLD_LIMIT: usize = 3;
@@ -62,11 +62,7 @@ pub(crate) fn mark_told(connection: &Connection, told: &Untold) -> Result<()> {
     let Some(newest) = told.newest else {
         return Ok(());
     };
-    connection
-        .execute(
-            "UPDATE diagnostics SET untold = 0 WHERE untold = 1 AND id <= ?1",
-            params![newest],
-        )
-        .context(|| "cannot note what was told")?;
-    Ok(())
+    let sql = "UPDATE diagnostics SET untold = 0 WHERE untold = 1 AND id <= ?1";
+    let what = "cannot note what was told";
+    super::execute(connection, what, sql, params![newest])
 }

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
-use rusqlite::{Connection, OptionalExtension, Row, params};
+use rusqlite::{Connection, Row, params};
 
 use super::read::{self, Columns};
 use crate::error::{Context, Result};
@@ -235,13 +235,9 @@ fn add(
 
 /// Sets aside the row that has a path, if there is one: another directory is there now.
 pub(crate) fn set_aside(connection: &Connection, path: &Path, now: Milliseconds) -> Result<()> {
-    connection
-        .execute(
-            "UPDATE workspaces SET replaced_at = ?3 WHERE path = ?1 AND path_raw IS ?2 AND replaced_at IS NULL",
-            params![text(path), raw(path), now],
-        )
-        .context(|| "cannot set a workspace aside")?;
-    Ok(())
+    let sql = "UPDATE workspaces SET replaced_at = ?3 WHERE path = ?1 AND path_raw IS ?2 AND replaced_at IS NULL";
+    let what = "cannot set a workspace aside";
+    super::execute(connection, what, sql, params![text(path), raw(path), now])
 }
 
 /// Makes a row the one of the directory at a path, which was made at `born`, if that is known.
@@ -289,13 +285,9 @@ pub(crate) fn forget_identity(
 
 /// Notes when a workspace's directory was created, which was not credible until something happened in it.
 pub(crate) fn note_birth(connection: &Connection, id: i64, born: i64) -> Result<()> {
-    connection
-        .execute(
-            "UPDATE workspaces SET born = ?2 WHERE id = ?1",
-            params![id, born],
-        )
-        .context(|| "cannot note when a workspace was made")?;
-    Ok(())
+    let sql = "UPDATE workspaces SET born = ?2 WHERE id = ?1";
+    let what = "cannot note when a workspace was made";
+    super::execute(connection, what, sql, params![id, born])
 }
 
 /// A workspace in a list.
@@ -350,23 +342,24 @@ pub(crate) fn set_last_snapshot(
     snapshot_id: i64,
     now: Milliseconds,
 ) -> Result<()> {
-    connection
-        .prepare_cached("UPDATE workspaces SET last_snapshot_id = ?2, used_at = ?3 WHERE id = ?1")
-        .and_then(|mut statement| statement.execute(params![workspace_id, snapshot_id, now]))
-        .context(|| "cannot note the newest snapshot")?;
-    Ok(())
+    let sql = "UPDATE workspaces SET last_snapshot_id = ?2, used_at = ?3 WHERE id = ?1";
+    let values = params![workspace_id, snapshot_id, now];
+    super::execute(connection, "cannot note the newest snapshot", sql, values)
 }
 
 /// Returns the row that has a path.
 pub(crate) fn workspace_at(connection: &Connection, path: &Path) -> Result<Option<WorkspaceRow>> {
-    connection
-        .query_row(
-            &format!("SELECT {COLUMNS} FROM workspaces WHERE path = ?1 AND path_raw IS ?2 AND replaced_at IS NULL"),
-            params![text(path), raw(path)],
-            WorkspaceRow::read,
-        )
-        .optional()
-        .context(|| "cannot look up a workspace")
+    let sql = format!(
+        "SELECT {COLUMNS} FROM workspaces WHERE path = ?1 AND path_raw IS ?2 AND replaced_at IS NULL"
+    );
+    let values = params![text(path), raw(path)];
+    read::one_or_none(
+        connection,
+        "cannot look up a workspace",
+        &sql,
+        values,
+        WorkspaceRow::read,
+    )
 }
 
 /// Returns the other directories in which the conversation of a session changed something since: their ids and names.

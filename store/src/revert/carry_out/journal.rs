@@ -128,7 +128,7 @@ impl JournalEntry<'_, '_> {
         if let Some(conversation) = conversation.and_then(JournalledConversation::to_json) {
             sessions::note_conversation(connection, id, &conversation)?;
         }
-        sessions::insert_git_items(connection, id, operation.git.as_deref().unwrap_or_default())?;
+        sessions::put_git_items(connection, id, operation.git.as_deref().unwrap_or_default())?;
         Ok(base)
     }
 }
@@ -435,7 +435,7 @@ fn close(
             Some(after) => Some(after.write(connection, place.row.id, None, now)?),
             None => row.before_snapshot_id,
         };
-        sessions::close_git_items(connection, &row.id, git)?;
+        sessions::put_git_items(connection, &row.id, git)?;
         sessions::note_results(connection, &row.id, items)?;
         let (notes, remarks) = match &compared.note {
             Some(note) => note::add(&row.notes, row.remarks.as_deref(), note),
