@@ -152,34 +152,28 @@ fn insert_change(
     now: Milliseconds,
 ) -> Result<()> {
     let Change { path, old, new } = &row.change;
-    connection
-        .prepare_cached(
-            "INSERT INTO changes (workspace_id, step_id, attribution, from_snapshot_id, to_snapshot_id, path, path_raw, kind,
+    let sql = "INSERT INTO changes (workspace_id, step_id, attribution, from_snapshot_id, to_snapshot_id, path, path_raw, kind,
                                   old_mode, old_blob, new_mode, new_blob, additions, deletions, happened_at, reason)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)",
-        )
-        .and_then(|mut statement| {
-            statement.execute(params![
-                workspace_id,
-                row.step_id,
-                row.attribution.name(),
-                row.from_snapshot_id,
-                row.to_snapshot_id.or(to_snapshot_id),
-                path.to_text(),
-                path.raw(),
-                row.change.kind().name(),
-                old.map(|entry| entry.mode),
-                old.and_then(|entry| entry.blob),
-                new.map(|entry| entry.mode),
-                new.and_then(|entry| entry.blob),
-                row.lines.map(|(added, _)| added.cast_signed()),
-                row.lines.map(|(_, deleted)| deleted.cast_signed()),
-                now,
-                row.reason,
-            ])
-        })
-        .context(|| "cannot add a change")?;
-    Ok(())
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)";
+    let values = params![
+        workspace_id,
+        row.step_id,
+        row.attribution.name(),
+        row.from_snapshot_id,
+        row.to_snapshot_id.or(to_snapshot_id),
+        path.to_text(),
+        path.raw(),
+        row.change.kind().name(),
+        old.map(|entry| entry.mode),
+        old.and_then(|entry| entry.blob),
+        new.map(|entry| entry.mode),
+        new.and_then(|entry| entry.blob),
+        row.lines.map(|(added, _)| added.cast_signed()),
+        row.lines.map(|(_, deleted)| deleted.cast_signed()),
+        now,
+        row.reason,
+    ];
+    super::execute(connection, "cannot add a change", sql, values)
 }
 
 /// Removes changes that newer rows replace.

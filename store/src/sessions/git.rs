@@ -5,7 +5,7 @@ use rusqlite::{Connection, params};
 
 use super::read;
 use super::words::{WordTable, word};
-use crate::error::{Context, Result};
+use crate::error::Result;
 use crate::model::Milliseconds;
 use crate::model::git_item::{GitItem, GitReason, GitStateRow};
 
@@ -123,24 +123,21 @@ pub(crate) fn put_git_items(
     items: &[GitItem],
 ) -> Result<()> {
     for (position, item) in (0_i64..).zip(items) {
-        connection
-            .execute(
-                "INSERT INTO operation_git (operation_id, position, part, name, expected, target, result, reason, unclear)
+        let sql = "INSERT INTO operation_git (operation_id, position, part, name, expected, target, result, reason, unclear)
                  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
-                 ON CONFLICT DO UPDATE SET result = excluded.result, reason = excluded.reason, unclear = excluded.unclear",
-                params![
-                    operation,
-                    position,
-                    item.part.name(),
-                    item.name,
-                    item.expected,
-                    item.target,
-                    item.result.name(),
-                    item.reason.as_ref().map(|reason| &reason.text),
-                    item.reason.as_ref().is_some_and(|reason| reason.is_unclear),
-                ],
-            )
-            .context(|| "cannot write the operation's rows")?;
+                 ON CONFLICT DO UPDATE SET result = excluded.result, reason = excluded.reason, unclear = excluded.unclear";
+        let values = params![
+            operation,
+            position,
+            item.part.name(),
+            item.name,
+            item.expected,
+            item.target,
+            item.result.name(),
+            item.reason.as_ref().map(|reason| &reason.text),
+            item.reason.as_ref().is_some_and(|reason| reason.is_unclear),
+        ];
+        super::execute(connection, "cannot write the operation's rows", sql, values)?;
     }
     Ok(())
 }

@@ -173,39 +173,36 @@ pub(crate) fn insert_operation(
     items: &[Item],
     now: Milliseconds,
 ) -> Result<()> {
-    connection
-        .execute(
-            "INSERT INTO operations (id, workspace_id, session_id, kind, state, from_message_id, message_id, part_message_id, step_id,
+    let sql = "INSERT INTO operations (id, workspace_id, session_id, kind, state, from_message_id, message_id, part_message_id, step_id,
                                      base_snapshot_id, before_snapshot_id, on_conflict, only_paths, notes, directories, outcome, git, started_at, unclear, alone,
                                      goal_snapshot_id, asked_message_id, remarks, undoes)
-             VALUES (?1, ?2, ?3, ?4, 'open', ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23)",
-            params![
-                new.id,
-                new.workspace_id,
-                new.session_id,
-                new.kind.name(),
-                new.from_message_id,
-                new.message_id,
-                new.part_message_id,
-                new.step_id,
-                new.base_snapshot_id,
-                new.before_snapshot_id,
-                new.on_conflict.name(),
-                path_list::to_json(new.only_paths),
-                new.notes,
-                new.directories.to_json(),
-                new.is_incomplete.then(|| Outcome::Partial.name()),
-                new.git,
-                now,
-                new.unclear.name(),
-                new.is_alone,
-                new.goal_snapshot_id,
-                new.asked_message_id,
-                new.remarks,
-                new.undoes,
-            ],
-        )
-        .context(|| "cannot write the operation's rows")?;
+             VALUES (?1, ?2, ?3, ?4, 'open', ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23)";
+    let values = params![
+        new.id,
+        new.workspace_id,
+        new.session_id,
+        new.kind.name(),
+        new.from_message_id,
+        new.message_id,
+        new.part_message_id,
+        new.step_id,
+        new.base_snapshot_id,
+        new.before_snapshot_id,
+        new.on_conflict.name(),
+        path_list::to_json(new.only_paths),
+        new.notes,
+        new.directories.to_json(),
+        new.is_incomplete.then(|| Outcome::Partial.name()),
+        new.git,
+        now,
+        new.unclear.name(),
+        new.is_alone,
+        new.goal_snapshot_id,
+        new.asked_message_id,
+        new.remarks,
+        new.undoes,
+    ];
+    super::execute(connection, "cannot write the operation's rows", sql, values)?;
     for (position, item) in (0_i64..).zip(items) {
         insert_item(connection, new.id, position, item)?;
     }
@@ -213,36 +210,30 @@ pub(crate) fn insert_operation(
 }
 
 fn insert_item(connection: &Connection, operation: &str, position: i64, item: &Item) -> Result<()> {
-    connection
-        .prepare_cached(
-            "INSERT INTO operation_files (operation_id, position, path, path_raw, action, result, reason, expected_mode,
+    let sql = "INSERT INTO operation_files (operation_id, position, path, path_raw, action, result, reason, expected_mode,
                                           expected_blob, target_mode, target_blob, goal_mode, goal_blob, additions, deletions,
                                           reason_code, reason_by)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)",
-        )
-        .and_then(|mut statement| {
-            statement.execute(params![
-                operation,
-                position,
-                item.path.to_text(),
-                item.path.raw(),
-                item.action.name(),
-                item.result.name(),
-                item.reason.as_deref(),
-                item.expected.map(|entry| entry.mode),
-                item.expected.and_then(|entry| entry.blob),
-                item.target.map(|entry| entry.mode),
-                item.target.and_then(|entry| entry.blob),
-                item.goal.map(|entry| entry.mode),
-                item.goal.and_then(|entry| entry.blob),
-                item.lines.map(|(added, _)| added.cast_signed()),
-                item.lines.map(|(_, deleted)| deleted.cast_signed()),
-                reason_code(item),
-                by_json(item.reason.as_ref()),
-            ])
-        })
-        .context(|| "cannot write the operation's rows")?;
-    Ok(())
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)";
+    let values = params![
+        operation,
+        position,
+        item.path.to_text(),
+        item.path.raw(),
+        item.action.name(),
+        item.result.name(),
+        item.reason.as_deref(),
+        item.expected.map(|entry| entry.mode),
+        item.expected.and_then(|entry| entry.blob),
+        item.target.map(|entry| entry.mode),
+        item.target.and_then(|entry| entry.blob),
+        item.goal.map(|entry| entry.mode),
+        item.goal.and_then(|entry| entry.blob),
+        item.lines.map(|(added, _)| added.cast_signed()),
+        item.lines.map(|(_, deleted)| deleted.cast_signed()),
+        reason_code(item),
+        by_json(item.reason.as_ref()),
+    ];
+    super::execute(connection, "cannot write the operation's rows", sql, values)
 }
 
 fn reason_code(item: &Item) -> Option<&'static str> {
@@ -287,13 +278,17 @@ pub(crate) fn close_operation(
     (notes, remarks): (&str, Option<&str>),
     now: Milliseconds,
 ) -> Result<()> {
-    connection
-        .execute(
-            "UPDATE operations SET state = 'done', outcome = ifnull(outcome, ?2), after_snapshot_id = ?3, notes = ?4, finished_at = ?5,
-                                   remarks = ?6 WHERE id = ?1",
-            params![operation, outcome.name(), after_snapshot_id, notes, now, remarks],
-        )
-        .context(|| "cannot close the operation")?;
+    let sql = "UPDATE operations SET state = 'done', outcome = ifnull(outcome, ?2), after_snapshot_id = ?3, notes = ?4, finished_at = ?5,
+                                   remarks = ?6 WHERE id = ?1";
+    let values = params![
+        operation,
+        outcome.name(),
+        after_snapshot_id,
+        notes,
+        now,
+        remarks
+    ];
+    super::execute(connection, "cannot close the operation", sql, values)?;
     feed::operation(connection, operation)
 }
 

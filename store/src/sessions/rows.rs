@@ -321,23 +321,18 @@ pub(crate) fn upsert_session(
     if let Some(known) = find()? {
         return Ok(known);
     }
-    connection
-        .prepare_cached(
-            "INSERT INTO sessions (id, workspace_id, agent, agent_id, parent_id, cwd, started_at, last_event_at)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7)",
-        )
-        .and_then(|mut statement| {
-            statement.execute(params![
-                super::new_id(),
-                workspace_id,
-                event.agent,
-                event.session_id,
-                parent_id,
-                cwd,
-                now
-            ])
-        })
-        .context(|| "cannot add a session")?;
+    let sql = "INSERT INTO sessions (id, workspace_id, agent, agent_id, parent_id, cwd, started_at, last_event_at)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7)";
+    let values = params![
+        super::new_id(),
+        workspace_id,
+        event.agent,
+        event.session_id,
+        parent_id,
+        cwd,
+        now
+    ];
+    super::execute(connection, "cannot add a session", sql, values)?;
     find()?.ok_or_else(|| crate::error::Error::failed("a session that was just added is not there"))
 }
 
@@ -365,23 +360,26 @@ pub(crate) fn touch_session(
     let is_of_command = event.is_command && (is_typed || in_command);
     let is_own = session.agent_id == event.session_id;
     let transcript = event.transcript_path.as_deref().filter(|_| is_own);
-    connection
-        .prepare_cached(
-            "UPDATE sessions SET last_event_at = ?2, last_event = ?3, ended_at = ?4, tool_events = ?5,
-                    transcript = ifnull(?6, transcript), interrupted_at = ifnull(?7, interrupted_at) WHERE id = ?1",
-        )
-        .and_then(|mut statement| {
-            statement.execute(params![
-                session.id,
-                if is_of_command { session.last_event_at } else { now },
-                if is_marked { COMMAND } else { event.event.name() },
-                (event.event == SessionEnd).then_some(now),
-                session.tool_events || tells_of_tools,
-                transcript.and_then(Path::to_str),
-                event.interrupted.then_some(now),
-            ])
-        })
-        .context(|| "cannot note an event")?;
+    let sql = "UPDATE sessions SET last_event_at = ?2, last_event = ?3, ended_at = ?4, tool_events = ?5,
+                    transcript = ifnull(?6, transcript), interrupted_at = ifnull(?7, interrupted_at) WHERE id = ?1";
+    let values = params![
+        session.id,
+        if is_of_command {
+            session.last_event_at
+        } else {
+            now
+        },
+        if is_marked {
+            COMMAND
+        } else {
+            event.event.name()
+        },
+        (event.event == SessionEnd).then_some(now),
+        session.tool_events || tells_of_tools,
+        transcript.and_then(Path::to_str),
+        event.interrupted.then_some(now),
+    ];
+    super::execute(connection, "cannot note an event", sql, values)?;
     match &event.process {
         Some(process) => note_process(connection, session, process, event.is_long_lived),
         None => Ok(()),
@@ -515,23 +513,20 @@ pub(crate) fn insert_message(
     row: &NewMessage,
     now: Milliseconds,
 ) -> Result<()> {
-    connection
-        .execute(
-            "INSERT INTO messages (id, session_id, agent_id, turn_id, prompt, snapshot_id, pending, unprotected, created_at)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
-            params![
-                row.id,
-                row.session_id,
-                row.agent_id,
-                row.turn_id,
-                row.prompt,
-                row.snapshot_id,
-                row.pending,
-                row.unprotected,
-                now
-            ],
-        )
-        .context(|| "cannot add a message")?;
+    let sql = "INSERT INTO messages (id, session_id, agent_id, turn_id, prompt, snapshot_id, pending, unprotected, created_at)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
+    let values = params![
+        row.id,
+        row.session_id,
+        row.agent_id,
+        row.turn_id,
+        row.prompt,
+        row.snapshot_id,
+        row.pending,
+        row.unprotected,
+        now
+    ];
+    super::execute(connection, "cannot add a message", sql, values)?;
     feed::message_added(connection, &row.id, &row.session_id)
 }
 

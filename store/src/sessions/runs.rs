@@ -8,22 +8,19 @@ use rustix::process::{Pid, test_kill_process};
 
 use super::diagnostics::insert_diagnostic;
 use super::{Database, Diagnostic, read};
-use crate::error::{Context, Result};
+use crate::error::Result;
 use crate::model::Milliseconds;
 
 /// Notes that a hook call begins, and returns its id.
 pub(crate) fn begin_run(connection: &Connection, event: &Event, now: Milliseconds) -> Result<i64> {
-    connection
-        .execute(
-            "INSERT INTO hook_runs (pid, event, session, started_at) VALUES (?1, ?2, ?3, ?4)",
-            params![
-                std::process::id(),
-                event.event.name(),
-                event.session_id,
-                now
-            ],
-        )
-        .context(|| "cannot note a hook call")?;
+    let sql = "INSERT INTO hook_runs (pid, event, session, started_at) VALUES (?1, ?2, ?3, ?4)";
+    let values = params![
+        std::process::id(),
+        event.event.name(),
+        event.session_id,
+        now
+    ];
+    super::execute(connection, "cannot note a hook call", sql, values)?;
     Ok(connection.last_insert_rowid())
 }
 

@@ -471,23 +471,20 @@ pub(crate) fn insert_step(
     started_at: Milliseconds,
     ended_at: Option<Milliseconds>,
 ) -> Result<()> {
-    connection
-        .execute(
-            "INSERT INTO steps (id, session_id, message_id, agent_id, state, recovered, unprotected, start_snapshot_id, started_at, finished_at)
-             VALUES (?1, ?2, ?3, ?4, iif(?9 IS NULL, 'open', 'closed'), ?5, ?6, ?7, ?8, ?9)",
-            params![
-                row.id,
-                row.session_id,
-                row.message_id,
-                row.agent_id,
-                row.recovered,
-                row.unprotected,
-                row.start_snapshot_id,
-                started_at,
-                ended_at
-            ],
-        )
-        .context(|| "cannot add a step")?;
+    let sql = "INSERT INTO steps (id, session_id, message_id, agent_id, state, recovered, unprotected, start_snapshot_id, started_at, finished_at)
+             VALUES (?1, ?2, ?3, ?4, iif(?9 IS NULL, 'open', 'closed'), ?5, ?6, ?7, ?8, ?9)";
+    let values = params![
+        row.id,
+        row.session_id,
+        row.message_id,
+        row.agent_id,
+        row.recovered,
+        row.unprotected,
+        row.start_snapshot_id,
+        started_at,
+        ended_at
+    ];
+    super::execute(connection, "cannot add a step", sql, values)?;
     totals::outdate(connection, [row.id.as_str()])?;
     feed::step(connection, &row.id)?;
     match ended_at {

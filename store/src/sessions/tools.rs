@@ -229,25 +229,20 @@ pub(crate) fn insert_tool(
 ) -> Result<()> {
     // An edit tool without a known file, or only with one outside the workspace, may change other files as well.
     let kind = event.tool_kind.map(ToolKind::name);
-    connection
-        .prepare_cached(
-            "INSERT INTO tools (step_id, agent_id, name, started_at, kind, paths, outside, command)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
-        )
-        .and_then(|mut statement| {
-            statement.execute(params![
-                step,
-                event.tool_use_id,
-                event.tool_name,
-                started_at,
-                kind,
-                path_list::to_json(paths),
-                serde_json::Value::from(outside).to_string(),
-                command,
-            ])
-        })
-        .context(|| "cannot add a tool")?;
-    Ok(())
+    let sql =
+        "INSERT INTO tools (step_id, agent_id, name, started_at, kind, paths, outside, command)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
+    let values = params![
+        step,
+        event.tool_use_id,
+        event.tool_name,
+        started_at,
+        kind,
+        path_list::to_json(paths),
+        serde_json::Value::from(outside).to_string(),
+        command,
+    ];
+    super::execute(connection, "cannot add a tool", sql, values)
 }
 
 /// Returns the paths outside the workspace that tools of a session's messages named or ran in, and those in which steps
@@ -403,23 +398,18 @@ pub(crate) fn insert_step_path(
     named: &StepPath,
 ) -> Result<()> {
     let before = named.hidden_before.flatten();
-    connection
-        .prepare_cached(
-            "INSERT INTO step_paths (step_id, path, path_raw, captured, mode, blob) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
-             ON CONFLICT DO NOTHING",
-        )
-        .and_then(|mut statement| {
-            statement.execute(params![
-                step,
-                named.path.to_text(),
-                named.path.raw(),
-                named.hidden_before.is_some(),
-                before.map(|entry| entry.mode),
-                before.and_then(|entry| entry.blob),
-            ])
-        })
-        .context(|| "cannot note a file that a tool names")?;
-    Ok(())
+    let sql = "INSERT INTO step_paths (step_id, path, path_raw, captured, mode, blob) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+             ON CONFLICT DO NOTHING";
+    let values = params![
+        step,
+        named.path.to_text(),
+        named.path.raw(),
+        named.hidden_before.is_some(),
+        before.map(|entry| entry.mode),
+        before.and_then(|entry| entry.blob),
+    ];
+    let what = "cannot note a file that a tool names";
+    super::execute(connection, what, sql, values)
 }
 
 /// Returns the files that a step's edit tools named.

@@ -215,21 +215,19 @@ fn add(
     identity: &Identity,
     now: Milliseconds,
 ) -> Result<i64> {
-    connection
-        .execute(
-            "INSERT INTO workspaces (key, path, path_raw, device, inode, born, created_at, used_at)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7)",
-            params![
-                super::new_id(),
-                text(path),
-                raw(path),
-                identity.device.cast_signed(),
-                identity.inode.cast_signed(),
-                identity.believed_birth(),
-                now
-            ],
-        )
-        .context(|| "cannot add a workspace")?;
+    let sql =
+        "INSERT INTO workspaces (key, path, path_raw, device, inode, born, created_at, used_at)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7)";
+    let values = params![
+        super::new_id(),
+        text(path),
+        raw(path),
+        identity.device.cast_signed(),
+        identity.inode.cast_signed(),
+        identity.believed_birth(),
+        now
+    ];
+    super::execute(connection, "cannot add a workspace", sql, values)?;
     Ok(connection.last_insert_rowid())
 }
 
@@ -249,22 +247,18 @@ pub(crate) fn take_over(
     born: Option<i64>,
     now: Milliseconds,
 ) -> Result<()> {
-    connection
-        .execute(
-            "UPDATE workspaces SET path = ?2, path_raw = ?3, device = ?4, inode = ?5, born = ?6, used_at = ?7, replaced_at = NULL, gone_at = NULL
-              WHERE id = ?1",
-            params![
-                id,
-                text(path),
-                raw(path),
-                identity.device.cast_signed(),
-                identity.inode.cast_signed(),
-                born,
-                now
-            ],
-        )
-        .context(|| "cannot note where a workspace is")?;
-    Ok(())
+    let sql = "UPDATE workspaces SET path = ?2, path_raw = ?3, device = ?4, inode = ?5, born = ?6, used_at = ?7, replaced_at = NULL, gone_at = NULL
+              WHERE id = ?1";
+    let values = params![
+        id,
+        text(path),
+        raw(path),
+        identity.device.cast_signed(),
+        identity.inode.cast_signed(),
+        born,
+        now
+    ];
+    super::execute(connection, "cannot note where a workspace is", sql, values)
 }
 
 /// Removes a directory's identity from the rows that have it but are no longer its own: the directory took over another
@@ -274,13 +268,13 @@ pub(crate) fn forget_identity(
     kept: i64,
     identity: &Identity,
 ) -> Result<()> {
-    connection
-        .execute(
-            "UPDATE workspaces SET device = 0, inode = 0, born = NULL WHERE inode = ?2 AND device = ?3 AND id <> ?1",
-            params![kept, identity.inode.cast_signed(), identity.device.cast_signed()],
-        )
-        .context(|| "cannot note where a workspace is")?;
-    Ok(())
+    let sql = "UPDATE workspaces SET device = 0, inode = 0, born = NULL WHERE inode = ?2 AND device = ?3 AND id <> ?1";
+    let values = params![
+        kept,
+        identity.inode.cast_signed(),
+        identity.device.cast_signed()
+    ];
+    super::execute(connection, "cannot note where a workspace is", sql, values)
 }
 
 /// Notes when a workspace's directory was created, which was not credible until something happened in it.
