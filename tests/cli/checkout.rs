@@ -124,7 +124,15 @@ fn a_branch_may_be_a_work_tree() {
         world.run_git(&["config", name, program]);
     }
     let _ = std::fs::remove_file(&ran);
+    let private = std::fs::Permissions::from_mode(0o700);
+    std::fs::set_permissions(world.workspace(), private).expect("ours");
     let report = world.json(&["branch", "m1", "../way", "--worktree"]);
+    let way = std::fs::metadata(world.path("way")).expect("it is there");
+    assert_eq!(
+        way.permissions().mode() & 0o777,
+        0o700,
+        "as private as the workspace"
+    );
     assert_eq!(report["branch"], "way", "{report}");
     assert_eq!(report["commit"], commit.as_str(), "{report}");
     assert!(!ran.exists(), "nothing of the repository's ran");

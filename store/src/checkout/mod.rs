@@ -41,6 +41,17 @@ pub struct RecordedState {
     snapshot_id: i64,
 }
 
+impl RecordedState {
+    /// Makes a directory for it, in which others read no more than in the workspace.
+    pub fn make(&self, directory: &Path) -> Result<()> {
+        let permissions = fs::metadata(&self.root).map_or(0, |found| found.mode() & 0o777);
+        let mut builder = DirBuilder::new();
+        builder.recursive(true).mode(permissions | 0o700);
+        let made = builder.create(directory);
+        made.context(|| format!("cannot create `{}`", directory.display()))
+    }
+}
+
 impl Store {
     /// Returns the state that [`Store::restore`] takes an id for, and the path of a directory in which it can be laid out:
     /// one that is not there or empty, outside the workspace.
@@ -137,12 +148,7 @@ fn lay_out(store: &Store, state: &RecordedState, directory: &Path) -> Result<Bra
     let snapshots = state.place.snapshots()?;
     let snapshot = timeline::snapshot_of(&row);
     let entries = snapshots.entries(&snapshot)?.into_iter().collect();
-    // Others read no more there than in the workspace.
-    let permissions = fs::metadata(&state.place.root).map_or(0, |found| found.mode() & 0o777);
-    let mut builder = DirBuilder::new();
-    builder.recursive(true).mode(permissions | 0o700);
-    let made = builder.create(directory);
-    made.context(|| format!("cannot create `{}`", directory.display()))?;
+    state.make(directory)?;
     let files = Layout {
         snapshots: &snapshots,
         snapshot: &snapshot,

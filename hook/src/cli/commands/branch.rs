@@ -51,7 +51,15 @@ fn work_tree(
         .into_iter()
         .chain([path.as_os_str(), OsStr::new(commit)]);
     let hooks = store.git_hooks(state)?;
-    git(&hooks, &state.root, add)?;
+    // Git would make it for everybody whom the umask lets in.
+    let is_new = !path.exists();
+    state.make(path)?;
+    let added = git(&hooks, &state.root, add);
+    if added.is_err() && is_new {
+        // If something came into it meanwhile, it stays.
+        let _ = std::fs::remove_dir(path);
+    }
+    added?;
     // The index is that commit's. No file is read for that, so no filter runs.
     git(&hooks, path, ["read-tree", commit].map(OsStr::new))?;
     Ok((branch.to_owned(), commit.clone()))
