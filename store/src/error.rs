@@ -154,12 +154,14 @@ impl Error {
         }
     }
 
-    /// Turns it into the error of a snapshot that was not done in time.
-    pub(crate) fn late(self) -> Self {
+    /// Returns the error of a snapshot that was not done in time. A process in the background then takes it, without a
+    /// deadline: the next events would otherwise begin the same work again and not get further.
+    pub(crate) fn late(what: &str) -> Self {
         Self {
             kind: ErrorKind::Late,
-            ..self
+            ..Self::failed(what)
         }
+        .hint("raise `hook_deadline` in the settings")
     }
 
     /// Adds what was done before the failure, if anything. Then the error no longer means that nothing changed.

@@ -8,6 +8,7 @@ type MomentAction = Box<dyn FnMut(&'static str)>;
 
 thread_local! {
     static MOST_FILES: Cell<Option<u64>> = const { Cell::new(None) };
+    static IS_TIME_UP: Cell<bool> = const { Cell::new(false) };
     static HAPPENING: RefCell<Option<MomentAction>> = const { RefCell::new(None) };
 }
 
@@ -28,6 +29,15 @@ pub fn read_no_more_than(files: Option<u64>) {
 
 pub(crate) fn most_files() -> Option<u64> {
     MOST_FILES.get()
+}
+
+/// Has the looks of this thread be done in time, and no time be left to write down what changed, or has it again.
+pub fn leave_no_time(is_up: bool) {
+    IS_TIME_UP.set(is_up);
+}
+
+pub(crate) fn is_time_up() -> bool {
+    IS_TIME_UP.get()
 }
 
 /// Has happen what a test asked for. Not within itself: what happens may use the store, too.

@@ -457,3 +457,29 @@ fn first_look_is_not_begun_anew_in_vain() {
     fault::read_no_more_than(None);
     assert!(looks.is_some_and(|looks| looks < 8), "{looks:?}");
 }
+
+/// A look may be done in time and what it found be too much to write down: then the event is recorded without it.
+///
+/// Invariant `truth/deadline`.
+#[test]
+fn changes_beyond_the_deadline_cost_no_event() {
+    let mut world = too_many(MANY as u64 * 2);
+    fault::read_no_more_than(None);
+    fault::leave_no_time(true);
+    let message = Event {
+        message_id: Some("m2".to_owned()),
+        ..world.event(EventKind::UserMessage, "s1")
+    };
+    let error = world.store.record(&message).expect_err("it is late");
+    assert_eq!(error.kind, ErrorKind::Late, "it goes on in the background");
+    fault::leave_no_time(false);
+    world.capture();
+    let log = world.log();
+    assert_eq!(log.messages.len(), 2, "the message is there: {log:?}");
+    let refused = world.try_revert(&to("m1")).expect_err("nobody knows");
+    assert_eq!(refused.kind, ErrorKind::Unavailable, "{refused}");
+    assert_eq!(left(&world), MANY, "what was not recorded is left alone");
+    world.turn("m3", |world| world.write("a", "agent\n"));
+    let report = world.revert("m3");
+    assert_eq!(report.outcome, Outcome::Restored, "{report:#?}");
+}

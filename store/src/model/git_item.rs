@@ -7,11 +7,14 @@ use super::shell::quoted;
 
 /// HEAD, branch and index of the user's repository.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct GitStateRow {
+pub struct GitStateRow {
+    /// The commit, or `None` while the branch is unborn.
     pub head: Option<String>,
+    /// The full ref name, or `None` while HEAD is detached.
     pub branch: Option<String>,
+    /// The raw index as a blob in our repository, or `None` if there is no index.
     pub index: Option<ObjectId>,
-    /// What git was in the middle of.
+    /// What git was in the middle of: a merge, a rebase and the like.
     pub doing: Option<String>,
 }
 

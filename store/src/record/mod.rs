@@ -277,13 +277,17 @@ fn with_look(
         }
     };
     let mut seen = progress.unless_tried_again(seen)?;
-    // A kind of error of its own: the hook then has a process in the background take the snapshot, without a deadline.
-    // The next events would otherwise begin the same work again and not get further.
-    let is_late = run.is_some() && seen.is_err() && Instant::now() >= deadline;
-    let late = |error: Error| if is_late { error.late() } else { error };
     // After a look around a few files, a path elsewhere may still be older than the last look and new all the same.
     let looked_at = run.filter(|_| known.decision.look.paths().is_none());
-    let written = write::with_look(store, known, &mut seen, run);
+    let mut written = write::with_look(store, known, &mut seen, run);
+    // With very many changes the rows may take longer than the look, and the event itself must not be lost with them.
+    if written
+        .as_ref()
+        .is_err_and(|error| error.kind == ErrorKind::Late)
+    {
+        seen = seen.and(Err(Error::late("what changed was not recorded in time")));
+        written = write::with_look(store, known, &mut seen, run);
+    }
     progress.is_recorded = matches!(written, Ok(Some(_)));
     match (lock, &seen, &written) {
         (Some(lock), _, Ok(None)) => return Ok(ControlFlow::Continue(lock)),
@@ -308,11 +312,11 @@ fn with_look(
         // Even if the rows could not be written: the objects are on the disk, and what they borrow is not ours yet.
         finish_look(store, known, seen)?;
     }
-    let report = written.map_err(late)?;
-    if seen.map_err(late)?.is_late {
-        let error =
-            Error::failed("the snapshot was not done in time: what was not read is unclear");
-        return Err(error.hint("raise `hook_deadline` in the settings").late());
+    let report = written?;
+    if seen?.is_late {
+        return Err(Error::late(
+            "the snapshot was not done in time: what was not read is unclear",
+        ));
     }
     let unwritten = || Error::failed("an event without a look has no rows");
     Ok(ControlFlow::Break(report.ok_or_else(unwritten)?))
@@ -430,6 +434,7 @@ fn look(
         ..Looking::default()
     };
     let mut seen = Observation::look(store, place, &snapshots, begun.before, looking)?;
+    seen.until = Some(deadline);
     known.looking(|looking| seen.attribute_now(store, place, &snapshots, looking))?;
     Ok(seen)
 }

@@ -71,19 +71,6 @@ pub struct Snapshot {
     pub seen: Option<ObjectId>,
 }
 
-/// HEAD, branch and index of the user's repository, which is only read.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct GitState {
-    /// The commit, or `None` while the branch is unborn.
-    pub head: Option<String>,
-    /// The full ref name, or `None` while HEAD is detached.
-    pub branch: Option<String>,
-    /// The raw index as a blob in our repository, or `None` if there is no index.
-    pub index: Option<ObjectId>,
-    /// What git is in the middle of: a merge, a rebase and the like.
-    pub doing: Option<String>,
-}
-
 /// One side of a patch: a snapshot and its gaps.
 #[derive(Clone, Copy, Debug)]
 pub struct PatchSide<'a> {

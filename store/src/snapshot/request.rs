@@ -4,9 +4,10 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Instant;
 
-use super::{GitState, Snapshot, Times};
+use super::{Snapshot, Times};
 use crate::model::FileTime;
 use crate::model::gap::Gap;
+use crate::model::git_item::GitStateRow;
 use crate::model::noted::WorkspaceOrigin;
 use crate::model::path::WorkspacePath;
 use crate::model::progress::SnapshotProgress;
@@ -64,7 +65,7 @@ pub struct Taken {
     /// What it saw and does not store, by path.
     pub seen: Vec<Gap>,
     /// The state of the user's repository, if there is one.
-    pub git: Option<GitState>,
+    pub git: Option<GitStateRow>,
     /// Some of the ignore patterns that are too complicated to decide. What they may match is captured.
     pub undecided: Vec<String>,
     /// Ignore files outside the workspace's tree that exist but could not be read. Their last known rules apply.

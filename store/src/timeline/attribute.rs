@@ -25,9 +25,10 @@ use super::evidence::{
 use super::file_clock;
 use super::hindsight::ended_step;
 use super::outer_tools::{HasStarted, OuterAgent, OuterAgents};
+use crate::lines;
 use crate::model::Milliseconds;
 use crate::model::attribution::Attribution;
-use crate::model::entry::{Change, EntryKind};
+use crate::model::entry::{Change, EntryKind, ObjectId, State};
 use crate::model::path::WorkspacePath;
 use crate::sessions::{ChangeRow, OpenStep, ToolRow};
 
@@ -404,4 +405,24 @@ pub(crate) fn consolidate(rows: &[ChangeRow]) -> (Vec<i64>, Vec<ChangeRow>) {
         }
     }
     (removed, added)
+}
+
+/// Returns how many lines a change adds and removes, or `None` for content without lines. `read` returns a blob.
+pub(crate) fn count_with(
+    change: &Change,
+    read: impl Fn(ObjectId) -> Option<Vec<u8>>,
+) -> Option<(u64, u64)> {
+    if change
+        .old
+        .zip(change.new)
+        .is_some_and(|(old, new)| old.is_stored() && old.blob == new.blob)
+    {
+        return Some((0, 0));
+    }
+    let bytes = |state: State| match state {
+        None => Some(Vec::new()),
+        Some(entry) if entry.mode.kind() == EntryKind::Directory => Some(Vec::new()),
+        Some(entry) => read(entry.blob?),
+    };
+    lines::count(&bytes(change.old)?, &bytes(change.new)?)
 }

@@ -24,11 +24,12 @@ mod workers;
 mod workspace;
 
 pub(crate) use adopt::{adopt, check_exact, found_again, list as list_workspaces, offered};
+pub(crate) use attribute::count_with;
 pub(crate) use hindsight::step_afterwards;
 pub(crate) use losses::{
     check as check_losses, has_lost_rows, note, note_newest, notice, renew as renew_note,
 };
-pub(crate) use observe::{Baseline, Looking, MAX_COUNTED, Observation, count_with, snapshot_of};
+pub(crate) use observe::{Baseline, Looking, MAX_COUNTED, Observation, snapshot_of};
 pub(crate) use process::uptime;
 pub(crate) use retrace::retrace;
 pub(crate) use workspace::{

@@ -3,10 +3,11 @@
 
 use std::cell::LazyCell;
 use std::collections::{HashMap, HashSet};
+use std::time::Instant;
 
 use rusqlite::Connection;
 
-use super::attribute::{Patch, attribute, consolidate};
+use super::attribute::{Patch, attribute, consolidate, count_with};
 use super::evidence::{Dated, StepStanding, TICK};
 use super::hindsight::hidden_steps;
 use super::late::LatePaths;
@@ -18,17 +19,19 @@ use super::workers::{Workers, acting_steps};
 use super::workspace::{CaptureOptions, Place};
 use crate::error::{Error, ErrorKind, Result};
 use crate::fs::threads;
-use crate::lines;
 use crate::model::Milliseconds;
 use crate::model::attribution::Attribution;
-use crate::model::entry::{Change, EntryKind, ObjectId, State};
+use crate::model::entry::Change;
 use crate::model::git_item::GitStateRow;
 use crate::model::label::Label;
 use crate::model::path::WorkspacePath;
 use crate::objects::pack::rebuild::QUICKLY_READ_SIZE;
 use crate::sessions::{self, ChangeRow, NewSnapshot, OpenStep, SnapshotRow};
-use crate::snapshot::{Budget, Gap, GitState, PatchSide, Snapshot, Snapshots, Taken, Times};
+use crate::snapshot::{Budget, Gap, PatchSide, Snapshot, Snapshots, Taken, Times};
 use crate::store::{Store, Surroundings};
+
+/// How many changes are written before the time is looked at.
+const CHANGES_AT_ONCE: usize = 500;
 
 /// The lines of a larger file are not counted, in bytes.
 pub(crate) const MAX_COUNTED: u64 = 16 << 20;
@@ -89,6 +92,8 @@ pub(crate) struct Observation {
     pub is_late: bool,
     /// What the last look did not reach for that reason.
     pub late_before: LatePaths,
+    /// When to give up attributing what changed, and writing it down.
+    pub until: Option<Instant>,
 }
 
 impl Observation {
@@ -120,7 +125,7 @@ impl Observation {
         Ok(Self {
             snapshot: taken.snapshot,
             gaps: taken.gaps(),
-            git: taken.git.map(git_row),
+            git: taken.git,
             previous,
             changes: Vec::new(),
             replaced: Vec::new(),
@@ -136,6 +141,7 @@ impl Observation {
             is_hinted: taken.is_hinted,
             is_late: taken.is_late,
             late_before: LatePaths::of(before.last.iter().flat_map(|last| &last.gaps)),
+            until: None,
         })
     }
 
@@ -195,8 +201,10 @@ impl Observation {
         // Only now: joined rows are counted once, and from their first state to their last.
         let lines = threads::map(&drafts, |draft| match known.get(&draft.change) {
             Some(lines) => *lines,
+            None if self.is_over() => None,
             None => count(snapshots, &draft.change),
         });
+        self.check_time()?;
         drafts
             .iter_mut()
             .zip(lines)
@@ -245,12 +253,29 @@ impl Observation {
         for file in &self.returned {
             sessions::note_returned(connection, &file.step, &file.path)?;
         }
-        sessions::insert_changes(connection, workspace_id, &self.changes, Some(id), now)?;
+        for changes in self.changes.chunks(CHANGES_AT_ONCE) {
+            self.check_time()?;
+            sessions::insert_changes(connection, workspace_id, changes, Some(id), now)?;
+        }
         // The same state again gets the same row, and writing that it is the newest would cost each event a page.
         if self.previous != Some(id) {
             sessions::set_last_snapshot(connection, workspace_id, id, now)?;
         }
         Ok(id)
+    }
+
+    fn is_over(&self) -> bool {
+        let is_over = |until| Instant::now() >= until;
+        #[cfg(debug_assertions)]
+        let is_over = |until| is_over(until) || crate::fault::is_time_up();
+        self.until.is_some_and(is_over)
+    }
+
+    fn check_time(&self) -> Result<()> {
+        match self.is_over() {
+            true => Err(Error::late("what changed was not recorded in time")),
+            false => Ok(()),
+        }
     }
 
     /// Returns whether nothing changed since a snapshot was written, and nothing was written since.
@@ -419,15 +444,6 @@ fn or_loss(patch: Result<Vec<Change>>) -> Result<(Vec<Change>, Option<String>)> 
 /// The note on a step whose changes are unknown because the snapshot before them is lost.
 pub(crate) const LOST: &str = "the snapshot before it was lost: the store is damaged";
 
-fn git_row(git: GitState) -> GitStateRow {
-    GitStateRow {
-        head: git.head,
-        branch: git.branch,
-        index: git.index,
-        doing: git.doing,
-    }
-}
-
 /// Turns a snapshot's row into what the snapshot room works with.
 pub(crate) fn snapshot_of(row: &SnapshotRow) -> Snapshot {
     Snapshot {
@@ -574,24 +590,4 @@ fn join(
 /// Returns how many lines a change adds and removes, or `None` for content without lines.
 fn count(snapshots: &Snapshots, change: &Change) -> Option<(u64, u64)> {
     count_with(change, |blob| snapshots.comparable(blob, MAX_COUNTED))
-}
-
-/// Like [`count`], with a reader of blobs.
-pub(crate) fn count_with(
-    change: &Change,
-    read: impl Fn(ObjectId) -> Option<Vec<u8>>,
-) -> Option<(u64, u64)> {
-    if change
-        .old
-        .zip(change.new)
-        .is_some_and(|(old, new)| old.is_stored() && old.blob == new.blob)
-    {
-        return Some((0, 0));
-    }
-    let bytes = |state: State| match state {
-        None => Some(Vec::new()),
-        Some(entry) if entry.mode.kind() == EntryKind::Directory => Some(Vec::new()),
-        Some(entry) => read(entry.blob?),
-    };
-    lines::count(&bytes(change.old)?, &bytes(change.new)?)
 }

@@ -235,8 +235,7 @@ impl Walk<'_> {
         #[cfg(debug_assertions)]
         let is_over = is_over || !path.is_empty() && self.has_read_most();
         if is_over && path.is_empty() {
-            return Err(Error::failed("the snapshot was not done in time")
-                .hint("raise `hook_deadline` in the settings"));
+            return Err(Error::late("the snapshot was not done in time"));
         }
         self.is_late.fetch_or(is_over, Ordering::Relaxed);
         Ok(is_over)

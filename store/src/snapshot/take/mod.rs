@@ -26,13 +26,14 @@ use super::scan::overlay::Overlay;
 use super::scan::sink::Sink;
 use super::scan::walk::{RememberedNames, Task};
 use super::times::Times;
-use super::{GitState, Request, Snapshot, Snapshots, Taken};
+use super::{Request, Snapshot, Snapshots, Taken};
 use crate::error::{Result, contained};
 use crate::fs::beneath;
 use crate::fs::disk::Stamp;
 use crate::git::{Location, state};
 use crate::model::FileTime;
 use crate::model::entry::ObjectId;
+use crate::model::git_item::GitStateRow;
 use crate::model::path::{WorkspacePath, parent};
 use crate::objects::Objects;
 use crate::objects::hash::{self, ObjectKind};
@@ -445,7 +446,7 @@ impl<'a> SnapshotBuilder<'a> {
     ) -> Taken {
         let git = self.location.as_ref().map(|location| {
             let (head, branch) = state::head(location);
-            GitState {
+            GitStateRow {
                 head,
                 branch,
                 index,
