@@ -148,11 +148,12 @@ pub fn fork(plan: &ForkPlan) -> Result<AgentConversation, ForkFailure> {
         return Err(failed("the plan names no record"));
     };
     let record = record::read(Some(old)).map_err(|_| failed("the record is gone"))?;
-    if record.length.to_string() != plan.seen {
-        return Err(failed("the conversation went on meanwhile"));
-    }
+    let kept = record
+        .entries
+        .get(..at)
+        .ok_or_else(|| failed("the record was cut"))?;
     let path = to.transcript.as_deref().unwrap_or(old);
-    record::write(path, &record.entries[..at], old)?;
+    record::write(path, kept, old)?;
     Ok(to.clone())
 }
 

@@ -219,9 +219,7 @@ impl TreeFormat {
             return Ok(to.clone());
         };
         let record = record::read(Some(old)).map_err(|_| failed("the transcript is gone"))?;
-        if self.seen(&record) != plan.seen {
-            return Err(failed("the conversation went on meanwhile"));
-        }
+        // What comes after the message, as of an agent that is just ending, is not copied.
         let place = |entry: &Value| text(entry, self.id) == Some(&plan.anchor);
         let at = record.entries.iter().position(place);
         let at = at.ok_or_else(|| failed("the message is no longer in the transcript"))?;
@@ -270,38 +268,67 @@ mod tests {
     use super::*;
     use crate::conversations::qwen_code;
 
+    fn user(id: &str, parent: &str) -> Value {
+        json!({"type": "user", "uuid": id, "parentUuid": parent, "message": {"parts": [{"text": id}]}})
+    }
+
+    fn write(path: &Path, entries: &[Value]) {
+        let lines: String = entries.iter().map(|entry| format!("{entry}\n")).collect();
+        std::fs::write(path, lines).expect("writable");
+    }
+
+    fn sought(record: &Path, prompt: &str, before: u64) -> SoughtMessage {
+        SoughtMessage {
+            agent: "qwen-code".to_owned(),
+            conversation: AgentConversation {
+                session: "s".to_owned(),
+                transcript: Some(record.to_owned()),
+            },
+            directory: "/w".into(),
+            copies: "/c".into(),
+            agent_id: None,
+            turn_id: None,
+            prompt: Some(prompt.to_owned()),
+            before,
+            turn_before: None,
+        }
+    }
+
     /// A compaction counts if it leads to the message.
     #[test]
     fn compaction_before_the_message_counts() {
-        let user = |id: &str, parent: &str| json!({"type": "user", "uuid": id, "parentUuid": parent, "message": {"parts": [{"text": id}]}});
         let compaction = json!({"type": "system", "subtype": "chat_compression", "uuid": "c", "parentUuid": "one"});
+        let record = tempfile::NamedTempFile::new().expect("a scratch file");
         let entries = [
             user("one", ""),
             compaction,
             user("two", "c"),
             user("beside", "one"),
         ];
-        let record = tempfile::NamedTempFile::new().expect("a scratch file");
-        let lines: String = entries.iter().map(|entry| format!("{entry}\n")).collect();
-        std::fs::write(record.path(), lines).expect("writable");
+        write(record.path(), &entries);
         for (before, prompt, is_told) in [(0, "one", false), (1, "two", true), (2, "beside", false)]
         {
-            let sought = SoughtMessage {
-                agent: "qwen-code".to_owned(),
-                conversation: AgentConversation {
-                    session: "s".to_owned(),
-                    transcript: Some(record.path().to_owned()),
-                },
-                directory: "/w".into(),
-                copies: "/c".into(),
-                agent_id: None,
-                turn_id: None,
-                prompt: Some(prompt.to_owned()),
-                before,
-                turn_before: None,
-            };
-            let plan = qwen_code::FORMAT.plan(&sought).expect("it can be forked");
+            let plan = qwen_code::FORMAT.plan(&sought(record.path(), prompt, before));
+            let plan = plan.expect("it can be forked");
             assert_eq!(plan.note.is_some(), is_told, "{prompt}: {:?}", plan.note);
         }
+    }
+
+    /// What an agent that is just ending writes after the plan holds up no fork, and is not copied.
+    #[test]
+    fn end_of_the_agent_holds_up_no_fork() {
+        let scratch = tempfile::tempdir().expect("a scratch folder");
+        let record = scratch.path().join("old.jsonl");
+        let mut entries = vec![user("one", ""), user("two", "one")];
+        write(&record, &entries);
+        let plan = qwen_code::FORMAT.plan(&sought(&record, "two", 1));
+        let plan = plan.expect("it can be forked");
+        entries.push(json!({"type": "assistant", "uuid": "last", "parentUuid": "two"}));
+        write(&record, &entries);
+        let made = qwen_code::FORMAT.fork(&plan).expect("it is made");
+        let copy = record::read(made.transcript.as_deref());
+        let copy = copy.unwrap_or_else(|reason| panic!("{reason:?}"));
+        assert_eq!(copy.entries.len(), 1, "{:?}", copy.entries);
+        assert_eq!(copy.entries[0]["uuid"], "one");
     }
 }
