@@ -188,15 +188,15 @@ macro_rules! tests {
 use tests;
 
 tests! {
-    claude_code: CLAUDE_CODE, bad, package, both, terminal, anew, next_day, beside, work_trees, background, rewind, models, forked, again, folder, one, pictured;
+    claude_code: CLAUDE_CODE, bad, package, both, terminal, anew, next_day, beside, work_trees, background, rewind, models, forked, again, folder, one, pictured, compacted, resumed;
     codex: CODEX, bad, cut, package, both, terminal, anew, next_day, beside, work_trees, background, undo, forked, again, folder, one, pictured, compacted, resumed;
-    gemini_cli: GEMINI_CLI, bad, package, both, terminal, anew, next_day, beside, work_trees, background, rewind, named, left;
-    qwen_code: QWEN_CODE, bad, package, both, terminal, anew, next_day, beside, work_trees, background, rewind, forked, folder, resumed;
+    gemini_cli: GEMINI_CLI, bad, package, both, terminal, anew, next_day, beside, work_trees, background, rewind, named, left, forked, again, folder, one, compacted, resumed;
+    qwen_code: QWEN_CODE, bad, package, both, terminal, anew, next_day, beside, work_trees, background, rewind, forked, again, folder, one, compacted, resumed;
     copilot_cli: COPILOT_CLI, bad, package, both, stories, untold, anew, next_day, beside, work_trees, background, undo, forked, again, folder, one, resumed;
     opencode: OPENCODE, package, both, terminal, anew, next_day, beside, work_trees, background, undo, waits, forked, again, folder, resumed;
     kilo: KILO, bad, package, both, terminal, anew, next_day, beside, work_trees, background, undo, forked;
     cline: CLINE, bad, terminal, at_once, anew, next_day, beside, work_trees, background, undo, recover;
-    pi: PI, bad, terminal, anew, next_day, beside, work_trees, background, undo, forked, folder, one, resumed;
+    pi: PI, bad, terminal, anew, next_day, beside, work_trees, background, undo, forked, again, folder, one, compacted, resumed;
     grok: GROK, bad, stories, anew, next_day, beside, work_trees;
     grok_beside_claude_code: GROK_BESIDE_CLAUDE_CODE, beside;
     kimi_code: KIMI_CODE, bad, stories, anew, next_day, beside, work_trees;

@@ -70,8 +70,12 @@ impl Model {
 
     /// Returns what it was asked with.
     pub fn bodies(&self) -> String {
-        fs::read_to_string(self.log.with_extension("jsonl.bodies"))
-            .expect("it keeps what it was asked")
+        let bodies = fs::read_to_string(self.log.with_extension("jsonl.bodies"));
+        let bodies = bodies.expect("it keeps what it was asked");
+        // Gemini CLI has a name made for the session before, by a request of its own.
+        let is_name = |line: &&str| line.contains("Summarize the user's primary intent");
+        let lines = bodies.lines().filter(|line| !is_name(line));
+        lines.map(|line| format!("{line}\n")).collect()
     }
 
     /// Forgets what it was asked with so far.

@@ -2,6 +2,7 @@
 //!
 //! `script` of util-linux makes the terminal; what it cannot do, the answers to a program's questions, is done here.
 
+use std::ffi::OsStr;
 use std::io::{Read, Write};
 use std::num::NonZero;
 use std::path::Path;
@@ -53,7 +54,8 @@ impl Terminal {
         let words = [program.get_program()]
             .into_iter()
             .chain(program.get_args());
-        let words: Vec<_> = words.map(|word| word.to_string_lossy()).collect();
+        let quoted = |word: &OsStr| format!("'{}'", word.to_string_lossy().replace('\'', r"'\''"));
+        let words: Vec<_> = words.map(quoted).collect();
         let line = format!("stty rows {ROWS} cols {COLUMNS}; exec {}", words.join(" "));
         let mut command = world.command(Path::new("/usr/bin/script"));
         command

@@ -60,7 +60,7 @@ pub const GEMINI_CLI: Agent = Agent {
         asks: "",
         interrupted: |screen| screen.contains("cancelled"),
         anew: "/clear",
-        compact: ("/compact", "ompacted"),
+        compact: ("/compress", "compressed from"),
         asks_anew: &[],
         resume: &["--resume", "latest"],
         resumed: "Type your message",

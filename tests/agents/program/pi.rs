@@ -29,7 +29,7 @@ pub const PI: Agent = Agent {
     serve: None,
     counts: all,
     screen: Some(Screen {
-        settle: |_| (),
+        settle: |world| world.write_home(".pi/agent/settings.json", SHORT),
         start: |command, _| start(command),
         questions: &[],
         ready: "ctrl+o ",
@@ -65,6 +65,9 @@ fn start(command: &mut Command) {
     command.args(["--offline", "--provider", "fake", "--model", "scripted"]);
     command.env("PI_OFFLINE", "1").env("PI_TELEMETRY", "0");
 }
+
+/// Lets it compact a short conversation, when asked to.
+const SHORT: &str = r#"{ "compaction": { "enabled": false, "keepRecentTokens": 1 } }"#;
 
 fn settle(world: &Machine, url: &str) {
     let abilities = json!({"supportsDeveloperRole": false, "supportsReasoningEffort": false});

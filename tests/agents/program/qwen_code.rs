@@ -39,7 +39,7 @@ pub const QWEN_CODE: Agent = Agent {
         asks: "",
         interrupted: |screen| screen.contains("cancelled"),
         anew: "/clear",
-        compact: ("/compact", "ompacted"),
+        compact: ("/compress", "compressed from"),
         asks_anew: &[],
         resume: &["--continue"],
         resumed: "Type your message",
