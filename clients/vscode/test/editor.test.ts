@@ -342,6 +342,20 @@ test("a plan that cannot be made any more is given up", () =>
     assert.deepEqual(await desk.labels(), []);
   }));
 
+test("a plan that the history overtakes is waited for", () =>
+  atDesk(async (desk, world) => {
+    play(world);
+    await desk.open();
+    const planned = desk.run("revertTo", await desk.message("spell it out"));
+    await new Promise((resolve) => setImmediate(resolve));
+    const newer = desk.run("planAgain");
+    await planned;
+    assert.equal(editor.contexts.get("ckpt-hook.planning"), true);
+    assert.equal((await desk.planned()).size, 1);
+    await newer;
+    assert.deepEqual(editor.said, []);
+  }));
+
 test("a plan of another folder is given up", () =>
   atDesk(async (desk, world) => {
     play(world);

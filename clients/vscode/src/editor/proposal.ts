@@ -60,6 +60,7 @@ export class Proposal implements vscode.TreeDataProvider<PlanNode>, vscode.Dispo
   #isApplying = false;
   /** Counts plans, so that the answer to an older question is not shown over that to a newer one. */
   #number = 0;
+  #latest = Promise.resolve();
 
   constructor(workspace: Workspace, documents: Documents) {
     this.#workspace = workspace;
@@ -87,13 +88,18 @@ export class Proposal implements vscode.TreeDataProvider<PlanNode>, vscode.Dispo
     await vscode.commands.executeCommand("ckpt-hook.plan.focus");
   }
 
-  /** Plans once more. What cannot be planned any more is no plan; a way out that cannot be gone leaves the plan as it is. */
-  async again(remark = this.#remark, asked = this.#asked): Promise<void> {
+  /** Plans once more. Where a newer plan is asked for meanwhile, that is waited for. */
+  again(remark = this.#remark, asked = this.#asked): Promise<void> {
+    return (this.#latest = this.#planAgain(remark, asked));
+  }
+
+  /** What cannot be planned any more is no plan; a way out that cannot be gone leaves the plan as it is. */
+  async #planAgain(remark: string, asked: Asked | null): Promise<void> {
     if (asked === null || this.#asked === null) return;
     const number = (this.#number += 1);
     try {
       const [all, ...own] = await this.#planned(this.#workspace.client, asked);
-      if (number !== this.#number || !all) return;
+      if (number !== this.#number || !all) return this.#latest;
       const part = limited(asked.all, this.#asked.all);
       this.#title += part;
       this.#done += part;
@@ -103,6 +109,7 @@ export class Proposal implements vscode.TreeDataProvider<PlanNode>, vscode.Dispo
       remember(this.#kept, all.report);
       this.draw();
     } catch (error) {
+      if (number !== this.#number) return this.#latest;
       void vscode.window.showErrorMessage(`${this.#title}: ${failure(error)}`);
       if (asked === this.#asked) this.cancel();
     }
@@ -194,6 +201,7 @@ export class Proposal implements vscode.TreeDataProvider<PlanNode>, vscode.Dispo
 
   cancel(): void {
     this.#number += 1;
+    this.#latest = Promise.resolve();
     this.#asked = this.#plan = this.#shown = null;
     this.#documents.forget();
     void vscode.commands.executeCommand("setContext", "ckpt-hook.planning", false);
