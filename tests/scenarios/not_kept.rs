@@ -488,3 +488,42 @@ fn folders_group_and_attributes_are_named() {
     );
     assert_eq!(report.outcome, Outcome::Restored);
 }
+
+/// A dry run knows the files that nothing can replace.
+#[test]
+fn immutable_file_is_foreseen() {
+    let mut world = World::new();
+    for path in ["a", "b"] {
+        world.write(path, "0\n");
+    }
+    world.turn("m1", |world| {
+        for path in ["a", "b"] {
+            world.write(path, "1\n");
+        }
+    });
+    let file = world.path("a");
+    let chattr = |change: &str| {
+        let mut command = std::process::Command::new("chattr");
+        let output = command.arg(change).arg(&file).output();
+        output.is_ok_and(|output| output.status.success())
+    };
+    if !chattr("+i") {
+        return skip("such a file needs root, `chattr` and a file system that has it");
+    }
+    let plan = RevertRequest {
+        dry_run: true,
+        ..to("m1")
+    };
+    let results = |report: &OperationReport| -> Vec<FileResult> {
+        report.files.iter().map(|file| file.result).collect()
+    };
+    let cwd = world.cwd.clone();
+    let planned = world.store.revert(&cwd, &plan);
+    let done = world.store.revert(&cwd, &to("m1"));
+    assert!(chattr("-i"), "or the folder cannot be removed");
+    let planned = planned.expect("it can be planned");
+    assert_eq!(results(&planned), [FileResult::Failed, FileResult::Planned]);
+    assert_eq!(planned.outcome, Outcome::Partial);
+    let done = done.expect("the other file goes back");
+    assert_eq!(results(&done), [FileResult::Failed, FileResult::Done]);
+}

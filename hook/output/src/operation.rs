@@ -192,6 +192,9 @@ fn operation_name(operation: &OperationEntry, prompt: Option<&str>, paint: Paint
     }
 }
 
+/// What becomes of a file that could not be written.
+const TRIED_AGAIN: &str = "could not be written and stayed as before: the next command or message tries again, and `ckpt-hook snapshot` does so right away";
+
 /// How many columns of a prompt a sentence shows.
 const TITLE: usize = 50;
 
@@ -214,11 +217,11 @@ fn closing(report: &OperationReport, around: &Around, paint: Paint) -> String {
         ));
     }
     lines.extend(report.git.iter().filter_map(git_way));
-    lines.extend(left(
-        report,
-        FileResult::Failed,
-        "could not be written and stayed as before: the next command or message tries again, and `ckpt-hook snapshot` does so right away",
-    ));
+    let failed = match report.dry_run {
+        true => "would stay as before, because the file system lets nothing replace it",
+        false => TRIED_AGAIN,
+    };
+    lines.extend(left(report, FileResult::Failed, failed));
     if !report.messages_hidden.is_empty() {
         lines.push(hidden(report));
     }

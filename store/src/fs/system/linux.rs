@@ -6,7 +6,10 @@ use std::io::Write;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 
-use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, RawDir, ResolveFlags, Stat, StatFs};
+use rustix::fs::{
+    AtFlags, CWD, FileType, Mode, OFlags, RawDir, ResolveFlags, Stat, StatFs, StatxAttributes,
+    StatxFlags, statx,
+};
 use rustix::io::Errno;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use rustix::time::{ClockId, Timespec, clock_gettime};
@@ -93,6 +96,13 @@ pub(crate) fn coarse_clock() -> Timespec {
 /// Returns `st_mode`: type and permissions.
 pub(crate) fn mode(stat: &Stat) -> u32 {
     stat.st_mode
+}
+
+/// Returns whether a file can be neither replaced nor removed, not even by root (`chattr +i`, `chattr +a`).
+pub(crate) fn is_immutable(file: BorrowedFd<'_>) -> bool {
+    let stays = StatxAttributes::IMMUTABLE | StatxAttributes::APPEND;
+    statx(file, c"", AtFlags::EMPTY_PATH, StatxFlags::empty())
+        .is_ok_and(|found| found.stx_attributes.intersects(stays))
 }
 
 /// Returns the device that something is on.

@@ -18,11 +18,11 @@ mod portable;
 
 #[cfg(all(target_os = "linux", not(ckpt_portable)))]
 pub(crate) use linux::{
-    Processors, begin_write_back, clone_blocks, coarse_clock, device, full_sync, is_on_server,
-    is_remote, list, make_whole, mode, open_beneath, pass_through,
+    Processors, begin_write_back, clone_blocks, coarse_clock, device, full_sync, is_immutable,
+    is_on_server, is_remote, list, make_whole, mode, open_beneath, pass_through,
 };
 #[cfg(not(all(target_os = "linux", not(ckpt_portable))))]
 pub(crate) use portable::{
     ProcessorCount as Processors, begin_write_back, clone_blocks, coarse_clock, device, full_sync,
-    is_on_server, is_remote, list, make_whole, mode, open_beneath, pass_through,
+    is_immutable, is_on_server, is_remote, list, make_whole, mode, open_beneath, pass_through,
 };

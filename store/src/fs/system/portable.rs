@@ -76,6 +76,11 @@ pub(crate) fn mode(stat: &Stat) -> u32 {
     u32::from(stat.st_mode)
 }
 
+/// Returns `false`: a plan does not know, and what cannot be replaced is named when it is tried.
+pub(crate) fn is_immutable(_file: BorrowedFd<'_>) -> bool {
+    false
+}
+
 /// Returns the device that something is on.
 pub(crate) fn device(stat: &Stat) -> u64 {
     // It is a signed 32-bit number on macOS. Its value does not matter, as long as it is the same each time.

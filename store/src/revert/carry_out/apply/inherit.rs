@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::fs::File;
 use std::os::fd::{AsFd, BorrowedFd};
 
-use ckpt_schema::report::ReasonCode;
+use ckpt_schema::report::{FileResult, ReasonCode};
 use rustix::fs::{AtFlags, Gid, Stat, Uid, fchown, fstat, statat};
 use rustix::io::retry_on_intr;
 use rustix::process::{getegid, geteuid};
@@ -294,7 +294,7 @@ fn may_be_another(beside: &Stat, now: &Owner, is_of_a_group: bool) -> Option<Str
     })
 }
 
-/// Says in a plan what its files would lose. What goes along with a move is known only once it has been made.
+/// Says in a plan what its files would lose, and which cannot be replaced. What goes along with a move is known only once it has been made.
 pub(crate) fn foresee(root: &Root, items: &mut [Item]) {
     let known = super::order::moves(items);
     let ends = known.into_iter().flat_map(|(from, to)| [from, to]);
@@ -308,21 +308,31 @@ pub(crate) fn foresee(root: &Root, items: &mut [Item]) {
             return None;
         };
         let (found, stat) = open_file(directory.as_fd(), item.path.name()).ok()??;
+        if system::is_immutable(found.as_fd()) {
+            let text = "the file system lets nothing replace or remove it (`lsattr`)";
+            return Some((ReasonCode::Failed, text.to_owned()));
+        }
         let former = Former {
             attributes: attributes(found.as_fd()),
             ..Former::of(&stat)
         };
-        match item.target {
+        let lost = match item.target {
             // A file that is made may get them.
             None if has_new && former.has_notes() => None,
             None => former.lost_with_it(directory.as_fd()),
             Some(target) if target.mode.kind() == file.mode.kind() => former.lost_by_writing(),
             Some(_) => None,
-        }
+        };
+        Some((ReasonCode::NotKept, lost?))
     };
     for item in items.iter_mut().filter(|item| item.is_planned()) {
-        if item.reason.is_none() {
-            item.reason = lost(item).map(|text| ItemReason::new(ReasonCode::NotKept, text));
+        if item.reason.is_none()
+            && let Some((code, text)) = lost(item)
+        {
+            item.reason = Some(ItemReason::new(code, text));
+            if code == ReasonCode::Failed {
+                item.result = FileResult::Failed;
+            }
         }
     }
 }
