@@ -1,6 +1,6 @@
 //! Days in repositories whose commits differ in ignore rules, links, kinds and attributes: the agent switches,
 //! resets, picks, moves, stashes and cleans. Each way back and forward leaves the state of that moment, or names each path that
-//! differs and is partial. What is in a folder that rules hid as a whole is named alone.
+//! differs and is partial.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -148,8 +148,6 @@ struct Moment {
     filled: BTreeSet<PathBuf>,
     /// HEAD, the index, and the branches.
     git: [String; 3],
-    /// The folders that rules hid: nothing looked into them.
-    hidden: BTreeSet<PathBuf>,
 }
 
 struct Playing<'s> {
@@ -204,9 +202,6 @@ impl Playing<'_> {
                 *node = Node::Directory(0);
             }
         }
-        let hidden = self.git(&["ls-files", "-oiz", "--exclude-standard", "--directory"]);
-        let hidden = hidden.split('\0').filter_map(|name| name.strip_suffix('/'));
-        let hidden = hidden.map(PathBuf::from).collect();
         let head = self.git(&["symbolic-ref", "-q", "HEAD"]) + &self.git(&["rev-parse", "HEAD"]);
         let branches = self.git(&[
             "for-each-ref",
@@ -216,7 +211,6 @@ impl Playing<'_> {
         Moment {
             tree,
             filled,
-            hidden,
             git: [head, self.git(&["ls-files", "-s"]), branches],
         }
     }
@@ -245,9 +239,7 @@ impl Playing<'_> {
                 )
             };
             assert!(is_named(report, path), "not named: {}", what());
-            // Of what is in a folder that was hidden as a whole, nothing is known.
-            let is_hidden = path.ancestors().any(|above| then.hidden.contains(above));
-            assert!(is_partial || is_hidden, "not partial: {}", what());
+            assert!(is_partial, "not partial: {}", what());
         }
         if git {
             assert!(
