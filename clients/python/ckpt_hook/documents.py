@@ -416,6 +416,21 @@ class Finding(TypedDict):
     """
 
 
+class ForgetRemote(TypedDict):
+    """
+    A repository that still has what is forgotten.
+    """
+
+    address: str
+    """
+    Its address, without a password.
+    """
+    name: str
+    """
+    What the workspace is called there.
+    """
+
+
 class GapReport(TypedDict):
     """
     A path that a snapshot could not hold.
@@ -2434,21 +2449,6 @@ class FileReport(TypedDict):
     """
 
 
-class ForgetRemote(TypedDict):
-    """
-    A repository that still has what is forgotten.
-    """
-
-    address: str
-    """
-    Its address, without a password.
-    """
-    name: str
-    """
-    What the workspace is called there.
-    """
-
-
 class ForgetWorkspace(TypedDict):
     """
     What is forgotten of a workspace.
@@ -3013,21 +3013,6 @@ class RootChanges(TypedDict):
     """
 
 
-class RootGone(TypedDict):
-    """
-    Files that are gone from another root.
-    """
-
-    files: list[GoneReport]
-    """
-    The files, most recently removed first.
-    """
-    workspace: str
-    """
-    The directory of the root.
-    """
-
-
 class RootFiles(TypedDict):
     """
     What was done to files in another root of a session.
@@ -3040,6 +3025,21 @@ class RootFiles(TypedDict):
     workspace: str
     """
     The root.
+    """
+
+
+class RootGone(TypedDict):
+    """
+    Files that are gone from another root.
+    """
+
+    files: list[GoneReport]
+    """
+    The files, most recently removed first.
+    """
+    workspace: str
+    """
+    The directory of the root.
     """
 
 

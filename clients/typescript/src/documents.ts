@@ -3375,6 +3375,19 @@ export interface GoneReport {
   time: number | null;
 }
 /**
+ * Files that are gone from another root.
+ */
+export interface RootGone {
+  /**
+   * The files, most recently removed first.
+   */
+  files: GoneReport[];
+  /**
+   * The directory of the root.
+   */
+  workspace: string;
+}
+/**
  * `sessions`.
  */
 export interface SessionsReport {
@@ -3616,19 +3629,6 @@ export interface OperationShowReport {
    * The version of the document's format.
    */
   version: 1;
-}
-/**
- * Files that are gone from another root.
- */
-export interface RootGone {
-  /**
-   * The files, most recently removed first.
-   */
-  files: GoneReport[];
-  /**
-   * The directory of the root.
-   */
-  workspace: string;
 }
 /**
  * What was done to files in another root of a session.
