@@ -25,7 +25,11 @@ pub fn gc(invocation: &Invocation, arguments: &GcArguments) -> Result<u8, Failur
     invocation.output.report_done(&report, done, |view| {
         let text = upkeep::gc(&report, view);
         match arguments.keep {
-            Some(_) => format!("Ages are by the clock, which says {}.\n{text}", utc(now())),
+            Some(_) => {
+                let time = utc(now());
+                let day = time.split('T').next().unwrap_or_default();
+                format!("Ages are by the clock, which says {day}.\n{text}")
+            }
             None => text,
         }
     })?;
