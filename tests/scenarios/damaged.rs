@@ -199,10 +199,10 @@ fn next_event_heals_a_missing_table() {
         "PRAGMA wal_checkpoint(TRUNCATE); PRAGMA writable_schema = ON; DELETE FROM sqlite_schema";
     for (damage, is_whole) in [
         (all.to_owned(), true),
-        (format!("{all} WHERE name = 'sessions'"), false),
+        (format!("{all} WHERE name = 'sessions'"), true),
         (format!("{all} WHERE type = 'table'"), false),
-        (format!("{all} WHERE tbl_name = 'sessions'"), false),
-        (format!("{all} WHERE tbl_name = 'messages'"), false),
+        (format!("{all} WHERE tbl_name = 'sessions'"), true),
+        (format!("{all} WHERE tbl_name = 'messages'"), true),
         ("DROP TABLE steps".to_owned(), false),
         ("DROP TABLE workspaces".to_owned(), false),
     ] {
