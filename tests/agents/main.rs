@@ -198,7 +198,7 @@ tests! {
     cline: CLINE, bad, terminal, at_once, anew, next_day, beside, work_trees, background, undo, recover;
     pi: PI, bad, terminal, anew, next_day, beside, work_trees, background, undo, forked, again, folder, one, compacted, resumed;
     grok: GROK, bad, stories, anew, next_day, beside, work_trees;
-    grok_beside_claude_code: GROK_BESIDE_CLAUDE_CODE, beside;
+    grok_beside_claude: GROK_BESIDE_CLAUDE_CODE, beside;
     kimi_code: KIMI_CODE, bad, stories, anew, next_day, beside, work_trees;
     codebuddy: CODEBUDDY, bad, beside, work_trees, forked, again, folder, one;
 }
