@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
-use ckpt_schema::report::{FileAction, FileReport, FileResult, OperationReport};
+use ckpt_schema::report::{FileAction, FileReport, FileResult, OperationReport, ReasonCode};
 use ckpt_store::TEMPORARY;
 use sha1::{Digest, Sha1};
 
@@ -84,6 +84,14 @@ pub fn assert_only_the_report(before: &Sight, world: &World, report: &OperationR
         others(before),
         "what is not in the report was not touched: {report:#?}"
     );
+}
+
+/// The paths that stayed because the user changed them since, with the directories that hold them.
+pub fn kept_as_yours(report: &OperationReport) -> BTreeSet<PathBuf> {
+    let yours = |file: &&FileReport| file.reason_code == Some(ReasonCode::Yours);
+    let paths: Vec<PathBuf> = report.files.iter().filter(yours).map(path_of).collect();
+    let with_parents = paths.iter().flat_map(|path| path.ancestors());
+    with_parents.map(Path::to_owned).collect()
 }
 
 fn path_of(file: &FileReport) -> PathBuf {

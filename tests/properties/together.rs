@@ -31,8 +31,9 @@ enum Action {
     Revert(usize, usize, Part, Manner),
     Redo(usize),
     Unrevert(usize),
-    /// To one of the operations, counted from the oldest, round and round; a path alone, maybe.
-    Restore(usize, Option<At>),
+    /// To one of the operations, counted from the oldest, round and round; a path alone, maybe; what the user changed
+    /// since as well, maybe.
+    Restore(usize, Option<At>, bool),
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -102,7 +103,7 @@ fn actions() -> impl Strategy<Value = Vec<Action>> {
         2 => session().prop_map(Action::Redo),
         4 => session().prop_map(Action::Unrevert),
         2 => session().prop_map(Action::Finish),
-        1 => (0..8usize, prop::option::of(edit::at())).prop_map(|(number, only)| Action::Restore(number, only)),
+        1 => (0..8usize, prop::option::of(edit::at()), any::<bool>()).prop_map(|(number, only, mine)| Action::Restore(number, only, mine)),
     ];
     let command = command.prop_map(|action| vec![action]);
     let past = prop_oneof![3 => turn.clone(), 1 => users.clone()];
@@ -172,7 +173,7 @@ impl<'a> Model<'a> {
             Action::Revert(at, number, part, manner) => self.revert(*at, *number, part, *manner),
             Action::Redo(at) => self.redo(*at, false),
             Action::Unrevert(at) => self.redo(*at, true),
-            Action::Restore(number, only) => self.restore(*number, *only),
+            Action::Restore(number, only, mine) => self.restore(*number, *only, *mine),
         }
         self.actions += 1;
         if self.actions.is_multiple_of(3) {
@@ -341,7 +342,7 @@ impl<'a> Model<'a> {
         }
     }
 
-    fn restore(&mut self, number: usize, only: Option<At>) {
+    fn restore(&mut self, number: usize, only: Option<At>, overwrite_mine: bool) {
         let Some(index) = number.checked_rem(self.operations.len()) else {
             return;
         };
@@ -350,12 +351,18 @@ impl<'a> Model<'a> {
         let request = RestoreRequest {
             id,
             paths: only.iter().map(|path| path.as_ref().to_owned()).collect(),
+            overwrite_mine,
             force: ckpt_store::Force::Yes,
             ..RestoreRequest::default()
         };
         let path = only.map_or_else(String::new, |path| format!(" {}", path.word()));
+        let mine = if overwrite_mine {
+            " --overwrite-mine"
+        } else {
+            ""
+        };
         self.script.line(format_args!(
-            "ckpt-hook --json restore $(operation {}){path} --force | note",
+            "ckpt-hook --json restore $(operation {}){path}{mine} --force | note",
             index + 1
         ));
         let cwd = self.world.cwd.clone();
@@ -378,9 +385,14 @@ impl<'a> Model<'a> {
         laws::assert_nothing_lost(&before, &mut self.world, &report);
         if only.is_none() {
             let (found, _) = edit::apart(&self.world.tree());
+            let kept = laws::kept_as_yours(&report);
             assert!(
-                found == then,
+                laws::differences(&found, &then).is_subset(&kept),
                 "restored: found {found:#?}\nwanted {then:#?}\n{report:#?}"
+            );
+            assert!(
+                kept.is_empty() || !overwrite_mine,
+                "nothing is kept as the user's: {report:#?}"
             );
         }
         self.note_operation(&before, &report);
