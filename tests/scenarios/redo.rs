@@ -63,6 +63,39 @@ fn the_point_moves_in_every_direction() {
     assert_eq!(world.tree(), states[4], "all the way");
 }
 
+/// No operation touched an empty folder: what the user put in its place meanwhile is theirs.
+#[test]
+fn what_replaced_an_empty_folder_survives_unrevert() {
+    let replacements: [fn(&World); 3] = [
+        |world| world.write("folder", "mine\n"),
+        |world| world.link("folder", "kept"),
+        |world| world.write("folder/mine", "mine\n"),
+    ];
+    for replace in replacements {
+        let mut world = World::new();
+        world.write("kept", "0\n");
+        std::fs::create_dir(world.path("folder")).expect("it is new");
+        world.turn("m1", |world| world.write("a", "1\n"));
+        world.revert("m1");
+        std::fs::remove_dir(world.path("folder")).expect("it is empty");
+        replace(&world);
+        let mut wanted = world.tree();
+        let report = world.unrevert();
+        wanted.extend(
+            world
+                .tree()
+                .into_iter()
+                .filter(|(path, _)| path.as_os_str() == "a"),
+        );
+        assert_eq!(
+            world.tree(),
+            wanted,
+            "only what was reverted is back: {report:?}"
+        );
+        assert_eq!(world.read("a"), "1\n", "and all of that");
+    }
+}
+
 /// Edits of other files while reverted survive the way back.
 #[test]
 fn edits_of_other_files_survive_unrevert() {

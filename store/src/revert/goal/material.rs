@@ -94,9 +94,12 @@ pub(crate) fn gather(
         }
         None => PathStates::new(),
     };
-    // Operations take a folder away with what is in it, and then no item says so.
+    // Operations take a folder away with what is in it, and then no item says so. What stands there instead of it, they
+    // would have an item for: it is the user's.
     for (path, then) in stood.iter().filter(|(_, then)| then.is_some()) {
-        goals.insert(path.clone(), current.get(path).copied().flatten());
+        let now = current.get(path).copied().flatten();
+        let is_replaced = now.is_some_and(|entry| !entry.is_empty_directory());
+        goals.insert(path.clone(), if is_replaced { *then } else { now });
         base_states.insert(path.clone(), *then);
     }
     let asked = sightings(live.iter().filter(|change| is_covered(scopes, change)));
