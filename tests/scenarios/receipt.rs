@@ -383,3 +383,27 @@ fn restores_removal_is_in_every_later_receipt() {
     let report = world.try_revert(&request).expect("it can be reverted");
     assert_eq!(differences(&report), [("d/a", DifferenceReason::Operation)]);
 }
+
+/// A revert that is asked for twice gives the same reasons both times, also for what an earlier revert of a part left.
+#[test]
+fn second_time_gives_the_same_reasons() {
+    let mut world = World::new();
+    world.write("a", "1\n");
+    let step = world.turn("m1", |world| {
+        world.write("a", "2\n");
+        world.write("made", "1\n");
+    });
+    world.turn("m2", |world| {
+        std::fs::rename(world.path("made"), world.path("moved")).expect("it is there")
+    });
+    world
+        .try_revert(&RevertRequest {
+            step: step.step,
+            ..to("m1")
+        })
+        .expect("the step is recorded");
+    let first = world.revert("m2");
+    let second = world.revert("m2");
+    assert_eq!(differences(&second), differences(&first), "{first:#?}");
+    assert!(!differences(&first).is_empty(), "the part stays undone");
+}

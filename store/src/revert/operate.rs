@@ -258,18 +258,18 @@ impl<'m> PlanContext<'_, 'm> {
         let connection = scene.connection();
         let base = movement.session.revert_base_id;
         let mut warnings = self.warnings_of_the_movement()?;
-        // If nothing changed since the same revert, the history need not be read. (No tree shows where HEAD is.)
-        if !options.git && is_there(connection, movement, seen)? {
-            let git = GitSide::of(scene);
-            warnings.extend(notes::head_moved(&git, movement, base, GitFate::Stays)?);
-            warnings.extend(notes::not_captured(movement, &Plan::default(), seen));
-            return Ok(Operation::nothing(movement, warnings));
-        }
         let chain = match base {
             Some(base) => chain(connection, &movement.session.id, base)?,
             None => Vec::new(),
         };
         let scopes = movement.scopes(store, &chain)?;
+        // If nothing changed since the same revert, the history need not be read. (No tree shows where HEAD is.)
+        if !options.git && is_there(connection, movement, seen)? {
+            let git = GitSide::of(scene);
+            warnings.extend(notes::head_moved(&git, movement, base, GitFate::Stays)?);
+            warnings.extend(notes::not_captured(movement, &Plan::default(), seen));
+            return Ok(Operation::nothing(movement, scopes, warnings));
+        }
         let taking = UnclearPolicy::of(
             connection,
             movement,

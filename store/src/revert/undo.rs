@@ -78,7 +78,7 @@ impl UndoneOperation<'_> {
                 }
                 None => None,
             },
-            ..Operation::nothing(movement, Vec::new())
+            ..Operation::nothing(movement, movement.whole(), Vec::new())
         })
     }
 

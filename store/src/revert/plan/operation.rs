@@ -11,6 +11,7 @@ use crate::revert::goal::lines::Lines;
 use crate::revert::goal::seen_history::SeenHistory;
 use crate::revert::request::conversation::JournalledConversation;
 use crate::revert::request::movement::Movement;
+use crate::revert::request::scope::RevertScope;
 use crate::snapshot::Snapshot;
 
 /// Whether git's own state moves along with the files.
@@ -90,8 +91,12 @@ impl Operation<'static> {
 }
 
 impl<'a> Operation<'a> {
-    /// Returns a movement to where everything already is.
-    pub fn nothing(movement: &'a Movement, warnings: Vec<Note>) -> Self {
+    /// Returns a movement to where everything already is. `scopes` are the parts of the history that are undone there.
+    pub fn nothing(movement: &'a Movement, scopes: Vec<RevertScope>, warnings: Vec<Note>) -> Self {
+        let taken = match movement.unclear {
+            Some(Unclear::Take) => movement.whole(),
+            Some(Unclear::Keep) | None => Vec::new(),
+        };
         Self {
             kind: movement.kind,
             movement: Some(movement),
@@ -107,14 +112,7 @@ impl<'a> Operation<'a> {
             history: SeenHistory::default(),
             warnings,
             finished: Vec::new(),
-            expectation: Expectation::of_movement(
-                movement,
-                movement.whole(),
-                match movement.unclear {
-                    Some(Unclear::Take) => movement.whole(),
-                    Some(Unclear::Keep) | None => Vec::new(),
-                },
-            ),
+            expectation: Expectation::of_movement(movement, scopes, taken),
             is_incomplete: false,
         }
     }
