@@ -80,10 +80,12 @@ impl Machine {
         self.home().join(".local/share/ckpt-hook")
     }
 
-    /// Returns all that is below the home but our store.
+    /// Returns all that is below the home but our store and what agents write by themselves.
     pub fn settings(&self) -> Tree {
         let mut tree = tree::read(&self.home());
-        tree.retain(|path, _| !path.starts_with(".local"));
+        // CodeBuddy Code writes a log even where it is only asked for its version.
+        let others = [".local", ".codebuddy/logs", ".codebuddy/diagnostics"];
+        tree.retain(|path, _| !others.iter().any(|other| path.starts_with(other)));
         tree
     }
 
