@@ -88,7 +88,9 @@ pub fn assert_only_the_report(before: &Sight, world: &World, report: &OperationR
 
 /// The paths that stayed because the user changed them since, with the directories that hold them.
 pub fn kept_as_yours(report: &OperationReport) -> BTreeSet<PathBuf> {
-    let yours = |file: &&FileReport| file.reason_code == Some(ReasonCode::Yours);
+    let yours = |file: &&FileReport| {
+        file.action == FileAction::Keep && file.reason_code == Some(ReasonCode::Yours)
+    };
     let paths: Vec<PathBuf> = report.files.iter().filter(yours).map(path_of).collect();
     let with_parents = paths.iter().flat_map(|path| path.ancestors());
     with_parents.map(Path::to_owned).collect()
