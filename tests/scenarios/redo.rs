@@ -96,6 +96,32 @@ fn what_replaced_an_empty_folder_survives_unrevert() {
     }
 }
 
+/// An empty folder that the user put where a file was, while something was reverted, is theirs: neither the same revert again
+/// nor the way forward touches it.
+#[test]
+fn empty_folder_instead_of_a_file_is_the_users() {
+    let mut world = World::new();
+    world.write("file", "0\n");
+    world.turn("m1", |world| world.write("a", "1\n"));
+    let m0 = world.tree();
+    world.revert("m1");
+    world.remove("file");
+    std::fs::create_dir(world.path("file")).expect("nothing is there");
+    let wanted = world.tree();
+    let report = world.revert("m1");
+    assert_eq!(world.tree(), wanted, "the same again: {report:?}");
+    world.unrevert();
+    let mut wanted = m0;
+    wanted.extend(
+        world
+            .tree()
+            .into_iter()
+            .filter(|(path, _)| path.as_os_str() == "file"),
+    );
+    assert_eq!(world.tree(), wanted, "forward");
+    assert!(world.path("file").is_dir(), "and the folder is there");
+}
+
 /// Edits of other files while reverted survive the way back.
 #[test]
 fn edits_of_other_files_survive_unrevert() {

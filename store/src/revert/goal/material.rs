@@ -94,9 +94,12 @@ pub(crate) fn gather(
         }
         None => PathStates::new(),
     };
-    // Operations take a folder away with what is in it, and then no item says so. What stands there instead of it, they
-    // would have an item for: it is the user's.
-    for (path, then) in stood.iter().filter(|(_, then)| then.is_some()) {
+    // Operations take a folder away with what is in it, and then no item says so. What stands instead of a folder, or a
+    // folder instead of a file, they would have an item for: it is the user's.
+    for (path, then) in &stood {
+        if !then.is_some_and(|entry| entry.is_empty_directory()) {
+            continue;
+        }
         let now = current.get(path).copied().flatten();
         let is_replaced = now.is_some_and(|entry| !entry.is_empty_directory());
         goals.insert(path.clone(), if is_replaced { *then } else { now });
