@@ -256,7 +256,8 @@ impl Store {
 
     /// Measures how much of the disk the store takes, and notes the sizes of its snapshots.
     pub fn du(&mut self, by: Grouping) -> Result<report::DuReport> {
-        upkeep::du::du(self, by)
+        let ages = upkeep::gc::ages(self);
+        upkeep::du::du(self, by, ages)
     }
 
     /// Goes back to just before a message.

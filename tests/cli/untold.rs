@@ -292,7 +292,17 @@ fn gc_by_hand_doubts_a_set_clock() {
         rows::texts(&world.store().join("sessions.db"), query).len()
     };
     let before = kept();
+    let size = world.json(&["du", "--by", "age"]);
     world.set_clock(NOW + 40 * 24 * 3600);
+    let doubted_size = world.json(&["du", "--by", "age"]);
+    assert_eq!(
+        doubted_size["reclaimable"], size["reclaimable"],
+        "none is old"
+    );
+    assert_eq!(
+        doubted_size["rows"][0]["name"],
+        "unknown: the clock was set"
+    );
     let doubted = "The clock and the time for which this machine has run do not agree";
     for line in [&["gc", "--dry-run"][..], &["gc"], &["gc"], &["gc"]] {
         let run = world.run(line, b"").exits(0);

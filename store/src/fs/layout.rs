@@ -194,6 +194,11 @@ pub(crate) fn check_folder(folder: &Path) -> Result<()> {
     }
 }
 
+/// Returns the note of the last holder of that lock, for a caller that does not take it.
+pub(crate) fn upkeep_note(directory: &Path) -> Option<String> {
+    note_in(&directory.join(names::UPKEEP))
+}
+
 /// Returns whether `gc` or `forget` is at work in a store's directory.
 pub(crate) fn is_upkeep_locked(directory: &Path) -> bool {
     is_file_locked(&directory.join(names::UPKEEP))
@@ -226,7 +231,10 @@ fn is_file_locked(path: &Path) -> bool {
 /// Returns the note of the last holder of a workspace's lock, for a caller that does not take it. `None` if it cannot
 /// be read.
 pub(crate) fn note_of(folder: &Path) -> Option<String> {
-    let path = folder.join(names::LOCK);
+    note_in(&folder.join(names::LOCK))
+}
+
+fn note_in(path: &Path) -> Option<String> {
     // Opening a pipe would never end.
     if !path.symlink_metadata().ok()?.is_file() {
         return None;

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use ckpt_schema::report::{DuReport, DuRow, DuUnmeasured, VERSION};
 
+use super::gc::age::Ages;
 use super::gc::{self, sizes};
 use crate::error::Result;
 use crate::model::Milliseconds;
@@ -39,10 +40,9 @@ const AGES: [(Milliseconds, &str); 5] = [
     (Milliseconds::MAX, "older"),
 ];
 
-/// Measures the store, and notes the sizes of its snapshots.
-pub(crate) fn du(store: &mut Store, by: Grouping) -> Result<DuReport> {
+/// Measures the store, and notes the sizes of its snapshots. What `gc` would free goes by these ages.
+pub(crate) fn du(store: &mut Store, by: Grouping, ages: Ages) -> Result<DuReport> {
     let sizes = sizes::of_store(store)?;
-    let now = store.now();
     let mut rows: BTreeMap<(usize, Option<String>), (u64, u64)> = BTreeMap::new();
     let mut reclaimable = 0;
     let mut unmeasured = Vec::new();
@@ -66,13 +66,13 @@ pub(crate) fn du(store: &mut Store, by: Grouping) -> Result<DuReport> {
         reclaimable += rest;
         let machine = sessions::machine_of(store.database.connection(), id)?;
         for (snapshot, bytes) in snapshots {
-            let key = key(by, (&place, machine.as_deref()), &snapshot, now);
+            let key = key(by, (&place, machine.as_deref()), &snapshot, ages);
             let row = rows.entry(key).or_default();
             row.0 += bytes;
             row.1 += 1;
         }
     }
-    reclaimable += gc::prunable_bytes(store, now)?;
+    reclaimable += gc::prunable_bytes(store, ages)?;
     Ok(DuReport {
         version: VERSION,
         bytes: sizes.bytes,
@@ -119,7 +119,7 @@ fn key(
     by: Grouping,
     (place, machine): (&Place, Option<&str>),
     snapshot: &Measured,
-    now: Milliseconds,
+    ages: Ages,
 ) -> (usize, Option<String>) {
     match by {
         Grouping::Workspace => {
@@ -130,8 +130,11 @@ fn key(
         Grouping::Machine => (0, Some(machine.unwrap_or("this machine").to_owned())),
         Grouping::Session => (0, snapshot.session.clone()),
         Grouping::Message => (0, snapshot.message.clone()),
+        Grouping::Age if ages.doubts(snapshot.taken_at) => {
+            (AGES.len(), Some("unknown: the clock was set".to_owned()))
+        }
         Grouping::Age => {
-            let age = now.saturating_sub(snapshot.taken_at);
+            let age = ages.unused_for(snapshot.taken_at);
             let at = AGES
                 .iter()
                 .position(|(most, _)| age <= *most)

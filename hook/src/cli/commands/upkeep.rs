@@ -15,12 +15,7 @@ use crate::cli::arguments::{self, DuArguments, ForgetArguments, GcArguments};
 /// Removes what was not used for a long time, and repacks the rest.
 pub fn gc(invocation: &Invocation, arguments: &GcArguments) -> Result<u8, Failure> {
     let mut store = invocation.open()?;
-    let mut report = store.gc_keeping(DryRun::asked(arguments.dry_run), arguments.keep)?;
-    if report.dry_run {
-        // Besides what is pruned, it removes what nothing needs: as much as `du` says.
-        let freed = store.du(Grouping::Workspace)?.reclaimable;
-        report.bytes_after = report.bytes_before.saturating_sub(freed);
-    }
+    let report = store.gc_keeping(DryRun::asked(arguments.dry_run), arguments.keep)?;
     let done = (!report.dry_run).then_some("the store was packed");
     invocation.output.report_done(&report, done, |view| {
         let text = upkeep::gc(&report, view);

@@ -8,7 +8,7 @@
 //! Only one runs at a time, under the lock of upkeep. It takes a workspace's own lock only to mark rows and to replace
 //! packs. In the background, it yields to every process that wants the workspace.
 
-mod age;
+pub(crate) mod age;
 pub(crate) mod pack;
 pub(crate) mod policy;
 pub(crate) mod sizes;
@@ -18,6 +18,7 @@ use std::time::Duration;
 
 use ckpt_schema::report::{GcReport, GcSession, GcWorkspace, VERSION};
 
+use super::du::{Grouping, du};
 use crate::error::{Error, Result};
 use crate::fs::layout;
 use crate::model::Milliseconds;
@@ -94,7 +95,7 @@ pub(crate) fn by_hand(
         });
     }
     let lock = layout::lock_upkeep(&store.surroundings.directory, LOCK_TIMEOUT)?;
-    let agreement = agreed(store, &lock);
+    let agreement = agreed(store, lock.note().as_deref());
     let ages = match keep {
         Some(_) => Ages::by_clock(store.now()),
         None => agreement.ages_by_hand(),
@@ -106,15 +107,25 @@ pub(crate) fn by_hand(
         ages,
     };
     if dry_run.is_dry() {
-        return run(store, how);
+        let mut report = run(store, how)?;
+        // Besides what is pruned, it removes what nothing needs.
+        let freed = du(store, Grouping::Workspace, ages)?.reclaimable;
+        report.bytes_after = report.bytes_before.saturating_sub(freed);
+        return Ok(report);
     }
     run_and_note(store, &lock, how, &agreement)
 }
 
+/// Returns the ages by which a run by hand would go now.
+pub(crate) fn ages(store: &Store) -> Ages {
+    let note = layout::upkeep_note(&store.surroundings.directory);
+    agreed(store, note.as_deref()).ages_by_hand()
+}
+
 /// Returns the reading of the clock on which this run and the last one, which left the note, agree.
-fn agreed(store: &Store, lock: &layout::Lock) -> Agreement {
+fn agreed(store: &Store, note: Option<&str>) -> Agreement {
     let keep = i64::try_from(store.surroundings.settings.keep.as_millis()).unwrap_or(i64::MAX);
-    let before = lock.note().as_deref().and_then(last_agreement);
+    let before = note.and_then(last_agreement);
     Agreement::of(before.as_ref(), ClockReading::now(store.now()), keep)
 }
 
@@ -166,7 +177,7 @@ pub(crate) fn in_background(store: &mut Store, place: &Place) -> Result<()> {
         return Ok(());
     };
     let note = lock.note();
-    let agreement = agreed(store, &lock);
+    let agreement = agreed(store, note.as_deref());
     let how = GcOptions {
         dry_run: DryRun::No,
         priority: Priority::Background,
@@ -208,13 +219,11 @@ fn run(store: &mut Store, how: GcOptions) -> Result<GcReport> {
             None => tidy_up(store, &presence, &judged, now, how),
             Some(error) => Err(error),
         };
-        let (row, estimate) = match done {
+        report.workspaces.push(match done {
             Ok(done) => done,
             // One damaged workspace must not keep all others from being packed.
-            Err(error) => (skipped(store, presence.id, &error).map_err(packed)?, 0),
-        };
-        report.bytes_after = report.bytes_after.saturating_sub(estimate);
-        report.workspaces.push(row);
+            Err(error) => skipped(store, presence.id, &error).map_err(packed)?,
+        });
     }
     for Judged {
         session,
@@ -257,13 +266,14 @@ fn packed(error: Error) -> Error {
 }
 
 /// Returns how many bytes a run would free now.
-pub(crate) fn prunable_bytes(store: &Store, now: Milliseconds) -> Result<u64> {
+pub(crate) fn prunable_bytes(store: &Store, ages: Ages) -> Result<u64> {
     let how = GcOptions {
         dry_run: DryRun::Yes,
         priority: Priority::Foreground,
-        ages: Ages::by_clock(now),
+        ages,
     };
-    let Judgement { judged, .. } = judge(store, now, sizes::of_store(store)?.limited(), how)?;
+    let Judgement { judged, .. } =
+        judge(store, store.now(), sizes::of_store(store)?.limited(), how)?;
     let goes = |judged: &&Judged| matches!(judged.verdict, Retention::Goes(_));
     Ok(judged
         .iter()
@@ -344,14 +354,14 @@ fn lives(session: &SessionUse) -> Option<bool> {
     (!processes.is_empty()).then(|| processes.iter().any(|process| !life::is_gone(process)))
 }
 
-/// Prunes and packs a workspace. Returns the report on it, and how many bytes a dry run expects to free.
+/// Prunes and packs a workspace. Returns the report on it.
 fn tidy_up(
     store: &mut Store,
     presence: &WorkspacePresence,
     judged: &[Judged],
     now: Milliseconds,
     how: GcOptions,
-) -> Result<(GcWorkspace, u64)> {
+) -> Result<GcWorkspace> {
     let row = sessions::workspace(store.database.connection(), presence.id)?;
     let place = Place::of_row(store, row);
     let keep = i64::try_from(place.settings.keep.as_millis()).unwrap_or(i64::MAX);
@@ -370,8 +380,7 @@ fn tidy_up(
             sizes::remove_workspace(store, &place)?;
         }
         report.removed = true;
-        let freed = report.bytes_before;
-        return Ok((report, freed));
+        return Ok(report);
     }
     let goes = sessions_that_go(judged, presence.id);
     let kept: Vec<String> = kept_sessions(store, presence.id, judged, now)?;
@@ -388,11 +397,11 @@ fn tidy_up(
         report.packs_after = report.packs_before;
         let freed: u64 = goes.iter().filter_map(|judged| judged.bytes).sum();
         report.bytes_after = report.bytes_before.saturating_sub(freed);
-        return Ok((report, freed));
+        return Ok(report);
     }
     report.pruned = prune(store, &place, pruning, now, how)?;
     pack_what_stays(store, presence, &place, how, &mut report)?;
-    Ok((report, 0))
+    Ok(report)
 }
 
 /// Packs what the rows of a workspace still name, and forgets the rest for good.
