@@ -1,6 +1,7 @@
 //! `push` and `fetch`: one history on several machines, each with a store of its own, and real repositories between them.
 
 mod addresses;
+mod bombs;
 mod encrypted;
 mod forgotten;
 mod many;

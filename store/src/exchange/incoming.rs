@@ -107,18 +107,18 @@ fn read(rows: &[u8]) -> Result<(BundleHead, Vec<SentRow>)> {
 
 /// Fails if an object that a snapshot needs first is not there.
 fn check(snapshots: &Snapshots, records: &[SentRow]) -> Result<()> {
-    for record in records.iter().filter(|record| record.table == "snapshots") {
-        let Some(tree) = record.object("tree").filter(|_| !is_pruned(record)) else {
-            continue;
-        };
-        snapshots.check_received(&Snapshot {
-            tree,
-            attributes: record.object("attributes_blob"),
-            rules: record.object("rules_blob"),
-            seen: record.object("seen_blob"),
-        })?;
-    }
-    Ok(())
+    let kept = records.iter().filter(|record| record.table == "snapshots");
+    snapshots.check_received(
+        kept.filter(|record| !is_pruned(record))
+            .filter_map(|record| {
+                Some(Snapshot {
+                    tree: record.object("tree")?,
+                    attributes: record.object("attributes_blob"),
+                    rules: record.object("rules_blob"),
+                    seen: record.object("seen_blob"),
+                })
+            }),
+    )
 }
 
 fn write(

@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use super::view::{SnapshotView, check_bounds, join};
+use super::view::{SnapshotView, WalkBounds, join};
 use super::{Snapshot, Snapshots};
 use crate::error::Result;
 use crate::model::entry::{Change, Entry, ObjectId};
@@ -116,6 +116,8 @@ impl<'a> Differing<'a> {
     /// everywhere.
     fn compare_trees(&mut self, whole: bool) -> Result<()> {
         // A stack instead of recursion, and a bound: a small tree may contain itself any number of times.
+        let trees = [self.old.view.tree, self.new.view.tree];
+        let mut bounds = WalkBounds::of(self.old.view.reader, &trees);
         let mut open: Vec<Pair> = vec![(None, Some(self.old.view.tree), Some(self.new.view.tree))];
         while let Some((directory, old, new)) = open.pop() {
             if old == new && !whole {
@@ -123,7 +125,7 @@ impl<'a> Differing<'a> {
             }
             let (old, new) = (self.old.read(old)?, self.new.read(new)?);
             self.seen += old.len() + new.len();
-            check_bounds(self.seen, directory.as_ref())?;
+            bounds.check(self.seen)?;
             merge(&old, &new, |old, new| {
                 if old == new && !whole {
                     return Ok(());

@@ -6,6 +6,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
 
 use super::rules::{Rules, UNKNOWN_LINES};
+use super::view::TreeExtents;
 use super::{Gap, GapReason, Snapshots, seen};
 use crate::error::Result;
 use crate::model::entry::ObjectId;
@@ -75,7 +76,9 @@ impl Snapshots {
             },
         };
         let mut rewritten = Vec::new();
+        let mut extents = TreeExtents::default();
         for old in trees.iter().filter(|tree| **tree != ObjectId::EMPTY_TREE) {
+            extents.check(&reader, *old)?;
             let (new, gone) = rewriting.tree(*old, &[])?;
             if !gone.is_empty() {
                 let old = *old;

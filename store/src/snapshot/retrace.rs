@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use super::Snapshots;
-use super::view::check_bounds;
+use super::view::WalkBounds;
 use crate::error::Result;
 use crate::model::entry::{ObjectId, State};
 use crate::model::path::{depth, join, split};
@@ -66,6 +66,7 @@ impl Snapshots {
     pub(crate) fn files_of(&self, tree: ObjectId) -> Result<TreeFiles> {
         let reader = self.objects.reader()?;
         let mut files = TreeFiles::default();
+        let mut bounds = WalkBounds::of(&reader, &[tree]);
         let mut rest = vec![(tree, Vec::new())];
         while let Some((id, path)) = rest.pop() {
             for entry in reader.tree(id)? {
@@ -75,7 +76,7 @@ impl Snapshots {
                     mode => _ = files.0.insert(below, (mode, entry.id)),
                 }
             }
-            check_bounds(files.0.len() + rest.len(), None)?;
+            bounds.check(files.0.len() + rest.len())?;
         }
         Ok(files)
     }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use super::patch::{read_rules, unforced};
 use super::rules::{Matcher, Rules, UNKNOWN_LINES};
-use super::view::SnapshotView;
+use super::view::{SnapshotView, TreeExtents};
 use super::{Gap, GapReason, Snapshot, Snapshots, seen};
 use crate::error::{Error, Result};
 use crate::fs::presence;
@@ -23,9 +23,6 @@ use crate::objects::pack::write::PackWriter;
 use crate::objects::reader::ObjectReader;
 use crate::objects::tree::{TreeMode, encode};
 
-/// Deeper than any path can be opened.
-const MAX_DEPTH: usize = 4096;
-
 /// What goes to another machine.
 pub(crate) struct Sending<'a> {
     reader: &'a ObjectReader,
@@ -38,6 +35,7 @@ pub(crate) struct Sending<'a> {
     /// Trees as they are sent, by what they are and where, as long as the ignore rules stay the same.
     done: HashMap<(ObjectId, Vec<u8>), ObjectId>,
     last: Option<Snapshot>,
+    extents: TreeExtents,
     is_counting: bool,
     /// Whether it can be read only with a key, so that ignored files go along.
     pub is_sealed: bool,
@@ -76,6 +74,7 @@ impl Snapshots {
             known: HashSet::new(),
             done: HashMap::new(),
             last: None,
+            extents: TreeExtents::default(),
             is_counting: true,
             is_sealed: false,
             ignored: BTreeSet::new(),
@@ -154,15 +153,18 @@ impl Snapshots {
         })
     }
 
-    /// Fails if the tree or a blob of a snapshot is not there.
-    pub(crate) fn check_received(&self, snapshot: &Snapshot) -> Result<()> {
+    /// Fails if the tree or a blob of a snapshot is not there, or if a tree is larger than any workspace.
+    pub(crate) fn check_received(&self, snapshots: impl Iterator<Item = Snapshot>) -> Result<()> {
         let reader = self.objects.reader()?;
-        reader.tree(snapshot.tree)?;
-        let blobs = [snapshot.attributes, snapshot.rules, snapshot.seen];
-        blobs
-            .into_iter()
-            .flatten()
-            .try_for_each(|blob| reader.check_blob(blob))
+        let mut extents = TreeExtents::default();
+        for snapshot in snapshots {
+            reader.tree(snapshot.tree)?;
+            extents.check(&reader, snapshot.tree)?;
+            let blobs = [snapshot.attributes, snapshot.rules, snapshot.seen];
+            let mut blobs = blobs.into_iter().flatten();
+            blobs.try_for_each(|blob| reader.check_blob(blob))?;
+        }
+        Ok(())
     }
 }
 
@@ -179,13 +181,14 @@ impl Sending<'_> {
     pub fn snapshot(&mut self, snapshot: &Snapshot) -> Result<Snapshot> {
         let reader = self.reader;
         let view = SnapshotView::open(reader, snapshot)?;
+        self.extents.check(reader, snapshot.tree)?;
         if self.newest.is_none() || self.is_sealed {
             let blobs = [snapshot.attributes, snapshot.rules, snapshot.seen];
             let mut blobs = blobs.into_iter().flatten();
             blobs.try_for_each(|blob| self.blob(blob, b""))?;
         }
         if self.newest.is_none() {
-            self.tree(snapshot.tree, &[], None, 0)?;
+            self.tree(snapshot.tree, &[], None)?;
             return Ok(*snapshot);
         }
         let matcher = unforced(reader, &view, snapshot.rules)?;
@@ -193,7 +196,7 @@ impl Sending<'_> {
             self.done.clear();
         }
         self.last = Some(*snapshot);
-        let tree = self.tree(snapshot.tree, &[], Some(&matcher), 0)?;
+        let tree = self.tree(snapshot.tree, &[], Some(&matcher))?;
         if self.is_sealed {
             return Ok(*snapshot);
         }
@@ -302,21 +305,17 @@ impl Sending<'_> {
         id: ObjectId,
         path: &[u8],
         matcher: Option<&Matcher<'_>>,
-        depth: usize,
     ) -> Result<ObjectId> {
         // As it is, a tree is the same wherever it is.
         let key = (id, matcher.map_or_else(Vec::new, |_| path.to_vec()));
         if let Some(done) = self.done.get(&key) {
             return Ok(*done);
         }
-        if depth > MAX_DEPTH {
-            return Err(Error::damaged(format!("the tree `{id}` is too deep")));
-        }
         let (mut kept, mut is_cut) = (Vec::new(), false);
         for mut entry in self.reader.tree(id)? {
             let below = join(path, &entry.name);
             if entry.mode == TreeMode::Tree {
-                let sent = self.tree(entry.id, &below, matcher, depth + 1)?;
+                let sent = self.tree(entry.id, &below, matcher)?;
                 is_cut |= sent != entry.id;
                 if sent == ObjectId::EMPTY_TREE && sent != entry.id {
                     continue;

@@ -17,10 +17,12 @@ use crate::objects::tree::{TreeEntry, TreeMode, lookup};
 const MOST_ENTRIES: usize = 10_000_000;
 /// Deeper than any path can be opened.
 const MAX_DEPTH: usize = 4096;
+/// How many entries are read before it is asked how many there are altogether.
+const MANY_ENTRIES: usize = 100_000;
 
 /// An open snapshot.
 pub(crate) struct SnapshotView<'a> {
-    reader: &'a ObjectReader,
+    pub reader: &'a ObjectReader,
     /// Its tree.
     pub tree: ObjectId,
     /// Its attributes.
@@ -274,6 +276,7 @@ impl<'a> SnapshotView<'a> {
         tree: ObjectId,
     ) -> Result<Vec<(WorkspacePath, Entry)>> {
         let mut files = Vec::new();
+        let mut bounds = WalkBounds::of(self.reader, &[tree]);
         let mut open = vec![(directory, tree)];
         while let Some((directory, tree)) = open.pop() {
             for child in self.reader.tree(tree)? {
@@ -283,7 +286,7 @@ impl<'a> SnapshotView<'a> {
                     None => open.push((Some(path), child.id)),
                 }
             }
-            check_bounds(files.len() + open.len(), directory.as_ref())?;
+            bounds.check(files.len() + open.len())?;
         }
         Ok(files)
     }
@@ -294,14 +297,92 @@ impl<'a> SnapshotView<'a> {
     }
 }
 
-/// Fails if a snapshot is larger or deeper than any workspace.
-pub(crate) fn check_bounds(entries: usize, directory: Option<&WorkspacePath>) -> Result<()> {
-    let depth = directory.map_or(0, |directory| directory.components().count());
-    match entries > MOST_ENTRIES || depth > MAX_DEPTH {
-        false => Ok(()),
-        true => Err(Error::unavailable(
-            "the snapshot is larger or deeper than any workspace",
-        )),
+/// The bounds of a walk through trees that are read as often as they are named.
+pub(crate) struct WalkBounds<'a> {
+    reader: &'a ObjectReader,
+    /// The trees that it begins at, until they are measured.
+    trees: Vec<ObjectId>,
+}
+
+impl<'a> WalkBounds<'a> {
+    pub fn of(reader: &'a ObjectReader, trees: &[ObjectId]) -> Self {
+        let trees = trees.to_vec();
+        Self { reader, trees }
+    }
+
+    /// Fails if there are more entries than any workspace has, once it has come to many.
+    pub fn check(&mut self, entries: usize) -> Result<()> {
+        let mut extents = TreeExtents::default();
+        match entries > MANY_ENTRIES {
+            true => (self.trees.drain(..)).try_for_each(|tree| extents.check(self.reader, tree)),
+            false => Ok(()),
+        }
+    }
+}
+
+/// How much trees hold with all that is below them. Each is read once, however often it is named.
+#[derive(Default)]
+pub(crate) struct TreeExtents(HashMap<ObjectId, TreeExtent>);
+
+#[derive(Clone, Copy)]
+struct TreeExtent {
+    entries: usize,
+    depth: usize,
+}
+
+/// A tree, with what is known of it, and the trees in it that are not counted yet.
+struct HalfMeasured {
+    tree: ObjectId,
+    extent: TreeExtent,
+    rest: Vec<ObjectId>,
+}
+
+impl HalfMeasured {
+    fn begin(reader: &ObjectReader, tree: ObjectId) -> Self {
+        // What cannot be read is told of where it is needed.
+        let entries = reader.tree(tree).unwrap_or_default();
+        let below = entries.iter().filter(|entry| entry.mode == TreeMode::Tree);
+        Self {
+            tree,
+            extent: TreeExtent {
+                entries: entries.len(),
+                depth: 1,
+            },
+            rest: below.map(|entry| entry.id).collect(),
+        }
+    }
+}
+
+impl TreeExtents {
+    /// Fails if a tree is larger or deeper than any workspace.
+    pub fn check(&mut self, reader: &ObjectReader, tree: ObjectId) -> Result<()> {
+        if self.0.contains_key(&tree) {
+            return Ok(());
+        }
+        let mut way = vec![HalfMeasured::begin(reader, tree)];
+        while let Some(last) = way.last_mut() {
+            let Some(below) = last.rest.last().copied() else {
+                self.0.insert(last.tree, last.extent);
+                way.pop();
+                continue;
+            };
+            if let Some(extent) = self.0.get(&below) {
+                last.rest.pop();
+                last.extent.entries = last.extent.entries.saturating_add(extent.entries);
+                last.extent.depth = last.extent.depth.max(extent.depth + 1);
+            } else {
+                way.push(HalfMeasured::begin(reader, below));
+            }
+            let length = way.len();
+            let is_large = |one: &HalfMeasured| {
+                one.extent.entries > MOST_ENTRIES || one.extent.depth + length > MAX_DEPTH
+            };
+            if way.last().is_some_and(is_large) {
+                let text = "the snapshot is larger or deeper than any workspace";
+                return Err(Error::unavailable(text));
+            }
+        }
+        Ok(())
     }
 }
 
