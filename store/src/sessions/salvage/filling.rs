@@ -72,6 +72,8 @@ pub(super) struct Filling {
     tables: Vec<FilledTable>,
     pub rows: u64,
     pub damaged: BTreeSet<String>,
+    /// The columns that tables of the damaged file lack, each after its table.
+    lacking: BTreeSet<(String, String)>,
     /// Set where rows are added to a session store in use: when, in milliseconds since the epoch.
     added_at: Option<Milliseconds>,
 }
@@ -94,6 +96,7 @@ impl Filling {
             path: path.to_owned(),
             rows: 0,
             damaged: BTreeSet::new(),
+            lacking: BTreeSet::new(),
             added_at,
         })
     }
@@ -118,6 +121,8 @@ impl Filling {
                         filling.damaged.remove(&table);
                     }
                 }
+            } else {
+                filling.note_lacking()?;
             }
             Ok(is_older || filling.has_our_schema()?)
         })
@@ -143,6 +148,47 @@ impl Filling {
             filling.copy_tables(|table| damaged.contains(table))?;
             Ok(true)
         })
+    }
+
+    /// Notes the columns that are gone from tables of which rows can be read.
+    fn note_lacking(&mut self) -> Result<()> {
+        for table in &self.tables {
+            let known = if_readable(columns_of_old(&self.new, &table.name))?.unwrap_or_default();
+            if known.is_empty() || known.len() >= table.columns.len() {
+                continue;
+            }
+            let gone = table.columns.iter().filter(|one| !known.contains(one));
+            self.lacking
+                .extend(gone.map(|column| (table.name.clone(), column.clone())));
+            self.damaged.insert(table.name.clone());
+        }
+        Ok(())
+    }
+
+    /// Takes what such columns held from a backup, for the rows that are in it as well.
+    pub fn complete_from(&mut self, path: &Path) -> Result<()> {
+        let lacking = std::mem::take(&mut self.lacking);
+        if !lacking.is_empty() {
+            self.with(path, |filling| {
+                for (table, column) in &lacking {
+                    let sql = "SELECT name FROM pragma_table_info(?1) WHERE pk > 0";
+                    let keys: Vec<String> = read::all(&filling.new, sql, [table], |row| row.get(0))?;
+                    let same = keys.iter().map(|key| quoted(key));
+                    let same = same.map(|key| format!("{table}.{key} = former.{key}"));
+                    let same: Vec<String> = same.collect();
+                    let column = quoted(column);
+                    let sql = format!(
+                        "UPDATE main.{table} SET {column} = former.{column} FROM old.{table} AS former WHERE {}",
+                        same.join(" AND ")
+                    );
+                    let completed = if_readable(filling.new.execute(&sql, []))?;
+                    filling.rows += completed.unwrap_or_default() as u64;
+                }
+                Ok(true)
+            })?;
+        }
+        self.lacking = lacking;
+        Ok(())
     }
 
     fn with(&mut self, path: &Path, copy: impl FnOnce(&mut Self) -> Result<bool>) -> Result<bool> {
@@ -259,8 +305,14 @@ impl Filling {
                 (shift, _) => format!("{old} - {shift}"),
             }
         };
-        let values: Vec<String> = shared.iter().map(value).collect();
-        let columns: Vec<String> = shared.iter().map(|(column, _)| quoted(column)).collect();
+        let mut values: Vec<String> = shared.iter().map(value).collect();
+        let mut columns: Vec<String> = shared.iter().map(|(column, _)| quoted(column)).collect();
+        for (column, blank) in blanks(&self.new, name)? {
+            if !shared.iter().any(|(shared, _)| **shared == column) {
+                columns.push(quoted(&column));
+                values.push(blank);
+            }
+        }
         let operation = shared.iter().find(|(column, _)| *column == "operation_id");
         let operation = operation.map(|(_, old)| quoted(old)).unwrap_or_default();
         let insert = format!(
@@ -393,6 +445,16 @@ fn columns_of_old(connection: &Connection, table: &str) -> rusqlite::Result<Vec<
     let mut statement = connection.prepare(sql)?;
     let names = statement.query_map([table], |row| row.get(0))?;
     names.collect()
+}
+
+/// Returns the columns of a table that no row may lack, each with what stands for a lost value: the rest of such a row can
+/// be read.
+fn blanks(connection: &Connection, table: &str) -> Result<Vec<(String, String)>> {
+    let sql = "SELECT name, iif(type = 'INTEGER', '0', quote('')) FROM pragma_table_info(?1)
+                WHERE \"notnull\" AND dflt_value IS NULL AND pk = 0";
+    read::all(connection, sql, [table], |row| {
+        Ok((row.get(0)?, row.get(1)?))
+    })
 }
 
 /// Returns when a workspace was set aside: now, if another history continues at its path.

@@ -221,6 +221,10 @@ fn fill(
         for backup in &backups {
             filling.copy_damaged_from(backup)?;
         }
+        // The newest one last.
+        for backup in backups.iter().rev() {
+            filling.complete_from(backup)?;
+        }
     }
     salvaged.from_backup = filling.rows - salvaged.rows;
     salvaged.damaged = damaged;

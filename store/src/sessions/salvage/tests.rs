@@ -271,6 +271,43 @@ fn renamed_columns_keep_what_they_hold() {
     }
 }
 
+/// What a column held that is gone comes from a backup, and the rest of each row from the file itself.
+///
+/// Invariant `work/rows-not-given-up`.
+#[test]
+fn a_dropped_column_comes_from_a_backup() {
+    for (table, column) in [
+        ("workspaces", "created_at"),
+        ("sessions", "started_at"),
+        ("messages", "prompt"),
+        ("diagnostics", "message"),
+    ] {
+        let directory = tempfile::tempdir().expect("a scratch directory");
+        filled(directory.path(), 30);
+        back_up(&open(directory.path()), directory.path(), 0).expect("writable");
+        let before = texts(directory.path(), table);
+        let connection = Connection::open(directory.path().join(DATABASE)).expect("a file");
+        let drop_it = format!(
+            "INSERT INTO diagnostics (level, message, at) VALUES ('info', 'since the backup', 0);
+             ALTER TABLE {table} DROP COLUMN {column}"
+        );
+        connection.execute_batch(&drop_it).expect("writable");
+        drop(connection);
+        let salvaged = salvage(directory.path(), |_| Ok(false)).expect("it is ours");
+        assert_eq!(salvaged.damaged, [table], "{column} is told of");
+        assert_eq!(texts(directory.path(), table), before, "{table} {column}");
+        let since = numbers(
+            open(directory.path()).connection(),
+            "diagnostics WHERE id = 31",
+        );
+        assert_eq!(
+            since,
+            [31],
+            "{table} {column}: and what else is in the file"
+        );
+    }
+}
+
 /// A newer versions file is not taken for ours.
 ///
 /// Invariant `work/rows-first-page`.
