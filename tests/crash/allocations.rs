@@ -11,9 +11,10 @@ use serde_json::json;
 use tempfile::TempDir;
 
 use super::damage::{HARMS, assert_whole, harmed};
-use super::errors::assert_honest;
+use super::errors::{OUR_BUG, assert_honest};
 use super::forget::{FORGET, is_anywhere, ready};
 use super::forward::cases;
+use super::git::{REVERT_GIT, assert_git_ended, files_after, git_state, played_with_git};
 use super::{Sandbox, assert_sound, played};
 use testing::binary::{Run, finish};
 use testing::skip::skip;
@@ -102,6 +103,29 @@ fn an_operation_without_an_allocation_is_honest() {
             },
         );
     }
+}
+
+/// Invariant `work/crash-out-of-memory`.
+#[test]
+fn a_revert_of_git_without_memory_is_honest() {
+    let after = files_after();
+    at_each(
+        scarcities(&played_with_git(), &REVERT_GIT, b"", 12),
+        |scarcity| {
+            let world = played_with_git();
+            let before = git_state(&world);
+            let run = run(&world, scarcity, &REVERT_GIT, b"");
+            let what = format!("{scarcity:?}: {run}");
+            assert!(!run.stderr.contains(OUR_BUG), "{what}");
+            match run.code {
+                Some(0) => assert_eq!(git_state(&world).1, after, "{what}"),
+                Some(1 | 4 | 5) => assert_eq!(git_state(&world), before, "{what}"),
+                Some(3) => assert!(run.stdout.len() + run.stderr.len() > 0, "{what}"),
+                _ => panic!("{what}"),
+            }
+            assert_git_ended(&world, &before, &after, &what);
+        },
+    );
 }
 
 /// Invariant `work/crash-out-of-memory`.

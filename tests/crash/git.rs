@@ -15,7 +15,7 @@ fn git(world: &Sandbox, arguments: &[&str]) -> String {
 }
 
 /// A session whose agent committed, went to a branch of its own and committed there.
-fn played_with_git() -> Sandbox {
+pub fn played_with_git() -> Sandbox {
     let world = Sandbox::new();
     git(&world, &["init", "-q", "-b", "main"]);
     world.write("a", "1\n");
@@ -35,7 +35,7 @@ fn played_with_git() -> Sandbox {
 }
 
 /// HEAD, the branches, what is staged, the files, and what is left of ours.
-fn git_state(world: &Sandbox) -> (String, Tree, Vec<PathBuf>) {
+pub fn git_state(world: &Sandbox) -> GitState {
     let said = [
         git(world, &["status", "--porcelain=v2", "--branch"]),
         git(world, &["for-each-ref"]),
@@ -54,6 +54,38 @@ fn git_state(world: &Sandbox) -> (String, Tree, Vec<PathBuf>) {
     (said.concat(), world.tree(), left)
 }
 
+pub const REVERT_GIT: [&str; 4] = ["revert", "--git", "--message", "m1"];
+
+/// What git says, the files, and what is left of ours.
+pub type GitState = (String, Tree, Vec<PathBuf>);
+
+/// The next revert ends one that was cut off, and the way back leads to the state before.
+pub fn assert_git_ended(world: &Sandbox, before: &GitState, after: &Tree, what: &str) {
+    world.run(&REVERT_GIT, b"").exits(0);
+    let (said, tree, left) = git_state(world);
+    assert_eq!(&tree, after, "{what}: the files");
+    assert!(left.is_empty(), "{what}: nothing of ours is left: {left:?}");
+    assert!(
+        said.contains("# branch.head main\n1 M. "),
+        "{what}: on main, with `a` staged: {said}"
+    );
+    assert_eq!(
+        git(world, &["rev-list", "--count", "main"]),
+        "1\n",
+        "{what}: with the first commit alone"
+    );
+    world.run(&["unrevert"], b"").exits(0);
+    assert_eq!(&git_state(world), before, "{what}: and the way back");
+    assert_sound(world, what);
+}
+
+/// The files after it, in peace. The second commit has another id each second.
+pub fn files_after() -> Tree {
+    let world = played_with_git();
+    world.run(&REVERT_GIT, b"").exits(0);
+    git_state(&world).1
+}
+
 /// A killed revert of git is ended by the next revert and leaves no lock.
 ///
 /// Invariant `work/git-of-others`.
@@ -62,39 +94,13 @@ fn killed_revert_of_git_leaves_no_lock() {
     if !has_strace() {
         return;
     }
-    const REVERT_GIT: [&str; 4] = ["revert", "--git", "--message", "m1"];
-    let in_peace = |arguments: &[&str]| {
-        let world = played_with_git();
-        world.run(arguments, b"").exits(0);
-        // The second commit has another id each second.
-        git_state(&world).1
-    };
-    let after = in_peace(&REVERT_GIT);
+    let after = files_after();
     let all = points(&played_with_git(), &REVERT_GIT, b"");
     at_each(sample(all, 60), |point| {
         let world = played_with_git();
         let before = git_state(&world);
         kill_at(&world, &point, &REVERT_GIT, b"");
-        let what = format!("killed at {point:?}");
-        world.run(&REVERT_GIT, b"").exits(0);
-        let (said, tree, left) = git_state(&world);
-        assert_eq!(
-            (tree, left),
-            (after.clone(), Vec::new()),
-            "{what}: the files, and nothing of ours is left"
-        );
-        assert!(
-            said.contains("# branch.head main\n1 M. "),
-            "{what}: on main, with `a` staged: {said}"
-        );
-        assert_eq!(
-            git(&world, &["rev-list", "--count", "main"]),
-            "1\n",
-            "{what}: with the first commit alone"
-        );
-        world.run(&["unrevert"], b"").exits(0);
-        assert_eq!(git_state(&world), before, "{what}: and the way back");
-        assert_sound(&world, &what);
+        assert_git_ended(&world, &before, &after, &format!("killed at {point:?}"));
     });
 }
 
@@ -104,7 +110,6 @@ fn killed_revert_of_a_first_commit_leaves_nothing() {
     if !has_strace() {
         return;
     }
-    const REVERT_GIT: [&str; 4] = ["revert", "--git", "--message", "m1"];
     let played = || {
         let world = Sandbox::new();
         git(&world, &["init", "-q", "-b", "main"]);
