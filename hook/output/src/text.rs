@@ -38,19 +38,21 @@ pub fn safe(text: &str) -> Cow<'_, str> {
     Cow::Owned(safe)
 }
 
-/// C0, DEL and C1; the controls of writing direction; separators of lines and paragraphs; invisible characters; the
-/// tags, which spell an invisible text.
-pub(super) fn acts(character: char) -> bool {
+/// C0, DEL and C1; the controls of writing direction; separators of lines and paragraphs; invisible characters, and blanks
+/// that count as letters; the tags, which spell an invisible text.
+fn acts(character: char) -> bool {
     character.is_control()
         || matches!(character,
             '\u{61c}' | '\u{200e}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}'
-            | '\u{e0000}'..='\u{e007f}')
+            | '\u{ad}' | '\u{115f}' | '\u{1160}' | '\u{3164}' | '\u{ffa0}' | '\u{fff9}'..='\u{fffb}'
+            | '\u{e0000}'..='\u{e00ff}' | '\u{e01f0}'..='\u{e0fff}')
 }
 
-/// Whether a character has no width and only joins its neighbours or ends a word: Persian, Hindi, Khmer and emoji need
-/// it.
+/// Whether a character has no width and only joins its neighbours, ends a word or says how the one before it is drawn:
+/// Persian, Hindi, Khmer, Mongolian, Japanese names and emoji need it. Many in a row spell an invisible text.
 fn joins(character: char) -> bool {
-    matches!(character, '\u{200b}'..='\u{200d}')
+    matches!(character,
+        '\u{200b}'..='\u{200d}' | '\u{180b}'..='\u{180f}' | '\u{fe00}'..='\u{fe0e}' | '\u{e0100}'..='\u{e01ef}')
 }
 
 /// Whether a character can be joined to the next. In ASCII, a joiner would only make two names look the same.
@@ -399,6 +401,9 @@ mod tests {
             ("a\u{e0041}", "a\\u{e0041}"),
             ("ad\u{200b}min\u{200d}", "ad\\u{200b}min\\u{200d}"),
             ("é\u{200d}\u{200d}", "é\u{200d}\\u{200d}"),
+            ("a\u{e0120}", "a\\u{e0120}"),
+            ("é\u{fe01}\u{e0120}", "é\u{fe01}\\u{e0120}"),
+            ("soft\u{ad}hyphen\u{3164}", "soft\\u{ad}hyphen\\u{3164}"),
         ];
         for (name, shown) in cases {
             assert_eq!(safe(name), shown, "of {name:?}");
@@ -442,6 +447,7 @@ mod tests {
             "क\u{94d}\u{200d}ष नमस्ते",
             "ភាសា\u{200b}ខ្មែរ",
             "🇩🇪 👍🏽",
+            "葛\u{e0100}城 ☎\u{fe0e}",
         ] {
             assert_eq!(safe(text), text, "nothing in it acts on a terminal");
             assert_eq!(safe_bytes(text.as_bytes()), text, "as a path, too");
