@@ -292,6 +292,33 @@ fn name_gone_from_metadata_is_named() {
     );
 }
 
+/// A name that went from the top of a repository below is told of, and git's own lock leaves the same trace.
+///
+/// Invariant `truth/repository-changes`.
+#[test]
+fn name_gone_from_git_below_is_told() {
+    set_clock_from_files(0);
+    let mut world = World::git(&[("a", "0\n")]);
+    for folder in ["sub", "still"] {
+        world.run_git(&["init", "--quiet", folder]);
+    }
+    world.write("sub/.git/mine", "0\n");
+    testing::clock::await_tick();
+    testing::clock::await_tick();
+    world.turn("m1", |world| {
+        world.write("a", "1\n");
+        world.remove("sub/.git/mine");
+        world.write(".git/lock", "");
+        world.remove(".git/lock");
+    });
+    let report = world.revert("m1");
+    assert_eq!(
+        about(&report, NoteCode::VersionControl),
+        ["sub/.git"],
+        "{report:#?}"
+    );
+}
+
 /// Files in metadata that are not git's to write are named.
 ///
 /// Invariant `truth/repository-changes`.

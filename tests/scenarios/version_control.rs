@@ -197,7 +197,7 @@ fn only_moved_repositories_below_are_named() {
     );
     assert_eq!(
         about(&report, NoteCode::VersionControl),
-        ["branches", "commits", "hg", "unlogged"],
+        ["branches", "commits", "hg", "unlogged", "tidied/.git"],
         "{report:#?}"
     );
 }

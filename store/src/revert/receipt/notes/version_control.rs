@@ -139,36 +139,54 @@ fn has_lost_a_name_since(folder: &Path, since: Milliseconds) -> bool {
 }
 
 /// Names what changed since a moment in the `.git` of repositories, and in that of a whole workspace, besides what git writes
-/// there when it runs. That a name went shows in the folders of hooks and of `info` alone: at the top, every look of
-/// git's makes a lock and removes it.
+/// there when it runs. Where a name went at the top of a repository below, only the folder's time tells, and git's lock
+/// leaves the same. It is named for that, unless it moved, and is named as such. Of the workspace's own, that would be said
+/// after every look of git's.
 pub(crate) fn altered(
     place: &Place,
     since: Milliseconds,
     known: &BTreeSet<(WorkspacePath, Vec<u8>)>,
     is_whole: bool,
-) -> Option<Note> {
-    let below = known.iter().map(|(_, metadata)| &metadata[..]);
-    let own = is_whole.then_some(&b".git"[..]);
-    let mut about = BTreeSet::new();
-    for metadata in below.chain(own) {
+) -> Vec<Note> {
+    let below = known.iter().map(|(_, metadata)| (&metadata[..], true));
+    let own = is_whole.then_some((&b".git"[..], false));
+    let (mut about, mut touched) = (BTreeSet::new(), BTreeSet::new());
+    for (metadata, is_below) in below.chain(own) {
         let name = Path::new(OsStr::from_bytes(metadata));
         let is_git = is_plain_dot_git(name.file_name().unwrap_or_default().as_bytes());
         let folder = place.root.join(name);
         // One that was made since is named as such, or was made by the user.
         let is_new = times::created_at(&folder).is_none_or(|at| at >= since);
         if is_git && !is_new {
-            let found = altered_in(&folder, since).into_iter();
+            let found = altered_in(&folder, since);
+            let written = folder.symlink_metadata().ok();
+            let written = written.filter(|found| found.is_dir() && times::written(found) >= since);
+            if is_below && found.is_empty() && written.is_some() && !has_moved_since(&folder, since)
+            {
+                touched.insert(name.to_string_lossy().into_owned());
+            }
+            let found = found.into_iter();
             about.extend(found.map(|path| name.join(path).to_string_lossy().into_owned()));
         }
     }
-    let about: Vec<String> = about.into_iter().collect();
-    (!about.is_empty()).then(|| {
-        let text = format!(
-            "in repositories, what no snapshot holds changed since, and stays as it is: {}",
-            first_quoted(&about, NAMED)
-        );
-        Note::about(NoteCode::VersionControl, text, about)
-    })
+    let what = [
+        (
+            about,
+            "what no snapshot holds changed since, and stays as it is",
+        ),
+        (
+            touched,
+            "a name came or went since, perhaps only that of a lock of git's, and no snapshot holds what it was",
+        ),
+    ];
+    let notes = what.into_iter().filter(|(about, _)| !about.is_empty());
+    notes
+        .map(|(about, what)| {
+            let about: Vec<String> = about.into_iter().collect();
+            let text = format!("in repositories, {what}: {}", first_quoted(&about, NAMED));
+            Note::about(NoteCode::VersionControl, text, about)
+        })
+        .collect()
 }
 
 /// Returns what was changed since a moment in a `.git`, by paths in it, besides what git writes when it runs.
