@@ -10,7 +10,7 @@ use super::{files, history, status};
 use crate::error::{Context, Result};
 use crate::fs::names;
 use crate::sessions;
-use crate::sessions::read::{FeedKind, StepState, WordTable, all, count, gaps, word};
+use crate::sessions::read::{FeedKind, StepState, WordTable, all, count, gaps, row, word};
 use crate::store::Store;
 use crate::timeline::Place;
 
@@ -28,12 +28,14 @@ pub struct Feed {
     pub has_more: bool,
 }
 
-/// A row of the feed.
-struct FeedRow {
-    seq: i64,
-    kind: FeedKind,
-    subject: String,
-    workspace: Option<String>,
+row! {
+    /// A row of the feed.
+    struct FeedRow {
+        seq: i64,
+        kind: FeedKind = |row| word(row, WordTable::Feed, "kind"),
+        subject: String,
+        workspace: Option<String>,
+    }
 }
 
 /// Returns the newest place in the feed; 0 in an empty store.
@@ -78,14 +80,7 @@ pub(crate) fn feed(store: &Store, cwd: Option<&Path>, since: i64) -> Result<Feed
         connection,
         sql,
         params![since, workspace_id, AT_A_TIME],
-        |row| {
-            Ok(FeedRow {
-                seq: row.get("seq")?,
-                kind: word(row, WordTable::Feed, "kind")?,
-                subject: row.get("subject")?,
-                workspace: row.get("workspace")?,
-            })
-        },
+        FeedRow::read,
     )?;
     let has_more = entries.len() as i64 == AT_A_TIME;
     let seq = match entries.last() {

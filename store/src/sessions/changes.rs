@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use super::read;
+use super::read::{self, row};
 use super::totals;
 use super::words::{WordTable, word};
 use crate::error::{Context, Result};
@@ -30,14 +30,16 @@ pub(crate) struct ChangeRow {
     pub lines: Option<(u64, u64)>,
 }
 
-/// A live change with where it comes from.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct LiveChange {
-    pub row: ChangeRow,
-    pub session_id: String,
-    pub message_id: String,
-    pub message_seq: i64,
-    pub agent: String,
+row! {
+    /// A live change with where it comes from.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub(crate) struct LiveChange {
+        pub row: ChangeRow = ChangeRow::read,
+        pub session_id: String,
+        pub message_id: String,
+        pub message_seq: i64,
+        pub agent: String,
+    }
 }
 
 const COLUMNS: &str = "changes.id, changes.step_id, changes.attribution, changes.reason, changes.from_snapshot_id, changes.to_snapshot_id,
@@ -279,13 +281,15 @@ pub(crate) fn live_changes(
     )
 }
 
-/// A change of a reverted message.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct RevertedChange {
-    pub id: i64,
-    pub path: WorkspacePath,
-    /// The first snapshot that saw it.
-    pub seen_in: Option<i64>,
+row! {
+    /// A change of a reverted message.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub(crate) struct RevertedChange {
+        pub id: i64,
+        pub path: WorkspacePath = super::path,
+        /// The first snapshot that saw it.
+        pub seen_in: Option<i64>,
+    }
 }
 
 /// Returns the changes of a session's hidden and discarded messages that have not been undone for good.
@@ -293,22 +297,11 @@ pub(crate) fn reverted_changes(
     connection: &Connection,
     root_session: &str,
 ) -> Result<Vec<RevertedChange>> {
-    let sql = "SELECT changes.id, changes.path, changes.path_raw, changes.to_snapshot_id
+    let sql = "SELECT changes.id, changes.path, changes.path_raw, changes.to_snapshot_id AS seen_in
                FROM messages JOIN steps ON steps.message_id = messages.id JOIN changes ON changes.step_id = steps.id
               WHERE messages.session_id = ?1 AND messages.state <> 'live' AND changes.undone_by IS NULL";
-    read::all_or(
-        connection,
-        "cannot read changes",
-        sql,
-        [root_session],
-        |row| {
-            Ok(RevertedChange {
-                id: row.get("id")?,
-                path: super::path(row)?,
-                seen_in: row.get("to_snapshot_id")?,
-            })
-        },
-    )
+    let what = "cannot read changes";
+    read::all_or(connection, what, sql, [root_session], RevertedChange::read)
 }
 
 /// Notes that changes were undone for good by an operation.
@@ -501,13 +494,6 @@ fn live(
             "SELECT {COLUMNS}, ifnull(steps.session_id, '') AS session_id, ifnull(steps.message_id, '') AS message_id,
                     ifnull(messages.seq, 0) AS message_seq, ifnull(sessions.agent, '') AS agent {rest}"
         );
-    read::all_or(connection, "cannot read changes", &sql, parameters, |row| {
-        Ok(LiveChange {
-            row: ChangeRow::read(row)?,
-            session_id: row.get("session_id")?,
-            message_id: row.get("message_id")?,
-            message_seq: row.get("message_seq")?,
-            agent: row.get("agent")?,
-        })
-    })
+    let what = "cannot read changes";
+    read::all_or(connection, what, &sql, parameters, LiveChange::read)
 }

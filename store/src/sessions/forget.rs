@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use rusqlite::{Connection, Row, params};
 
 use super::note_forgotten;
-use super::read::{all, count};
+use super::read::{all, count, row};
 use crate::error::{Context, Result};
 use crate::model::entry::ObjectId;
 use crate::model::path::parent;
@@ -69,11 +69,13 @@ fn written(
     connection: &Connection,
     steps: &HashSet<String>,
 ) -> Result<HashSet<(Vec<u8>, ObjectId)>> {
-    struct Change {
-        step: Option<String>,
-        path: Vec<u8>,
-        old: Option<ObjectId>,
-        new: Option<ObjectId>,
+    row! {
+        struct Change {
+            step_id: Option<String>,
+            path: Vec<u8>,
+            old_blob: Option<ObjectId>,
+            new_blob: Option<ObjectId>,
+        }
     }
     let sql = "SELECT step_id, CAST(ifnull(path_raw, path) AS BLOB) AS path, old_blob, new_blob FROM changes
                 WHERE workspace_id IN (SELECT workspace_id FROM changes
@@ -81,19 +83,11 @@ fn written(
                 ORDER BY id";
     let ids: Vec<&String> = steps.iter().collect();
     let ids = serde_json::to_string(&ids).unwrap_or_default();
-    let changes = all(connection, sql, [ids], |row| {
-        Ok(Change {
-            step: row.get("step_id")?,
-            path: row.get("path")?,
-            old: row.get("old_blob")?,
-            new: row.get("new_blob")?,
-        })
-    })?;
     let mut of_others = HashSet::new();
     let mut written = HashSet::new();
-    for change in changes {
-        let is_own = change.step.is_some_and(|step| steps.contains(&step));
-        if let Some(old) = change.old {
+    for change in all(connection, sql, [ids], Change::read)? {
+        let is_own = change.step_id.is_some_and(|step| steps.contains(&step));
+        if let Some(old) = change.old_blob {
             let old = (change.path.clone(), old);
             // What was there before is not the step's own: forgetting its message must not take it from those who had
             // it.
@@ -101,7 +95,7 @@ fn written(
                 of_others.insert(old);
             }
         }
-        if let Some(new) = change.new {
+        if let Some(new) = change.new_blob {
             let new = (change.path, new);
             if !is_own && !written.contains(&new) {
                 of_others.insert(new);

@@ -3,7 +3,7 @@
 use ckpt_schema::report::FileResult;
 use rusqlite::{Connection, params};
 
-use super::read;
+use super::read::{self, row};
 use super::words::{WordTable, word};
 use crate::error::Result;
 use crate::model::Milliseconds;
@@ -20,22 +20,24 @@ pub(crate) struct SeenGit {
     pub state: Option<GitStateRow>,
 }
 
-/// The part of the line of snapshots in which a step was at work.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct StepSpan {
-    pub step_id: String,
-    /// The session of its message: the root of its own session's parents.
-    pub session_id: String,
-    pub agent: String,
-    pub message_seq: i64,
-    pub start: i64,
-    /// `None` while it is open.
-    pub finish: Option<i64>,
-    pub started_at: Milliseconds,
-    /// `None` while it is open.
-    pub finished_at: Option<Milliseconds>,
-    /// Whether a permanent revert has undone it in git, too.
-    pub is_undone: bool,
+row! {
+    /// The part of the line of snapshots in which a step was at work.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub(crate) struct StepSpan {
+        pub step_id: String,
+        /// The session of its message: the root of its own session's parents.
+        pub session_id: String,
+        pub agent: String,
+        pub message_seq: i64,
+        pub start: i64,
+        /// `None` while it is open.
+        pub finish: Option<i64>,
+        pub started_at: Milliseconds,
+        /// `None` while it is open.
+        pub finished_at: Option<Milliseconds>,
+        /// Whether a permanent revert has undone it in git, too.
+        pub is_undone: bool,
+    }
 }
 
 /// Returns the states from one snapshot of a workspace up to another, or to the newest, oldest first.
@@ -72,8 +74,8 @@ pub(crate) fn git_line(
 
 /// The steps of a workspace since a snapshot. `CROSS JOIN` and `+`: from the few steps since then, by their indexes.
 /// SQLite would read all steps of the workspace.
-const STEP_SPANS: &str = "SELECT steps.id AS step_id, messages.session_id, sessions.agent, messages.seq AS message_seq, steps.start_snapshot_id,
-                    steps.finish_snapshot_id, steps.started_at, steps.finished_at,
+const STEP_SPANS: &str = "SELECT steps.id AS step_id, messages.session_id, sessions.agent, messages.seq AS message_seq, steps.start_snapshot_id AS start,
+                    steps.finish_snapshot_id AS finish, steps.started_at, steps.finished_at,
                     messages.state = 'discarded' AND EXISTS (
                       SELECT 1 FROM operations
                         JOIN messages AS point ON point.id = operations.message_id
@@ -100,19 +102,7 @@ pub(crate) fn step_spans(
         "cannot read steps",
         STEP_SPANS,
         [workspace_id, from],
-        |row| {
-            Ok(StepSpan {
-                step_id: row.get("step_id")?,
-                session_id: row.get("session_id")?,
-                agent: row.get("agent")?,
-                message_seq: row.get("message_seq")?,
-                start: row.get("start_snapshot_id")?,
-                finish: row.get("finish_snapshot_id")?,
-                started_at: row.get("started_at")?,
-                finished_at: row.get("finished_at")?,
-                is_undone: row.get("is_undone")?,
-            })
-        },
+        StepSpan::read,
     )
 }
 

@@ -6,8 +6,9 @@ use ckpt_schema::report::{FileResult, MessageState, OperationKind};
 use rusqlite::{Connection, Row, params};
 
 use super::operations::HAS_MOVED;
-use super::read::all;
+use super::read::{all, row};
 use super::words::{WordTable, optional_word, word};
+use super::{path, state};
 use crate::error::Result;
 use crate::model::Milliseconds;
 use crate::model::attribution::Attribution;
@@ -28,46 +29,50 @@ pub(crate) struct ChangingStep {
     pub state: MessageState,
 }
 
-/// A change of a path.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct FileChange {
-    pub id: i64,
-    pub path: WorkspacePath,
-    pub attribution: Attribution,
-    pub reason: Option<String>,
-    pub from_snapshot_id: Option<i64>,
-    pub to_snapshot_id: Option<i64>,
-    pub old: State,
-    pub new: State,
-    /// Whether it was undone for good.
-    pub is_undone: bool,
-    pub time: Milliseconds,
-    /// `None` for a change from outside.
-    pub author: Option<ChangingStep>,
+row! {
+    /// A change of a path.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub(crate) struct FileChange {
+        pub id: i64,
+        pub path: WorkspacePath = path,
+        pub attribution: Attribution = |row| word(row, WordTable::Changes, "attribution"),
+        pub reason: Option<String>,
+        pub from_snapshot_id: Option<i64>,
+        pub to_snapshot_id: Option<i64>,
+        pub old: State = |row| state(row, "old_mode", "old_blob"),
+        pub new: State = |row| state(row, "new_mode", "new_blob"),
+        /// Whether it was undone for good.
+        pub is_undone: bool,
+        pub time: Milliseconds,
+        /// `None` for a change from outside.
+        pub author: Option<ChangingStep> = ChangingStep::of_change,
+    }
 }
 
-/// What an operation did to a path.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct FileOperation {
-    pub id: String,
-    pub seq: i64,
-    pub kind: OperationKind,
-    pub session_id: Option<String>,
-    /// The `seq` of the first message that is reverted after it, if any.
-    pub reverted_from: Option<i64>,
-    /// The message that was reverted alone, if any.
-    pub alone: Option<String>,
-    /// The step that was reverted alone, if any.
-    pub step_id: Option<String>,
-    pub before_snapshot_id: Option<i64>,
-    pub expected: State,
-    pub target: State,
-    pub time: Milliseconds,
+row! {
+    /// What an operation did to a path.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub(crate) struct FileOperation {
+        pub id: String,
+        pub seq: i64,
+        pub kind: OperationKind = |row| word(row, WordTable::Operations, "kind"),
+        pub session_id: Option<String>,
+        /// The `seq` of the first message that is reverted after it, if any.
+        pub reverted_from: Option<i64>,
+        /// The message that was reverted alone, if any.
+        pub alone: Option<String>,
+        /// The step that was reverted alone, if any.
+        pub step_id: Option<String>,
+        pub before_snapshot_id: Option<i64>,
+        pub expected: State = |row| state(row, "expected_mode", "expected_blob"),
+        pub target: State = |row| state(row, "target_mode", "target_blob"),
+        pub time: Milliseconds,
+    }
 }
 
 const CHANGES: &str = "SELECT changes.id, changes.path, changes.path_raw, changes.attribution, changes.reason,
               changes.from_snapshot_id, changes.to_snapshot_id, changes.old_mode, changes.old_blob, changes.new_mode,
-              changes.new_blob, changes.undone_by IS NOT NULL AS is_undone, changes.happened_at, steps.id AS step_id,
+              changes.new_blob, changes.undone_by IS NOT NULL AS is_undone, changes.happened_at AS time, steps.id AS step_id,
               steps.message_id, steps.session_id, messages.session_id AS root_session_id, messages.seq AS message_seq,
               messages.prompt, messages.state, sessions.agent
          FROM changes
@@ -75,36 +80,24 @@ const CHANGES: &str = "SELECT changes.id, changes.path, changes.path_raw, change
          LEFT JOIN messages ON messages.id = steps.message_id
          LEFT JOIN sessions ON sessions.id = steps.session_id";
 
-impl FileChange {
-    fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
+impl ChangingStep {
+    /// Reads it from the row of a change; `None` for one from outside.
+    fn of_change(row: &Row<'_>) -> rusqlite::Result<Option<Self>> {
         let step_id: Option<String> = row.get("step_id")?;
         let state = optional_word(row, WordTable::Messages, "state")?;
-        let author = match (step_id, state) {
-            (Some(step_id), Some(state)) => Some(ChangingStep {
-                step_id,
-                message_id: row.get("message_id")?,
-                session_id: row.get("session_id")?,
-                root_session_id: row.get("root_session_id")?,
-                message_seq: row.get("message_seq")?,
-                agent: row.get("agent")?,
-                prompt: row.get("prompt")?,
-                state,
-            }),
-            _ => None,
+        let (Some(step_id), Some(state)) = (step_id, state) else {
+            return Ok(None);
         };
-        Ok(Self {
-            id: row.get("id")?,
-            path: super::path(row)?,
-            attribution: word(row, WordTable::Changes, "attribution")?,
-            reason: row.get("reason")?,
-            from_snapshot_id: row.get("from_snapshot_id")?,
-            to_snapshot_id: row.get("to_snapshot_id")?,
-            old: super::state(row, "old_mode", "old_blob")?,
-            new: super::state(row, "new_mode", "new_blob")?,
-            is_undone: row.get("is_undone")?,
-            time: row.get("happened_at")?,
-            author,
-        })
+        Ok(Some(Self {
+            step_id,
+            message_id: row.get("message_id")?,
+            session_id: row.get("session_id")?,
+            root_session_id: row.get("root_session_id")?,
+            message_seq: row.get("message_seq")?,
+            agent: row.get("agent")?,
+            prompt: row.get("prompt")?,
+            state,
+        }))
     }
 }
 
@@ -180,14 +173,16 @@ pub(crate) fn deletions(connection: &Connection, workspace_id: i64) -> Result<Ve
     all(connection, &sql, [workspace_id], FileChange::read)
 }
 
-/// A file that an operation removed.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct TakenFile {
-    pub path: WorkspacePath,
-    /// The state before.
-    pub state: State,
-    pub operation: String,
-    pub time: Milliseconds,
+row! {
+    /// A file that an operation removed.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub(crate) struct TakenFile {
+        pub path: WorkspacePath = path,
+        /// The state before.
+        pub state: State = |row| state(row, "expected_mode", "expected_blob"),
+        pub operation: String,
+        pub time: Milliseconds,
+    }
 }
 
 /// Returns the deletions of operations in a workspace, newest first.
@@ -196,19 +191,17 @@ pub(crate) fn taken_by_operations(
     workspace_id: i64,
 ) -> Result<Vec<TakenFile>> {
     let sql = "SELECT operation_files.path, operation_files.path_raw, operation_files.expected_mode,
-                      operation_files.expected_blob, operations.id, operations.started_at
+                      operation_files.expected_blob, operations.id AS operation, operations.started_at AS time
                  FROM operations JOIN operation_files ON operation_files.operation_id = operations.id
                 WHERE operations.workspace_id = ?1 AND operation_files.result = ?2 AND operation_files.action = 'delete'
                 ORDER BY operations.seq DESC";
     let done = FileResult::Done.name();
-    all(connection, sql, params![workspace_id, done], |row| {
-        Ok(TakenFile {
-            path: super::path(row)?,
-            state: super::state(row, "expected_mode", "expected_blob")?,
-            operation: row.get("id")?,
-            time: row.get("started_at")?,
-        })
-    })
+    all(
+        connection,
+        sql,
+        params![workspace_id, done],
+        TakenFile::read,
+    )
 }
 
 /// Returns the acts of operations on a path, oldest first.
@@ -222,7 +215,7 @@ pub(crate) fn operations_on_path(
         "SELECT operations.id, operations.seq, operations.kind, operations.session_id, operations.step_id,
                       iif(operations.alone, operations.part_message_id, NULL) AS alone,
                       min(ifnull(moved.seq, part.seq), ifnull(part.seq, moved.seq)) AS reverted_from,
-                      operations.before_snapshot_id, operations.started_at, operation_files.result,
+                      operations.before_snapshot_id, operations.started_at AS time, operation_files.result,
                       operation_files.expected_mode, operation_files.expected_blob,
                       operation_files.target_mode, operation_files.target_blob
                  FROM operation_files
@@ -237,20 +230,6 @@ pub(crate) fn operations_on_path(
         connection,
         &sql,
         params![workspace_id, path.to_text(), path.raw()],
-        |row| {
-            Ok(FileOperation {
-                id: row.get("id")?,
-                seq: row.get("seq")?,
-                kind: word(row, WordTable::Operations, "kind")?,
-                session_id: row.get("session_id")?,
-                reverted_from: row.get("reverted_from")?,
-                alone: row.get("alone")?,
-                step_id: row.get("step_id")?,
-                before_snapshot_id: row.get("before_snapshot_id")?,
-                expected: super::state(row, "expected_mode", "expected_blob")?,
-                target: super::state(row, "target_mode", "target_blob")?,
-                time: row.get("started_at")?,
-            })
-        },
+        FileOperation::read,
     )
 }

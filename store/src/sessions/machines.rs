@@ -3,59 +3,40 @@
 use std::collections::HashMap;
 use std::path::PathBuf;
 
-use rusqlite::{Connection, OptionalExtension, Row, params};
+use rusqlite::{Connection, OptionalExtension, params};
 
-use super::read;
+use super::read::{self, row};
 use crate::error::{Context, Result};
 
-/// A repository that the history of a workspace is pushed to.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct RemoteRow {
-    pub id: i64,
-    pub address: String,
-    pub name: String,
-    pub pushing: Option<String>,
-    pub tip: Option<String>,
-    pub keys: Option<String>,
+row! {
+    /// A repository that the history of a workspace is pushed to.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub(crate) struct RemoteRow {
+        pub id: i64,
+        pub address: String,
+        pub name: String,
+        pub pushing: Option<String>,
+        pub tip: Option<String>,
+        pub keys: Option<String>,
+    }
 }
 
-/// A history that came from another machine.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct MachineRow {
-    pub workspace_id: i64,
-    pub address: String,
-    pub machine: String,
-    pub tip: String,
-    pub adopted: bool,
+row! {
+    /// A history that came from another machine.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub(crate) struct MachineRow {
+        pub workspace_id: i64,
+        pub address: String,
+        pub machine: String,
+        pub tip: String,
+        pub adopted: bool,
+    }
 }
 
 impl RemoteRow {
     /// Returns whether something of it may be there.
     pub fn has_something(&self) -> bool {
         self.tip.is_some() || self.pushing.is_some()
-    }
-
-    fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
-        Ok(Self {
-            id: row.get("id")?,
-            address: row.get("address")?,
-            name: row.get("name")?,
-            pushing: row.get("pushing")?,
-            tip: row.get("tip")?,
-            keys: row.get("keys")?,
-        })
-    }
-}
-
-impl MachineRow {
-    fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
-        Ok(Self {
-            workspace_id: row.get("workspace_id")?,
-            address: row.get("address")?,
-            machine: row.get("machine")?,
-            tip: row.get("tip")?,
-            adopted: row.get("adopted")?,
-        })
     }
 }
 

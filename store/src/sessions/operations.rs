@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ckpt_schema::report::{FileResult, OperationKind, Outcome};
-use rusqlite::{Connection, Row, params};
+use rusqlite::{Connection, params};
 
 use super::feed;
-use super::read::{self, by_json, item_reason};
+use super::read::{self, by_json, item_reason, row};
 use super::words::{WordTable, optional_word, parsed, word};
 use crate::error::{Context, Result};
 use crate::model::Milliseconds;
@@ -52,35 +52,37 @@ pub(crate) struct NewOperation<'a> {
     pub git: bool,
 }
 
-/// An operation as it is stored.
-#[derive(Clone, Debug)]
-pub(crate) struct OperationRow {
-    pub id: String,
-    pub session_id: Option<String>,
-    pub kind: OperationKind,
-    pub from_message_id: Option<String>,
-    pub message_id: Option<String>,
-    /// The message that a revert asked for; `None` in rows of older versions.
-    pub asked_message_id: Option<String>,
-    pub undoes: Option<String>,
-    pub base_snapshot_id: Option<i64>,
-    pub before_snapshot_id: Option<i64>,
-    /// The state that the workspace is compared with afterwards; `None` in rows of older versions.
-    pub goal_snapshot_id: Option<i64>,
-    pub after_snapshot_id: Option<i64>,
-    /// The paths that it is limited to; none for all.
-    pub only_paths: Vec<WorkspacePath>,
-    pub part_message_id: Option<String>,
-    pub step_id: Option<String>,
-    /// Whether only the message of `part_message_id` is undone, and none after it.
-    pub is_alone: bool,
-    pub notes: String,
-    /// A JSON array; `None` in rows of older versions.
-    pub remarks: Option<String>,
-    pub directories: OperationDirectories,
-    pub unclear: Unclear,
-    /// Whether git's own state moved along.
-    pub git: bool,
+row! {
+    /// An operation as it is stored.
+    #[derive(Clone, Debug)]
+    pub(crate) struct OperationRow {
+        pub id: String,
+        pub session_id: Option<String>,
+        pub kind: OperationKind = |row| word(row, WordTable::Operations, "kind"),
+        pub from_message_id: Option<String>,
+        pub message_id: Option<String>,
+        /// The message that a revert asked for; `None` in rows of older versions.
+        pub asked_message_id: Option<String>,
+        pub undoes: Option<String>,
+        pub base_snapshot_id: Option<i64>,
+        pub before_snapshot_id: Option<i64>,
+        /// The state that the workspace is compared with afterwards; `None` in rows of older versions.
+        pub goal_snapshot_id: Option<i64>,
+        pub after_snapshot_id: Option<i64>,
+        /// The paths that it is limited to; none for all. So a list that cannot be read must not become an empty one.
+        pub only_paths: Vec<WorkspacePath> = |row| parsed(row, WordTable::Operations, "only_paths", path_list::from_json),
+        pub part_message_id: Option<String>,
+        pub step_id: Option<String>,
+        /// Whether only the message of `part_message_id` is undone, and none after it.
+        pub is_alone: bool,
+        pub notes: String,
+        /// A JSON array; `None` in rows of older versions.
+        pub remarks: Option<String>,
+        pub directories: OperationDirectories = |row| parsed(row, WordTable::Operations, "directories", OperationDirectories::from_json),
+        pub unclear: Unclear = |row| word(row, WordTable::Operations, "unclear"),
+        /// Whether git's own state moved along.
+        pub git: bool,
+    }
 }
 
 /// A closed move of the revert point. Its files are read on demand.
@@ -100,7 +102,7 @@ pub(crate) struct ChainOperation {
     pub seq: i64,
 }
 
-const COLUMNS: &str = "id, session_id, kind, from_message_id, message_id, part_message_id, step_id, alone, base_snapshot_id,
+const COLUMNS: &str = "id, session_id, kind, from_message_id, message_id, part_message_id, step_id, alone AS is_alone, base_snapshot_id,
                        before_snapshot_id, after_snapshot_id, only_paths, notes, directories, on_conflict, unclear,
                        goal_snapshot_id, asked_message_id, remarks, git, undoes";
 
@@ -126,43 +128,6 @@ impl OperationRow {
     pub fn moves_point(&self) -> bool {
         let has_moved = !self.is_part() && self.from_message_id != self.message_id;
         self.is_first_revert() || has_moved
-    }
-
-    fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
-        Ok(Self {
-            id: row.get("id")?,
-            session_id: row.get("session_id")?,
-            kind: word(row, WordTable::Operations, "kind")?,
-            from_message_id: row.get("from_message_id")?,
-            message_id: row.get("message_id")?,
-            asked_message_id: row.get("asked_message_id")?,
-            undoes: row.get("undoes")?,
-            before_snapshot_id: row.get("before_snapshot_id")?,
-            goal_snapshot_id: row.get("goal_snapshot_id")?,
-            after_snapshot_id: row.get("after_snapshot_id")?,
-            part_message_id: row.get("part_message_id")?,
-            base_snapshot_id: row.get("base_snapshot_id")?,
-            // Strictly: an operation without a list is about everything, so a list that cannot be read must not
-            // become an empty one.
-            only_paths: parsed(
-                row,
-                WordTable::Operations,
-                "only_paths",
-                path_list::from_json,
-            )?,
-            step_id: row.get("step_id")?,
-            is_alone: row.get("alone")?,
-            notes: row.get("notes")?,
-            remarks: row.get("remarks")?,
-            directories: parsed(
-                row,
-                WordTable::Operations,
-                "directories",
-                OperationDirectories::from_json,
-            )?,
-            unclear: word(row, WordTable::Operations, "unclear")?,
-            git: row.get("git")?,
-        })
     }
 }
 

@@ -3,15 +3,17 @@
 use ckpt_schema::report::RevertedSession;
 use rusqlite::{Connection, params};
 
-use super::read;
+use super::read::{self, row};
 use crate::error::Result;
 
-/// A message of another session.
-#[derive(Clone, Debug)]
-pub(crate) struct OthersMessage {
-    pub id: String,
-    pub prompt: Option<String>,
-    pub agent: String,
+row! {
+    /// A message of another session.
+    #[derive(Clone, Debug)]
+    pub(crate) struct OthersMessage {
+        pub id: String,
+        pub prompt: Option<String>,
+        pub agent: String,
+    }
 }
 
 /// Returns the messages after a place in the order that are other sessions' and in force, newest first.
@@ -26,13 +28,8 @@ pub(crate) fn newer_of_others(
                 WHERE messages.seq > ?3 AND sessions.workspace_id = ?1 AND sessions.id <> ?2
                   AND messages.state = 'live' ORDER BY messages.seq DESC";
     let parameters = params![workspace_id, session, seq];
-    read::all_or(connection, "cannot read messages", sql, parameters, |row| {
-        Ok(OthersMessage {
-            id: row.get("id")?,
-            prompt: row.get("prompt")?,
-            agent: row.get("agent")?,
-        })
-    })
+    let what = "cannot read messages";
+    read::all_or(connection, what, sql, parameters, OthersMessage::read)
 }
 
 /// Returns the sessions of a workspace in which something is reverted, the one reverted last first, except one of them.

@@ -124,6 +124,38 @@ impl<'row> Columns<'row> {
     }
 }
 
+/// Declares what a row holds: each field is read from the column of its name, or by the function after `=`.
+macro_rules! row {
+    (
+        $(#[$meta:meta])*
+        $vis:vis struct $name:ident {
+            $($(#[$of_field:meta])* $field_vis:vis $field:ident: $type:ty $(= $read:expr)?,)+
+        }
+    ) => {
+        $(#[$meta])*
+        $vis struct $name {
+            $($(#[$of_field])* $field_vis $field: $type,)+
+        }
+
+        impl $name {
+            fn read(row: &rusqlite::Row<'_>) -> rusqlite::Result<Self> {
+                Ok(Self {
+                    $($field: crate::sessions::read::row!(row.$field $($read)?)?,)+
+                })
+            }
+        }
+    };
+    ($row:ident.$field:ident) => {
+        $row.get(stringify!($field))
+    };
+    ($row:ident.$field:ident $read:expr) => {{
+        let read: fn(&rusqlite::Row<'_>) -> rusqlite::Result<_> = $read;
+        read($row)
+    }};
+}
+
+pub(crate) use row;
+
 /// Returns a number that counts something. SQLite knows only signed numbers. A negative one is damage, and counts as
 /// nothing: no decision depends on a count.
 pub(super) fn unsigned(number: i64) -> u64 {

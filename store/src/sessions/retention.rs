@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use rusqlite::{Connection, params};
 
-use super::read::all;
+use super::read::{all, row};
 use crate::error::{Context, Result};
 use crate::model::Milliseconds;
 use crate::model::entry::ObjectId;
@@ -273,39 +273,33 @@ pub(crate) fn note_sizes(connection: &Connection, sizes: &[(i64, u64)]) -> Resul
     Ok(())
 }
 
-/// A workspace that may be gone.
-#[derive(Clone, Debug)]
-pub(crate) struct WorkspacePresence {
-    pub id: i64,
-    /// When `gc` first found that its directory is not there.
-    pub gone_at: Option<Milliseconds>,
-    /// When another directory was found at its path.
-    pub replaced_at: Option<Milliseconds>,
-    /// Whether a label, a revert point or an open operation pins it.
-    pub is_pinned: bool,
-    /// Whether something was forgotten and is still in its packs.
-    pub is_unswept: bool,
+row! {
+    /// A workspace that may be gone.
+    #[derive(Clone, Debug)]
+    pub(crate) struct WorkspacePresence {
+        pub id: i64,
+        /// When `gc` first found that its directory is not there.
+        pub gone_at: Option<Milliseconds>,
+        /// When another directory was found at its path.
+        pub replaced_at: Option<Milliseconds>,
+        /// Whether a label, a revert point or an open operation pins it.
+        pub is_pinned: bool,
+        /// Whether something was forgotten and is still in its packs.
+        pub is_unswept: bool,
+    }
 }
 
 /// Returns for every workspace whether it was found to be gone before.
 pub(crate) fn presences(connection: &Connection) -> Result<Vec<WorkspacePresence>> {
     let sql = "
-        SELECT id, gone_at, replaced_at, unswept,
+        SELECT id, gone_at, replaced_at, unswept AS is_unswept,
                EXISTS (SELECT 1 FROM labels WHERE labels.workspace_id = workspaces.id)
                OR EXISTS (SELECT 1 FROM sessions WHERE sessions.workspace_id = workspaces.id
                              AND revert_message_id IS NOT NULL)
                OR EXISTS (SELECT 1 FROM operations WHERE operations.workspace_id = workspaces.id
                              AND state = 'open') AS is_pinned
           FROM workspaces ORDER BY used_at DESC, id DESC";
-    all(connection, sql, [], |row| {
-        Ok(WorkspacePresence {
-            id: row.get("id")?,
-            gone_at: row.get("gone_at")?,
-            replaced_at: row.get("replaced_at")?,
-            is_pinned: row.get("is_pinned")?,
-            is_unswept: row.get("unswept")?,
-        })
-    })
+    all(connection, sql, [], WorkspacePresence::read)
 }
 
 /// Notes when a workspace was first found to be gone; `None` if it exists.

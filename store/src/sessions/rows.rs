@@ -7,7 +7,7 @@ use ckpt_schema::event::Event;
 use ckpt_schema::report::MessageState;
 use rusqlite::{Connection, Params, Row, params};
 
-use super::read::Columns;
+use super::read::{Columns, row};
 use super::tools::runs_tool;
 use super::words::{WordTable, word};
 use super::{feed, read};
@@ -256,14 +256,16 @@ pub(crate) fn newest_reverted_beside(
     )
 }
 
-/// A message without a recorded step.
-#[derive(Clone, Debug)]
-pub(crate) struct SteplessMessage {
-    pub id: String,
-    /// The workspace just before it.
-    pub snapshot_id: i64,
-    /// The snapshot before the session's next message, or `None` for the newest message.
-    pub next_snapshot_id: Option<i64>,
+row! {
+    /// A message without a recorded step.
+    #[derive(Clone, Debug)]
+    pub(crate) struct SteplessMessage {
+        pub id: String,
+        /// The workspace just before it.
+        pub snapshot_id: i64,
+        /// The snapshot before the session's next message, or `None` for the newest message.
+        pub next_snapshot_id: Option<i64>,
+    }
 }
 
 /// Returns the messages of a session that have a snapshot but no step, oldest first: those from one `seq` up to, but
@@ -283,13 +285,8 @@ pub(crate) fn stepless_messages(
          WHERE session_id = ?1 AND seq >= ?2 AND (?3 IS NULL OR seq < ?3) AND state <> 'discarded' AND snapshot_id IS NOT NULL
            AND NOT EXISTS (SELECT 1 FROM steps WHERE steps.message_id = messages.id)
          ORDER BY seq";
-    read::all(connection, sql, params![session, from_seq, to_seq], |row| {
-        Ok(SteplessMessage {
-            id: row.get("id")?,
-            snapshot_id: row.get("snapshot_id")?,
-            next_snapshot_id: row.get("next_snapshot_id")?,
-        })
-    })
+    let values = params![session, from_seq, to_seq];
+    read::all(connection, sql, values, SteplessMessage::read)
 }
 
 /// Returns the root of a session: the one at the top of its line of parents.

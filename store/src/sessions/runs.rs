@@ -7,7 +7,8 @@ use rustix::io::Errno;
 use rustix::process::{Pid, test_kill_process};
 
 use super::diagnostics::insert_diagnostic;
-use super::{Database, Diagnostic, read};
+use super::read::{self, row};
+use super::{Database, Diagnostic};
 use crate::error::Result;
 use crate::model::Milliseconds;
 
@@ -62,28 +63,22 @@ pub(crate) fn note_killed(database: &mut Database, now: Milliseconds) -> Result<
     })
 }
 
-/// A call that was killed.
-struct Killed {
-    id: i64,
-    pid: i32,
-    event: String,
-    session: Option<String>,
-    started_at: Milliseconds,
+row! {
+    /// A call that was killed.
+    struct Killed {
+        id: i64,
+        pid: i32,
+        event: String,
+        session: Option<String>,
+        started_at: Milliseconds,
+    }
 }
 
 fn killed(connection: &Connection, now: Milliseconds) -> Result<Vec<Killed>> {
     let sql = "SELECT id, pid, event, session, started_at FROM hook_runs WHERE started_at < ?1";
     let what = "cannot read the hook calls";
     let old = [now.saturating_sub(KILLED_AFTER)];
-    let mut runs = read::all_or(connection, what, sql, old, |row| {
-        Ok(Killed {
-            id: row.get("id")?,
-            pid: row.get("pid")?,
-            event: row.get("event")?,
-            session: row.get("session")?,
-            started_at: row.get("started_at")?,
-        })
-    })?;
+    let mut runs = read::all_or(connection, what, sql, old, Killed::read)?;
     runs.retain(|run| !is_alive(run.pid));
     Ok(runs)
 }

@@ -4,7 +4,7 @@ use std::ops::RangeInclusive;
 
 use rusqlite::{Connection, OptionalExtension, Params, Row, params};
 
-use super::read::{self, Columns};
+use super::read::{self, Columns, row};
 use super::tools::{EndedTools, StepPath, ToolRow, finish_tools, step_paths, tools};
 use super::{MessageRow, SessionRow, feed, rows, totals};
 use crate::error::{Context, Result};
@@ -116,24 +116,26 @@ impl StepRow {
     }
 }
 
-/// A step with the snapshots that it lies between.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct StepSides {
-    pub step_id: String,
-    pub session_id: String,
-    pub message_id: String,
-    pub message_seq: i64,
-    pub start: i64,
-    pub started_at: Milliseconds,
-    /// `None` while it is open.
-    pub finish: Option<i64>,
-    /// The time of its end, which may be later than its last snapshot if nothing changed.
-    pub finished_at: Option<Milliseconds>,
-    /// Whether the rules of the repository, the user or the settings changed until its end, or it changed an ignore
-    /// file.
-    pub changed_rules: bool,
-    /// The seen entries of its snapshots; none after it while it is open.
-    pub seen: (Option<ObjectId>, Option<ObjectId>),
+row! {
+    /// A step with the snapshots that it lies between.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub(crate) struct StepSides {
+        pub step_id: String,
+        pub session_id: String,
+        pub message_id: String,
+        pub message_seq: i64,
+        pub start: i64,
+        pub started_at: Milliseconds,
+        /// `None` while it is open.
+        pub finish: Option<i64>,
+        /// The time of its end, which may be later than its last snapshot if nothing changed.
+        pub finished_at: Option<Milliseconds>,
+        /// Whether the rules of the repository, the user or the settings changed until its end, or it changed an ignore
+        /// file.
+        pub changed_rules: bool,
+        /// The seen entries of its snapshots; none after it while it is open.
+        pub seen: (Option<ObjectId>, Option<ObjectId>) = |row| Ok((row.get("seen_before")?, row.get("seen_after")?)),
+    }
 }
 
 /// Returns the steps of a session's messages from a `seq` on, including its sub-agents', oldest first. Messages that
@@ -143,8 +145,8 @@ pub(crate) fn step_sides(
     root_session: &str,
     from_seq: i64,
 ) -> Result<Vec<StepSides>> {
-    let sql = "SELECT steps.id AS step, steps.session_id AS session, messages.id AS message, messages.seq AS seq,
-                    start_snapshot_id, finish_snapshot_id, steps.finished_at AS finished_at, began.taken_at AS started_at,
+    let sql = "SELECT steps.id AS step_id, steps.session_id, messages.id AS message_id, messages.seq AS message_seq,
+                    start_snapshot_id AS start, finish_snapshot_id AS finish, steps.finished_at AS finished_at, began.taken_at AS started_at,
                     began.seen_blob AS seen_before, ended.seen_blob AS seen_after,
                     began.rules_blob IS NOT ended.rules_blob
                     OR EXISTS (SELECT 1 FROM changes
@@ -161,20 +163,7 @@ pub(crate) fn step_sides(
         "cannot read steps",
         sql,
         params![root_session, from_seq],
-        |row| {
-            Ok(StepSides {
-                step_id: row.get("step")?,
-                session_id: row.get("session")?,
-                message_id: row.get("message")?,
-                message_seq: row.get("seq")?,
-                start: row.get("start_snapshot_id")?,
-                started_at: row.get("started_at")?,
-                finish: row.get("finish_snapshot_id")?,
-                finished_at: row.get("finished_at")?,
-                changed_rules: row.get("changed_rules")?,
-                seen: (row.get("seen_before")?, row.get("seen_after")?),
-            })
-        },
+        StepSides::read,
     )
 }
 

@@ -11,7 +11,7 @@
 use ckpt_schema::Word;
 use rusqlite::{Connection, Row, params};
 
-use super::read::{all, unsigned};
+use super::read::{all, row, unsigned};
 use crate::error::{Context, Result};
 use crate::model::Milliseconds;
 
@@ -149,32 +149,27 @@ pub(super) fn outdate_all(connection: &Connection) -> Result<()> {
         .context(|| "cannot note that steps changed")
 }
 
-/// A message whose sums are not kept.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Unsummed {
-    pub id: String,
-    pub seq: i64,
-    pub workspace_key: String,
-    /// Whether contents are left to the reader: the snapshot before it was pruned, and so is, or soon will be, what
-    /// its files contained.
-    pub is_pruned: bool,
+row! {
+    /// A message whose sums are not kept.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub(crate) struct Unsummed {
+        pub id: String,
+        pub seq: i64,
+        pub workspace_key: String,
+        /// Whether contents are left to the reader: the snapshot before it was pruned, and so is, or soon will be, what
+        /// its files contained.
+        pub is_pruned: bool,
+    }
 }
 
 /// Returns the next messages after a `seq` whose sums are not kept.
 pub(crate) fn unsummed(connection: &Connection, after: i64, count: u32) -> Result<Vec<Unsummed>> {
-    let sql = "SELECT messages.id, messages.seq, workspaces.key, snapshots.pruned_at IS NOT NULL
+    let sql = "SELECT messages.id, messages.seq, workspaces.key AS workspace_key, snapshots.pruned_at IS NOT NULL AS is_pruned
                  FROM messages JOIN sessions ON sessions.id = messages.session_id
                  JOIN workspaces ON workspaces.id = sessions.workspace_id
                  LEFT JOIN snapshots ON snapshots.id = messages.snapshot_id
                 WHERE totals IS NULL AND messages.seq > ?1 ORDER BY messages.seq LIMIT ?2";
-    all(connection, sql, params![after, count], |row| {
-        Ok(Unsummed {
-            id: row.get(0)?,
-            seq: row.get(1)?,
-            workspace_key: row.get(2)?,
-            is_pruned: row.get(3)?,
-        })
-    })
+    all(connection, sql, params![after, count], Unsummed::read)
 }
 
 /// What is kept of a message.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, Row, params};
 
-use super::read::{self, Columns};
+use super::read::{self, Columns, row};
 use crate::error::{Context, Result};
 use crate::fs::identity::Identity;
 use crate::model::Milliseconds;
@@ -284,14 +284,16 @@ pub(crate) fn note_birth(connection: &Connection, id: i64, born: i64) -> Result<
     super::execute(connection, what, sql, params![id, born])
 }
 
-/// A workspace in a list.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct ListedWorkspace {
-    pub row: WorkspaceRow,
-    pub sessions: i64,
-    pub messages: i64,
-    /// The machine that its history came from, if that is another one.
-    pub machine: Option<String>,
+row! {
+    /// A workspace in a list.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub(crate) struct ListedWorkspace {
+        pub row: WorkspaceRow = WorkspaceRow::read,
+        pub sessions: i64,
+        pub messages: i64,
+        /// The machine that its history came from, if that is another one.
+        pub machine: Option<String>,
+    }
 }
 
 /// Returns all workspaces that have a history, the most recently used first.
@@ -304,14 +306,8 @@ pub(crate) fn listed_workspaces(connection: &Connection) -> Result<Vec<ListedWor
                     (SELECT machine FROM machines WHERE workspace_id = workspaces.id AND adopted = 0) AS machine
                FROM workspaces WHERE last_snapshot_id IS NOT NULL ORDER BY used_at DESC, id DESC"
         );
-    read::all_or(connection, "cannot list the workspaces", &sql, [], |row| {
-        Ok(ListedWorkspace {
-            row: WorkspaceRow::read(row)?,
-            sessions: row.get("sessions")?,
-            messages: row.get("messages")?,
-            machine: row.get("machine")?,
-        })
-    })
+    let what = "cannot list the workspaces";
+    read::all_or(connection, what, &sql, [], ListedWorkspace::read)
 }
 
 /// Returns the ids of the workspaces in whose newest snapshot git's HEAD was at a commit.
