@@ -3,9 +3,9 @@
 use ckpt_schema::report::BisectStep;
 use rusqlite::{Connection, Row};
 
-use crate::error::{Context, Result};
+use crate::error::Result;
 use crate::model::path::WorkspacePath;
-use crate::sessions::{self, SnapshotRow};
+use crate::sessions::{self, SnapshotRow, read};
 
 /// The states just before the messages, and around the steps, of a workspace from one on, in their order.
 const STATES: &str = "
@@ -35,14 +35,13 @@ pub(super) fn states(
     workspace_id: i64,
     from: i64,
 ) -> Result<Vec<SnapshotRow>> {
-    let what = || "cannot list the recorded states";
-    let mut statement = connection.prepare(STATES).context(what)?;
-    let ids = statement
-        .query_map((workspace_id, from), |row| row.get(0))
-        .context(what)?;
+    let what = "cannot list the recorded states";
+    let ids = read::all_or(connection, what, STATES, (workspace_id, from), |row| {
+        row.get(0)
+    })?;
     let mut states: Vec<SnapshotRow> = Vec::new();
     for id in ids {
-        let row = sessions::snapshot_row(connection, id.context(what)?)?;
+        let row = sessions::snapshot_row(connection, id)?;
         let is_equal =
             |last: &SnapshotRow| (last.tree, last.attributes) == (row.tree, row.attributes);
         if !states.last().is_some_and(is_equal) {
@@ -65,12 +64,8 @@ pub(super) fn made_between(
     workspace_id: i64,
     (from, to): (i64, i64),
 ) -> Result<Vec<Made>> {
-    let what = || "cannot read the changes between two states";
-    let mut statement = connection.prepare(CHANGES).context(what)?;
-    let rows = statement
-        .query_map((workspace_id, from, to), made)
-        .context(what)?;
-    let rows = rows.collect::<rusqlite::Result<Vec<_>>>().context(what)?;
+    let what = "cannot read the changes between two states";
+    let rows = read::all_or(connection, what, CHANGES, (workspace_id, from, to), made)?;
     Ok(rows.into_iter().flatten().collect())
 }
 

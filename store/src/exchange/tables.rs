@@ -4,7 +4,7 @@
 //! own, so what refers to one is looked up in the table `fetched` when it arrives.
 
 use rusqlite::types::{Value as Cell, ValueRef};
-use rusqlite::{Connection, OptionalExtension, params_from_iter};
+use rusqlite::{Connection, params_from_iter};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -12,6 +12,7 @@ use crate::error::{Context, Error, Result};
 use crate::model::entry::ObjectId;
 use crate::model::hex::Hex;
 use crate::objects::hash::{ObjectKind, hash};
+use crate::sessions::{self, read};
 
 /// What tells the rows of a table apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -306,13 +307,9 @@ impl Writing<'_> {
     /// Returns the id here of a row of theirs.
     pub fn ours(&self, table: &str, theirs: &str) -> Result<Option<String>> {
         let sql = "SELECT ours FROM fetched WHERE workspace_id = ?1 AND kind = ?2 AND theirs = ?3";
-        self.connection
-            .prepare_cached(sql)
-            .and_then(|mut statement| {
-                let parameters = (self.workspace_id, table, theirs);
-                statement.query_row(parameters, |row| row.get(0)).optional()
-            })
-            .context(|| "cannot look up a row of another machine")
+        let what = "cannot look up a row of another machine";
+        let parameters = (self.workspace_id, table, theirs);
+        read::value_or_none(self.connection, what, sql, parameters)
     }
 
     /// Gives a row of theirs an id here, unless it has one.
@@ -320,7 +317,7 @@ impl Writing<'_> {
         if self.ours(table.name, theirs)?.is_some() {
             return Ok(());
         }
-        let what = || "cannot note a row of another machine";
+        let what = "cannot note a row of another machine";
         let ours = match table.key {
             Key::Columns(_) => return Ok(()),
             Key::Number => {
@@ -328,18 +325,15 @@ impl Writing<'_> {
                     "SELECT max(ifnull((SELECT max(id) FROM {0}), 0), ifnull((SELECT max(CAST(ours AS INTEGER)) FROM fetched WHERE workspace_id = ?1 AND kind = '{0}'), 0)) + 1",
                     table.name
                 );
-                let next = |row: &rusqlite::Row<'_>| row.get::<_, i64>(0);
-                let mut statement = self.connection.prepare_cached(&sql).context(what)?;
-                let number = statement.query_row([self.workspace_id], next);
-                number.context(what)?.to_string()
+                let number: i64 = read::value(self.connection, what, &sql, [self.workspace_id])?;
+                number.to_string()
             }
             Key::Text => {
-                let sql = format!("SELECT EXISTS (SELECT 1 FROM {} WHERE id = ?1)", table.name);
-                let mut statement = self.connection.prepare_cached(&sql).context(what)?;
-                let is_taken = statement.query_row([theirs], |row| row.get::<_, bool>(0));
+                let sql = format!("SELECT 1 FROM {} WHERE id = ?1", table.name);
+                let is_taken = read::any(self.connection, what, &sql, [theirs])?;
                 let is_id = (8..=64).contains(&theirs.len())
                     && theirs.bytes().all(|byte| byte.is_ascii_hexdigit());
-                match is_id && !is_taken.context(what)? {
+                match is_id && !is_taken {
                     true => theirs.to_owned(),
                     false => {
                         let salted = format!("{} {theirs}", self.salt);
@@ -348,15 +342,9 @@ impl Writing<'_> {
                 }
             }
         };
-        self.connection
-            .prepare_cached(
-                "INSERT INTO fetched (workspace_id, kind, theirs, ours) VALUES (?1, ?2, ?3, ?4)",
-            )
-            .and_then(|mut statement| {
-                statement.execute((self.workspace_id, table.name, theirs, &ours))
-            })
-            .context(what)
-            .map(drop)
+        let sql = "INSERT INTO fetched (workspace_id, kind, theirs, ours) VALUES (?1, ?2, ?3, ?4)";
+        let row = (self.workspace_id, table.name, theirs, &ours);
+        sessions::execute(self.connection, what, sql, row)
     }
 
     /// Writes a row, or removes it. One that belongs to a row that is not there is left out.
@@ -466,10 +454,8 @@ impl Writing<'_> {
     /// Has the next `gc` remove what no row names any more.
     pub fn unsweep(&self) -> Result<()> {
         let sql = "UPDATE workspaces SET unswept = 1 WHERE id = ?1";
-        self.connection
-            .execute(sql, [self.workspace_id])
-            .context(|| "cannot note that objects go")
-            .map(drop)
+        let what = "cannot note that objects go";
+        sessions::execute(self.connection, what, sql, [self.workspace_id])
     }
 }
 

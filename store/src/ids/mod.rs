@@ -23,10 +23,10 @@ mod prefixes;
 mod tests;
 
 use ckpt_schema::Word;
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::Connection;
 
-use crate::error::{Context, ErrorKind, Result};
-use crate::sessions::{self, MessageRow, SessionRow, SnapshotRow, StepRow};
+use crate::error::{ErrorKind, Result};
+use crate::sessions::{self, MessageRow, SessionRow, SnapshotRow, StepRow, read};
 use candidates::{IdKind, SearchScope};
 
 pub use prefixes::{LEAST, Prefixes};
@@ -136,19 +136,14 @@ pub(crate) struct OperationSummary {
 }
 
 fn operation(connection: &Connection, id: &str) -> Result<Option<OperationSummary>> {
-    connection
-        .query_row(
-            "SELECT id, before_snapshot_id FROM operations WHERE id = ?1",
-            [id],
-            |row| {
-                Ok(OperationSummary {
-                    id: row.get("id")?,
-                    before_snapshot_id: row.get("before_snapshot_id")?,
-                })
-            },
-        )
-        .optional()
-        .context(|| "cannot look an operation up")
+    let sql = "SELECT id, before_snapshot_id FROM operations WHERE id = ?1";
+    let what = "cannot look an operation up";
+    read::one_or_none(connection, what, sql, [id], |row| {
+        Ok(OperationSummary {
+            id: row.get("id")?,
+            before_snapshot_id: row.get("before_snapshot_id")?,
+        })
+    })
 }
 
 /// Parses `last` and `last~N`: how many rows below the newest.

@@ -6,11 +6,11 @@ use ckpt_schema::report::{ChangeReport, DiffReport, VERSION};
 use rusqlite::Connection;
 
 use super::{DiffRequest, compare, renames};
-use crate::error::{Context, Error, Result};
+use crate::error::{Error, Result};
 use crate::fs::threads;
 use crate::ids::{self, Any};
 use crate::model::entry::Change;
-use crate::sessions::{self, ChangeRow, MessageRow, StepRow};
+use crate::sessions::{self, ChangeRow, MessageRow, StepRow, read};
 use crate::snapshot::{self, Gap, Snapshot, Snapshots};
 use crate::store::Store;
 use crate::timeline::{self, Place};
@@ -157,11 +157,10 @@ pub(super) fn before(
     let sql = "SELECT first.id AS first,
                       (SELECT max(id) FROM snapshots WHERE workspace_id = ?1 AND id < first.id) AS previous
                  FROM (SELECT min(id) AS id FROM snapshots WHERE workspace_id = ?1 AND tree = ?2) AS first";
-    let (first, previous): (i64, Option<i64>) = connection
-        .query_row(sql, (workspace_id, tree), |row| {
-            Ok((row.get("first")?, row.get("previous")?))
-        })
-        .context(|| "cannot read a snapshot's row")?;
+    let what = "cannot read a snapshot's row";
+    let values = (workspace_id, tree);
+    let (first, previous): (i64, Option<i64>) =
+        read::one(connection, what, sql, values, |row| row.try_into())?;
     match previous {
         Some(previous) => Ok(Some((
             seen(connection, previous)?,

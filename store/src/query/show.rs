@@ -20,7 +20,7 @@ use crate::model::entry::Change;
 use crate::model::git_item::GitItem;
 use crate::model::item::Item;
 use crate::model::path::list_once;
-use crate::sessions::read::{StepState, WordTable, all, gaps, word};
+use crate::sessions::read::{self, StepState, WordTable, all, gaps, word};
 use crate::sessions::{self, ChangeRow, SnapshotRow};
 use crate::snapshot::Snapshots;
 use crate::store::Store;
@@ -243,11 +243,10 @@ fn show_snapshot(
                         WHERE snapshots.workspace_id = ?1 AND tree = ?2 ORDER BY labels.id DESC LIMIT 1) AS label
                  FROM snapshots WHERE workspace_id = ?1 AND tree = ?2";
     let tree = snapshot.tree.to_string();
-    let (time, label): (Milliseconds, Option<String>) = connection
-        .query_row(sql, (place.row.id, &tree), |row| {
-            Ok((row.get("first")?, row.get("label")?))
-        })
-        .context(|| "cannot read a snapshot's row")?;
+    let what = "cannot read a snapshot's row";
+    let values = (place.row.id, &tree);
+    let (time, label): (Milliseconds, Option<String>) =
+        read::one(connection, what, sql, values, |row| row.try_into())?;
     let gaps = gaps(connection, snapshot.id)?;
     let snapshots = place.snapshots()?;
     let repository = snapshots.repository().display().to_string();

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use ckpt_schema::report::{DiagnosticReport, StatusReport, UnclearReport, VERSION};
-use rusqlite::{Connection, OptionalExtension, Row, params};
+use rusqlite::{Connection, Row, params};
 
 use super::check::served_by_another;
 use super::renames::of_operation;
@@ -17,7 +17,7 @@ use crate::model::Milliseconds;
 use crate::model::item::Item;
 use crate::revert::interrupted;
 use crate::revert::request::chain::{reverted_files, undone_alone};
-use crate::sessions::read::{all, count, gaps, path};
+use crate::sessions::read::{self, all, count, gaps, path};
 use crate::sessions::{self, DiagnosticLevel, OpenStep, SessionRow};
 use crate::store::Store;
 use crate::timeline::life::is_at_work;
@@ -145,10 +145,8 @@ fn root_of(store: &Store, cwd: &Path) -> Result<PathBuf> {
 fn newest_session(connection: &Connection, workspace_id: i64) -> Result<Option<SessionRow>> {
     let sql = "SELECT id FROM sessions WHERE workspace_id = ?1 AND parent_id IS NULL
                 ORDER BY last_event_at DESC, seq DESC LIMIT 1";
-    let id: Option<String> = connection
-        .query_row(sql, [workspace_id], |row| row.get("id"))
-        .optional()
-        .context(|| "cannot read the sessions")?;
+    let what = "cannot read the sessions";
+    let id: Option<String> = read::value_or_none(connection, what, sql, [workspace_id])?;
     id.map_or(Ok(None), |id| sessions::session(connection, &id))
 }
 
@@ -299,13 +297,11 @@ fn unclear(connection: &Connection, session: &str) -> Result<Vec<UnclearReport>>
 }
 
 fn count_diagnostics(connection: &Connection) -> Result<u64> {
-    connection
-        .query_row(
-            "SELECT count(*) AS all_of_them FROM diagnostics",
-            [],
-            |row| count(row, "all_of_them"),
-        )
-        .context(|| "cannot count the diagnostics")
+    let (sql, what) = (
+        "SELECT count(*) FROM diagnostics",
+        "cannot count the diagnostics",
+    );
+    read::one(connection, what, sql, [], |row| count(row, 0))
 }
 
 /// Selects what [`read_diagnostic`] reads.
@@ -319,10 +315,8 @@ fn latest_diagnostics(connection: &Connection) -> Result<Vec<DiagnosticReport>> 
 /// Returns a diagnostic by the text of its number, or `None` if it was deleted.
 pub(super) fn diagnostic(connection: &Connection, id: &str) -> Result<Option<DiagnosticReport>> {
     let sql = format!("{SELECT_DIAGNOSTICS} WHERE id = CAST(?1 AS INTEGER)");
-    connection
-        .query_row(&sql, [id], read_diagnostic)
-        .optional()
-        .context(|| "cannot read the diagnostics")
+    let what = "cannot read the diagnostics";
+    read::one_or_none(connection, what, &sql, [id], read_diagnostic)
 }
 
 fn read_diagnostic(row: &Row<'_>) -> rusqlite::Result<DiagnosticReport> {

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use rusqlite::{Connection, OptionalExtension, Row, params};
+use rusqlite::{Connection, Row, params};
 
 use super::read::{self, row};
 use super::totals;
 use super::words::{WordTable, word};
-use crate::error::{Context, Result};
+use crate::error::Result;
 use crate::model::Milliseconds;
 use crate::model::attribution::Attribution;
 use crate::model::entry::Change;
@@ -183,14 +183,11 @@ pub(crate) fn delete_changes(connection: &Connection, ids: &[i64]) -> Result<()>
     if ids.is_empty() {
         return Ok(());
     }
-    let what = || "cannot replace a change";
-    let mut statement = connection
-        .prepare_cached("DELETE FROM changes WHERE id = ?1 RETURNING step_id")
-        .context(what)?;
+    let sql = "DELETE FROM changes WHERE id = ?1 RETURNING step_id";
     let mut steps = BTreeSet::new();
     for id in ids {
-        let step = statement.query_row([id], |row| row.get(0)).optional();
-        steps.extend(step.context(what)?.flatten());
+        let step = read::value_or_none(connection, "cannot replace a change", sql, [id])?;
+        steps.extend(step.flatten());
     }
     outdate(connection, &steps)
 }
@@ -226,12 +223,10 @@ pub(crate) fn doubt_outside(
             Ok((row.get("id")?, super::path(row)?))
         })?;
     for (id, _) in rows.iter().filter(|(_, path)| reaches(path)) {
-        connection
-            .execute(
-                "UPDATE changes SET step_id = ?2, attribution = 'unclear', reason = ?3 WHERE id = ?1",
-                params![id, step, reason],
-            )
-            .context(|| "cannot note whose a change may be")?;
+        let sql =
+            "UPDATE changes SET step_id = ?2, attribution = 'unclear', reason = ?3 WHERE id = ?1";
+        let what = "cannot note whose a change may be";
+        super::execute(connection, what, sql, params![id, step, reason])?;
     }
     totals::outdate(connection, [step])
 }
@@ -309,14 +304,12 @@ pub(crate) fn mark_undone(connection: &Connection, ids: &[i64], operation: &str)
     if ids.is_empty() {
         return Ok(());
     }
-    let what = || "cannot note what was undone";
-    let mut statement = connection
-        .prepare_cached("UPDATE changes SET undone_by = ?2 WHERE id = ?1 RETURNING step_id")
-        .context(what)?;
+    let sql = "UPDATE changes SET undone_by = ?2 WHERE id = ?1 RETURNING step_id";
+    let what = "cannot note what was undone";
     let mut steps = BTreeSet::new();
     for id in ids {
-        let step = statement.query_row(params![id, operation], |row| row.get(0));
-        steps.extend(step.optional().context(what)?.flatten());
+        let step = read::value_or_none(connection, what, sql, params![id, operation])?;
+        steps.extend(step.flatten());
     }
     outdate(connection, &steps)
 }

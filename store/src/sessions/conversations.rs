@@ -5,10 +5,10 @@
 
 use std::path::{Path, PathBuf};
 
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, params};
 
 use super::{SessionRow, read};
-use crate::error::{Context, Result};
+use crate::error::Result;
 use crate::model::conversation::AgentConversation;
 
 /// The conversations of a session.
@@ -30,7 +30,8 @@ pub(crate) fn conversations(
     let sql =
         "SELECT agent_id, transcript, left_id, left_transcript, ifnull(cwd, path) FROM sessions
                  JOIN workspaces ON workspaces.id = workspace_id WHERE sessions.id = ?1";
-    let row = connection.query_row(sql, [session], |row| {
+    let what = "cannot read which conversation a session is in";
+    read::one(connection, what, sql, [session], |row| {
         let left: Option<String> = row.get(2)?;
         Ok(SessionConversations {
             present: conversation(row.get(0)?, row.get(1)?),
@@ -40,8 +41,7 @@ pub(crate) fn conversations(
             },
             directory: row.get(4)?,
         })
-    });
-    row.context(|| "cannot read which conversation a session is in")
+    })
 }
 
 /// Returns the newest live messages that were sent in the conversation that a session is in, oldest first.
@@ -109,10 +109,8 @@ pub(crate) fn went_back_alone(
     let sql = "SELECT kind = 'restore' FROM operations
                 WHERE iif(json_valid(conversation), conversation, '{}') ->> '$.to.session' = ?1
                 ORDER BY seq DESC LIMIT 1";
-    let row = connection
-        .query_row(sql, [&conversation.session], |row| row.get(0))
-        .optional();
-    let row = row.context(|| "cannot read what became of a conversation")?;
+    let what = "cannot read what became of a conversation";
+    let row = read::value_or_none(connection, what, sql, [&conversation.session])?;
     Ok(row.unwrap_or_default())
 }
 
@@ -125,10 +123,8 @@ pub(crate) fn newest_conversation(
                 WHERE state = 'done' AND iif(json_valid(conversation), conversation, '{}') ->> '$.of' = ?1
                   AND NOT EXISTS (SELECT 1 FROM messages WHERE session_id = ?1 AND created_at >= started_at)
                 ORDER BY seq DESC LIMIT 1";
-    let row = connection
-        .query_row(sql, [session], |row| Ok((row.get(0)?, row.get(1)?)))
-        .optional();
-    row.context(|| "cannot read what became of a conversation")
+    let what = "cannot read what became of a conversation";
+    read::one_or_none(connection, what, sql, [session], |row| row.try_into())
 }
 
 /// Returns the conversation in which a message was sent, how many messages were sent in it before, and the turn of the
@@ -149,15 +145,11 @@ pub(crate) fn conversation_of(
         SELECT ifnull(own.conversation, sessions.agent_id), iif(own.conversation IS NULL, sessions.transcript, own.transcript),
                (SELECT count(*) FROM earlier), (SELECT turn_id FROM earlier ORDER BY seq DESC LIMIT 1)
           FROM messages AS own JOIN sessions ON sessions.id = own.session_id WHERE own.id = ?1";
-    let row = connection.query_row(sql, [message], |row| {
-        let before: i64 = row.get(2)?;
-        Ok((
-            conversation(row.get(0)?, row.get(1)?),
-            before.cast_unsigned(),
-            row.get(3)?,
-        ))
-    });
-    row.context(|| "cannot read in which conversation a message was sent")
+    let what = "cannot read in which conversation a message was sent";
+    read::one(connection, what, sql, [message], |row| {
+        let conversation = conversation(row.get(0)?, row.get(1)?);
+        Ok((conversation, read::count(row, 2)?, row.get(3)?))
+    })
 }
 
 fn conversation(session: String, transcript: Option<String>) -> AgentConversation {
@@ -188,28 +180,21 @@ pub(crate) fn go_on_in(
         return Ok(false);
     }
     let transcript = to.transcript.as_deref().map(Path::to_string_lossy);
-    let what = || "cannot note which conversation a session is in";
-    connection
-        .execute(
-            "UPDATE messages SET conversation = sessions.agent_id, transcript = sessions.transcript FROM sessions
-              WHERE sessions.id = ?1 AND session_id = ?1 AND conversation IS NULL AND sessions.agent_id <> ?2",
-            params![session.id, to.session],
-        )
-        .context(what)?;
-    connection
-        .execute(
-            "UPDATE sessions SET left_id = iif(?4 IS NULL, NULL, ifnull(left_id, ?4)),
+    let what = "cannot note which conversation a session is in";
+    let sql = "UPDATE messages SET conversation = sessions.agent_id, transcript = sessions.transcript FROM sessions
+              WHERE sessions.id = ?1 AND session_id = ?1 AND conversation IS NULL AND sessions.agent_id <> ?2";
+    super::execute(connection, what, sql, [&session.id, &to.session])?;
+    let sql = "UPDATE sessions SET left_id = iif(?4 IS NULL, NULL, ifnull(left_id, ?4)),
                     left_transcript = iif(?4 IS NULL, NULL, iif(left_id IS NULL, ?5, left_transcript)),
-                    agent_id = ?2, transcript = ?3 WHERE id = ?1",
-            params![
-                session.id,
-                to.session,
-                transcript,
-                left.map(|left| &left.session),
-                left.and_then(AgentConversation::path)
-            ],
-        )
-        .context(what)?;
+                    agent_id = ?2, transcript = ?3 WHERE id = ?1";
+    let values = params![
+        session.id,
+        to.session,
+        transcript,
+        left.map(|left| &left.session),
+        left.and_then(AgentConversation::path)
+    ];
+    super::execute(connection, what, sql, values)?;
     for part in super::parts(connection, &session.id)? {
         go_on_in(connection, &part, to, left)?;
     }
@@ -222,8 +207,8 @@ fn forget_if_empty(connection: &Connection, session: &str) -> Result<bool> {
                   AND NOT EXISTS (SELECT 1 FROM messages WHERE session_id = ?1)
                   AND NOT EXISTS (SELECT 1 FROM steps WHERE session_id = ?1)
                   AND NOT EXISTS (SELECT 1 FROM sessions WHERE parent_id = ?1)";
-    let removed = connection.execute(sql, [session]);
-    Ok(removed.context(|| "cannot remove an empty session")? > 0)
+    let removed = super::changed(connection, "cannot remove an empty session", sql, [session])?;
+    Ok(removed > 0)
 }
 
 /// Settles in which conversation a session goes on: the one of its new message.
@@ -261,10 +246,6 @@ pub(crate) fn conversation_of_operation(
     operation: &str,
 ) -> Result<Option<String>> {
     let sql = "SELECT conversation FROM operations WHERE id = ?1";
-    let row = connection
-        .query_row(sql, [operation], |row| row.get(0))
-        .optional();
-    Ok(row
-        .context(|| "cannot read what became of a conversation")?
-        .flatten())
+    let what = "cannot read what became of a conversation";
+    Ok(read::value_or_none(connection, what, sql, [operation])?.flatten())
 }

@@ -3,7 +3,7 @@
 use rusqlite::{Connection, params};
 
 use super::{feed, read};
-use crate::error::{Context, Result};
+use crate::error::Result;
 use crate::model::Milliseconds;
 
 ckpt_schema::words! {
@@ -50,31 +50,24 @@ pub(crate) fn insert_diagnostic(
     diagnostic: &Diagnostic<'_>,
     now: Milliseconds,
 ) -> Result<()> {
-    let what = || "cannot note a diagnostic";
-    connection
-        .execute(
-            "INSERT INTO diagnostics (level, agent, event, session, workspace, message, detail, at, untold)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
-            params![
-                diagnostic.level.name(),
-                diagnostic.agent,
-                diagnostic.event,
-                diagnostic.session,
-                diagnostic.workspace,
-                diagnostic.message,
-                diagnostic.detail,
-                now,
-                diagnostic.is_untold
-            ],
-        )
-        .context(what)?;
+    let what = "cannot note a diagnostic";
+    let sql = "INSERT INTO diagnostics (level, agent, event, session, workspace, message, detail, at, untold)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
+    let values = params![
+        diagnostic.level.name(),
+        diagnostic.agent,
+        diagnostic.event,
+        diagnostic.session,
+        diagnostic.workspace,
+        diagnostic.message,
+        diagnostic.detail,
+        now,
+        diagnostic.is_untold
+    ];
+    super::execute(connection, what, sql, values)?;
     let id = connection.last_insert_rowid();
-    connection
-        .execute(
-            "DELETE FROM diagnostics WHERE id <= ?1",
-            [id - KEPT_DIAGNOSTICS],
-        )
-        .context(what)?;
+    let sql = "DELETE FROM diagnostics WHERE id <= ?1";
+    super::execute(connection, what, sql, [id - KEPT_DIAGNOSTICS])?;
     feed::diagnostic(connection, id)
 }
 

@@ -4,7 +4,7 @@
 use rusqlite::{Connection, params};
 
 use super::snapshots;
-use crate::error::{Context, Result};
+use crate::error::Result;
 
 /// Notes that a message was added.
 pub(super) fn message_added(connection: &Connection, id: &str, session: &str) -> Result<()> {
@@ -99,11 +99,6 @@ pub(super) fn diagnostic(connection: &Connection, id: i64) -> Result<()> {
 
 /// Adds the rows that a query gives: the kind, the workspace and the subject of each.
 fn note(connection: &Connection, rows: &str, parameters: impl rusqlite::Params) -> Result<()> {
-    connection
-        .prepare_cached(&format!(
-            "INSERT INTO feed (kind, workspace_id, subject) {rows}"
-        ))
-        .and_then(|mut statement| statement.execute(parameters))
-        .map(drop)
-        .context(|| "cannot note what happened")
+    let sql = format!("INSERT INTO feed (kind, workspace_id, subject) {rows}");
+    super::execute(connection, "cannot note what happened", &sql, parameters)
 }

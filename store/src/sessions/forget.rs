@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use rusqlite::{Connection, Row, params};
 
 use super::note_forgotten;
-use super::read::{all, count, row};
+use super::read::{all, count, one, row};
 use crate::error::{Context, Result};
 use crate::model::entry::ObjectId;
 use crate::model::path::parent;
@@ -121,12 +121,12 @@ pub(crate) fn replace_tree(
         row.get(0)
     })?;
     for id in &ids {
-        connection
-            .execute(
-                "UPDATE snapshots SET tree = ?2, stored_bytes = NULL WHERE id = ?1",
-                params![id, new],
-            )
-            .context(|| WHAT)?;
+        super::execute(
+            connection,
+            WHAT,
+            "UPDATE snapshots SET tree = ?2, stored_bytes = NULL WHERE id = ?1",
+            params![id, new],
+        )?;
         for gap in gaps {
             super::snapshots::put_gap(connection, *id, gap)?;
         }
@@ -157,9 +157,7 @@ pub(crate) fn gaps_below(
     for (id, path) in gaps {
         let mut above = std::iter::successors(parent(&path), |path| parent(path));
         if above.any(|directory| paths.contains(directory)) {
-            connection
-                .execute("DELETE FROM gaps WHERE id = ?1", [id])
-                .context(|| WHAT)?;
+            super::execute(connection, WHAT, "DELETE FROM gaps WHERE id = ?1", [id])?;
         }
     }
     Ok(())
@@ -175,9 +173,7 @@ pub(crate) fn replace_record(
         let sql = format!(
             "UPDATE snapshots SET {column} = ?3, stored_bytes = NULL WHERE workspace_id = ?1 AND {column} = ?2"
         );
-        connection
-            .execute(&sql, params![workspace_id, old, new])
-            .context(|| WHAT)?;
+        super::execute(connection, WHAT, &sql, params![workspace_id, old, new])?;
     }
     Ok(())
 }
@@ -266,9 +262,12 @@ pub(crate) fn blobs(
                 // The text is asked for as well because it has an index; the bytes alone would be compared in every
                 // row.
                 let text = String::from_utf8_lossy(&path);
-                connection
-                    .execute(&sql, params![workspace_id, id, text, path])
-                    .context(|| WHAT)?;
+                super::execute(
+                    connection,
+                    WHAT,
+                    &sql,
+                    params![workspace_id, id, text, path],
+                )?;
             }
             found.entry(path).or_default().insert(id);
         }
@@ -287,15 +286,15 @@ pub(crate) fn prompts(connection: &Connection, of: &Belongings) -> Result<u64> {
         note_forgotten(connection, None, Some(id))?;
         names_in_git(connection, id)?;
         let sql = "UPDATE messages SET prompt = NULL WHERE id = ?1 AND prompt IS NOT NULL";
-        forgotten += connection.execute(sql, [id]).context(|| WHAT)? as u64;
+        forgotten += super::changed(connection, WHAT, sql, [id])? as u64;
         let sql = "UPDATE tools SET command = NULL WHERE command IS NOT NULL AND step_id IN (SELECT id FROM steps WHERE message_id = ?1)";
-        connection.execute(sql, [id]).context(|| WHAT)?;
+        super::execute(connection, WHAT, sql, [id])?;
         let sql = "DELETE FROM labels WHERE message_id = ?1";
-        connection.execute(sql, [id]).context(|| WHAT)?;
+        super::execute(connection, WHAT, sql, [id])?;
     }
     for id in &of.agent_ids {
         let sql = "DELETE FROM diagnostics WHERE session = ?1";
-        connection.execute(sql, [id]).context(|| WHAT)?;
+        super::execute(connection, WHAT, sql, [id])?;
     }
     Ok(forgotten)
 }
@@ -319,7 +318,7 @@ pub(crate) fn prompts_in_other_roots(connection: &Connection, workspace_id: i64)
 /// Forgets what is told of git since a message: notes of operations quote subjects of commits, and names of branches and
 /// tags. A branch that was first seen while its steps worked is no longer named by what was seen.
 fn names_in_git(connection: &Connection, message: &str) -> Result<()> {
-    let run = |sql: &str| connection.execute(sql, [message]).context(|| WHAT);
+    let run = |sql: &str| super::execute(connection, WHAT, sql, [message]);
     run(
         "UPDATE operations SET notes = '[]', remarks = iif(remarks IS NULL, NULL, '[]')
           WHERE (notes <> '[]' OR remarks <> '[]') AND EXISTS
@@ -355,7 +354,7 @@ pub(crate) fn commands_about(connection: &Connection, paths: &[String]) -> Resul
                 WHERE command IS NOT NULL
                   AND (instr(command, ?1) > 0 OR EXISTS (SELECT 1 FROM changes WHERE step_id = tools.step_id AND path = ?1))";
     for path in paths {
-        connection.execute(sql, [path]).context(|| WHAT)?;
+        super::execute(connection, WHAT, sql, [path])?;
     }
     Ok(())
 }
@@ -367,9 +366,8 @@ pub(crate) fn diagnostics_about(connection: &Connection, paths: &[String]) -> Re
     let rows: Vec<(i64, String)> = all(connection, sql, [], read)?;
     for (id, text) in rows {
         if paths.iter().any(|path| text.contains(path.as_str())) {
-            connection
-                .execute("DELETE FROM diagnostics WHERE id = ?1", [id])
-                .context(|| WHAT)?;
+            let sql = "DELETE FROM diagnostics WHERE id = ?1";
+            super::execute(connection, WHAT, sql, [id])?;
         }
     }
     Ok(())
@@ -378,9 +376,7 @@ pub(crate) fn diagnostics_about(connection: &Connection, paths: &[String]) -> Re
 /// Deletes what does not belong to a workspace, once no workspace is left.
 pub(crate) fn rest(connection: &Connection) -> Result<()> {
     for table in ["diagnostics", "hook_runs"] {
-        connection
-            .execute(&format!("DELETE FROM {table}"), [])
-            .context(|| WHAT)?;
+        super::execute(connection, WHAT, &format!("DELETE FROM {table}"), [])?;
     }
     Ok(())
 }
@@ -407,14 +403,12 @@ pub(crate) fn forgotten_paths(
 
 /// Returns the numbers of snapshots and prompts of a workspace.
 pub(crate) fn numbers(connection: &Connection, workspace_id: i64) -> Result<(u64, u64)> {
-    connection
-        .query_row(
-            "SELECT (SELECT count(*) FROM snapshots WHERE workspace_id = ?1),
-                    (SELECT count(prompt) FROM messages JOIN sessions ON sessions.id = session_id WHERE workspace_id = ?1)",
-            [workspace_id],
-            |row| Ok((count(row, 0)?, count(row, 1)?)),
-        )
-        .context(|| "cannot count what is to be forgotten")
+    let sql = "SELECT (SELECT count(*) FROM snapshots WHERE workspace_id = ?1),
+                    (SELECT count(prompt) FROM messages JOIN sessions ON sessions.id = session_id WHERE workspace_id = ?1)";
+    let what = "cannot count what is to be forgotten";
+    one(connection, what, sql, [workspace_id], |row| {
+        Ok((count(row, 0)?, count(row, 1)?))
+    })
 }
 
 /// Returns the number of snapshots of a workspace with one of these trees.

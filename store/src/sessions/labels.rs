@@ -3,7 +3,7 @@
 use rusqlite::{Connection, Row, params};
 
 use super::read;
-use crate::error::{Context, Result};
+use crate::error::Result;
 use crate::model::Milliseconds;
 use crate::model::label::Label;
 
@@ -95,11 +95,7 @@ pub(crate) fn put_label(
 
 /// Removes a label, and returns whether there was one.
 pub(crate) fn delete_label(connection: &Connection, workspace_id: i64, text: &str) -> Result<bool> {
-    connection
-        .execute(
-            "DELETE FROM labels WHERE workspace_id = ?1 AND text = ?2",
-            params![workspace_id, text],
-        )
-        .map(|number| number > 0)
-        .context(|| "cannot remove a label")
+    let sql = "DELETE FROM labels WHERE workspace_id = ?1 AND text = ?2";
+    let (what, values) = ("cannot remove a label", params![workspace_id, text]);
+    Ok(super::changed(connection, what, sql, values)? > 0)
 }

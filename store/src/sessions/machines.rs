@@ -3,10 +3,10 @@
 use std::collections::HashMap;
 use std::path::PathBuf;
 
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, params};
 
 use super::read::{self, row};
-use crate::error::{Context, Result};
+use crate::error::Result;
 
 row! {
     /// A repository that the history of a workspace is pushed to.
@@ -54,10 +54,8 @@ pub(crate) fn called_so(
 ) -> Result<Option<PathBuf>> {
     let sql =
         "SELECT workspace_id FROM remotes WHERE workspace_id <> ?1 AND address = ?2 AND name = ?3";
-    let id = connection
-        .query_row(sql, params![workspace_id, address, name], |row| row.get(0))
-        .optional()
-        .context(|| "cannot read the remotes")?;
+    let values = params![workspace_id, address, name];
+    let id = read::value_or_none(connection, "cannot read the remotes", sql, values)?;
     let found = id.map(|id| super::workspace(connection, id)).transpose()?;
     Ok(found.map(|row| row.path))
 }
@@ -73,11 +71,9 @@ pub(crate) fn put_remote(
                   (SELECT id FROM remotes WHERE workspace_id = ?1 AND address = ?2 AND keys IS NOT ?4)";
     let put = "INSERT INTO remotes (workspace_id, address, name, keys) VALUES (?1, ?2, ?3, ?4)
                ON CONFLICT (workspace_id, address) DO UPDATE SET name = excluded.name, keys = excluded.keys";
-    connection
-        .execute(forget, params![workspace_id, address, name, keys])
-        .and_then(|_| connection.execute(put, params![workspace_id, address, name, keys]))
-        .context(|| "cannot note a remote")
-        .map(drop)
+    let values = params![workspace_id, address, name, keys];
+    super::execute(connection, "cannot note a remote", forget, values)?;
+    super::execute(connection, "cannot note a remote", put, values)
 }
 
 /// Notes what is about to be pushed to a remote, or that nothing is known of what is there.
@@ -126,10 +122,8 @@ pub(crate) fn note_forgotten(
             AND (pushing IS NOT NULL OR EXISTS
                  (SELECT 1 FROM pushed WHERE remote_id = remotes.id AND (?2 IS NULL OR (kind = 'messages' AND row = ?2))))"
     );
-    connection
-        .execute(&sql, params![workspace_id, message])
-        .context(|| "cannot note what was forgotten")
-        .map(drop)
+    let values = params![workspace_id, message];
+    super::execute(connection, "cannot note what was forgotten", &sql, values)
 }
 
 /// Forgets which rows are in a remote.
@@ -145,15 +139,13 @@ pub(crate) fn put_pushed(
     (kind, row): (&str, &str),
     hash: Option<i64>,
 ) -> Result<()> {
-    let done = match hash {
-        Some(hash) => connection
-            .prepare_cached("INSERT OR REPLACE INTO pushed (remote_id, kind, row, hash) VALUES (?1, ?2, ?3, ?4)")
-            .and_then(|mut statement| statement.execute(params![remote, kind, row, hash])),
-        None => connection
-            .prepare_cached("DELETE FROM pushed WHERE remote_id = ?1 AND kind = ?2 AND row = ?3")
-            .and_then(|mut statement| statement.execute(params![remote, kind, row])),
+    let what = "cannot note a push";
+    let Some(hash) = hash else {
+        let sql = "DELETE FROM pushed WHERE remote_id = ?1 AND kind = ?2 AND row = ?3";
+        return super::execute(connection, what, sql, params![remote, kind, row]);
     };
-    done.context(|| "cannot note a push").map(drop)
+    let sql = "INSERT OR REPLACE INTO pushed (remote_id, kind, row, hash) VALUES (?1, ?2, ?3, ?4)";
+    super::execute(connection, what, sql, params![remote, kind, row, hash])
 }
 
 /// Returns the histories that were fetched for a workspace.
@@ -188,8 +180,7 @@ pub(crate) fn adopt_machine(connection: &Connection, workspace_id: i64) -> Resul
         "UPDATE machines SET adopted = 1 WHERE workspace_id = ?1".to_owned(),
         format!("UPDATE OR IGNORE machines SET beside = ?1 WHERE beside = {of_old}"),
     ] {
-        let done = connection.execute(&sql, [workspace_id]);
-        done.context(|| "cannot note a machine")?;
+        super::execute(connection, "cannot note a machine", &sql, [workspace_id])?;
     }
     Ok(())
 }
@@ -205,16 +196,9 @@ pub(crate) fn add_foreign_workspace(connection: &Connection, path: &str, now: i6
 
 /// Returns the number of this store, which tells its machine from others; a new one the first time.
 pub(crate) fn store_number(connection: &Connection, new: i64) -> Result<i64> {
-    let what = || "cannot read the number of the store";
-    connection
-        .execute(
-            "INSERT OR IGNORE INTO meta (key, value) VALUES ('machine', ?1)",
-            [new],
-        )
-        .context(what)?;
-    connection
-        .query_row("SELECT value FROM meta WHERE key = 'machine'", [], |row| {
-            row.get(0)
-        })
-        .context(what)
+    let what = "cannot read the number of the store";
+    let sql = "INSERT OR IGNORE INTO meta (key, value) VALUES ('machine', ?1)";
+    super::execute(connection, what, sql, [new])?;
+    let sql = "SELECT value FROM meta WHERE key = 'machine'";
+    read::value(connection, what, sql, [])
 }

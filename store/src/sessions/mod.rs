@@ -161,17 +161,26 @@ pub(crate) fn new_id() -> String {
 }
 
 /// Runs a statement that changes rows, and that is run again and again.
-fn execute(
+pub(crate) fn execute(
     connection: &Connection,
     what: &'static str,
     sql: &str,
     parameters: impl Params,
 ) -> Result<()> {
+    changed(connection, what, sql, parameters).map(drop)
+}
+
+/// Runs such a statement, and returns how many rows it changed.
+fn changed(
+    connection: &Connection,
+    what: &'static str,
+    sql: &str,
+    parameters: impl Params,
+) -> Result<usize> {
     connection
         .prepare_cached(sql)
         .and_then(|mut statement| statement.execute(parameters))
         .context(|| what)
-        .map(drop)
 }
 
 impl ToSql for ObjectId {

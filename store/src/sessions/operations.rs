@@ -3,12 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ckpt_schema::report::{FileResult, OperationKind, Outcome};
-use rusqlite::{Connection, params};
+use rusqlite::{Connection, Row, params};
 
 use super::feed;
 use super::read::{self, by_json, item_reason, row};
 use super::words::{WordTable, optional_word, parsed, word};
-use crate::error::{Context, Result};
+use crate::error::Result;
 use crate::model::Milliseconds;
 use crate::model::entry::State;
 use crate::model::item::Item;
@@ -214,22 +214,18 @@ pub(crate) fn note_results(connection: &Connection, operation: &str, items: &[It
     // Nearly all are done, so one statement says so for all, and only the exceptions take one each.
     let is_plain = |item: &Item| item.result == FileResult::Done && item.reason.is_none();
     for (position, item) in (0_i64..).zip(items).filter(|(_, item)| !is_plain(item)) {
-        connection
-            .prepare_cached(
-                "UPDATE operation_files SET result = ?3, reason = ?4, reason_code = ?5, reason_by = ?6
-                  WHERE operation_id = ?1 AND position = ?2",
-            )
-            .and_then(|mut statement| {
-                statement.execute(params![
-                    operation,
-                    position,
-                    item.result.name(),
-                    item.reason.as_deref(),
-                    reason_code(item),
-                    by_json(item.reason.as_ref()),
-                ])
-            })
-            .context(|| "cannot note the results of the files")?;
+        let sql =
+            "UPDATE operation_files SET result = ?3, reason = ?4, reason_code = ?5, reason_by = ?6
+                  WHERE operation_id = ?1 AND position = ?2";
+        let values = params![
+            operation,
+            position,
+            item.result.name(),
+            item.reason.as_deref(),
+            reason_code(item),
+            by_json(item.reason.as_ref()),
+        ];
+        super::execute(connection, what, sql, values)?;
     }
     Ok(())
 }
@@ -301,13 +297,9 @@ pub(crate) fn operation(connection: &Connection, id: &str) -> Result<OperationRo
 
 /// Returns the outcome of an operation. `None` while it is open, unless it began as partial.
 pub(crate) fn operation_outcome(connection: &Connection, id: &str) -> Result<Option<Outcome>> {
-    connection
-        .query_row(
-            "SELECT outcome FROM operations WHERE id = ?1",
-            [id],
-            |row| optional_word(row, WordTable::Operations, "outcome"),
-        )
-        .context(|| "cannot read an operation")
+    let sql = "SELECT id, outcome FROM operations WHERE id = ?1";
+    let outcome = |row: &Row<'_>| optional_word(row, WordTable::Operations, "outcome");
+    read::one(connection, "cannot read an operation", sql, [id], outcome)
 }
 
 /// Returns an operation's plan, in order, with the results that are known.
@@ -416,15 +408,11 @@ pub(crate) fn moves_since(
 
 /// Notes that a message came while operations were in force. A part that changed nothing has no other trace of it.
 pub(crate) fn note_permanent(connection: &Connection, chain: &[ChainOperation]) -> Result<()> {
-    let mut statement = connection
-        .prepare_cached("UPDATE operations SET permanent = 1 WHERE id = ?1")
-        .context(|| "cannot note that a revert is permanent")?;
-    for operation in chain {
-        statement
-            .execute([&operation.row.id])
-            .context(|| "cannot note that a revert is permanent")?;
-    }
-    Ok(())
+    let sql = "UPDATE operations SET permanent = 1 WHERE id = ?1";
+    let what = "cannot note that a revert is permanent";
+    chain
+        .iter()
+        .try_for_each(|operation| super::execute(connection, what, sql, [&operation.row.id]))
 }
 
 impl ChainOperation {

@@ -4,7 +4,7 @@
 //! session began, and a part of it in each other root. The id of a part begins with that of the whole, so that what
 //! names the whole names the part in its workspace.
 
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, params};
 
 use super::rows::{SESSION, one_message};
 use super::{
@@ -35,17 +35,11 @@ pub(crate) fn part_id(
 
 /// Notes that a session is the part of another in its workspace.
 pub(crate) fn note_part(connection: &Connection, part: &SessionRow, whole: &str) -> Result<()> {
-    let what = || "cannot note in which roots a session works";
-    connection
-        .execute(
-            "UPDATE sessions SET part_of = ?2 WHERE id = ?1",
-            [&part.id, whole],
-        )
-        .context(what)?;
-    connection
-        .execute("UPDATE sessions SET has_parts = 1 WHERE id = ?1", [whole])
-        .context(what)?;
-    Ok(())
+    let what = "cannot note in which roots a session works";
+    let sql = "UPDATE sessions SET part_of = ?2 WHERE id = ?1";
+    super::execute(connection, what, sql, [&part.id, whole])?;
+    let sql = "UPDATE sessions SET has_parts = 1 WHERE id = ?1";
+    super::execute(connection, what, sql, [whole])
 }
 
 /// Notes that a message or a step is the part of another in its workspace.
@@ -167,10 +161,7 @@ pub(crate) fn part_in(
         "SELECT id FROM {table} WHERE session_id = ?1
             AND ifnull(part_of, id) = (SELECT ifnull(part_of, id) FROM {table} WHERE id = ?2)"
     );
-    connection
-        .query_row(&sql, params![session, id], |row| row.get(0))
-        .optional()
-        .context(|| "cannot look a part up")
+    read::value_or_none(connection, "cannot look a part up", &sql, [session, id])
 }
 
 /// Returns an operation and its parts in other roots, each with its workspace.
@@ -211,6 +202,6 @@ pub(crate) fn message_parts(connection: &Connection) -> Result<Vec<(String, Stri
 /// Returns the workspace of a message.
 pub(crate) fn workspace_of_message(connection: &Connection, id: &str) -> Result<WorkspaceRow> {
     let sql = "SELECT workspace_id FROM messages JOIN sessions ON sessions.id = session_id WHERE messages.id = ?1";
-    let found = connection.query_row(sql, [id], |row| row.get(0));
-    workspace(connection, found.context(|| "cannot look a message up")?)
+    let found = read::value(connection, "cannot look a message up", sql, [id])?;
+    workspace(connection, found)
 }

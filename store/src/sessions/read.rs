@@ -27,7 +27,7 @@ pub(crate) fn all<T>(
 }
 
 /// Like [`all`], with an error that says what could not be read.
-pub(super) fn all_or<T>(
+pub(crate) fn all_or<T>(
     connection: &Connection,
     what: &'static str,
     sql: &str,
@@ -44,7 +44,7 @@ pub(super) fn all_or<T>(
 }
 
 /// Reads the one row of a query that is asked again and again.
-pub(super) fn one<T>(
+pub(crate) fn one<T>(
     connection: &Connection,
     what: &'static str,
     sql: &str,
@@ -58,7 +58,7 @@ pub(super) fn one<T>(
 }
 
 /// Reads the row of such a query, if it has one.
-pub(super) fn one_or_none<T>(
+pub(crate) fn one_or_none<T>(
     connection: &Connection,
     what: &'static str,
     sql: &str,
@@ -72,7 +72,7 @@ pub(super) fn one_or_none<T>(
 }
 
 /// Reads the first column of the one row of such a query.
-pub(super) fn value<T: FromSql>(
+pub(crate) fn value<T: FromSql>(
     connection: &Connection,
     what: &'static str,
     sql: &str,
@@ -82,7 +82,7 @@ pub(super) fn value<T: FromSql>(
 }
 
 /// Reads the first column of the row of such a query, if it has one.
-pub(super) fn value_or_none<T: FromSql>(
+pub(crate) fn value_or_none<T: FromSql>(
     connection: &Connection,
     what: &'static str,
     sql: &str,
@@ -92,7 +92,7 @@ pub(super) fn value_or_none<T: FromSql>(
 }
 
 /// Returns whether such a query has a row.
-pub(super) fn any(
+pub(crate) fn any(
     connection: &Connection,
     what: &'static str,
     sql: &str,

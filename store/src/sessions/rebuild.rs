@@ -6,7 +6,7 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, params};
 
 use super::read;
 use super::snapshots::{gaps_of_workspace, put_gap};
@@ -68,10 +68,8 @@ fn stand_in_of(connection: &Connection, snapshots: &[NotedSnapshot]) -> Result<O
     let sql = "SELECT workspace_id FROM snapshots JOIN workspaces ON workspaces.id = workspace_id
                 WHERE tree = ?1 AND key = 'lost-' || workspace_id LIMIT 1";
     for snapshot in snapshots {
-        let found = connection
-            .query_row(sql, [snapshot.tree], |row| row.get(0))
-            .optional();
-        let found = found.context(|| "cannot find the rows of a workspace")?;
+        let what = "cannot find the rows of a workspace";
+        let found = read::value_or_none(connection, what, sql, [snapshot.tree])?;
         if found.is_some() {
             return Ok(found);
         }

@@ -315,27 +315,18 @@ pub(crate) fn note_gone(
 
 /// Notes that what was forgotten of a workspace is still in its packs.
 pub(crate) fn note_unswept(connection: &Connection, id: i64) -> Result<()> {
-    set_unswept(
-        connection,
-        id,
-        "UPDATE workspaces SET unswept = 1 WHERE id = ?1",
-    )
+    set_unswept(connection, id, true)
 }
 
 /// Notes that nothing that was forgotten of a workspace is in its packs any more.
 pub(crate) fn note_swept(connection: &Connection, id: i64) -> Result<()> {
-    set_unswept(
-        connection,
-        id,
-        "UPDATE workspaces SET unswept = 0 WHERE id = ?1",
-    )
+    set_unswept(connection, id, false)
 }
 
-fn set_unswept(connection: &Connection, id: i64, sql: &str) -> Result<()> {
-    connection
-        .execute(sql, [id])
-        .map(drop)
-        .context(|| "cannot note what is to be swept")
+fn set_unswept(connection: &Connection, id: i64, is_unswept: bool) -> Result<()> {
+    let sql = "UPDATE workspaces SET unswept = ?2 WHERE id = ?1";
+    let what = "cannot note what is to be swept";
+    super::execute(connection, what, sql, params![id, is_unswept])
 }
 
 /// Removes a workspace with all of its rows.

@@ -11,7 +11,7 @@ use super::read::{Columns, row};
 use super::tools::runs_tool;
 use super::words::{WordTable, word};
 use super::{feed, read};
-use crate::error::{Context, Result};
+use crate::error::Result;
 use crate::model::Milliseconds;
 
 /// A conversation of one agent.
@@ -447,13 +447,11 @@ pub(crate) fn messages_of_turn(
     session: &str,
     turn_id: &str,
 ) -> Result<u64> {
-    connection
-        .query_row(
-            "SELECT count(*) FROM messages WHERE session_id = ?1 AND turn_id = ?2",
-            [session, turn_id],
-            |row| read::count(row, 0),
-        )
-        .context(|| "cannot count a turn's messages")
+    let sql = "SELECT count(*) FROM messages WHERE session_id = ?1 AND turn_id = ?2";
+    let what = "cannot count a turn's messages";
+    read::one(connection, what, sql, [session, turn_id], |row| {
+        read::count(row, 0)
+    })
 }
 
 /// Returns a session's newest message that is not discarded.
@@ -555,12 +553,8 @@ pub(crate) fn set_hidden_from(
 /// Makes a pending revert permanent: hidden messages are discarded.
 pub(crate) fn discard_hidden_messages(connection: &Connection, session: &str) -> Result<usize> {
     feed::hidden_messages_discarded(connection, session)?;
-    connection
-        .execute(
-            "UPDATE messages SET state = 'discarded' WHERE session_id = ?1 AND state = 'hidden'",
-            [session],
-        )
-        .context(|| "cannot discard hidden messages")
+    let sql = "UPDATE messages SET state = 'discarded' WHERE session_id = ?1 AND state = 'hidden'";
+    super::changed(connection, "cannot discard hidden messages", sql, [session])
 }
 
 /// Returns the ids of a session's messages from a `seq` on, oldest first, without discarded ones.

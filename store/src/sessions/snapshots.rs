@@ -2,11 +2,11 @@
 
 use std::collections::HashMap;
 
-use rusqlite::{Connection, OptionalExtension, Row, params};
+use rusqlite::{Connection, Row, params};
 
 use super::read;
 use super::words;
-use crate::error::{Context, Error, Result};
+use crate::error::{Error, Result};
 use crate::model::Milliseconds;
 use crate::model::entry::ObjectId;
 use crate::model::gap::Gap;
@@ -186,13 +186,18 @@ pub(crate) fn put_snapshot(
     {
         return Ok(last);
     }
-    connection
-        .execute(
-            "INSERT INTO snapshots (workspace_id, tree, attributes_blob, rules_blob, seen_blob, git_state_id, taken_at)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
-            params![row.workspace_id, row.tree, row.attributes, row.rules, row.seen, row.git_state_id, now],
-        )
-        .context(|| "cannot add a snapshot")?;
+    let sql = "INSERT INTO snapshots (workspace_id, tree, attributes_blob, rules_blob, seen_blob, git_state_id, taken_at)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
+    let values = params![
+        row.workspace_id,
+        row.tree,
+        row.attributes,
+        row.rules,
+        row.seen,
+        row.git_state_id,
+        now
+    ];
+    super::execute(connection, "cannot add a snapshot", sql, values)?;
     let id = connection.last_insert_rowid();
     gaps.iter()
         .try_for_each(|gap| put_gap(connection, id, gap))?;
@@ -202,14 +207,12 @@ pub(crate) fn put_snapshot(
 /// Adds a gap to a snapshot.
 pub(super) fn put_gap(connection: &Connection, snapshot_id: i64, gap: &Gap) -> Result<()> {
     let raw = std::str::from_utf8(&gap.path).is_err().then_some(&gap.path);
-    connection
-        .prepare_cached("INSERT INTO gaps (snapshot_id, path, path_raw, reason, size) VALUES (?1, ?2, ?3, ?4, ?5)")
-        .and_then(|mut statement| {
-            let size = gap.size.and_then(|size| i64::try_from(size).ok());
-            statement.execute(params![snapshot_id, String::from_utf8_lossy(&gap.path), raw, gap.reason.to_string(), size])
-        })
-        .context(|| "cannot add a gap")?;
-    Ok(())
+    let sql =
+        "INSERT INTO gaps (snapshot_id, path, path_raw, reason, size) VALUES (?1, ?2, ?3, ?4, ?5)";
+    let (path, reason) = (String::from_utf8_lossy(&gap.path), gap.reason.to_string());
+    let size = gap.size.and_then(|size| i64::try_from(size).ok());
+    let values = params![snapshot_id, path, raw, reason, size];
+    super::execute(connection, "cannot add a gap", sql, values)
 }
 
 /// Returns the gaps of a snapshot, in the order in which they were found.
@@ -289,25 +292,25 @@ pub(crate) fn put_git_state(
     now: Milliseconds,
 ) -> Result<i64> {
     // `IS`, because `=` never finds a NULL, and a detached HEAD has no branch.
-    let known: Option<i64> = connection
-        .query_row(
-            // Only the newest ones: searching all of them would cost more with every step.
-            "SELECT id FROM (SELECT id, head, branch, index_blob, doing FROM git_states WHERE workspace_id = ?1 ORDER BY id DESC LIMIT 16)
-              WHERE head IS ?2 AND branch IS ?3 AND index_blob IS ?4 AND doing IS ?5 ORDER BY id DESC LIMIT 1",
-            params![workspace_id, state.head, state.branch, state.index, state.doing],
-            |row| row.get(0),
-        )
-        .optional()
-        .context(|| "cannot look a git state up")?;
-    if let Some(id) = known {
+    // Only the newest ones: searching all of them would cost more with every step.
+    let sql = "SELECT id FROM (SELECT id, head, branch, index_blob, doing FROM git_states WHERE workspace_id = ?1 ORDER BY id DESC LIMIT 16)
+              WHERE head IS ?2 AND branch IS ?3 AND index_blob IS ?4 AND doing IS ?5 ORDER BY id DESC LIMIT 1";
+    let GitStateRow {
+        head,
+        branch,
+        index,
+        doing,
+    } = state;
+    let (what, values) = (
+        "cannot look a git state up",
+        params![workspace_id, head, branch, index, doing],
+    );
+    if let Some(id) = read::value_or_none(connection, what, sql, values)? {
         return Ok(id);
     }
-    connection
-        .execute(
-            "INSERT INTO git_states (workspace_id, head, branch, index_blob, doing, seen_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
-            params![workspace_id, state.head, state.branch, state.index, state.doing, now],
-        )
-        .context(|| "cannot add a git state")?;
+    let sql = "INSERT INTO git_states (workspace_id, head, branch, index_blob, doing, seen_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
+    let values = params![workspace_id, head, branch, index, doing, now];
+    super::execute(connection, "cannot add a git state", sql, values)?;
     Ok(connection.last_insert_rowid())
 }
 

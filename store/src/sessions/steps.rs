@@ -2,12 +2,12 @@
 
 use std::ops::RangeInclusive;
 
-use rusqlite::{Connection, OptionalExtension, Params, Row, params};
+use rusqlite::{Connection, Params, Row, params};
 
 use super::read::{self, Columns, row};
 use super::tools::{EndedTools, StepPath, ToolRow, finish_tools, step_paths, tools};
 use super::{MessageRow, SessionRow, feed, rows, totals};
-use crate::error::{Context, Result};
+use crate::error::Result;
 use crate::model::Milliseconds;
 use crate::model::entry::ObjectId;
 
@@ -232,17 +232,14 @@ pub(crate) fn step_at(
     message: &str,
     at: Milliseconds,
 ) -> Result<Option<(StepRow, Milliseconds)>> {
-    connection
-        .query_row(
-            &format!(
-                "SELECT {COLUMNS}, started_at FROM steps
-                  WHERE session_id = ?1 AND message_id = ?2 AND started_at <= ?3 ORDER BY seq DESC LIMIT 1"
-            ),
-            params![session, message, at],
-            |row| Ok((StepRow::read(row)?, row.get("started_at")?)),
-        )
-        .optional()
-        .context(|| "cannot look up a step")
+    let sql = format!(
+        "SELECT {COLUMNS}, started_at FROM steps
+          WHERE session_id = ?1 AND message_id = ?2 AND started_at <= ?3 ORDER BY seq DESC LIMIT 1"
+    );
+    let values = params![session, message, at];
+    read::one_or_none(connection, "cannot look up a step", &sql, values, |row| {
+        Ok((StepRow::read(row)?, row.get("started_at")?))
+    })
 }
 
 /// Gives the steps of one message to another from a step on. What a sub-agent does that began before that step stays

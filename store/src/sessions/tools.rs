@@ -5,13 +5,13 @@ use std::path::Path;
 
 use ckpt_schema::ToolKind;
 use ckpt_schema::event::Event;
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, params};
 
 use super::WorkspaceRow;
 use super::read::{self, Columns};
 use super::steps::{Life, OpenStep, step_with_tools};
 use super::words::{WordTable, optional_word};
-use crate::error::{Context, Result};
+use crate::error::Result;
 use crate::model::Milliseconds;
 use crate::model::entry::State;
 use crate::model::path::WorkspacePath;
@@ -117,12 +117,10 @@ pub(crate) fn outer_tools(
     inner: &WorkspaceRow,
     since_snapshot: Option<i64>,
 ) -> Result<Vec<OuterTool>> {
-    let mut statement = connection
-        .prepare_cached(OUTER_TOOLS)
-        .context(|| "cannot read the tools of agents around a workspace")?;
-    let path = inner.path.to_string_lossy();
-    let rows = statement
-        .query_map(params![path, since_snapshot, inner.id], |row| {
+    let what = "cannot read the tools of agents around a workspace";
+    let values = params![inner.path.to_string_lossy(), since_snapshot, inner.id];
+    let tools: Vec<Option<OuterTool>> =
+        read::all_or(connection, what, OUTER_TOOLS, values, |row| {
             let mut columns = Columns::of(row);
             let around: String = columns.next()?;
             let mut outer = OuterTool {
@@ -142,11 +140,7 @@ pub(crate) fn outer_tools(
             let is_shell: bool = columns.next()?;
             let reaches_in = is_shell || !outer.tool.paths.is_empty();
             Ok(reaches_in.then_some(outer))
-        })
-        .context(|| "cannot read the tools of agents around a workspace")?;
-    let tools: Vec<Option<OuterTool>> = rows
-        .collect::<rusqlite::Result<_>>()
-        .context(|| "cannot read the tools of agents around a workspace")?;
+        })?;
     Ok(tools.into_iter().flatten().collect())
 }
 
@@ -197,14 +191,9 @@ pub(crate) fn ended_step_of_tool(
                  FROM steps CROSS JOIN tools ON tools.step_id = steps.id
                 WHERE steps.session_id = ?1 AND tools.agent_id = ?2 AND steps.state = 'closed'
                 ORDER BY steps.seq DESC LIMIT 1";
-    let found: Option<(String, bool)> = connection
-        .prepare_cached(sql)
-        .and_then(|mut statement| {
-            statement
-                .query_row([session, tool], |row| Ok((row.get(0)?, row.get(1)?)))
-                .optional()
-        })
-        .context(|| "cannot look up a tool")?;
+    let what = "cannot look up a tool";
+    let found: Option<(String, bool)> =
+        read::one_or_none(connection, what, sql, [session, tool], |row| row.try_into())?;
     let Some((step, went_on)) = found else {
         return Ok(None);
     };
@@ -316,18 +305,13 @@ pub(crate) fn finish_tool(
     let ran_for = event
         .duration_ms
         .map(|duration| i64::try_from(duration).unwrap_or(i64::MAX));
-    connection
-        .prepare_cached(
-            // Before its end is noted, by the lack of which the tool is found.
-            "UPDATE tools SET ran_for = ?3, background = ?4
+    // Before its end is noted, by the lack of which the tool is found.
+    let sql = "UPDATE tools SET ran_for = ?3, background = ?4
               WHERE step_id = ?1 AND finished_at IS NULL AND (?2 = agent_id OR (?2 IS NULL AND id = (
-                SELECT min(id) FROM tools WHERE step_id = ?1 AND finished_at IS NULL)))",
-        )
-        .and_then(|mut statement| {
-            let is_left = event.background == Some(true);
-            statement.execute(params![step, event.tool_use_id, ran_for, is_left])
-        })
-        .context(|| "cannot note how long a tool ran")?;
+                SELECT min(id) FROM tools WHERE step_id = ?1 AND finished_at IS NULL)))";
+    let is_left = event.background == Some(true);
+    let values = params![step, event.tool_use_id, ran_for, is_left];
+    super::execute(connection, "cannot note how long a tool ran", sql, values)?;
     let ended = match event.tool_use_id.as_deref() {
         Some(agent_id) => EndedTools::Named(agent_id),
         None => EndedTools::Oldest,

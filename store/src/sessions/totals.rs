@@ -101,21 +101,12 @@ pub(super) fn outdate<'a>(
     connection: &Connection,
     steps: impl IntoIterator<Item = &'a str>,
 ) -> Result<()> {
-    let mut steps = steps.into_iter().peekable();
-    if steps.peek().is_none() {
-        return Ok(());
-    }
-    let what = || "cannot note that a step changed";
-    let mut statement = connection
-        .prepare_cached(
-            "UPDATE messages SET totals = NULL
-              WHERE totals IS NOT NULL AND id = (SELECT message_id FROM steps WHERE id = ?1)",
-        )
-        .context(what)?;
-    for step in steps {
-        statement.execute([step]).context(what)?;
-    }
-    Ok(())
+    let sql = "UPDATE messages SET totals = NULL
+              WHERE totals IS NOT NULL AND id = (SELECT message_id FROM steps WHERE id = ?1)";
+    let what = "cannot note that a step changed";
+    steps
+        .into_iter()
+        .try_for_each(|step| super::execute(connection, what, sql, [step]))
 }
 
 /// Takes away the sums of these messages.
@@ -129,24 +120,14 @@ pub(crate) fn forget_totals(connection: &Connection, messages: &[String]) -> Res
 
 /// Takes away the sums for which contents were asked: some go now.
 pub(super) fn outdate_counted(connection: &Connection) -> Result<()> {
-    connection
-        .execute(
-            "UPDATE messages SET totals = NULL WHERE totals LIKE '% 2'",
-            [],
-        )
-        .map(drop)
-        .context(|| "cannot note that contents go")
+    let sql = "UPDATE messages SET totals = NULL WHERE totals LIKE '% 2'";
+    super::execute(connection, "cannot note that contents go", sql, [])
 }
 
 /// Takes away the sums of all messages, of which any may be meant.
 pub(super) fn outdate_all(connection: &Connection) -> Result<()> {
-    connection
-        .execute(
-            "UPDATE messages SET totals = NULL WHERE totals IS NOT NULL",
-            [],
-        )
-        .map(drop)
-        .context(|| "cannot note that steps changed")
+    let sql = "UPDATE messages SET totals = NULL WHERE totals IS NOT NULL";
+    super::execute(connection, "cannot note that steps changed", sql, [])
 }
 
 row! {

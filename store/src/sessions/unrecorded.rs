@@ -4,7 +4,7 @@ use rusqlite::{Connection, params};
 
 use super::read;
 use super::snapshots::MessageSpan;
-use crate::error::{Context, Result};
+use crate::error::Result;
 use crate::model::Milliseconds;
 use crate::model::entry::ObjectId;
 
@@ -21,17 +21,11 @@ pub(crate) struct LastRows {
 
 /// Returns whether rows exist, in whichever workspace they are by now.
 pub(crate) fn has_rows(connection: &Connection, rows: &LastRows) -> Result<bool> {
-    connection
-        .prepare_cached(
-            "SELECT EXISTS (SELECT 1 FROM snapshots WHERE tree = ?1)
+    let sql = "SELECT EXISTS (SELECT 1 FROM snapshots WHERE tree = ?1)
                 AND (?2 IS NULL OR EXISTS (SELECT 1 FROM messages WHERE id = ?2))
-                AND (?3 IS NULL OR EXISTS (SELECT 1 FROM steps WHERE id = ?3))",
-        )
-        .and_then(|mut statement| {
-            let values = params![rows.tree, rows.message, rows.step];
-            statement.query_row(values, |row| row.get(0))
-        })
-        .context(|| "cannot look for the last rows")
+                AND (?3 IS NULL OR EXISTS (SELECT 1 FROM steps WHERE id = ?3))";
+    let values = params![rows.tree, rows.message, rows.step];
+    read::value(connection, "cannot look for the last rows", sql, values)
 }
 
 /// Marks that rows of a workspace were lost: what its open steps did is unknown, and if none is open, the newest
@@ -42,32 +36,24 @@ pub(crate) fn mark_lost(
     why: &str,
     now: Milliseconds,
 ) -> Result<()> {
-    let what = || "cannot mark that rows were lost";
-    let marked = connection
-        .execute(
-            "UPDATE steps SET unprotected = ifnull(unprotected, ?2)
-              WHERE state = 'open' AND session_id IN (SELECT id FROM sessions WHERE workspace_id = ?1)",
-            params![workspace_id, why],
-        )
-        .context(what)?;
+    let what = "cannot mark that rows were lost";
+    let sql = "UPDATE steps SET unprotected = ifnull(unprotected, ?2)
+              WHERE state = 'open' AND session_id IN (SELECT id FROM sessions WHERE workspace_id = ?1)";
+    let marked = super::changed(connection, what, sql, params![workspace_id, why])?;
     // An open step was there when the rows were lost, and now says so itself. A second one would count the same time
     // twice.
     if marked > 0 {
         return Ok(());
     }
     let step = super::new_id();
-    connection
-        .execute(
-            "INSERT INTO steps (id, session_id, message_id, state, recovered, unprotected, start_snapshot_id, started_at, finished_at)
+    let sql = "INSERT INTO steps (id, session_id, message_id, state, recovered, unprotected, start_snapshot_id, started_at, finished_at)
              SELECT ?2, messages.session_id, messages.id, 'closed', 1, ?3, newest.id,
                     ifnull(newest.taken_at, messages.created_at), ?4
                FROM messages JOIN sessions ON sessions.id = messages.session_id
                LEFT JOIN (SELECT max(id) AS id, taken_at FROM snapshots WHERE workspace_id = ?1) AS newest
               WHERE sessions.workspace_id = ?1 AND messages.state <> 'discarded'
-              ORDER BY messages.seq DESC LIMIT 1",
-            params![workspace_id, step, why, now],
-        )
-        .context(what)?;
+              ORDER BY messages.seq DESC LIMIT 1";
+    super::execute(connection, what, sql, params![workspace_id, step, why, now])?;
     super::totals::outdate(connection, [step.as_str()])
 }
 

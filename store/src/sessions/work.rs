@@ -1,9 +1,9 @@
 //! When the agents of a session worked.
 
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, params};
 
 use super::read;
-use crate::error::{Context, Result};
+use crate::error::Result;
 use crate::model::Milliseconds;
 
 /// The times of the work since a message.
@@ -69,14 +69,9 @@ fn work_where(
     from_seq: i64,
     condition: &str,
 ) -> Result<WorkTimes> {
-    let sent_at = connection
-        .query_row(
-            "SELECT created_at FROM messages WHERE seq = ?1",
-            [from_seq],
-            |row| row.get(0),
-        )
-        .optional()
-        .context(|| "cannot read when a message was sent")?;
+    let what = "cannot read when a message was sent";
+    let sql = "SELECT created_at FROM messages WHERE seq = ?1";
+    let sent_at = read::value_or_none(connection, what, sql, [from_seq])?;
     // `forget` may have removed it just now. Then nothing was there before it.
     let Some(sent_at) = sent_at else {
         return Ok(WorkTimes::default());

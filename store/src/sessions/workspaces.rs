@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use rusqlite::{Connection, Row, params};
 
 use super::read::{self, Columns, row};
-use crate::error::{Context, Result};
+use crate::error::Result;
 use crate::fs::identity::Identity;
 use crate::model::Milliseconds;
 use crate::model::path::WorkspacePath;
@@ -390,32 +390,28 @@ pub(crate) fn workspaces_at_work_below(
 ) -> Result<Vec<(WorkspacePath, Option<String>)>> {
     let mut below = outer.path.as_os_str().as_bytes().to_vec();
     below.push(b'/');
-    let mut statement = connection
-        .prepare_cached(&format!(
-            "SELECT {COLUMNS}, conversation FROM (
-                SELECT workspaces.*, (
-                         SELECT here.id FROM sessions AS here
-                          WHERE here.workspace_id = ?4 AND here.agent = theirs.agent AND here.agent_id =
-                                ifnull((SELECT agent_id FROM sessions WHERE id = theirs.parent_id), theirs.agent_id)
-                       ) AS conversation
-                  FROM workspaces CROSS JOIN sessions AS theirs ON theirs.workspace_id = workspaces.id
-                 WHERE replaced_at IS NULL AND path > ?1 AND path < ?2 AND theirs.last_event_at >=
-                       ifnull((SELECT taken_at FROM snapshots WHERE id = ?3), 0))"
-        ))
-        .context(|| "cannot look up workspaces")?;
+    let sql = format!(
+        "SELECT {COLUMNS}, conversation FROM (
+            SELECT workspaces.*, (
+                     SELECT here.id FROM sessions AS here
+                      WHERE here.workspace_id = ?4 AND here.agent = theirs.agent AND here.agent_id =
+                            ifnull((SELECT agent_id FROM sessions WHERE id = theirs.parent_id), theirs.agent_id)
+                   ) AS conversation
+              FROM workspaces CROSS JOIN sessions AS theirs ON theirs.workspace_id = workspaces.id
+             WHERE replaced_at IS NULL AND path > ?1 AND path < ?2 AND theirs.last_event_at >=
+                   ifnull((SELECT taken_at FROM snapshots WHERE id = ?3), 0))"
+    );
     // A range, which an index answers. `LIKE` would read all rows, and take `_` and `%` in a path for wildcards.
     let from = String::from_utf8_lossy(&below).into_owned();
     below.pop();
     below.push(b'0'); // the character after the slash
     let to = String::from_utf8_lossy(&below).into_owned();
-    let rows = statement
-        .query_map(params![from, to, since_snapshot, outer.id], |row| {
+    let what = "cannot look up workspaces";
+    let values = params![from, to, since_snapshot, outer.id];
+    let rows: Vec<(WorkspaceRow, Option<String>)> =
+        read::all_or(connection, what, &sql, values, |row| {
             Ok((WorkspaceRow::read(row)?, row.get("conversation")?))
-        })
-        .context(|| "cannot look up workspaces")?;
-    let rows: Vec<(WorkspaceRow, Option<String>)> = rows
-        .collect::<rusqlite::Result<_>>()
-        .context(|| "cannot look up workspaces")?;
+        })?;
     let inner = |(row, conversation): (WorkspaceRow, _)| {
         Some((
             WorkspacePath::in_workspace(&outer.path, &row.path)?,
