@@ -1,6 +1,6 @@
 //! The Agent Client Protocol: what the lines mean that an editor and an agent send each other. Any other line means nothing.
 //!
-//! The agent waits for nobody before a tool, so the steps are the turns: what changes between a prompt and its answer is
+//! The agent does not wait for its client before a tool, so the steps are the turns: what changes between a prompt and its answer is
 //! the agent's. The tools only give the step a name.
 
 use std::collections::BTreeMap;

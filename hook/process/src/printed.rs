@@ -74,7 +74,7 @@ pub enum OutputEnd {
 /// write to the server. It ends with all that it started.
 pub fn exchanged(
     command: &mut Command,
-    patience: Duration,
+    timeout: Duration,
     mut talk: impl FnMut(&str, &mut ChildStdin) -> bool,
 ) -> io::Result<OutputEnd> {
     command
@@ -84,7 +84,7 @@ pub fn exchanged(
     let mut group = ProcessGroup::start(command)?;
     let mut stdin = group.child.stdin.take().expect("it was asked for");
     talk("", &mut stdin);
-    let (_, end) = read(&mut group.child, (LONGEST_ANSWER, patience), |text| {
+    let (_, end) = read(&mut group.child, (LONGEST_ANSWER, timeout), |text| {
         talk(text, &mut stdin)
     });
     Ok(end)
@@ -94,7 +94,7 @@ pub fn exchanged(
 /// may hold its output open and is not waited for.
 fn read(
     child: &mut Child,
-    (most, patience): (usize, Duration),
+    (most, timeout): (usize, Duration),
     mut is_whole: impl FnMut(&str) -> bool,
 ) -> (String, OutputEnd) {
     let (sender, chunks) = channel();
@@ -108,7 +108,7 @@ fn read(
             }
         }
     });
-    let (end, mut bytes) = (Instant::now() + patience, Vec::new());
+    let (end, mut bytes) = (Instant::now() + timeout, Vec::new());
     let why = loop {
         if bytes.len() >= most {
             break OutputEnd::TooMuch;

@@ -136,7 +136,7 @@ fn differing(
     Ok(found)
 }
 
-/// Returns what is not at a remote, or all, if something there must not stay.
+/// Returns the rows that are not at a remote, or all, if something there must not stay.
 fn unsent(
     connection: &Connection,
     workspace_id: i64,

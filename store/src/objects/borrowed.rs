@@ -1,7 +1,7 @@
 //! Packs that are still files of the user's repository: hard links, until what the snapshots need of them is in a pack
 //! of our own. This module does IO.
 //!
-//! Anybody who can write to the user's repository can empty them. So they have special names, are checked before a
+//! Every program that can write to the user's repository can empty them. So they have special names, are checked before a
 //! cache that relies on them is trusted, and are held only as long as it takes to copy the needed objects (settling).
 
 use std::fs;

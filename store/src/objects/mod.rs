@@ -91,7 +91,7 @@ pub(crate) fn prepare(repository: &Path) -> Result<()> {
     if is_any_new {
         sync_way_to(&packs)?;
     }
-    // A ref that somebody else put there would make git keep, or complain about, objects that are not ours.
+    // A ref that another program put there would make git keep, or complain about, objects that are not ours.
     let refs = repository.join(refs::NAME);
     if !refs::are_ours(&refs) {
         remove(&refs)?;

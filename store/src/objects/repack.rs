@@ -273,8 +273,8 @@ pub(crate) fn stopped() -> Error {
 /// Removes packs that others replace, and returns the names of their files that are left. The caller holds the
 /// workspace's lock, and the new packs are synced.
 ///
-/// The multi-pack-index, which names them, goes first. Of each pack only the file of that name goes, because whoever
-/// wants the workspace waits, and there may be very many. An index without its pack names nothing.
+/// The multi-pack-index, which names them, goes first. Of each pack only the file of that name goes, because
+/// other processes wait for the workspace, and there may be very many. An index without its pack names nothing.
 pub(crate) fn remove(
     objects: &Objects,
     packs: &[OldPack],

@@ -17,7 +17,7 @@ pub(super) fn of_message(rows: Vec<ChangeRow>, steps: u64) -> Vec<ChangeRow> {
 
 /// Returns the total changes of some steps, by path.
 ///
-/// If somebody else changed a path between two of the steps, the rows before and after stay separate: what came in
+/// If another author changed a path between two of the steps, the rows before and after stay separate: what came in
 /// between is not theirs. A file that was created and removed again is no change.
 fn in_all(mut rows: Vec<ChangeRow>) -> Vec<ChangeRow> {
     rows.sort_by_key(|row| row.id);
@@ -99,7 +99,7 @@ mod tests {
         assert_eq!(shown(rows), [whole], "from the first to the last");
     }
 
-    /// What somebody else did in between is left out.
+    /// Other authors' changes in between are left out.
     #[test]
     fn changes_by_others_in_between_are_left_out() {
         let agent = Attribution::Agent;

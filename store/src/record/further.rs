@@ -74,7 +74,7 @@ pub(super) fn parent_elsewhere(store: &Store, known: &KnownEvent<'_>) -> Result<
 }
 
 /// Adds the workspace of a directory to the further roots, unless one of them captures it. What cannot be a workspace is
-/// left out: its files are told of as outside. So is a directory that nobody declared and that is in no repository, unless
+/// left out: its files are told of as outside. So is an undeclared directory that is in no repository, unless
 /// it was recorded before: it may hold all documents of the user, and a tool names one of them.
 fn add(
     store: &mut Store,

@@ -134,8 +134,8 @@ impl<'a> KnownEvent<'a> {
     }
 
     /// Decides what to do. While a command runs in the background, every boundary looks everywhere, because the command
-    /// may change any file. So does the event that says the command ended: later, nobody could tell that a change was
-    /// made before that.
+    /// may change any file. So does the event that says the command ended: later, nothing would show that a change
+    /// was made before that.
     fn decided(&self) -> Decision {
         let mut decision = decide::decide(self.event, &self.view);
         if self.view.is_in_background && (decision.is_boundary() || ends_background(self.event)) {

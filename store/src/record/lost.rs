@@ -1,8 +1,8 @@
 //! Events that could not be written to the database: the disk was full, or the session store failed. They are noted in
 //! the store's reserve, and become rows as soon as that is possible.
 //!
-//! Nobody saw what an agent did then. An unrecorded step stands for it, so that what changed meanwhile is not taken for
-//! the user's.
+//! No look saw the agent's work of that time. An unrecorded step stands for it, so that its changes are not taken for the
+//! user's.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;

@@ -346,8 +346,8 @@ fn finish_look(store: &mut Store, known: &KnownEvent<'_>, seen: &Observation) ->
         tell_of_loss(store, place, event, why)?;
     }
     store.is_unsettled = seen.borrows;
-    // From here on the agent may run `git gc` or write into its packs. Until then nobody is likely to touch what is
-    // borrowed.
+    // From here on the agent may run `git gc` or write into its packs. Until then the borrowed packs are unlikely to
+    // change.
     if seen.borrows && matches!(event.event, EventKind::ToolStart | EventKind::StepStart) {
         store.is_unsettled = !crate::upkeep::adoption::before_a_tool(store, place);
     }
@@ -399,7 +399,7 @@ fn tell_of_doubts(
     })
 }
 
-/// Reports that the last snapshot is lost beyond repair, so that nobody knows what changed since.
+/// Reports that the last snapshot is lost beyond repair, so that the changes since are unknown.
 fn tell_of_loss(store: &mut Store, place: &Place, event: &Event, why: &str) -> Result<()> {
     let workspace = place.root.to_string_lossy().into_owned();
     store.diagnose(&Diagnostic {

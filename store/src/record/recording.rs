@@ -325,8 +325,8 @@ impl<'a> Recording<'a> {
         };
         let reach = |path: &WorkspacePath| unheard.reach(self.place, path);
         let why = Doubt::Unheard.to_string();
-        // Rows of earlier looks may call changes of that time outside. The tool may have made them, and nobody
-        // knows when it ran.
+        // Rows of earlier looks may call changes of that time outside. The tool may have made them: when it
+        // ran is unknown.
         let span = (Some(unheard.since), None);
         sessions::doubt_outside(self.connection, step, span, reach, &why)?;
         unheard.tools.iter().try_for_each(|tool| {

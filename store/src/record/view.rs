@@ -242,8 +242,8 @@ impl EventContext {
                 },
                 root_session_id: root.id.clone(),
                 last_event_at: session.last_event_at,
-                // If the agent reports its tools, those of this step were lost with its start, or none ran; nobody
-                // knows. If the end of one was reported, one ran.
+                // If the agent reports its tools, those of this step were lost with its start, or none ran: that
+                // is unknown. If the end of one was reported, one ran.
                 tool_events: session.tool_events && (!has_ended_tool || !tools.is_empty()),
                 has_tools: !tools.is_empty(),
                 started_at: session.last_event_at,

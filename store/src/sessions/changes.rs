@@ -86,8 +86,8 @@ pub(crate) fn outside_paths(
     Ok(paths.into_iter().collect())
 }
 
-/// Returns the known changes of a workspace between two snapshots, oldest first: by anybody, and by
-/// operations.
+/// Returns the known changes of a workspace between two snapshots, oldest first: those of all authors,
+/// and of operations.
 pub(crate) fn changes_between(
     connection: &Connection,
     workspace_id: i64,

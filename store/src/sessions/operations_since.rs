@@ -50,7 +50,7 @@ pub(crate) struct Put {
     pub change: Change,
 }
 
-/// Returns what operations did to paths since a snapshot, in their order.
+/// Returns the changes of paths by operations since a snapshot, in their order.
 pub(crate) fn put_since(
     connection: &Connection,
     workspace_id: i64,

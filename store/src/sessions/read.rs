@@ -237,7 +237,7 @@ pub(crate) fn item_reason(row: &Row<'_>) -> rusqlite::Result<Option<ItemReason>>
     Ok(Some(ItemReason {
         text,
         code: optional_word(row, WordTable::OperationFiles, "reason_code")?,
-        // If it is not an array of authors, nobody is named. The sentence still says it.
+        // If it is not an array of authors, none is named. The sentence still says it.
         by: by
             .and_then(|json| serde_json::from_str(&json).ok())
             .unwrap_or_default(),
@@ -245,7 +245,7 @@ pub(crate) fn item_reason(row: &Row<'_>) -> rusqlite::Result<Option<ItemReason>>
 }
 
 /// Returns the authors of a reason for the column `reason_by`: a JSON array of their reports. `None` if it names
-/// nobody.
+/// none.
 pub(crate) fn by_json(reason: Option<&ItemReason>) -> Option<String> {
     let by = &reason?.by;
     let json = || serde_json::to_string(by).ok();

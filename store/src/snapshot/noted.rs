@@ -6,7 +6,7 @@
 //! ```
 //!
 //! What `gc` repacks has no commits: by then, the note says all that they did. A commit counts only if it contains the
-//! workspace's key: packs that were cloned from the user's repository may hold anybody's commits.
+//! workspace's key: packs that were cloned from the user's repository may hold other commits.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;

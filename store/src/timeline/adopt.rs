@@ -212,7 +212,7 @@ fn exchange(
         runs && born.is_none_or(|born| born >= step.started_at)
     };
     store.database.write(|connection| {
-        // No other step may stay open: what differs here from the last snapshot of that history is nobody's change.
+        // No other step may stay open: what differs here from the last snapshot of that history is no step's change.
         let is_over = |step: &OpenStep| !may_have_made(step);
         sessions::close_open_steps(connection, id, is_over, None, now)?;
         // First free the path and the identity, then take them: each belongs to at most one history.

@@ -1,7 +1,7 @@
 //! Attributes changes to steps. Pure.
 //!
 //! The snapshots of a workspace form one line, whichever session caused them. A change from one to the next belongs to
-//! the steps that were open in between, as far as there is [`evidence`] for it, or to nobody ("outside") if none was
+//! the steps that were open in between, as far as there is [`evidence`] for it, or to no step ("outside") if none was
 //! open. So every change is recorded once, even if the steps of sub-agents and other sessions overlap:
 //!
 //! ```text
@@ -87,7 +87,7 @@ pub(crate) fn attribute(
     let mut steps: Vec<evidence::Step> = acting.iter().map(|one| step_of(one)).collect();
     let around = OuterAgents::of(patch.outer);
     steps.extend(around.named.iter().cloned());
-    // Where there is no step, no time can make a change anybody's, and each one costs a look at a file.
+    // Without a step, no time attributes a change, and each one costs a look at a file.
     let has_steps = !(steps.is_empty() && patch.ended.is_empty());
     let dated = |change| has_steps.then(|| (patch.time)(change)).flatten();
     let times: Vec<Option<Dated>> = changes.iter().map(dated).collect();
@@ -294,7 +294,7 @@ fn rows_of(
 }
 
 /// Returns the verdict as far as it is about the workspace that the first `own` steps belong to. A change by a step in another
-/// workspace is reported there; here it is nobody's.
+/// workspace is reported there; here it is outside.
 fn in_this_workspace(verdict: Verdict, own: usize) -> Verdict {
     let only_own = |mut steps: Vec<usize>| {
         steps.retain(|step| *step < own);
@@ -380,7 +380,7 @@ pub(crate) fn consolidate(rows: &[ChangeRow]) -> (Vec<i64>, Vec<ChangeRow>) {
         let chain = chains.entry(&row.change.path).or_default();
         match chain.last_mut() {
             Some((ids, last))
-                // Otherwise somebody else's change lies in between, and undoing the two as one would undo that, too.
+                // Otherwise a change of another author lies in between, and undoing the two as one would undo that, too.
                 if last.change.new == row.change.old && last.attribution == row.attribution =>
             {
                 ids.push(row.id);

@@ -1,8 +1,8 @@
 //! Whose a change is where the clock of files is another one than that of events, so that no time of a file shows it.
 //! Pure.
 //!
-//! Then only looks bound a change. It is a step's if tools of the step ran all the time since the last look: nobody
-//! else had a moment for himself. If they paused, a person may have used the pause.
+//! Then only looks bound a change. It is a step's if tools of the step ran all the time since the last look. If
+//! they paused, a person may have used the pause.
 
 use super::evidence::{Changed, Dated, Doubt, Evidence, Verdict};
 use crate::model::Milliseconds;

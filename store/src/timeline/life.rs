@@ -67,7 +67,7 @@ pub(crate) fn is_dead(life: &Life, last_event_at: Milliseconds, now: Millisecond
 }
 
 /// Returns the signs of life of the agent of a tool in a workspace around this one, if the tool has not ended. An agent
-/// whose process nobody knows counts as dead when it was silent for long.
+/// whose process is unknown counts as dead when it was silent for long.
 pub(super) fn signs_around(outer: &OuterTool, now: Milliseconds) -> Signs {
     if outer.tool.finished_at.is_some() {
         return Signs {
@@ -99,7 +99,7 @@ const AT_WORK: Milliseconds = 30_000;
 
 /// Returns whether an agent works on a step: one of its tools is running or, if it does not report tools, its last
 /// event is recent. A dead agent does not work, nor does one that the user interrupted. A clock that jumped makes
-/// nobody busy.
+/// no agent busy.
 pub(crate) fn is_at_work(step: &OpenStep, now: Milliseconds) -> bool {
     let is_heard = (0..AT_WORK).contains(&now.saturating_sub(step.last_event_at));
     // This comes first because it needs no `/proc` and no transcript.
@@ -118,7 +118,7 @@ pub(crate) fn is_at_work(step: &OpenStep, now: Milliseconds) -> bool {
         }
 }
 
-/// Returns whether an agent may still write in an open step, also between two tools. One whose process nobody knows
+/// Returns whether an agent may still write in an open step, also between two tools. One whose process is unknown
 /// counts as gone when it was silent for long.
 pub(crate) fn may_write(step: &OpenStep, now: Milliseconds) -> bool {
     let signs = signs(step, now);
@@ -131,7 +131,7 @@ pub(crate) fn may_write(step: &OpenStep, now: Milliseconds) -> bool {
 pub(crate) const AT_WORK_HERE: &str = "an agent is at work in this workspace";
 
 /// Returns the error of what has to wait for an agent that works on one of the steps; `who` says where. `None` if
-/// nobody does.
+/// no agent does.
 pub(crate) fn busy<'a>(
     who: &str,
     steps: impl IntoIterator<Item = &'a OpenStep>,

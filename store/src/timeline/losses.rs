@@ -3,7 +3,7 @@
 //!
 //! The rows that were written last for a workspace are noted in its lock file, which every writer has open anyway. If
 //! the database does not have them any more, rows between its newest one and now are missing. The changes in them
-//! belong to nobody: neither to the user nor to an agent. If there is no note, what the repository says about its
+//! belong neither to the user nor to an agent. If there is no note, what the repository says about its
 //! newest snapshots is compared with the rows.
 //!
 //! The note also says when everything was last looked at: a new path with an older time came with its directory.

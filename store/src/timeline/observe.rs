@@ -80,7 +80,7 @@ pub(crate) struct Observation {
     pub unread: Vec<String>,
     /// Whether a watcher missed a change.
     pub missed: bool,
-    /// Why the last snapshot can no longer be read, if so: nobody knows what changed since.
+    /// Why the last snapshot can no longer be read, if so: the changes since are unknown.
     pub lost: Option<String>,
     /// What changed since the last snapshot, without its authors.
     pub patch: Vec<Change>,
@@ -506,7 +506,7 @@ fn patch_since(
     snapshots: &Snapshots,
     taken: &Taken,
 ) -> Result<Vec<Change>> {
-    // Without a snapshot before, there are no changes: files that existed already are nobody's.
+    // Without a snapshot before, there are no changes: files that existed already have no author.
     let Some(last) = last else {
         return Ok(Vec::new());
     };

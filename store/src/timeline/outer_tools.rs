@@ -28,7 +28,7 @@ pub(super) struct OuterAgents {
 /// A tool of an agent in a workspace around this one, with the signs of that agent's life.
 pub(crate) type OuterAgent = (OuterTool, Signs);
 
-/// Returns whether the first process started the second, or `None` if nobody knows.
+/// Returns whether the first process started the second, or `None` if that is unknown.
 pub(super) type HasStarted<'a> = dyn Fn(&str, &str) -> Option<bool> + 'a;
 
 impl OuterAgents {

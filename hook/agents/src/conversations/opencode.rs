@@ -19,7 +19,7 @@ use ckpt_store::model::conversation::{
 use rusqlite::{Connection, OpenFlags};
 use serde_json::Value;
 
-use super::program::{self, PATIENCE};
+use super::program::{self, PROGRAM_TIMEOUT};
 use super::record;
 
 /// The longest answer that is read, in bytes.
@@ -142,7 +142,7 @@ pub fn plan(message: &SoughtMessage) -> Result<ForkPlan, NoFork> {
 /// Has the agent's server make it.
 pub fn fork(plan: &ForkPlan) -> Result<AgentConversation, ForkFailure> {
     let failed = ForkFailure::Failed;
-    let end = Instant::now() + PATIENCE;
+    let end = Instant::now() + PROGRAM_TIMEOUT;
     let mut command = program::start(&plan.agent)
         .ok_or_else(|| failed(format!("`{}` is not on the PATH", plan.agent)))?;
     let password = uuid::Uuid::new_v4().simple().to_string();
@@ -171,7 +171,7 @@ pub fn fork(plan: &ForkPlan) -> Result<AgentConversation, ForkFailure> {
             ErrorKind::WouldBlock | ErrorKind::TimedOut => {
                 format!(
                     "the server gave no answer within {} seconds",
-                    PATIENCE.as_secs()
+                    PROGRAM_TIMEOUT.as_secs()
                 )
             }
             _ => error.to_string(),
@@ -210,7 +210,10 @@ fn address(server: &mut Child, end: Instant) -> Result<SocketAddr, String> {
         let line = lines.recv_timeout(left).map_err(|error| match error {
             RecvTimeoutError::Disconnected => "ended before it listened".to_owned(),
             RecvTimeoutError::Timeout => {
-                format!("did not listen within {} seconds", PATIENCE.as_secs())
+                format!(
+                    "did not listen within {} seconds",
+                    PROGRAM_TIMEOUT.as_secs()
+                )
             }
         })?;
         if let Some((_, address)) = line.split_once("http://") {

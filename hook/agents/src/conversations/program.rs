@@ -12,7 +12,7 @@ use ckpt_store::model::conversation::{ForkFailure, ForkPlan, NoFork, SoughtMessa
 use serde_json::Value;
 
 /// How long a program may take, from its start to its last answer.
-pub const PATIENCE: Duration = Duration::from_secs(120);
+pub const PROGRAM_TIMEOUT: Duration = Duration::from_secs(120);
 
 /// Returns a program of that name, which records nothing. `None` if it is not on the `PATH`.
 pub fn start(name: &str) -> Option<Command> {
@@ -57,7 +57,7 @@ pub struct AskedProgram<'a> {
 /// Sends requests, each after the answer to the one before, and returns the last answer. An answer has the
 /// id of its request; one without an id has no answer.
 pub fn ask(asked: AskedProgram<'_>) -> Result<Value, ForkFailure> {
-    ask_within(asked, PATIENCE)
+    ask_within(asked, PROGRAM_TIMEOUT)
 }
 
 fn ask_within(mut asked: AskedProgram<'_>, patience: Duration) -> Result<Value, ForkFailure> {
@@ -209,7 +209,7 @@ mod tests {
             ),
         ] {
             let script = format!("printf '{answer}'; cat >/dev/null");
-            let answer = asked(&script, framing, PATIENCE);
+            let answer = asked(&script, framing, PROGRAM_TIMEOUT);
             assert_eq!(answer.map(|it| it["result"].clone()), Ok(json!(7)));
         }
     }
@@ -221,7 +221,7 @@ mod tests {
     fn missing_answer_is_told_by_its_cause() {
         let greeted = r#"read one; echo '{"id":0}'; read two; "#;
         let noise = "exec yes 'some noise'";
-        let (no_time, time) = (Duration::ZERO, PATIENCE);
+        let (no_time, time) = (Duration::ZERO, PROGRAM_TIMEOUT);
         for (script, patience, is_known, said) in [
             ("exit 2".to_owned(), time, true, "ended without an answer"),
             (

@@ -40,7 +40,7 @@ pub(super) struct WrittenVersion {
 }
 
 impl WrittenVersion {
-    /// Returns a version that somebody wrote, as far as is known.
+    /// Returns a version that an author wrote, as far as is known.
     pub fn new(content: Option<ObjectId>, writer: VersionAuthor, path: &WorkspacePath) -> Self {
         Self {
             version: FileState {
@@ -333,7 +333,7 @@ fn mark_undone(versions: &mut [WrittenVersion]) {
         let VersionAuthor::Operation(operation) = &versions[number].writer else {
             continue;
         };
-        // A restore goes to a state, whoever made what lies in between.
+        // A restore goes to a state, past the changes of all authors in between.
         if operation.kind == OperationKind::Restore {
             continue;
         }

@@ -82,8 +82,8 @@ fn is_told_late(event: &Event, view: &EventContext) -> bool {
 }
 
 /// Returns whether a message was sent while a tool of the same turn runs. The model has not seen it yet, so what the
-/// tool still does belongs to the old message. An agent that was killed and resumed runs that tool no more: nobody
-/// would report its end, and what the user did in between would count as its work.
+/// tool still does belongs to the old message. An agent that was killed and resumed runs that tool no more: its end
+/// would never be reported, and what the user did in between would count as its work.
 fn is_steered(event: &Event, view: &EventContext) -> bool {
     is_same_turn(event, view)
         && !view.is_own_dead

@@ -119,7 +119,7 @@ fn all(sound: &Path) -> rusqlite::Result<Vec<Definition>> {
     statement.query_map([], definition)?.collect()
 }
 
-/// Returns what can be read of the definitions of a copy, and whether that is all of them, and brings its log into it.
+/// Returns the readable definitions of a copy, and whether that is all of them, and brings its log into it.
 fn readable(target: &Path) -> Result<(Vec<Definition>, bool)> {
     let open = || {
         let connection = Connection::open_with_flags(target, FLAGS)?;

@@ -271,8 +271,8 @@ impl Matcher<'_> {
             }
             chain = &link.outer;
         }
-        // The order of gitignore(5): `info/exclude` decides before the user's own file. Nobody wrote the built-in
-        // list, so any line overrules it.
+        // The order of gitignore(5): `info/exclude` decides before the user's own file. The built-in list is no
+        // choice of the user's, so any line overrules it.
         let outer = [&self.info, &self.global, &self.built_in];
         outer
             .iter()

@@ -51,16 +51,16 @@ impl<'a> Sink<'a> {
 
     /// Stores an object whose id is known. Returns false if other bytes with the same id are stored.
     pub fn add_hashed(&self, kind: ObjectKind, id: ObjectId, bytes: &[u8]) -> Result<bool> {
-        // Bytes are compared, not only ids: whoever can make a SHA-1 collision must not get another file stored in
-        // its place.
+        // Bytes are compared, not only ids: a SHA-1 collision must not get another file stored in its
+        // place.
         match self.reader.holds(kind, id, bytes) {
             StoredBytes::Yes => return Ok(true),
             StoredBytes::Collision => return Ok(false),
             StoredBytes::No => {}
         }
         let before = self.stored.fetch_add(bytes.len() as u64, Ordering::Relaxed);
-        // A step stores a few files, which stay for long; a first snapshot stores them all, and somebody waits for
-        // it.
+        // A step stores a few files, which stay for long; a first snapshot stores them all, while the agent
+        // waits.
         let effort = if self.keeps && before < MAX_EFFORT_BYTES {
             Effort::More
         } else {

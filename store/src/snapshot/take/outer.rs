@@ -59,7 +59,7 @@ pub(crate) fn outer_rules(
         info.bytes.is_err(),
     ];
     if is_unread.contains(&true) {
-        // Taking it for empty would bring into view all that it hid, as files that somebody made.
+        // Taking it for empty would bring into view all that it hid, as new files.
         substitute(&mut rules, last(), is_unread, &global);
     }
     let files = [config.unread, global.path, info.path];

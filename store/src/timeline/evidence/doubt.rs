@@ -20,7 +20,7 @@ pub(crate) enum Doubt {
     Waiting,
     /// The agent reported no tool in the step.
     Untold,
-    /// Both events of a tool were lost, so nobody knows when it ran.
+    /// Both events of a tool were lost, so the time when it ran is unknown.
     Unheard,
     /// A command was running in the background.
     Background,

@@ -57,7 +57,7 @@ pub(crate) const SILENCE: Milliseconds = 10_000;
 /// How long a run of writes is believed without a sign of life.
 pub(super) const LONGEST_RUN: Milliseconds = 120_000;
 
-/// How long a dead agent's background processes count. Nobody knows how many there are or when they end, and without a
+/// How long a dead agent's background processes count. How many there are, or when they end, is unknown, and without a
 /// limit everything that a person does would be unclear for ever.
 const LONGEST_AFTER_DEATH: Milliseconds = 3_600_000;
 
@@ -89,9 +89,9 @@ pub(crate) enum Verdict {
     Agent(usize),
     /// It belongs to one of several conversations that were all at work.
     Shared(Vec<usize>),
-    /// It belongs to nobody who sends events.
+    /// It belongs to no agent that sends events.
     Outside,
-    /// It may belong to these steps, or to somebody else. The reason is that of the first one.
+    /// It may belong to these steps, or to another author. The reason is that of the first one.
     Unclear(Vec<usize>, Doubt),
 }
 
@@ -188,11 +188,11 @@ impl<'a> Evidence<'a> {
         //   a tool named the file        the change is that step's, or shared by those that did
         //   a tool ran that reaches it   the same among these
         //   one may have run             unclear
-        //   none of these                nobody's
+        //   none of these                outside
         //
         // Each line counts only if none above does. A shell that ran while an edit tool wrote its file is no second
         // author: its time covers everything, so it says little about one file. And a doubt never takes a change
-        // from somebody with evidence.
+        // from a step with evidence.
         let named = having(&|finding| matches!(finding, StepPart::Yes { is_named: true }));
         let is_sure = |finding: &StepPart| matches!(finding, StepPart::Yes { .. });
         let sure = if !named.is_empty() {
@@ -279,9 +279,9 @@ impl<'a> Evidence<'a> {
             .filter(move |at| self.steps[*at].root == root && !self.steps[*at].is_over)
     }
 
-    /// Returns whether somebody else may have made a change in a pause of the step's tools since a look, if no time
+    /// Returns whether another author may have made a change in a pause of the step's tools since a look, if no time
     /// shows when it was made. A tool that named the file settles it; so does one that ran since the look and whose end
-    /// was never reported, because nobody knows of a pause then.
+    /// was never reported, because no pause is known then.
     pub fn may_be_of_a_pause(
         &self,
         step: usize,
@@ -400,8 +400,8 @@ impl<'a> Evidence<'a> {
                 timeless: begin.timeless,
                 ..begin
             },
-            // If the agent has been silent for long, nobody knows whether the tool still works or was interrupted
-            // without a report.
+            // If the agent has been silent for long, the tool may still work, or may have been interrupted without
+            // a report.
             (None, StepStanding::Cut | StepStanding::Open) => self.cut(step, tool, begin),
             (None, StepStanding::Finished | StepStanding::TurnEnded | StepStanding::Answered) => {
                 begin
@@ -439,7 +439,7 @@ impl<'a> Evidence<'a> {
             // Permission was given at some time before the end.
             (Some(end), None, Some(waited)) => Span {
                 possible_from: waited,
-                // Nobody tells when permission was given. What came just before the end is believed to be the
+                // No event says when permission was given. What came just before the end is believed to be the
                 // tool's, because a person who just answered a prompt does not also save a file.
                 from: Some(waited.max(end - SILENCE)),
                 early: Early::Waiting,
@@ -514,7 +514,7 @@ impl<'a> Evidence<'a> {
 }
 
 /// Returns whether an event is in the future. One spoils all times and not only its own: the clock was set back since,
-/// and nobody knows which of the others came before that.
+/// and which of the others came before that is unknown.
 fn has_jumped(steps: &[Step], now: Milliseconds) -> bool {
     let latest = now.saturating_add(TICK);
     steps.iter().any(|step| {

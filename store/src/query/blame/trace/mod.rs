@@ -2,7 +2,7 @@
 //! to read one.
 //!
 //! A line that stays from one version to the next keeps its author; a new line is the next version's. An operation
-//! writes nothing of its own: the lines that it puts back belong to whoever wrote them first.
+//! writes nothing of its own: the lines that it puts back belong to their first author.
 //!
 //! ```text
 //! version      1: Ann      2: Bob      3: a revert of 2    4: Cid
@@ -44,7 +44,7 @@ pub(super) struct FileState<C> {
 /// What made a version.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Origin {
-    /// Somebody wrote it.
+    /// An author wrote it.
     Written,
     /// An operation put back what others wrote; it undid what these versions, by their numbers, had written.
     PutBack(HashSet<usize>),
@@ -122,7 +122,7 @@ struct Tracer<'a, C, B> {
     bytes: &'a B,
     /// The authors of the lines of these versions.
     owners: HashMap<usize, Rc<[usize]>>,
-    /// For each content, the versions that somebody wrote, as opposed to those that only an operation made; oldest
+    /// For each content, the versions that an author wrote, as opposed to those that only an operation made; oldest
     /// first.
     originals: HashMap<C, Vec<usize>>,
 }
