@@ -6,66 +6,34 @@
 
 use ckpt_schema::event::{Event, EventKind};
 
-use super::payload::{Agent, Payload, PayloadError, shape};
-
-/// What distinguishes such an agent.
-pub struct Alike {
-    /// The name that settings and the command line use.
-    name: &'static str,
-    /// The versions with which the translation was seen to work.
-    proven_on: &'static [&'static str],
-    /// The meaning of one of its events.
-    kind: fn(&str) -> Option<EventKind>,
-    /// The field with the user's words, where it is not `prompt`.
-    prompt: &'static str,
-    /// The tools whose input names the file that they change.
-    edit_tools: &'static [&'static str],
-    /// Whether it was seen to report every tool that may change a file before it runs.
-    tells_of_tools: bool,
-    /// The output at a user message from which the model reads a line.
-    tell: fn(&str) -> Option<String>,
-    /// Changes an event as only this agent needs it; `None` if it means nothing.
-    adapt: fn(&Payload<'_>, Event) -> Option<Event>,
-}
-
-/// An agent without peculiarities.
-const PLAIN: Alike = Alike {
-    name: "",
-    proven_on: &[],
-    kind: shape::kind,
-    prompt: "prompt",
-    edit_tools: &["Write", "Edit", "MultiEdit", "NotebookEdit"],
-    tells_of_tools: false,
-    tell: |_| None,
-    adapt: |_, event| Some(event),
-};
+use super::payload::{Agent, PLAIN, Payload, shape};
 
 /// Every such agent.
-pub const AGENTS: [&dyn Agent; 12] = [
+pub const AGENTS: [&Agent; 12] = [
     &GROK,
     &KIMI_CODE,
     &CODEBUDDY,
-    &Alike {
+    &Agent {
         name: "cursor",
         kind: cursor_kind,
         edit_tools: &["Write", "Edit", "Delete", "MultiEdit"],
         ..PLAIN
     },
     // Its `SubagentStop` does not name the session that ended, so it is ignored. `droid exec` reports no prompt.
-    &Alike {
+    &Agent {
         name: "droid",
         proven_on: &["0.225.2"],
         edit_tools: &["Create", "Edit", "MultiEdit", "ApplyPatch"],
         tell: additional_context,
         ..PLAIN
     },
-    &Alike {
+    &Agent {
         name: "goose",
         prompt: "message",
         edit_tools: &["developer__text_editor", "text_editor"],
         ..PLAIN
     },
-    &Alike {
+    &Agent {
         name: "vscode",
         edit_tools: &[
             "create_file",
@@ -75,34 +43,34 @@ pub const AGENTS: [&dyn Agent; 12] = [
         ],
         ..PLAIN
     },
-    &Alike {
+    &Agent {
         name: "qoder",
         kind: shape::kind_with_sub_agents,
         tell: additional_context,
         adapt: without_machines,
         ..PLAIN
     },
-    &Alike {
+    &Agent {
         name: "auggie",
         kind: |name| (name == "PromptSubmit").then_some(EventKind::UserMessage),
         prompt: "user_prompt",
         edit_tools: &["save-file", "str-replace-editor", "remove-files"],
         ..PLAIN
     },
-    &Alike {
+    &Agent {
         name: "openhands",
         prompt: "message",
         edit_tools: &["file_editor", "str_replace_editor", "apply_patch"],
         ..PLAIN
     },
-    &Alike {
+    &Agent {
         name: "kiro",
         kind: kiro_kind,
         edit_tools: &["fs_write", "write"],
         ..PLAIN
     },
     // It reports no prompt: the first step after a turn's end begins a message without words.
-    &Alike {
+    &Agent {
         name: "antigravity",
         kind: |name| (name == "PreInvocation").then_some(EventKind::StepStart),
         adapt: |payload, mut event| {
@@ -116,7 +84,7 @@ pub const AGENTS: [&dyn Agent; 12] = [
 
 /// Grok Build. A sub-agent has a session of its own, which only `SubagentStart` connects with its parent's; its prompt
 /// is reported, too. Each message has an id.
-const GROK: Alike = Alike {
+const GROK: Agent = Agent {
     name: "grok",
     proven_on: &["1.0.41"],
     kind: shape::kind_with_sub_agents,
@@ -140,7 +108,7 @@ const GROK: Alike = Alike {
 };
 
 /// Kimi Code. It has no ids of messages, a prompt in parts, and reports a sub-agent's tools as its own.
-const KIMI_CODE: Alike = Alike {
+const KIMI_CODE: Agent = Agent {
     name: "kimi-code",
     proven_on: &["2.1.0"],
     edit_tools: &["Write", "Edit"],
@@ -161,7 +129,7 @@ const KIMI_CODE: Alike = Alike {
 };
 
 /// CodeBuddy Code. A session starts after its first message was sent, and again with each run.
-const CODEBUDDY: Alike = Alike {
+const CODEBUDDY: Agent = Agent {
     name: "codebuddy",
     proven_on: &["2.163.0"],
     kind: shape::kind_with_sub_agents,
@@ -175,52 +143,12 @@ const CODEBUDDY: Alike = Alike {
     ..PLAIN
 };
 
-impl Agent for Alike {
-    fn name(&self) -> &'static str {
-        self.name
-    }
-
-    fn proven_on(&self) -> &'static [&'static str] {
-        self.proven_on
-    }
-
-    fn tells_of_tools(&self) -> bool {
-        self.tells_of_tools
-    }
-
-    fn tell(&self, line: &str) -> Option<String> {
-        (self.tell)(line)
-    }
-
-    fn translate(&self, payload: &Payload<'_>) -> Result<Vec<Event>, PayloadError> {
-        // Another agent's settings call it by that one's names for its events.
-        let name = payload.event_name()?;
-        let Some(kind) = (self.kind)(&name).or_else(|| shape::kind(&name)) else {
-            return Err(PayloadError::UnknownEvent);
-        };
-        let mut event = shape::event(payload, kind, self.edit_tools)?;
-        if kind == EventKind::UserMessage {
-            event.prompt = payload.prompt(&[self.prompt, "prompt"]);
-        }
-        let event = (self.adapt)(payload, event);
-        Ok(event.map_or_else(Vec::new, shape::bounded_by_tools))
-    }
-}
-
 fn additional_context(line: &str) -> Option<String> {
     Some(shape::additional_context("UserPromptSubmit", line))
 }
 
-/// No user wrote a sub-agent's prompt, or the note of a background task. A compaction comes in the middle of the work.
 fn without_machines(payload: &Payload<'_>, event: Event) -> Option<Event> {
-    let says_nothing = match event.event {
-        EventKind::UserMessage => {
-            event.parent_session_id.is_some() || shape::is_machine_made(payload)
-        }
-        EventKind::SessionStart => shape::is_compaction(payload),
-        _ => false,
-    };
-    (!says_nothing).then_some(event)
+    (!shape::is_of_machines(payload, &event)).then_some(event)
 }
 
 /// Older versions report edits and commands instead of tools.

@@ -72,8 +72,8 @@ pub use generic::payload::GENERIC;
 use payload::{Agent, Parsed, PayloadContext};
 
 /// Returns every agent, the generic one first.
-pub fn all() -> impl Iterator<Item = &'static dyn Agent> {
-    let own: [&dyn Agent; 11] = [
+pub fn all() -> impl Iterator<Item = &'static Agent> {
+    let own: [&Agent; 11] = [
         &generic::payload::GENERIC_AGENT,
         &claude_code::payload::CLAUDE_CODE,
         &codex::payload::CODEX,
@@ -90,9 +90,9 @@ pub fn all() -> impl Iterator<Item = &'static dyn Agent> {
 }
 
 /// Returns the agent with that name.
-pub fn find(name: &str) -> Option<&'static dyn Agent> {
-    let shared: &dyn Agent = &plugin::payload::PLUGIN;
-    all().chain([shared]).find(|agent| agent.name() == name)
+pub fn find(name: &str) -> Option<&'static Agent> {
+    let mut all = all().chain([&plugin::payload::PLUGIN]);
+    all.find(|agent| agent.name == name)
 }
 
 /// Reads a payload that came by the settings of the agent with that name.
@@ -108,21 +108,20 @@ pub fn parse(
             ..Parsed::default()
         };
     };
-    let mut parsed =
-        payload::parse(
-            agent.name(),
-            event,
-            payload,
-            context,
-            &|payload| match sender::of(payload) {
-                Some(sender) => sender.translate(&payload.of_agent(sender.name())),
-                None => agent.translate(payload),
-            },
-        );
+    let mut parsed = payload::parse(
+        agent.name,
+        event,
+        payload,
+        context,
+        &|payload| match sender::of(payload) {
+            Some(sender) => sender.translate(&payload.of_agent(sender.name)),
+            None => agent.translate(payload),
+        },
+    );
     // A script may call itself by any agent's name, so its events are not adapted: it says itself what they are.
-    let adapted = parsed.events.iter_mut().filter(|_| agent.name() != GENERIC);
+    let adapted = parsed.events.iter_mut().filter(|_| agent.name != GENERIC);
     for event in adapted {
-        event.tells_of_tools = find(&event.agent).is_some_and(|it| it.tells_of_tools());
+        event.tells_of_tools = find(&event.agent).is_some_and(|it| it.tells_of_tools);
     }
     parsed
 }

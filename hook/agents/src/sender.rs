@@ -1,4 +1,4 @@
-//! The agent that sent a payload, whoever's settings it came by: agents read each other's.
+//! The agent that sent a payload, whichever agent's settings it came by: agents read each other's.
 //!
 //! Grok Build runs the hooks of Claude Code and Cursor, Copilot CLI and Copilot in VS Code those of Claude Code, Cursor
 //! those of Claude Code. What they send tells them apart, so that a message is booked to the agent that it was sent to,
@@ -101,7 +101,7 @@ const SIGNS: [Sign; 12] = [
 const OTHERS: [&str; 6] = ["generic", "opencode", "kilo", "pi", "cline", "windsurf"];
 
 /// Returns the agent that sent a payload, if it is known for another than the command line says.
-pub fn of(payload: &Payload<'_>) -> Option<&'static dyn Agent> {
+pub fn of(payload: &Payload<'_>) -> Option<&'static Agent> {
     if OTHERS.contains(&payload.agent()) {
         return None;
     }
@@ -112,7 +112,7 @@ pub fn of(payload: &Payload<'_>) -> Option<&'static dyn Agent> {
         let is_copilot = payload.agent() == "claude-code" && is_copilot(payload);
         is_copilot.then_some("copilot-cli")
     })?;
-    find(name).filter(|agent| agent.name() != payload.agent())
+    find(name).filter(|agent| agent.name != payload.agent())
 }
 
 fn by_session(payload: &Payload<'_>) -> Option<&'static Sign> {

@@ -71,24 +71,17 @@ const RECORDS: [TranscriptFolder; 6] = [
     TranscriptFolder {
         agent: "gemini-cli",
         called: "Gemini CLI",
-        folders: |place, _| {
-            let folders = newest(&place.home.join(".gemini/tmp"), MOST_FOLDERS);
-            folders
-                .into_iter()
-                .map(|folder| folder.join("chats"))
-                .collect()
-        },
+        folders: |place, _| chats(newest(&place.home.join(".gemini/tmp"), MOST_FOLDERS)),
         is_folder: false,
     },
     TranscriptFolder {
         agent: "qwen-code",
         called: "Qwen Code",
         folders: |place, workspace| {
-            let folders = named_after(&place.home.join(".qwen/projects"), &slug(workspace));
-            folders
-                .into_iter()
-                .map(|folder| folder.join("chats"))
-                .collect()
+            chats(named_after(
+                &place.home.join(".qwen/projects"),
+                &slug(workspace),
+            ))
         },
         is_folder: false,
     },
@@ -108,6 +101,11 @@ const RECORDS: [TranscriptFolder; 6] = [
         is_folder: false,
     },
 ];
+
+fn chats(folders: Vec<PathBuf>) -> Vec<PathBuf> {
+    let folders = folders.into_iter();
+    folders.map(|folder| folder.join("chats")).collect()
+}
 
 /// Returns the newest conversation of each agent in a workspace.
 pub fn newest_in(place: &SettingsPlace<'_>, workspace: &Path) -> Vec<Conversation> {

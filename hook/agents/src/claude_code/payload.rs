@@ -6,35 +6,26 @@
 
 use ckpt_schema::event::{Event, EventKind};
 
-use crate::payload::{OwnAgent, Payload, PayloadError, shape};
+use crate::payload::{Agent, PLAIN, Payload, PayloadError, shape};
 
 /// The tools whose input names the file that they change.
 const EDIT_TOOLS: [&str; 4] = ["Write", "Edit", "MultiEdit", "NotebookEdit"];
 
 /// Claude Code.
-pub const CLAUDE_CODE: OwnAgent = OwnAgent {
+pub const CLAUDE_CODE: Agent = Agent {
     name: "claude-code",
     proven_on: &["2.1.332"],
     tell: |line| Some(shape::additional_context("UserPromptSubmit", line)),
     tells_of_tools: true,
     translate,
+    ..PLAIN
 };
 
-fn translate(payload: &Payload<'_>) -> Result<Vec<Event>, PayloadError> {
-    let Some(kind) = shape::kind_with_sub_agents(&payload.event_name()?) else {
-        return Err(PayloadError::UnknownEvent);
-    };
+fn translate(_: &Agent, payload: &Payload<'_>) -> Result<Vec<Event>, PayloadError> {
+    let kind =
+        shape::kind_with_sub_agents(&payload.event_name()?).ok_or(PayloadError::UnknownEvent)?;
     let event = shape::event(payload, kind, &EDIT_TOOLS)?;
-    // These are no points to go back to: a sub-agent's prompt is its parent's text, and a compaction comes in the
-    // middle of the work, where a session's start would end the open step.
-    let says_nothing = match kind {
-        EventKind::UserMessage => {
-            event.parent_session_id.is_some() || shape::is_machine_made(payload)
-        }
-        EventKind::SessionStart => shape::is_compaction(payload),
-        _ => false,
-    };
-    if says_nothing {
+    if shape::is_of_machines(payload, &event) {
         return Ok(Vec::new());
     }
     let mut events: Vec<Event> = end_of_sub_agent(payload, &event)?.into_iter().collect();

@@ -15,13 +15,7 @@ use crate::settings::version::{AgentVersion, AgentVersions};
 pub const TARGET: AgentTarget = AgentTarget {
     agent: "cline",
     programs: &["cline"],
-    versions: &AgentVersions {
-        agent: "Cline",
-        package: "cline",
-        lowest: AgentVersion(3, 0, 57),
-        lower_were_tried: false,
-        lacks: &[],
-    },
+    versions: &AgentVersions::since("Cline", "cline", AgentVersion(3, 0, 57)),
     home: |place| place.home.join(".cline"),
     files,
     notes: &["Cline does not send the prompt of most messages, so these have no text in the log"],

@@ -9,22 +9,20 @@
 use ckpt_process::json::Object;
 use ckpt_schema::event::{Event, EventKind};
 
-use crate::payload::{OwnAgent, Payload, PayloadError, shape};
+use crate::payload::{Agent, PLAIN, Payload, PayloadError, shape};
 
 /// Cline.
-pub const CLINE: OwnAgent = OwnAgent {
+pub const CLINE: Agent = Agent {
     name: "cline",
     proven_on: &["3.0.65"],
-    tell: |_| None,
     tells_of_tools: true,
     translate,
+    ..PLAIN
 };
 
-fn translate(payload: &Payload<'_>) -> Result<Vec<Event>, PayloadError> {
+fn translate(_: &Agent, payload: &Payload<'_>) -> Result<Vec<Event>, PayloadError> {
     let name = payload.event_name()?;
-    let Some(kind) = kind(&name) else {
-        return Err(PayloadError::UnknownEvent);
-    };
+    let kind = kind(&name).ok_or(PayloadError::UnknownEvent)?;
     let is_sub_agent = payload.id(&["parent_agent_id"]).is_some();
     let mut event = event(payload, kind, is_sub_agent)?;
     event.begins_anew = matches!(name.as_str(), "TaskStart" | "TaskResume");

@@ -10,21 +10,20 @@ use std::path::Path;
 use ckpt_process::json::Object;
 use ckpt_schema::event::{Event, EventKind};
 
-use crate::payload::{OwnAgent, Payload, PayloadError, shape};
+use crate::payload::{Agent, PLAIN, Payload, PayloadError, shape};
 
 /// Codex.
-pub const CODEX: OwnAgent = OwnAgent {
+pub const CODEX: Agent = Agent {
     name: "codex",
     proven_on: &["0.171.0"],
     tell: |line| Some(shape::additional_context("UserPromptSubmit", line)),
     tells_of_tools: true,
     translate,
+    ..PLAIN
 };
 
-fn translate(payload: &Payload<'_>) -> Result<Vec<Event>, PayloadError> {
-    let Some(kind) = kind(&payload.event_name()?) else {
-        return Err(PayloadError::UnknownEvent);
-    };
+fn translate(_: &Agent, payload: &Payload<'_>) -> Result<Vec<Event>, PayloadError> {
+    let kind = kind(&payload.event_name()?).ok_or(PayloadError::UnknownEvent)?;
     let mut event = shape::event(payload, kind, &["apply_patch"])?;
     if kind == EventKind::SessionStart && event.parent_session_id.is_none() {
         event.parent_session_id = parent(payload);

@@ -69,7 +69,7 @@ fn by_hand(agent: &str) -> Option<&'static str> {
 
 /// Returns the access to the conversations of each agent.
 pub fn abilities() -> BTreeMap<String, ConversationAbilities> {
-    let names = super::all().map(|agent| agent.name());
+    let names = super::all().map(|agent| agent.name);
     names
         .map(|name| (name.to_owned(), AgentConversations.abilities(name)))
         .collect()

@@ -19,7 +19,7 @@ use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
 use crate::own_command::is_own_command;
-use crate::payload::{OwnAgent, Payload, PayloadError, shape};
+use crate::payload::{Agent, PLAIN, Payload, PayloadError, shape};
 use crate::settings::version::AgentVersion;
 
 /// The first version that says of a sub-agent's events that they are one's.
@@ -29,18 +29,15 @@ pub const NAMES_SUB_AGENTS: AgentVersion = AgentVersion(1, 0, 102);
 pub const NAMES_STEERED: AgentVersion = AgentVersion(1, 0, 70);
 
 /// Copilot CLI.
-pub const COPILOT_CLI: OwnAgent = OwnAgent {
+pub const COPILOT_CLI: Agent = Agent {
     name: "copilot-cli",
     proven_on: &["1.0.102"],
-    tell: |_| None,
-    tells_of_tools: false,
     translate,
+    ..PLAIN
 };
 
-fn translate(payload: &Payload<'_>) -> Result<Vec<Event>, PayloadError> {
-    let Some(kind) = kind(&payload.event_name()?) else {
-        return Err(PayloadError::UnknownEvent);
-    };
+fn translate(_: &Agent, payload: &Payload<'_>) -> Result<Vec<Event>, PayloadError> {
+    let kind = kind(&payload.event_name()?).ok_or(PayloadError::UnknownEvent)?;
     let mut event = shape::event(payload, kind, &["create", "edit", "str_replace_editor"])?;
     let is_about_one = is_about_sub_agent(&payload.event_name()?);
     match sub_agent(payload, &event.session_id) {

@@ -5,21 +5,20 @@
 
 use ckpt_schema::event::{Event, EventKind};
 
-use crate::payload::{OwnAgent, Payload, PayloadError, shape};
+use crate::payload::{Agent, PLAIN, Payload, PayloadError, shape};
 
 /// Gemini CLI.
-pub const GEMINI_CLI: OwnAgent = OwnAgent {
+pub const GEMINI_CLI: Agent = Agent {
     name: "gemini-cli",
     proven_on: &["0.61.0"],
     tell: |line| Some(shape::additional_context("BeforeAgent", line)),
     tells_of_tools: true,
     translate,
+    ..PLAIN
 };
 
-fn translate(payload: &Payload<'_>) -> Result<Vec<Event>, PayloadError> {
-    let Some(kind) = kind(&payload.event_name()?) else {
-        return Err(PayloadError::UnknownEvent);
-    };
+fn translate(_: &Agent, payload: &Payload<'_>) -> Result<Vec<Event>, PayloadError> {
+    let kind = kind(&payload.event_name()?).ok_or(PayloadError::UnknownEvent)?;
     Ok(vec![shape::event(
         payload,
         kind,

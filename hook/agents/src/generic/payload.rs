@@ -6,24 +6,21 @@ use ckpt_process::json::Object;
 use ckpt_schema::Word;
 use ckpt_schema::event::{Event, EventKind, ToolKind, ToolUse};
 
-use crate::payload::{OwnAgent, Payload, PayloadError};
+use crate::payload::{Agent, PLAIN, Payload, PayloadError};
 
 /// The agent of scripts: our own contract.
 pub const GENERIC: &str = "generic";
 
 /// The agent that speaks our own language.
-pub const GENERIC_AGENT: OwnAgent = OwnAgent {
+pub const GENERIC_AGENT: Agent = Agent {
     name: GENERIC,
     proven_on: &[env!("CARGO_PKG_VERSION")],
-    tell: |_| None,
-    tells_of_tools: false,
     translate,
+    ..PLAIN
 };
 
-fn translate(payload: &Payload<'_>) -> Result<Vec<Event>, PayloadError> {
-    let Some(kind) = EventKind::from_name(&payload.event_name()?) else {
-        return Err(PayloadError::UnknownEvent);
-    };
+fn translate(_: &Agent, payload: &Payload<'_>) -> Result<Vec<Event>, PayloadError> {
+    let kind = EventKind::from_name(&payload.event_name()?).ok_or(PayloadError::UnknownEvent)?;
     let mut event = payload.new_event(kind, &payload.session_id()?);
     if let Some(agent) = payload.id(&["agent"]) {
         event.agent = agent;

@@ -20,13 +20,7 @@ const TIMEOUT: u32 = 30;
 pub const GROK: AgentTarget = AgentTarget {
     agent: "grok",
     programs: &["grok"],
-    versions: &AgentVersions {
-        agent: "Grok Build",
-        package: "@xai-official/grok",
-        lowest: AgentVersion(1, 0, 41),
-        lower_were_tried: false,
-        lacks: &[],
-    },
+    versions: &AgentVersions::since("Grok Build", "@xai-official/grok", AgentVersion(1, 0, 41)),
     home: |place| place.directory("GROK_HOME", ".grok"),
     files: |scope, place| {
         let directory = match scope {
@@ -61,13 +55,11 @@ pub const GROK: AgentTarget = AgentTarget {
 pub const CODEBUDDY: AgentTarget = AgentTarget {
     agent: "codebuddy",
     programs: &["codebuddy", "cbc", "codebuddy-headless"],
-    versions: &AgentVersions {
-        agent: "CodeBuddy Code",
-        package: "@tencent-ai/codebuddy-code",
-        lowest: AgentVersion(2, 163, 0),
-        lower_were_tried: false,
-        lacks: &[],
-    },
+    versions: &AgentVersions::since(
+        "CodeBuddy Code",
+        "@tencent-ai/codebuddy-code",
+        AgentVersion(2, 163, 0),
+    ),
     home: |place| place.home.join(".codebuddy"),
     files: |scope, place| {
         // It does not report the end of a step.
@@ -89,13 +81,7 @@ pub const CODEBUDDY: AgentTarget = AgentTarget {
 pub const KIMI_CODE: AgentTarget = AgentTarget {
     agent: "kimi-code",
     programs: &["kimi"],
-    versions: &AgentVersions {
-        agent: "Kimi Code",
-        package: "@moonshot-ai/kimi-code",
-        lowest: AgentVersion(2, 1, 0),
-        lower_were_tried: false,
-        lacks: &[],
-    },
+    versions: &AgentVersions::since("Kimi Code", "@moonshot-ai/kimi-code", AgentVersion(2, 1, 0)),
     home: |place| place.directory("KIMI_CODE_HOME", ".kimi-code"),
     files: |scope, place| match scope {
         SettingsScope::User => kimi_codes_file(place).map(|file| vec![file]),

@@ -209,9 +209,9 @@ fn is_project_file(file: &Path, directory: &Path, place: &SettingsPlace<'_>) -> 
 /// Returns every agent whose payloads are understood, and whether its settings call the hook.
 pub fn list(place: &SettingsPlace<'_>) -> Vec<AgentState> {
     learn_versions(place, |_| true);
-    let known = crate::all().filter(|agent| agent.name() != crate::GENERIC);
+    let known = crate::all().filter(|agent| agent.name != crate::GENERIC);
     known
-        .map(|agent| look_at(agent.name(), agent.proven_on(), place))
+        .map(|agent| look_at(agent.name, agent.proven_on, place))
         .collect()
 }
 
@@ -287,7 +287,7 @@ fn target(agent: &str) -> Result<&'static AgentTarget> {
 
 fn unknown(agent: &str) -> Error {
     let name = agent.escape_debug();
-    if crate::all().any(|known| known.name() == agent && agent != crate::GENERIC) {
+    if crate::all().any(|known| known.name == agent && agent != crate::GENERIC) {
         let hint = format!("docs/agents/{name}.md has the lines to add by hand");
         return Error::failed(format!(
             "the hook cannot be put into the settings of `{name}`"

@@ -19,13 +19,7 @@ use crate::settings::version::{AgentVersion, AgentVersions};
 pub const OPENCODE: AgentTarget = AgentTarget {
     agent: "opencode",
     programs: &["opencode"],
-    versions: &AgentVersions {
-        agent: "opencode",
-        package: "opencode-ai",
-        lowest: AgentVersion(1, 0, 152),
-        lower_were_tried: false,
-        lacks: &[],
-    },
+    versions: &AgentVersions::since("opencode", "opencode-ai", AgentVersion(1, 0, 152)),
     home: |place| directory("opencode", SettingsScope::User, place),
     package: |place| package("opencode", place),
     files: |scope, place| files("opencode", scope, place),
@@ -38,13 +32,7 @@ pub const OPENCODE: AgentTarget = AgentTarget {
 pub const KILO: AgentTarget = AgentTarget {
     agent: "kilo",
     programs: &["kilo", "kilocode"],
-    versions: &AgentVersions {
-        agent: "Kilo",
-        package: "@kilocode/cli",
-        lowest: AgentVersion(7, 0, 33),
-        lower_were_tried: false,
-        lacks: &[],
-    },
+    versions: &AgentVersions::since("Kilo", "@kilocode/cli", AgentVersion(7, 0, 33)),
     home: |place| directory("kilo", SettingsScope::User, place),
     package: |place| package("kilo", place),
     files: |scope, place| files("kilo", scope, place),

@@ -8,7 +8,7 @@
 use ckpt_process::json::Object;
 use ckpt_schema::event::{Event, EventKind};
 
-use crate::payload::{OwnAgent, Payload, PayloadError, shape};
+use crate::payload::{Agent, PLAIN, Payload, PayloadError, shape};
 
 /// The agents that opencode runs for itself; their model calls are no steps.
 const HOUSEKEEPERS: [&str; 3] = ["title", "summary", "compaction"];
@@ -17,23 +17,24 @@ const HOUSEKEEPERS: [&str; 3] = ["title", "summary", "compaction"];
 const EDIT_TOOLS: [&str; 5] = ["write", "edit", "multiedit", "patch", "apply_patch"];
 
 /// opencode.
-pub const OPENCODE: OwnAgent = OwnAgent {
+pub const OPENCODE: Agent = Agent {
     name: "opencode",
     proven_on: &["1.18.33"],
     // The plugin prints the answer.
     tell: |line| Some(line.to_owned()),
     tells_of_tools: true,
     translate,
+    ..PLAIN
 };
 
 /// Kilo.
-pub const KILO: OwnAgent = OwnAgent {
+pub const KILO: Agent = Agent {
     name: "kilo",
     proven_on: &["7.7.7"],
     ..OPENCODE
 };
 
-fn translate(payload: &Payload<'_>) -> Result<Vec<Event>, PayloadError> {
+fn translate(_: &Agent, payload: &Payload<'_>) -> Result<Vec<Event>, PayloadError> {
     let event = match payload.event_name()?.as_str() {
         "chat.message" => message(payload)?,
         "chat.params" => step_start(payload)?,

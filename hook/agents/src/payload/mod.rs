@@ -72,60 +72,47 @@ pub struct Parsed {
     pub unknown: Option<String>,
 }
 
-/// An agent whose payloads we understand.
-pub trait Agent: Sync {
-    /// Returns the name that settings and the command line use.
-    fn name(&self) -> &'static str;
-
-    /// Returns the versions of the agent with which the translation was seen to work; empty if it follows documentation
-    /// alone.
-    fn proven_on(&self) -> &'static [&'static str];
-
-    /// The output at a user message from which the model reads a line with it; `None` if the agent documents no
-    /// way to do so.
-    fn tell(&self, line: &str) -> Option<String>;
-
-    /// Returns whether the agent was seen to report every tool that may change a file before it runs, so that it
-    /// changes nothing while none runs. If no event of that came before, its first event of a tool says so.
-    fn tells_of_tools(&self) -> bool;
-
-    /// The meaning of a payload of the agent.
-    fn translate(&self, payload: &Payload<'_>) -> Result<Vec<Event>, PayloadError>;
-}
-
-/// An agent whose payloads are read as no other's.
-pub struct OwnAgent {
-    /// See [`Agent::name`].
+/// An agent whose payloads we understand. Each states in what it differs from [`PLAIN`].
+pub struct Agent {
+    /// The name that settings and the command line use.
     pub name: &'static str,
-    /// See [`Agent::proven_on`].
+    /// The versions of the agent with which the translation was seen to work; empty if it follows documentation alone.
     pub proven_on: &'static [&'static str],
-    /// See [`Agent::tell`].
+    /// The output at a user message from which the model reads a line with it; `None` if the agent documents no way to
+    /// do so.
     pub tell: fn(&str) -> Option<String>,
-    /// See [`Agent::tells_of_tools`].
+    /// Whether the agent was seen to report every tool that may change a file before it runs, so that it changes nothing
+    /// while none runs. If no event of that came before, its first event of a tool says so.
     pub tells_of_tools: bool,
-    /// See [`Agent::translate`].
-    pub translate: fn(&Payload<'_>) -> Result<Vec<Event>, PayloadError>,
+    /// The meaning of a payload of the agent.
+    pub translate: fn(&Self, &Payload<'_>) -> Result<Vec<Event>, PayloadError>,
+    /// Its own names for events, beside the usual ones.
+    pub kind: fn(&str) -> Option<EventKind>,
+    /// The field with the text of a message, besides `prompt`.
+    pub prompt: &'static str,
+    /// Its tools that write to the one file that they name.
+    pub edit_tools: &'static [&'static str],
+    /// What else differs. `None` for a payload that says nothing.
+    pub adapt: fn(&Payload<'_>, Event) -> Option<Event>,
 }
 
-impl Agent for OwnAgent {
-    fn name(&self) -> &'static str {
-        self.name
-    }
+/// An agent with Claude Code's payloads.
+pub const PLAIN: Agent = Agent {
+    name: "",
+    proven_on: &[],
+    tell: |_| None,
+    tells_of_tools: false,
+    translate: shape::alike,
+    kind: shape::kind,
+    prompt: "prompt",
+    edit_tools: &["Write", "Edit", "MultiEdit", "NotebookEdit"],
+    adapt: |_, event| Some(event),
+};
 
-    fn proven_on(&self) -> &'static [&'static str] {
-        self.proven_on
-    }
-
-    fn tell(&self, line: &str) -> Option<String> {
-        (self.tell)(line)
-    }
-
-    fn tells_of_tools(&self) -> bool {
-        self.tells_of_tools
-    }
-
-    fn translate(&self, payload: &Payload<'_>) -> Result<Vec<Event>, PayloadError> {
-        (self.translate)(payload)
+impl Agent {
+    /// Returns the meaning of a payload of the agent.
+    pub fn translate(&self, payload: &Payload<'_>) -> Result<Vec<Event>, PayloadError> {
+        (self.translate)(self, payload)
     }
 }
 

@@ -6,7 +6,7 @@ use ckpt_process::json::Object;
 use ckpt_schema::event::{Event, EventKind, ToolKind, ToolUse};
 use serde_json::json;
 
-use super::{Payload, PayloadError};
+use super::{Agent, Payload, PayloadError};
 use crate::own_command::is_own_line;
 
 /// The names of a field that holds a path, in the inputs of edit tools.
@@ -296,6 +296,17 @@ pub fn is_of_machine(prompt: &str) -> bool {
     notes.iter().any(|note| prompt.starts_with(note))
 }
 
+/// Returns whether an event is no point to go back to: a sub-agent's prompt is its parent's text, no user wrote the note
+/// of a background task, and a compaction comes in the middle of the work, where a session's start would end the open
+/// step.
+pub fn is_of_machines(payload: &Payload<'_>, event: &Event) -> bool {
+    match event.event {
+        EventKind::UserMessage => event.parent_session_id.is_some() || is_machine_made(payload),
+        EventKind::SessionStart => is_compaction(payload),
+        _ => false,
+    }
+}
+
 /// Returns whether a session start only reports that the context was compacted in the middle of the work.
 pub fn is_compaction(payload: &Payload<'_>) -> bool {
     payload
@@ -321,6 +332,20 @@ pub fn without_tool(kind: EventKind, event: &Event) -> Event {
         paths: Vec::new(),
         ..event.clone()
     }
+}
+
+/// Translates a payload in Claude Code's format. A step ends with its tools.
+pub fn alike(agent: &Agent, payload: &Payload<'_>) -> Result<Vec<Event>, PayloadError> {
+    // Another agent's settings call it by that one's names for its events.
+    let name = payload.event_name()?;
+    let kind = (agent.kind)(&name).or_else(|| kind(&name));
+    let kind = kind.ok_or(PayloadError::UnknownEvent)?;
+    let mut event = event(payload, kind, agent.edit_tools)?;
+    if kind == EventKind::UserMessage {
+        event.prompt = payload.prompt(&[agent.prompt, "prompt"]);
+    }
+    let event = (agent.adapt)(payload, event);
+    Ok(event.map_or_else(Vec::new, bounded_by_tools))
 }
 
 /// Returns the events of an agent that reports tools but no steps: a step ends with its tool, or with the last of those

@@ -16,13 +16,11 @@ use crate::settings::version::{AgentVersion, AgentVersions};
 pub const TARGET: AgentTarget = AgentTarget {
     agent: "pi",
     programs: &["pi"],
-    versions: &AgentVersions {
-        agent: "Pi",
-        package: "@earendil-works/pi-coding-agent",
-        lowest: AgentVersion(0, 52, 8),
-        lower_were_tried: false,
-        lacks: &[],
-    },
+    versions: &AgentVersions::since(
+        "Pi",
+        "@earendil-works/pi-coding-agent",
+        AgentVersion(0, 52, 8),
+    ),
     home: |place| place.home.join(".pi"),
     files,
     notes: &["an open session of Pi loads the extension only after a restart"],

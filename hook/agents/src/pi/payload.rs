@@ -5,22 +5,21 @@
 
 use ckpt_schema::event::{Event, EventKind};
 
-use crate::payload::{OwnAgent, Payload, PayloadError, shape};
+use crate::payload::{Agent, PLAIN, Payload, PayloadError, shape};
 
 /// Pi.
-pub const PI: OwnAgent = OwnAgent {
+pub const PI: Agent = Agent {
     name: "pi",
     proven_on: &["1.5.2"],
     // The extension prints the answer.
     tell: |line| Some(line.to_owned()),
     tells_of_tools: true,
     translate,
+    ..PLAIN
 };
 
-fn translate(payload: &Payload<'_>) -> Result<Vec<Event>, PayloadError> {
-    let Some(kind) = kind(&payload.event_name()?) else {
-        return Err(PayloadError::UnknownEvent);
-    };
+fn translate(_: &Agent, payload: &Payload<'_>) -> Result<Vec<Event>, PayloadError> {
+    let kind = kind(&payload.event_name()?).ok_or(PayloadError::UnknownEvent)?;
     let context = payload.object().object("ctx").unwrap_or_default();
     let session_id = context
         .text("sessionId")

@@ -6,25 +6,23 @@ use ckpt_schema::event::Event;
 use crate::claude_code::payload::CLAUDE_CODE;
 use crate::codex::payload::CODEX;
 use crate::copilot_cli::payload::COPILOT_CLI;
-use crate::payload::{OwnAgent, Payload, PayloadError};
+use crate::payload::{Agent, PLAIN, Payload, PayloadError};
 use crate::qwen_code::payload::QWEN_CODE;
 
 /// The shared plugin.
-pub const PLUGIN: OwnAgent = OwnAgent {
+pub const PLUGIN: Agent = Agent {
     name: "plugin",
-    proven_on: &[],
-    tell: |_| None,
-    tells_of_tools: false,
     translate,
+    ..PLAIN
 };
 
-fn translate(payload: &Payload<'_>) -> Result<Vec<Event>, PayloadError> {
+fn translate(_: &Agent, payload: &Payload<'_>) -> Result<Vec<Event>, PayloadError> {
     let agent = caller(payload);
-    (agent.translate)(&payload.of_agent(agent.name))
+    agent.translate(&payload.of_agent(agent.name))
 }
 
 /// Returns the agent that sent a payload without a sign of its own.
-fn caller(payload: &Payload<'_>) -> &'static OwnAgent {
+fn caller(payload: &Payload<'_>) -> &'static Agent {
     let variable = |name: &str| (payload.context().environment)(name);
     // Only Codex calls a turn so, and of the others, Qwen Code and Copilot CLI send a `timestamp`.
     if payload.id(&["turn_id"]).is_some() {

@@ -19,13 +19,7 @@ use crate::settings::version::{AgentVersion, AgentVersions};
 pub const TARGET: AgentTarget = AgentTarget {
     agent: "qwen-code",
     programs: &["qwen"],
-    versions: &AgentVersions {
-        agent: "Qwen Code",
-        package: "@qwen-code/qwen-code",
-        lowest: AgentVersion(0, 15, 10),
-        lower_were_tried: false,
-        lacks: &[],
-    },
+    versions: &AgentVersions::since("Qwen Code", "@qwen-code/qwen-code", AgentVersion(0, 15, 10)),
     home: |place| place.home.join(".qwen"),
     package: |place| extension(place, ".qwen", "qwen-extension.json"),
     package_lacks: Some(PackageGap {

@@ -5,18 +5,19 @@
 
 use ckpt_schema::event::{Event, EventKind};
 
-use crate::payload::{OwnAgent, Payload, PayloadError, shape};
+use crate::payload::{Agent, PLAIN, Payload, PayloadError, shape};
 
 /// Qwen Code.
-pub const QWEN_CODE: OwnAgent = OwnAgent {
+pub const QWEN_CODE: Agent = Agent {
     name: "qwen-code",
     proven_on: &["0.24.4"],
     tell: |line| Some(shape::additional_context("UserPromptSubmit", line)),
     tells_of_tools: true,
     translate,
+    ..PLAIN
 };
 
-fn translate(payload: &Payload<'_>) -> Result<Vec<Event>, PayloadError> {
+fn translate(_: &Agent, payload: &Payload<'_>) -> Result<Vec<Event>, PayloadError> {
     let name = payload.event_name()?;
     let kind = shape::kind_with_sub_agents(&name).filter(|kind| *kind != EventKind::UserMessage);
     let Some(kind) = kind.or_else(|| prompt_kind(&name, payload)) else {

@@ -67,13 +67,7 @@ pub struct AgentTarget {
 pub const PLAIN: AgentTarget = AgentTarget {
     agent: "",
     programs: &[],
-    versions: &AgentVersions {
-        agent: "",
-        package: "",
-        lowest: AgentVersion(0, 0, 0),
-        lower_were_tried: false,
-        lacks: &[],
-    },
+    versions: &AgentVersions::since("", "", AgentVersion(0, 0, 0)),
     home: |place| place.home.to_owned(),
     package: |_| None,
     package_lacks: None,

@@ -33,6 +33,19 @@ pub struct AgentVersions {
     pub lacks: &'static [(AgentVersion, &'static str)],
 }
 
+impl AgentVersions {
+    /// Of an agent in which something is recorded since a version; lower ones were never tried.
+    pub const fn since(agent: &'static str, package: &'static str, lowest: AgentVersion) -> Self {
+        Self {
+            agent,
+            package,
+            lowest,
+            lower_were_tried: false,
+            lacks: &[],
+        }
+    }
+}
+
 impl fmt::Display for AgentVersion {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "{}.{}.{}", self.0, self.1, self.2)

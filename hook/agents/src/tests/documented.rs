@@ -30,7 +30,7 @@ fn kinds(agent: &str, event: Option<&str>, payload: &Value) -> Vec<EventKind> {
 
 #[test]
 fn every_agent_of_the_design_is_known() {
-    let names: Vec<_> = all().map(|agent| agent.name()).collect();
+    let names: Vec<_> = all().map(|agent| agent.name).collect();
     let of_the_design = [
         "claude-code",
         "codex",

@@ -69,9 +69,9 @@ fn agent_seen_to_report_tools_says_so_first() {
     assert_eq!(start(GENERIC, said), Some(true), "a script says it itself");
     for agent in all() {
         assert!(
-            !agent.tells_of_tools() || !agent.proven_on().is_empty(),
+            !agent.tells_of_tools || !agent.proven_on.is_empty(),
             "{}: where it was seen at work",
-            agent.name()
+            agent.name
         );
     }
 }

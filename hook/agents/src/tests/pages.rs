@@ -16,8 +16,8 @@ use super::*;
 
 /// The agents whose settings are edited by hand, most of them known from their documentation alone.
 fn untried() -> Vec<&'static str> {
-    let untried = |agent: &&dyn Agent| agent.proven_on().is_empty() || agent.name() == "droid";
-    all().filter(untried).map(|agent| agent.name()).collect()
+    let untried = |agent: &&Agent| agent.proven_on.is_empty() || agent.name == "droid";
+    all().filter(untried).map(|agent| agent.name).collect()
 }
 
 fn page_of(agent: &str) -> PathBuf {
@@ -160,7 +160,7 @@ fn page_says_whether_the_model_learns_of_reverts() {
         let is_told = page.contains("your next message tells the model which files went back");
         let is_not_told = page.contains("The model does not learn which files a revert changed");
         assert!(is_told != is_not_told, "{agent}: it says one of the two");
-        let tells = adapter.tell("some files went back").is_some();
+        let tells = (adapter.tell)("some files went back").is_some();
         assert_eq!(tells, is_told, "{agent}: and it is so");
     }
 }

@@ -7,22 +7,18 @@ use std::path::PathBuf;
 
 use ckpt_schema::event::{Event, EventKind};
 
-use crate::payload::{OwnAgent, Payload, PayloadError, shape};
+use crate::payload::{Agent, PLAIN, Payload, PayloadError, shape};
 
 /// Windsurf Cascade.
-pub const WINDSURF: OwnAgent = OwnAgent {
+pub const WINDSURF: Agent = Agent {
     name: "windsurf",
-    proven_on: &[],
-    tell: |_| None,
-    tells_of_tools: false,
     translate,
+    ..PLAIN
 };
 
-fn translate(payload: &Payload<'_>) -> Result<Vec<Event>, PayloadError> {
+fn translate(_: &Agent, payload: &Payload<'_>) -> Result<Vec<Event>, PayloadError> {
     let name = payload.event_name()?;
-    let Some(kind) = kind(&name) else {
-        return Err(PayloadError::UnknownEvent);
-    };
+    let kind = kind(&name).ok_or(PayloadError::UnknownEvent)?;
     let mut event = payload.new_event(kind, &payload.session_id()?);
     event.turn_id = payload.id(&["execution_id"]);
     let told = payload.object().object("tool_info").unwrap_or_default();

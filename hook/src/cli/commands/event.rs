@@ -408,7 +408,7 @@ impl Recorder<'_> {
     fn tell(&mut self, event: &Event, report: &EventReport) {
         if !report.went_back.is_empty() && self.settings(event).tell_agent {
             let line = reminder::line(&report.went_back);
-            self.words = ckpt_agents::find(&event.agent).and_then(|agent| agent.tell(&line));
+            self.words = ckpt_agents::find(&event.agent).and_then(|agent| (agent.tell)(&line));
         }
     }
 

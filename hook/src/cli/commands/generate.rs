@@ -58,7 +58,7 @@ fn hinted_argument(argument: Arg) -> Arg {
         Some("PATH") => argument.value_hint(ValueHint::AnyPath),
         Some("DIR") => argument.value_hint(ValueHint::DirPath),
         Some("AGENT") => {
-            let installable = ckpt_agents::all().map(|agent| agent.name());
+            let installable = ckpt_agents::all().map(|agent| agent.name);
             argument.value_parser(PossibleValuesParser::new(
                 installable.filter(|name| *name != ckpt_agents::GENERIC),
             ))

@@ -143,7 +143,7 @@ fn every_agent_that_can_be_installed_is_understood() {
     for target in TARGETS {
         let agent = crate::find(target.agent).expect("an adapter of that name");
         assert!(
-            !agent.proven_on().is_empty(),
+            !agent.proven_on.is_empty(),
             "{}: only what was seen at work is installed",
             target.agent
         );
@@ -506,7 +506,7 @@ fn recipe_tries_agents_from_oldest_to_proven_version() {
         let agent = target.agent;
         let of_agent = |row: &&Vec<&str>| row[0] == agent;
         let package = packages.iter().find(of_agent).expect("it is installed");
-        let proven = crate::find(agent).expect("known").proven_on();
+        let proven = crate::find(agent).expect("known").proven_on;
         assert_eq!(proven, [package[2]], "{agent}: the one that the tests run");
         let records = tried
             .iter()

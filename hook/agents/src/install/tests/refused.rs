@@ -92,7 +92,7 @@ fn unknown_agent_is_an_error_with_a_list() {
         "the hint helps"
     );
     for agent in crate::all()
-        .map(|agent| agent.name())
+        .map(|agent| agent.name)
         .filter(|name| *name != GENERIC)
     {
         let Err(error) = check_known(&[agent.to_owned()]) else {
