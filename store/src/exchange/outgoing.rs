@@ -1,19 +1,19 @@
 //! Makes a bundle of what a remote does not have yet.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use ckpt_schema::report::{PathText, PushReport, VERSION};
 use rusqlite::Connection;
 use serde_json::Value;
 
-use super::tables::{SentRow, TABLES, short_hash, table};
+use super::tables::{SentRow, TABLES, short_hash};
 use super::{Bundle, BundleHead, FORMAT, Remote};
 use crate::error::{Context, Error, Result};
 use crate::fs::layout::make_private;
 use crate::model::entry::ObjectId;
 use crate::model::path::{IGNORE_FILE, WorkspacePath};
-use crate::sessions::{self, RemoteRow};
+use crate::sessions::{self, PushedRows, RemoteRow};
 use crate::snapshot::{Sending, Snapshot, Snapshots, looks_secret};
 use crate::store::Store;
 use crate::timeline::{self, Place};
@@ -99,38 +99,42 @@ struct UnsentRows {
     there: Option<i64>,
 }
 
+/// Compares each row with what was sent of it, in whatever way it may have come to differ.
 fn differing(
     connection: &Connection,
     workspace_id: i64,
-    mut pushed: HashMap<(String, String), i64>,
+    mut pushed: PushedRows,
 ) -> Result<UnsentRows> {
     let mut found = UnsentRows::default();
+    let mut bytes = Vec::new();
     for table in TABLES {
-        for record in table.read(connection, workspace_id)? {
-            let key = (record.table.clone(), record.row.clone());
-            let hash = record.hash();
-            let before = pushed.remove(&key);
-            let is_snapshot = table.name == "snapshots";
-            let is_living = is_snapshot && !is_pruned(&record);
+        let is_snapshots = table.name == "snapshots";
+        let mut there = pushed.remove(table.name).unwrap_or_default();
+        table.each(connection, workspace_id, |row| {
+            let hash = row.hash(&mut bytes)?;
+            let before = there.remove(row.key()?);
+            let is_living = is_snapshots && row.is_null("pruned_at")?;
             found.living += i64::from(is_living);
             if before == Some(hash) {
                 if is_living {
-                    found.there = record.row.parse().ok();
+                    found.there = row.key()?.parse().ok();
                 }
-                continue;
+                return Ok(());
             }
             // A snapshot changes if it was pruned, or if something in it was forgotten.
-            if is_snapshot && before.is_some() {
+            if is_snapshots && before.is_some() {
                 found.pruned += i64::from(!is_living);
                 found.is_forgotten |= is_living;
             }
-            found.sent.push((key.0, key.1, hash));
-            found.new.push(record);
+            let (name, key) = (table.name.to_owned(), row.key()?.to_owned());
+            found.sent.push((name, key, hash));
+            found.new.push(row.record()?);
+            Ok(())
+        })?;
+        for row in there.into_keys() {
+            found.is_forgotten |= table.is_forgotten_with;
+            found.gone.push((table.name.to_owned(), row));
         }
-    }
-    for key in pushed.into_keys() {
-        found.is_forgotten |= table(&key.0)?.is_forgotten_with;
-        found.gone.push(key);
     }
     found.gone.sort();
     Ok(found)
@@ -147,7 +151,7 @@ fn unsent(
     let mut pushed = pushed.transpose()?.unwrap_or_default();
     // Another history was pushed from here before.
     let is_other = pushed.is_empty() && remote.is_some_and(|remote| remote.tip.is_some());
-    let mut own = |kind: &str| pushed.remove(&(kind.to_owned(), String::new()));
+    let mut own = |kind: &str| pushed.remove(kind)?.remove("");
     let (rules, pruned) = (own(RULES), own(PRUNED).unwrap_or_default());
     let is_forgotten = own(sessions::FORGOTTEN).is_some();
     if !anew && !is_other && !is_forgotten {
@@ -164,7 +168,7 @@ fn unsent(
     }
     Ok(UnsentRows {
         is_anew: true,
-        ..differing(connection, workspace_id, HashMap::new())?
+        ..differing(connection, workspace_id, PushedRows::new())?
     })
 }
 
@@ -172,9 +176,8 @@ fn unsent(
 pub(super) fn behind_forget(connection: &Connection, workspace_id: i64) -> Result<Vec<Remote>> {
     let mut behind = Vec::new();
     for row in sessions::remotes(connection, workspace_id)? {
-        let mut pushed = sessions::pushed(connection, row.id)?;
-        let is_noted = pushed.keys().any(|(kind, _)| kind == sessions::FORGOTTEN);
-        pushed.retain(|(kind, _), _| ![RULES, PRUNED].contains(&kind.as_str()));
+        let pushed = sessions::pushed(connection, row.id)?;
+        let is_noted = pushed.contains_key(sessions::FORGOTTEN);
         if is_noted || differing(connection, workspace_id, pushed)?.is_forgotten {
             behind.push(row.into());
         }

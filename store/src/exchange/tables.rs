@@ -4,7 +4,7 @@
 //! own, so what refers to one is looked up in the table `fetched` when it arrives.
 
 use rusqlite::types::{Value as Cell, ValueRef};
-use rusqlite::{Connection, params_from_iter};
+use rusqlite::{Connection, OptionalExtension, Row, params_from_iter};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -166,11 +166,6 @@ pub(super) struct SentRow {
 }
 
 impl SentRow {
-    /// Returns a hash of what it says.
-    pub fn hash(&self) -> i64 {
-        short_hash(&serde_json::to_vec(self).unwrap_or_default())
-    }
-
     /// Returns a value, as text.
     pub fn text(&self, name: &str) -> Option<&str> {
         self.values.as_ref()?.get(name)?.as_str()
@@ -237,8 +232,13 @@ impl RowTable {
         })
     }
 
-    /// Reads its rows of a workspace, in their order.
-    pub fn read(&self, connection: &Connection, workspace_id: i64) -> Result<Vec<SentRow>> {
+    /// Looks at its rows of a workspace, in their order.
+    pub fn each(
+        &self,
+        connection: &Connection,
+        workspace_id: i64,
+        mut see: impl FnMut(&FoundRow<'_>) -> rusqlite::Result<()>,
+    ) -> Result<()> {
         let what = || format!("cannot read the table `{}`", self.name);
         let key = match self.key {
             Key::Number | Key::Text => "CAST(id AS TEXT)".to_owned(),
@@ -257,20 +257,72 @@ impl RowTable {
             self.which.replace("SESSIONS", SESSIONS)
         );
         let mut statement = connection.prepare(&sql).context(what)?;
-        let rows = statement.query_map([workspace_id], |row| {
-            let mut values = Map::new();
-            for (at, name) in columns.iter().enumerate() {
-                values.insert((*name).to_owned(), value(row.get_ref(at + 1)?));
-            }
-            Ok(SentRow {
-                table: self.name.to_owned(),
-                row: row.get(0)?,
-                values: Some(values),
-            })
-        });
-        rows.context(what)?
-            .collect::<rusqlite::Result<_>>()
-            .context(what)
+        let mut rows = statement.query([workspace_id]).context(what)?;
+        while let Some(row) = rows.next().context(what)? {
+            let found = FoundRow {
+                table: self.name,
+                columns: &columns,
+                row,
+            };
+            see(&found).context(what)?;
+        }
+        Ok(())
+    }
+}
+
+/// A row that was found. Most are only compared with what was sent: they are not copied for that.
+pub(super) struct FoundRow<'r> {
+    table: &'static str,
+    columns: &'r [&'static str],
+    row: &'r Row<'r>,
+}
+
+impl FoundRow<'_> {
+    /// Returns what tells it apart.
+    pub fn key(&self) -> rusqlite::Result<&str> {
+        Ok(self.row.get_ref(0)?.as_str()?)
+    }
+
+    /// Returns whether a column has no value.
+    pub fn is_null(&self, name: &str) -> rusqlite::Result<bool> {
+        let at = self.columns.iter().position(|column| *column == name);
+        let cell = at.map(|at| self.row.get_ref(at + 1)).transpose()?;
+        Ok(cell.is_none_or(|cell| cell == ValueRef::Null))
+    }
+
+    /// Returns a hash of what it says. `bytes` is room for that, kept from row to row.
+    pub fn hash(&self, bytes: &mut Vec<u8>) -> rusqlite::Result<i64> {
+        bytes.clear();
+        for at in 0..=self.columns.len() {
+            // The kind and the length come first, so that no two rows are the same bytes.
+            let (kind, text): (u8, &[u8]) = match self.row.get_ref(at)? {
+                ValueRef::Integer(number) => {
+                    bytes.push(1);
+                    bytes.extend(number.to_be_bytes());
+                    continue;
+                }
+                ValueRef::Text(text) => (2, text),
+                ValueRef::Blob(blob) => (3, blob),
+                ValueRef::Null | ValueRef::Real(_) => (0, &[]),
+            };
+            bytes.push(kind);
+            bytes.extend(text.len().to_be_bytes());
+            bytes.extend(text);
+        }
+        Ok(short_hash(bytes))
+    }
+
+    /// Returns it, to be sent.
+    pub fn record(&self) -> rusqlite::Result<SentRow> {
+        let mut values = Map::new();
+        for (at, name) in self.columns.iter().enumerate() {
+            values.insert((*name).to_owned(), value(self.row.get_ref(at + 1)?));
+        }
+        Ok(SentRow {
+            table: self.table.to_owned(),
+            row: self.key()?.to_owned(),
+            values: Some(values),
+        })
     }
 }
 

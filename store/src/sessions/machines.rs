@@ -93,16 +93,24 @@ pub(crate) fn end_push(connection: &Connection, remote: i64, tip: Option<&str>) 
     super::execute(connection, "cannot note a push", sql, params![remote, tip])
 }
 
-/// Returns the hashes of the rows that are in a remote, by table and key.
-pub(crate) fn pushed(
-    connection: &Connection,
-    remote: i64,
-) -> Result<HashMap<(String, String), i64>> {
+/// The hashes of the rows that are in a remote, by table and key.
+pub(crate) type PushedRows = HashMap<String, HashMap<String, i64>>;
+
+/// Returns the rows that are in a remote.
+pub(crate) fn pushed(connection: &Connection, remote: i64) -> Result<PushedRows> {
     let sql = "SELECT kind, row, hash FROM pushed WHERE remote_id = ?1";
-    let rows = read::all(connection, sql, [remote], |row| {
-        Ok(((row.get(0)?, row.get(1)?), row.get(2)?))
+    let mut pushed = PushedRows::new();
+    read::all(connection, sql, [remote], |row| {
+        let kind = row.get_ref(0)?.as_str()?;
+        if !pushed.contains_key(kind) {
+            pushed.insert(kind.to_owned(), HashMap::new());
+        }
+        if let Some(rows) = pushed.get_mut(kind) {
+            rows.insert(row.get(1)?, row.get(2)?);
+        }
+        Ok(())
     })?;
-    Ok(rows.into_iter().collect())
+    Ok(pushed)
 }
 
 /// What stands among the rows that are in a remote if something of them was forgotten here.
