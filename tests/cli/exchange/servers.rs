@@ -1,10 +1,10 @@
 //! Servers of several kinds, connections that break, and what is not meant for us.
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::process::{Child, Command, Stdio};
+use std::process::Stdio;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -12,49 +12,21 @@ use testing::binary::Sandbox;
 use testing::git;
 use testing::mount::Mount;
 
+use super::hosts::{Served, free_port};
 use super::random::is_full;
 use super::{fetch, in_server, machine, only, push, server};
 
-/// A server of git's own protocol on this machine, until it is dropped.
-struct Daemon(Child, u16);
+/// A server of git's own protocol on this machine, and its port.
+struct Daemon(#[expect(dead_code, reason = "it ends with it")] Served, u16);
 
 impl Daemon {
     fn serve(world: &Sandbox) -> Option<Self> {
-        let port = TcpListener::bind("127.0.0.1:0")
-            .ok()?
-            .local_addr()
-            .ok()?
-            .port();
+        let port = free_port();
         let mut git = git::command(&world.path("."), &world.home());
-        git.args([
-            "daemon",
-            "--export-all",
-            "--reuseaddr",
-            "--listen=127.0.0.1",
-        ]);
-        git.arg(format!("--port={port}"));
+        git.args(["daemon", "--export-all", "--reuseaddr"]);
+        git.args(["--listen=127.0.0.1", &format!("--port={port}")]);
         git.arg(format!("--base-path={}", world.path(".").display()));
-        let mut child = git
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .ok()?;
-        loop {
-            if std::net::TcpStream::connect(("127.0.0.1", port)).is_ok() {
-                return Some(Self(child, port));
-            }
-            if child.try_wait().ok()?.is_some() {
-                return None;
-            }
-            std::thread::yield_now();
-        }
-    }
-}
-
-impl Drop for Daemon {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
+        Some(Self(Served::start(&mut git, port)?, port))
     }
 }
 
@@ -169,70 +141,6 @@ fn forged_rows_are_data_and_refused() {
     forge(&rows.replace("\"live\"", "\"odd\""));
     let refused = other.run(&["fetch", &server], b"").exits(4);
     assert!(refused.stderr.contains("contradicts itself"), "{refused}");
-}
-
-/// A web server with a password before `git http-backend`, until it is dropped.
-struct Web(Child, u16);
-
-impl Web {
-    fn serve(world: &Sandbox) -> Option<Self> {
-        // It is not called `http.py`: Python would take it for its own module of that name.
-        let script = concat!(
-            env!("CARGO_MANIFEST_DIR"),
-            "/../tests/cli/exchange/web_server.py"
-        );
-        let mut python = Command::new("python3");
-        python.arg(script).arg(world.path("."));
-        let mut child = python
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .ok()?;
-        let mut line = String::new();
-        BufReader::new(child.stdout.take()?)
-            .read_line(&mut line)
-            .ok()?;
-        match line.trim().parse() {
-            Ok(port) => Some(Self(child, port)),
-            Err(_) => {
-                let _ = child.wait();
-                None
-            }
-        }
-    }
-}
-
-impl Drop for Web {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
-/// A password in an address is used, and shown nowhere.
-#[test]
-fn web_server_with_a_password_takes_a_history() {
-    let (one, other) = (machine(), Sandbox::new());
-    server(&one);
-    let Some(web) = Web::serve(&one) else {
-        return testing::skip::skip("`python3` is not there");
-    };
-    let address = |secret: &str| format!("http://ada:{secret}@127.0.0.1:{}/server.git", web.1);
-    let refused = one
-        .run(&["push", &address("wrong-one"), "--yes"], b"")
-        .exits(1);
-    assert!(!refused.stderr.contains("wrong-one"), "{refused}");
-    let right = address("pass%20word");
-    let report = push(&one, &right);
-    assert_eq!(report["pushed"], true, "{report}");
-    assert!(!report.to_string().contains("pass%20word"), "{report}");
-    one.play("m3", "go on", |world| world.write("a", "3\n"));
-    let run = one.run(&["push"], b"").exits(0);
-    assert!(!run.stdout.contains("pass%20word"), "{run}");
-    let report = fetch(&other, &right);
-    assert!(!report.to_string().contains("pass%20word"), "{report}");
-    let log = other.json(&["--machine", &only(&report), "log"]);
-    assert_eq!(log["messages"].as_array().map(Vec::len), Some(3), "{log}");
 }
 
 /// An address of SSH is reached by the command that the user has set for git.
