@@ -115,6 +115,25 @@ fn setting_adds_roots() {
     assert_eq!(fs::read(other.join("b")).expect("readable"), b"before\n");
 }
 
+/// A directory that cannot be a root is said to be none, once.
+#[test]
+fn refused_roots_are_told() {
+    let world = Sandbox::new();
+    let refused = "/proc/self/fd";
+    world.configure(&format!("roots = [\"{refused}\"]\n"));
+    world.write("a", "before\n");
+    for id in ["m1", "m2"] {
+        world.play(id, "move it", |world| world.write("a", id));
+    }
+    let told = world.run(&["log"], b"").exits(0).stderr;
+    assert!(told.contains(refused), "{told}");
+    assert!(!world.run(&["log"], b"").exits(0).stderr.contains(refused));
+    let doctor = world.run(&["doctor"], b"");
+    let lines = doctor.stdout.lines();
+    let lines: Vec<_> = lines.filter(|line| line.contains(refused)).collect();
+    assert_eq!(lines.len(), 1, "{doctor}");
+}
+
 /// A plan over two roots is stale once anything changed in the second one.
 #[test]
 fn plan_over_two_roots_is_stale_by_either() {

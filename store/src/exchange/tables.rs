@@ -4,7 +4,7 @@
 //! own, so what refers to one is looked up in the table `fetched` when it arrives.
 
 use rusqlite::types::{Value as Cell, ValueRef};
-use rusqlite::{Connection, OptionalExtension, Row, params_from_iter};
+use rusqlite::{Connection, Row, params_from_iter};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 

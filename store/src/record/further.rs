@@ -16,7 +16,7 @@ use ckpt_schema::report::{FileReport, PathText};
 
 use super::known::KnownEvent;
 use super::{RecordingTry, attempt_known};
-use crate::error::{ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::git::Location;
 use crate::sessions::{self, Diagnostic, DiagnosticLevel, Whole};
 use crate::store::Store;
@@ -45,10 +45,13 @@ pub(super) fn places(store: &mut Store, known: &KnownEvent<'_>) -> Result<Vec<Pl
     let declared = event.roots.iter().chain(given);
     let declared = declared.map(|root| absolute(event, root));
     for directory in declared {
-        add(store, &known.place, &mut places, &directory, true);
+        if let Err(error) = add(store, &known.place, &mut places, &directory, true) {
+            note_refused(store, event, &directory, &error)?;
+        }
     }
     for directory in touched(known) {
-        add(store, &known.place, &mut places, &directory, false);
+        // Its files are told of as outside.
+        let _ = add(store, &known.place, &mut places, &directory, false);
     }
     Ok(places)
 }
@@ -74,37 +77,34 @@ pub(super) fn parent_elsewhere(store: &Store, known: &KnownEvent<'_>) -> Result<
 }
 
 /// Adds the workspace of a directory to the further roots, unless one of them captures it. What cannot be a workspace is
-/// left out: its files are told of as outside. So is an undeclared directory that is in no repository, unless
-/// it was recorded before: it may hold all documents of the user, and a tool names one of them.
+/// refused. An undeclared directory that is in no repository is left out, unless it was recorded before: it may hold all
+/// documents of the user, and a tool names one of them.
 fn add(
     store: &mut Store,
     first: &Place,
     places: &mut Vec<Place>,
     directory: &Path,
     is_declared: bool,
-) {
+) -> Result<()> {
     let Ok(directory) = directory.canonicalize() else {
-        return;
+        return Ok(());
     };
     let is_captured = |place: &Place| is_captured(store, place, &directory);
     if std::iter::once(first).chain(places.iter()).any(is_captured) {
-        return;
+        return Ok(());
     }
-    let Ok(root) = root_of(store, &directory) else {
-        return;
-    };
+    let root = root_of(store, &directory)?;
     let connection = store.database.connection();
     let is_recorded = || matches!(sessions::workspace_at(connection, &root), Ok(Some(_)));
     if !is_declared && Location::of(&root).is_none() && !is_recorded() {
-        return;
+        return Ok(());
     }
-    let Ok(place) = Place::claim(store, &directory) else {
-        return;
-    };
+    let place = Place::claim(store, &directory)?;
     let is_known = |other: &Place| other.row.id == place.row.id;
     if place.settings.enabled && !is_known(first) && !places.iter().any(is_known) {
         places.push(place);
     }
+    Ok(())
 }
 
 /// Returns whether a directory is in a root, and no ignore rule of it hides it.
@@ -286,12 +286,23 @@ fn in_root(
     Ok(report.went_back.into_iter().map(full).collect())
 }
 
-fn note(
-    store: &mut Store,
-    event: &Event,
-    place: &Place,
-    error: &crate::error::Error,
-) -> Result<()> {
+/// Says, once, that a directory that was named as a root is none.
+fn note_refused(store: &mut Store, event: &Event, directory: &Path, error: &Error) -> Result<()> {
+    let named = directory.to_string_lossy();
+    let message = format!("`{named}` was named as a further root of a session, and is none");
+    store.diagnose_once(&Diagnostic {
+        level: DiagnosticLevel::Warning,
+        agent: Some(&event.agent),
+        session: Some(&event.session_id),
+        workspace: Some(&named),
+        message: &message,
+        detail: Some(&error.with_causes()),
+        is_untold: true,
+        ..Diagnostic::default()
+    })
+}
+
+fn note(store: &mut Store, event: &Event, place: &Place, error: &Error) -> Result<()> {
     let workspace = place.root.to_string_lossy().into_owned();
     let message =
         format!("an event was not recorded in `{workspace}`, a further root of its session");
