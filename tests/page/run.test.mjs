@@ -645,6 +645,29 @@ test("files of another directory of the session are in the plan, and are chosen"
   assert.deepEqual(["b", "c"].map((name) => fs.readFileSync(path.join(lib, name), "utf8")), ["after\n", "before\n"]);
 });
 
+test("what stays in another directory of the session is taken by its own button", async (t) => {
+  const world = new World();
+  const lib = path.join(world.root, "lib");
+  fs.mkdirSync(lib);
+  fs.mkdirSync(path.join(world.root, "home/.config/ckpt-hook"), { recursive: true });
+  fs.writeFileSync(path.join(world.root, "home/.config/ckpt-hook/config.toml"), `roots = [${JSON.stringify(lib)}]\n`);
+  world.write("a", "before\n");
+  fs.writeFileSync(path.join(lib, "b"), "before\n");
+  world.play("m1", "move it", () => {
+    world.write("a", "after\n");
+    fs.writeFileSync(path.join(lib, "b"), "after\n");
+  });
+  world.write("a", "the user's\n");
+  fs.writeFileSync(path.join(lib, "b"), "the user's\n");
+  const { tab } = await page(t, world);
+  await tab.getByRole("button", { name: "Go back to before this" }).click();
+  await dialogOf(tab).locator("section", { hasText: `${lib}/b` }).getByRole("button", { name: "Take the earlier version of these" }).click();
+  await tab.getByRole("button", { name: "Change 1 file" }).waitFor();
+  await go(tab);
+  assert.equal(world.read("a"), "the user's\n", "it was not meant");
+  assert.equal(fs.readFileSync(path.join(lib, "b"), "utf8"), "before\n");
+});
+
 test("a plan is chosen and carried out with keys alone", async (t) => {
   const world = ends();
   const { tab } = await page(t, world);

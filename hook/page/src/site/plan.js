@@ -30,7 +30,7 @@ const nameOf = (file) => (file.root ? `${file.root}/${file.path}` : file.path);
 function inOneList(report) {
   for (const { workspace: root, report: there } of report.roots) {
     report.files.push(...there.files.map((file) => ({ ...file, root })));
-    // A way out is a plan of another root, which is asked for there.
+    // The ways out are plans of that root alone, which are not asked for here.
     report.kept.push(...there.kept.map((kept) => ({ ...kept, way: null, root, paths: kept.paths.map((file) => ({ ...file, root })) })));
   }
 }
@@ -213,20 +213,24 @@ class Proposal {
       h("h3", {}, titles[kind] ?? "Not written"),
       h("p", {}, shown(`${sentence(why)}.${first}`)),
       h("ul.plan-files", {}, folded(files, { row: (file) => this.file(file, single), movement: () => null, group: () => "kept" })),
-      this.wayOut(kind, way, files, isTried || root ? undefined : choice));
+      this.wayOut({ kind, way, root }, files, isTried ? undefined : choice));
   }
 
   /** The button that takes all files of a kind along. */
-  wayOut(kind, way, files, choice) {
+  wayOut({ kind, way, root }, files, choice) {
     const button = (id, text, click) => h("button", { type: "button", id, on: { click } }, text);
     if (kind === "other_message") return way && button("theirs", "Plan to take these back", () => this.instead(way.parameters));
     if (choice === "again") return button("again", "Plan again", () => this.plan());
-    if (!choice) return null;
+    const more = choice === "overwrite" && this.asked.operation !== "undo" ? { on_conflict: "overwrite" }
+      : kind === "unclear" && this.asked.operation === "revert" ? { unclear: "take" } : null;
+    if (!choice || (root && !more)) return null;
     const isGone = files.every(({ contents }) => contents?.earlier?.blob === null);
     const text = choice === "take" ? "Take these, too" : isGone ? "Remove these" : "Take the earlier version of these";
     return button(choice, text, () => {
-      if (choice === "overwrite" && this.asked.operation !== "undo") return this.again({ on_conflict: "overwrite" });
-      if (kind === "unclear" && this.asked.operation === "revert") return this.again({ unclear: "take" });
+      // That is a plan of all roots: what stays in others is not meant, and is left out.
+      const others = this.planned.report.kept.filter((kept) => more && kept.root !== root);
+      for (const file of others.flatMap(({ paths }) => paths)) this.choices.set(idOf(file), []);
+      if (more) return this.again(more);
       for (const file of files) this.forced.set(idOf(file), file);
       return this.plan();
     });
