@@ -454,3 +454,34 @@ fn branch_forks_the_conversation() {
     let none = world().json(&["branch", "m2", "../way"]);
     assert!(none["conversation"].is_null(), "{none:#}");
 }
+
+/// Where an agent looks for a conversation in the directory alone in which it began, that is said.
+#[test]
+fn branch_says_why_no_conversation_comes_along() {
+    let world = Sandbox::new();
+    let record = world.home().join(".qwen/projects/-w/chats/s.jsonl");
+    std::fs::create_dir_all(record.parent().expect("it has one")).expect("writable");
+    let cwd = world.workspace();
+    let mut lines = String::new();
+    for number in 1..=2 {
+        let prompt = format!("message {number}");
+        let payload = serde_json::json!({
+            "hook_event_name": "UserPromptSubmit", "session_id": "s", "transcript_path": record,
+            "cwd": cwd, "prompt": prompt,
+        });
+        let words = ["event", "--agent", "qwen-code", "--strict"];
+        world.run(&words, payload.to_string().as_bytes()).exits(0);
+        let entry = serde_json::json!({
+            "type": "user", "uuid": number.to_string(), "parentUuid": (number > 1).then_some("1"),
+            "sessionId": "s", "version": "0.24.4", "cwd": cwd,
+            "message": {"role": "user", "parts": [{"text": prompt}]},
+        });
+        lines.push_str(&format!("{entry}\n"));
+        std::fs::write(&record, &lines).expect("writable");
+    }
+    let text = world
+        .run(&["branch", "last", "../way"], b"")
+        .exits(0)
+        .stdout;
+    assert!(text.contains("the directory in which it began"), "{text}");
+}

@@ -201,7 +201,7 @@ fn forked(
 }
 
 /// Has the agent make a conversation that ends just before a message, to go on in another directory. `None` where it has no
-/// interface for that.
+/// interface for one.
 pub(crate) fn fork_beside(
     store: &Store,
     message: &MessageRow,
@@ -212,19 +212,22 @@ pub(crate) fn fork_beside(
     let Some(session) = session.filter(|_| store.machine.is_none()) else {
         return Ok(None);
     };
-    let plan = agents.plan(&sought(store, &session, message)?);
-    let plan = plan.ok().and_then(|plan| agents.elsewhere(plan, directory));
-    let Some(plan) = plan else {
+    let Ok(plan) = agents.plan(&sought(store, &session, message)?) else {
         return Ok(None);
+    };
+    let none = |note: String| ConversationReport {
+        note: Some(note),
+        ..ConversationReport::none(ConversationReason::Unsupported)
+    };
+    let Some(plan) = agents.elsewhere(plan, directory) else {
+        let note = "its agent finds a conversation only in the directory in which it began";
+        return Ok(Some(none(note.to_owned())));
     };
     let made = match agents.fork(&plan) {
         Ok(made) => made,
         Err(failure) => {
             agents.clean(&plan);
-            return Ok(Some(ConversationReport {
-                note: Some(failure.in_words("forked")),
-                ..ConversationReport::none(ConversationReason::Unsupported)
-            }));
+            return Ok(Some(none(failure.in_words("forked"))));
         }
     };
     Ok(Some(ConversationReport {
