@@ -350,6 +350,45 @@ fn states_that_cannot_be_tested_are_left_out() {
     assert!(run.stdout.contains("1 state in between"), "{run}");
 }
 
+/// The command may be a program that came with a later state: those before it are left out. Of one that is there and cannot
+/// be started, it is said why.
+#[test]
+fn bisect_begins_where_its_program_is() {
+    let world = Sandbox::new();
+    world.write("a", "1\n");
+    let play = |number: usize, name: &str, text: &str| {
+        world.play(&format!("m{number}"), &format!("add {name}"), |world| {
+            world.write(name, text);
+            let path = world.workspace().join(name);
+            std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).expect("ours");
+        });
+    };
+    for number in 1..=5 {
+        play(number, &format!("f{number}"), "1\n");
+    }
+    play(6, "check", "#!/bin/sh\ntest ! -e broken\n");
+    play(7, "bad", "#!/no/such/program\n");
+    play(8, "broken", "1\n");
+    play(9, "f9", "1\n");
+    let report = world.json(&["bisect", "--", "./check"]);
+    assert_eq!(report["steps"][0]["prompt"], "add broken", "{report}");
+    assert_eq!(report["files"][0]["path"], "broken", "{report}");
+    let run = world.run(&["bisect", "--", "./bad"], b"").exits(4);
+    assert!(run.stderr.contains("cannot start"), "{run}");
+    assert!(run.stderr.contains("interpreter"), "{run}");
+    let run = world.run(&["bisect", "--", "./never"], b"").exits(4);
+    assert!(
+        run.stderr.contains("cannot be tested in the newest"),
+        "{run}"
+    );
+    // It fails wherever it can be tested.
+    let script = "test -e check || exit 125; exit 1";
+    let run = world
+        .run(&["bisect", "--", "sh", "-c", script], b"")
+        .exits(4);
+    assert!(run.stderr.contains("does not succeed"), "{run}");
+}
+
 /// A message that was forgotten, and one at which nothing was captured, keep the search from nothing.
 #[test]
 fn bisect_passes_over_gaps() {

@@ -157,25 +157,39 @@ impl Bisection<'_, '_> {
     /// Finds the two states between which the command began to fail.
     fn bounds(&mut self) -> Result<Bounds> {
         let last = self.states.len() - 1;
-        if self.test_state(last)? != Tested::Fails {
-            return Err(Error::unavailable(
-                "the command does not fail in the newest recorded state",
-            )
-            .hint("give a command that fails as the workspace is now; it runs where ignored files are missing"));
+        let what = match self.test_state(last)? {
+            Tested::Fails => None,
+            Tested::Succeeds => Some("the command does not fail in the newest recorded state"),
+            Tested::Unknown => Some("the command cannot be tested in the newest recorded state"),
+        };
+        if let Some(what) = what {
+            return Err(Error::unavailable(what)
+                .hint("give a command that fails as the workspace is now; it runs where ignored files are missing"));
         }
-        if last == 0 || self.test_state(0)? != Tested::Succeeds {
-            return Err(Error::unavailable(
-                "the command does not succeed in the oldest of these states",
-            )
-            .hint(
-                "`--from ID` begins just before an earlier message; ignored files are not there",
-            ));
-        }
-        let bounds = Bounds {
+        let mut bounds = Bounds {
             succeeds: 0,
             fails: last,
         };
-        halve(bounds, |at| self.test_state(at))
+        // The first states may be from before there was what the command needs.
+        let mut at = 0;
+        while at < bounds.fails {
+            match self.test_state(at)? {
+                Tested::Succeeds => {
+                    bounds.succeeds = at;
+                    return halve(bounds, |at| self.test_state(at));
+                }
+                Tested::Fails if at == 0 => break,
+                Tested::Fails => bounds.fails = at,
+                Tested::Unknown => bounds.succeeds = at,
+            }
+            // Whether it succeeds there is not known, until it is tested.
+            at = usize::midpoint(bounds.succeeds, bounds.fails).max(bounds.succeeds + 1);
+        }
+        Err(
+            Error::unavailable("the command does not succeed in the oldest of these states").hint(
+                "`--from ID` begins just before an earlier message; ignored files are not there",
+            ),
+        )
     }
 
     /// Finds the changes without which it does not fail.

@@ -54,14 +54,26 @@ fn test(probe: &Probe<'_>, name: &Path, words: &[OsString], is_quiet: bool) -> O
         true => command.stdout(Stdio::null()).stderr(Stdio::null()),
         false => command.stdout(to_stderr()?),
     };
-    let status = folder.run(name, &mut command).map_err(|error| {
-        let what = format!("cannot start `{}`", safe_bytes(words[0].as_encoded_bytes()));
-        match error.kind() {
-            ErrorKind::NotFound => Error::unavailable(what).because(error),
-            _ => Error::failed(what).because(error),
-        }
-    })?;
-    verdict(status)
+    let error = match folder.run(name, &mut command) {
+        Ok(status) => return verdict(status),
+        Err(error) => error,
+    };
+    let program = Path::new(&words[0]);
+    let what = format!("cannot start `{}`", safe_bytes(words[0].as_encoded_bytes()));
+    if error.kind() != ErrorKind::NotFound {
+        return Err(Error::failed(what).because(error));
+    }
+    // Without a slash it is looked for in `$PATH`.
+    let is_path = words[0].as_encoded_bytes().contains(&b'/');
+    let missing = Error::unavailable(what).because(error);
+    if !is_path || program.is_absolute() {
+        return Err(missing);
+    }
+    match folder.path().join(name).join(program).exists() {
+        true => Err(missing.hint("the interpreter that its first line names is not there")),
+        // A state from before there was that program.
+        false => Ok(Tested::Unknown),
+    }
 }
 
 fn to_stderr() -> Outcome<Stdio> {
