@@ -28,14 +28,21 @@ pub(super) fn is_full() -> bool {
     std::env::var_os("CKPT_FULL").is_some()
 }
 
+/// How many histories are played: a few, or as many as the switch says.
+#[expect(clippy::disallowed_methods, reason = "the same switch")]
+fn seeds() -> u64 {
+    let asked = std::env::var("CKPT_FULL").ok();
+    let asked = asked.map(|asked| asked.parse().unwrap_or_default());
+    asked.map_or(2, |asked: u64| asked.max(12))
+}
+
 /// Random work, pushes, fetches, adoption, forgetting and upkeep on three machines whose clocks differ by days: in the end, each
 /// sees the messages of the others, and each state of them to the byte, and what was ignored or forgotten is nowhere there.
 ///
 /// Invariant `work/three-machines`: Whatever three machines do, each sees what the others have.
 #[test]
 fn three_machines_see_the_same_histories() {
-    let seeds = if is_full() { 12 } else { 2 };
-    for seed in 1..=seeds {
+    for seed in 1..=seeds() {
         let mut dice = Dice(seed);
         let worlds = [Sandbox::new(), Sandbox::new(), Sandbox::new()];
         let server = server(&worlds[0]);
