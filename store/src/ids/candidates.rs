@@ -4,12 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use ckpt_schema::Word;
 use ckpt_schema::report::MessageState;
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, params};
 
 use super::errors;
 use super::prefixes::LEAST;
-use crate::error::{Context, Error, Result};
-use crate::sessions::read::all;
+use crate::error::{Error, Result};
+use crate::sessions::read::{self, all};
 use crate::sessions::{self, Labelled, MessageRow};
 
 ckpt_schema::words! {
@@ -189,14 +189,9 @@ impl SearchScope {
             SELECT messages.id FROM messages CROSS JOIN sessions ON sessions.id = messages.session_id
              WHERE sessions.workspace_id = ?1 AND (?2 IS NULL OR sessions.id = ?2)
              ORDER BY messages.seq DESC LIMIT 1 OFFSET ?3";
-        let found: Option<String> = connection
-            .query_row(
-                sql,
-                params![self.workspace_id, self.session_id, before],
-                |row| row.get("id"),
-            )
-            .optional()
-            .context(|| "cannot look up the newest message")?;
+        let what = "cannot look up the newest message";
+        let values = params![self.workspace_id, self.session_id, before];
+        let found: Option<String> = read::value_or_none(connection, what, sql, values)?;
         let message = found.map_or(Ok(None), |id| sessions::message(connection, &id))?;
         message.ok_or_else(|| match before {
             0 => errors::unknown(Some(IdKind::Message), self, id, &Elsewhere::default()),

@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use ckpt_schema::report::{GapReport, Notification, StepSummary};
-use rusqlite::{Connection, OptionalExtension, Row, params};
+use rusqlite::{Connection, Row, params};
 
 use super::{files, history, status};
-use crate::error::{Context, Result};
+use crate::error::Result;
 use crate::fs::names;
 use crate::sessions;
-use crate::sessions::read::{FeedKind, StepState, WordTable, all, count, gaps, row, word};
+use crate::sessions::read::{self, FeedKind, StepState, WordTable, all, count, gaps, row, word};
 use crate::store::Store;
 use crate::timeline::Place;
 
@@ -40,11 +40,9 @@ row! {
 
 /// Returns the newest place in the feed; 0 in an empty store.
 pub(crate) fn newest(store: &Store) -> Result<i64> {
-    store
-        .database
-        .connection()
-        .query_row("SELECT ifnull(max(seq), 0) FROM feed", [], |row| row.get(0))
-        .context(|| "cannot read the session store")
+    let sql = "SELECT ifnull(max(seq), 0) FROM feed";
+    let connection = store.database.connection();
+    read::value(connection, "cannot read the session store", sql, [])
 }
 
 /// Returns the events after a place in the feed, in the workspace that holds a directory, or everywhere.
@@ -160,10 +158,9 @@ fn step(store: &Store, id: &str) -> Result<Option<StepSummary>> {
                  FROM steps JOIN sessions ON sessions.id = steps.session_id
                  JOIN workspaces ON workspaces.id = sessions.workspace_id
                 WHERE steps.id = ?1";
-    let read = connection
-        .query_row(sql, [id], |row| Ok((row.get("key")?, read_step(row)?)))
-        .optional()
-        .context(|| "cannot read a step")?;
+    let read = read::one_or_none(connection, "cannot read a step", sql, [id], |row| {
+        Ok((row.get("key")?, read_step(row)?))
+    })?;
     let Some((key, mut step)): Option<(String, _)> = read else {
         return Ok(None);
     };

@@ -10,7 +10,7 @@ use super::rows::{SESSION, one_message};
 use super::{
     MessageRow, OperationRow, SessionRow, WorkspaceRow, new_id, operation, read, workspace,
 };
-use crate::error::{Context, Result};
+use crate::error::Result;
 
 /// What the rows of an event in a further root are parts of.
 #[derive(Clone, Debug)]
@@ -50,10 +50,8 @@ pub(crate) fn note_part_of(
     whole: &str,
 ) -> Result<()> {
     let sql = format!("UPDATE {table} SET part_of = ?2 WHERE id = ?1");
-    connection
-        .execute(&sql, [id, whole])
-        .context(|| "cannot note what a part belongs to")?;
-    Ok(())
+    let what = "cannot note what a part belongs to";
+    super::execute(connection, what, &sql, [id, whole])
 }
 
 /// Returns the parts of a session in other roots, the first first.

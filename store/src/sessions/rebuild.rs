@@ -11,7 +11,7 @@ use rusqlite::{Connection, params};
 use super::read;
 use super::snapshots::{gaps_of_workspace, put_gap};
 use super::workspaces::{raw, text, workspace_at};
-use crate::error::{Context, Result};
+use crate::error::Result;
 use crate::fs::identity::Identity;
 use crate::model::Milliseconds;
 use crate::model::noted::{NotedSnapshot, NotedWorkspace};
@@ -85,7 +85,7 @@ pub(crate) fn put_noted(
     snapshots: &[NotedSnapshot],
     now: Milliseconds,
 ) -> Result<(i64, bool)> {
-    let what = || "cannot add a workspace from its repository";
+    let what = "cannot add a workspace from its repository";
     let path = Path::new(OsStr::from_bytes(&workspace.path));
     let is_another = |identity: Identity| !identity.is(workspace.inode, workspace.born);
     // Set aside rather than refused: the history is offered by `workspace adopt`, and nothing is mixed with what is
@@ -94,56 +94,48 @@ pub(crate) fn put_noted(
         workspace_at(connection, path)?.is_some() || Identity::at(path).is_some_and(is_another);
     let times = || snapshots.iter().map(|snapshot| snapshot.taken_at);
     let lost = stand_in_of(connection, snapshots)?;
-    connection
-        .execute(
-            "INSERT INTO workspaces (id, key, path, path_raw, device, inode, born, created_at, used_at, replaced_at)
+    let sql = "INSERT INTO workspaces (id, key, path, path_raw, device, inode, born, created_at, used_at, replaced_at)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
              ON CONFLICT (id) DO UPDATE SET (key, path, path_raw, device, inode, born, created_at, used_at, replaced_at)
-               = (?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
-            params![
-                lost,
-                workspace.key,
-                text(path),
-                raw(path),
-                workspace.device.cast_signed(),
-                workspace.inode.cast_signed(),
-                workspace.born,
-                times().min().unwrap_or(now),
-                times().max().unwrap_or(now),
-                is_aside.then_some(now)
-            ],
-        )
-        .context(what)?;
+               = (?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
+    let values = params![
+        lost,
+        workspace.key,
+        text(path),
+        raw(path),
+        workspace.device.cast_signed(),
+        workspace.inode.cast_signed(),
+        workspace.born,
+        times().min().unwrap_or(now),
+        times().max().unwrap_or(now),
+        is_aside.then_some(now)
+    ];
+    super::execute(connection, what, sql, values)?;
     let id = lost.unwrap_or_else(|| connection.last_insert_rowid());
     for snapshot in snapshots {
-        let known = "SELECT EXISTS (SELECT 1 FROM snapshots WHERE workspace_id = ?1 AND tree = ?2 AND taken_at = ?3)";
-        let is_known: bool = connection
-            .query_row(
-                known,
-                params![id, snapshot.tree, snapshot.taken_at],
-                |row| row.get(0),
-            )
-            .context(what)?;
-        if is_known {
+        let known =
+            "SELECT 1 FROM snapshots WHERE workspace_id = ?1 AND tree = ?2 AND taken_at = ?3";
+        let values = params![id, snapshot.tree, snapshot.taken_at];
+        if read::any(connection, what, known, values)? {
             continue;
         }
-        connection
-            .execute(
-                "INSERT INTO snapshots (workspace_id, tree, attributes_blob, rules_blob, seen_blob, taken_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
-                params![id, snapshot.tree, snapshot.attributes, snapshot.rules, snapshot.seen, snapshot.taken_at],
-            )
-            .context(what)?;
+        let sql = "INSERT INTO snapshots (workspace_id, tree, attributes_blob, rules_blob, seen_blob, taken_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
+        let values = params![
+            id,
+            snapshot.tree,
+            snapshot.attributes,
+            snapshot.rules,
+            snapshot.seen,
+            snapshot.taken_at
+        ];
+        super::execute(connection, what, sql, values)?;
         let number = connection.last_insert_rowid();
         snapshot
             .gaps
             .iter()
             .try_for_each(|gap| put_gap(connection, number, gap))?;
     }
-    connection
-        .execute(
-            "UPDATE workspaces SET last_snapshot_id = (SELECT max(id) FROM snapshots WHERE workspace_id = ?1) WHERE id = ?1",
-            [id],
-        )
-        .context(what)?;
+    let sql = "UPDATE workspaces SET last_snapshot_id = (SELECT max(id) FROM snapshots WHERE workspace_id = ?1) WHERE id = ?1";
+    super::execute(connection, what, sql, [id])?;
     Ok((id, is_aside))
 }

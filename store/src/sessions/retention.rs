@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use rusqlite::{Connection, params};
 
 use super::read::{all, row};
-use crate::error::{Context, Result};
+use crate::error::Result;
 use crate::model::Milliseconds;
 use crate::model::entry::ObjectId;
 
@@ -203,12 +203,10 @@ fn taken_before(moment: &str) -> String {
 
 /// Marks snapshots as pruned: what only they need is no longer needed.
 pub(crate) fn mark_pruned(connection: &Connection, ids: &[i64], now: Milliseconds) -> Result<()> {
-    let what = || "cannot mark snapshots as pruned";
-    let mut statement = connection
-        .prepare("UPDATE snapshots SET pruned_at = ?2, stored_bytes = NULL WHERE id = ?1")
-        .context(what)?;
+    let sql = "UPDATE snapshots SET pruned_at = ?2, stored_bytes = NULL WHERE id = ?1";
     for id in ids {
-        statement.execute(params![id, now]).context(what)?;
+        let what = "cannot mark snapshots as pruned";
+        super::execute(connection, what, sql, params![id, now])?;
     }
     match ids.is_empty() {
         true => Ok(()),
@@ -260,17 +258,13 @@ pub(crate) fn snapshots_to_measure(
 
 /// Notes how many bytes snapshots were the first to need.
 pub(crate) fn note_sizes(connection: &Connection, sizes: &[(i64, u64)]) -> Result<()> {
-    let what = || "cannot note the sizes of snapshots";
-    let mut statement = connection
-        // SQLite writes a row anew even if nothing in it differs.
-        .prepare("UPDATE snapshots SET stored_bytes = ?2 WHERE id = ?1 AND pruned_at IS NULL AND stored_bytes IS NOT ?2")
-        .context(what)?;
-    for (id, bytes) in sizes {
-        statement
-            .execute(params![id, i64::try_from(*bytes).unwrap_or(i64::MAX)])
-            .context(what)?;
-    }
-    Ok(())
+    // SQLite writes a row anew even if nothing in it differs.
+    let sql = "UPDATE snapshots SET stored_bytes = ?2 WHERE id = ?1 AND pruned_at IS NULL AND stored_bytes IS NOT ?2";
+    let what = "cannot note the sizes of snapshots";
+    sizes.iter().try_for_each(|(id, bytes)| {
+        let bytes = i64::try_from(*bytes).unwrap_or(i64::MAX);
+        super::execute(connection, what, sql, params![id, bytes])
+    })
 }
 
 row! {

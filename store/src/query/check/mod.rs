@@ -7,12 +7,14 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use ckpt_schema::report::Finding;
+use rusqlite::Row;
 
-use crate::error::{Context, FULL_DISK, Result};
+use crate::error::{FULL_DISK, Result};
 use crate::fs::{names, presence};
 use crate::model::number::count;
 use crate::query::wrong_totals;
 use crate::record;
+use crate::sessions::read;
 use crate::snapshot::PackCheck;
 use crate::store::Store;
 use crate::upkeep;
@@ -77,7 +79,7 @@ fn look<F: IntoIterator<Item = Finding>>(
 
 /// Names the rows with a word that this version does not know.
 fn unknown_words(store: &Store) -> Result<Vec<Finding>> {
-    let damaged = crate::sessions::read::unknown_words(store.database.connection())?;
+    let damaged = read::unknown_words(store.database.connection())?;
     let found = damaged.iter().map(|word| {
         Finding::error("database", word.to_string())
             .hint("anything that needs the row fails and names it; nothing is guessed")
@@ -89,15 +91,14 @@ fn unknown_words(store: &Store) -> Result<Vec<Finding>> {
 pub(crate) fn row_counts(store: &Store) -> Result<BTreeMap<String, u64>> {
     let connection = store.database.connection();
     let sql = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'";
-    let tables: Vec<String> = crate::sessions::read::all(connection, sql, [], |row| row.get(0))?;
+    let tables: Vec<String> = read::all(connection, sql, [], |row| row.get(0))?;
     tables
         .into_iter()
         .map(|table| {
             let sql = format!("SELECT count(*) AS number FROM {table}");
-            let count = connection
-                .query_row(&sql, [], |row| crate::sessions::read::count(row, "number"))
-                .context(|| "cannot read the session store")?;
-            Ok((table, count))
+            let what = "cannot read the session store";
+            let count = |row: &Row<'_>| read::count(row, "number");
+            Ok((table, read::one(connection, what, &sql, [], count)?))
         })
         .collect()
 }
@@ -202,12 +203,9 @@ fn unknown_folders(store: &Store) -> Result<Option<Finding>> {
 fn interrupted(store: &Store) -> Result<Vec<Finding>> {
     let sql = "SELECT operations.kind, substr(operations.id, 1, 8), workspaces.path
                  FROM operations JOIN workspaces ON workspaces.id = workspace_id WHERE state = 'open' ORDER BY operations.seq";
-    let open: Vec<String> = store
-        .database
-        .connection()
-        .prepare(sql)
-        .and_then(|mut statement| statement.query_map([], unfinished_text)?.collect())
-        .context(|| "cannot read the operations")?;
+    let connection = store.database.connection();
+    let what = "cannot read the operations";
+    let open = read::all_or(connection, what, sql, [], unfinished_text)?;
     let hint = "`ckpt-hook snapshot` in that directory finishes it";
     Ok(open
         .iter()
@@ -216,7 +214,7 @@ fn interrupted(store: &Store) -> Result<Vec<Finding>> {
 }
 
 /// Says that an operation is unfinished.
-fn unfinished_text(row: &rusqlite::Row<'_>) -> rusqlite::Result<String> {
+fn unfinished_text(row: &Row<'_>) -> rusqlite::Result<String> {
     let (kind, id, path): (String, String, String) = (row.get(0)?, row.get(1)?, row.get(2)?);
     Ok(format!(
         "the {kind} `{id}` in `{path}` is not finished: it is under way, was interrupted, or could not write all files"
