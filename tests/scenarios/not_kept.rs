@@ -302,7 +302,7 @@ fn remade_files_other_owner_is_named() {
     }
     chown(world.path("d"), None, Some(gid + 1)).expect("as root");
     world.turn("m1", |world| world.remove("d/a"));
-    let report = world.revert("m1");
+    let report = revert(&mut world);
     let reason = not_kept(&report, "d/a").expect("it says so");
     assert!(reason.contains("no snapshot holds whose"), "{reason}");
 }
@@ -396,6 +396,32 @@ fn moved_back_file_keeps_what_it_had() {
     assert_eq!(not_kept(&report, "e/c"), None);
 }
 
+/// What a moved file loses is known before.
+///
+/// Invariant `truth/file-properties`.
+#[test]
+fn moved_files_losses_are_foreseen() {
+    let mut world = World::new();
+    for path in ["linked", "special"] {
+        world.write(path, path);
+    }
+    world.turn("m1", |world| {
+        for path in ["linked", "special"] {
+            std::fs::rename(world.path(path), world.path(&format!("{path}.new")))
+                .expect("it is there");
+        }
+        let outside = world.base().join("outside");
+        std::fs::hard_link(world.path("linked.new"), outside).expect("a second name");
+        world.chmod("special.new", 0o2644);
+    });
+    let report = revert(&mut world);
+    for (path, what) in [("linked", "hard link"), ("special", "its setgid bit")] {
+        let reason = not_kept(&report, path).unwrap_or_else(|| panic!("{path}: {report:#?}"));
+        assert!(reason.contains(what), "{path}: {reason}");
+        assert_eq!(not_kept(&report, &format!("{path}.new")), None);
+    }
+}
+
 /// What was also edited may be another file: it gives only what grants nothing.
 ///
 /// Invariant `truth/file-properties`.
@@ -418,7 +444,7 @@ fn moved_and_edited_file_keeps_its_attributes() {
                 world.remove("also");
             }
         });
-        let report = world.revert("m1");
+        let report = revert(&mut world);
         assert_eq!(world.read("a"), text("mine"));
         assert_eq!(attribute(&world, "a", ACL), None, "it might let others in");
         let [lost, gone] = ["a", "b"].map(|path| not_kept(&report, path).unwrap_or_default());

@@ -316,7 +316,9 @@ impl Execution<'_> {
         let root = Root::open(&place.root, place.device()?, place.row.inode)?;
         refusal::check_before_writing(&root, snapshots, &operation.plan, options)?;
         if options.dry_run.is_dry() {
-            foresee(&root, &mut operation.plan.items);
+            let contents =
+                |blob: ObjectId, to: &mut dyn std::io::Write| snapshots.copy_blob(blob, to);
+            foresee(&root, &mut operation.plan.items, &contents);
         }
         let leaving = directories_that_may_go(store, place, operation)?;
         let staying = surroundings::folders_that_stay(scene, &operation.plan, &leaving)?;

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use super::work::Work;
+use super::slot::BlobWriter;
 use crate::lines;
 use crate::model::entry::{EntryKind, State};
 use crate::model::item::Item;
@@ -18,26 +18,28 @@ const COMPARED: usize = 64;
 /// Returns the one path where a file is made again of which a removed one keeps half of the lines, or `None` if there are
 /// several. Where another file moves to (`moves`) is left out.
 pub(super) fn origin<'a>(
-    work: &Work<'a>,
+    items: &'a [Item],
+    contents: &BlobWriter<'_>,
     removed: &Item,
     moves: &HashMap<&WorkspacePath, &WorkspacePath>,
 ) -> Option<&'a WorkspacePath> {
-    let gone = text(work, removed.expected)?;
+    let gone = text(contents, removed.expected)?;
     let is_made = |item: &&Item| {
         item.is_planned() && item.expected.is_none() && !moves.values().any(|to| *to == &item.path)
     };
-    let made = work.items.iter().filter(is_made).take(COMPARED);
-    let mut alike = made
-        .filter(|item| text(work, item.target).is_some_and(|text| lines::keeps_half(&text, &gone)));
+    let made = items.iter().filter(is_made).take(COMPARED);
+    let mut alike = made.filter(|item| {
+        text(contents, item.target).is_some_and(|text| lines::keeps_half(&text, &gone))
+    });
     let found = alike.next()?;
     alike.next().is_none().then_some(&found.path)
 }
 
-fn text(work: &Work<'_>, state: State) -> Option<Vec<u8>> {
+fn text(contents: &BlobWriter<'_>, state: State) -> Option<Vec<u8>> {
     let file = state.filter(|entry| entry.mode.kind() == EntryKind::File)?;
     let mut text = vec![0; LONGEST];
     // A longer one does not fit, which is an error.
-    let length = (work.contents)(file.blob?, &mut &mut text[..]).ok()?;
+    let length = contents(file.blob?, &mut &mut text[..]).ok()?;
     text.truncate(usize::try_from(length).ok()?);
     Some(text)
 }

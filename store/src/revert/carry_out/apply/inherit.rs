@@ -2,22 +2,24 @@
 //! owner and the group, extended attributes, and with them ACLs and capabilities. Says what it could not take over.
 //! This module does IO.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use ckpt_schema::report::{FileResult, ReasonCode};
 use rustix::fs::{AtFlags, Gid, Stat, Uid, fchown, fstat, statat};
 use rustix::io::retry_on_intr;
 use rustix::process::{getegid, geteuid};
 
+use super::alike;
 use super::found::open_file;
+use super::order::moves;
 use super::root::{Descent, Root};
-use super::slot::{Former, Owner, Slot};
+use super::slot::{BlobWriter, Former, Owner, Slot};
 use super::sys::{self, SysResult};
 use crate::fs::acl::{ACL, DEFAULT_ACL};
 use crate::fs::{system, xattr};
-use crate::model::entry::file_type;
+use crate::model::entry::{EntryKind, State, file_type};
 use crate::model::item::{Item, ItemReason};
 use crate::model::path::WorkspacePath;
 
@@ -92,23 +94,46 @@ impl Former {
         lost
     }
 
-    /// Returns what the file that is written in its place will lack, for people, as far as it can be known before.
-    fn lost_by_writing(&self) -> Option<String> {
+    /// Returns what the file lacks that an item writes in its place or moves it to, for people, as far as it can be known
+    /// before.
+    fn lost_by_writing(&self, item: &Item, directory: BorrowedFd<'_>) -> Option<String> {
+        is_file(item.target).then_some(())?;
         let is_root = geteuid().is_root();
         let now = match is_root {
+            _ if self.is_edited => owner_of_a_new_file(directory).unwrap_or(self.owner),
             true => self.owner,
             false => (geteuid().as_raw(), self.owner.1),
         };
         let mut lost = self.lost_of_owner(now);
         let is_roots = |name: &[u8]| {
             let starts = [&b"security."[..], b"trusted."];
-            starts.iter().any(|start| name.starts_with(start)) && !OF_THE_SYSTEM.contains(&name)
+            starts.iter().any(|start| name.starts_with(start))
+        };
+        let is_kept = |name: &[u8]| match self.is_edited {
+            _ if OF_THE_SYSTEM.contains(&name) => true,
+            true => is_note(name),
+            false => is_root || !is_roots(name),
         };
         let attributes = self.attributes.iter().map(|(name, _)| &name[..]);
-        let withheld = attributes.filter(|name| !is_root && is_roots(name));
-        lost.extend(withheld.map(attribute));
+        lost.extend(attributes.filter(|name| !is_kept(name)).map(attribute));
         lost.extend(self.lost_names());
         (!lost.is_empty()).then(|| format!("not kept: {}", lost.join(", ")))
+    }
+
+    /// Returns the path where the file is made again that an item removes: by its content, or else by its lines, if it has
+    /// something to give.
+    pub(super) fn heir<'a>(
+        &mut self,
+        item: &Item,
+        (items, contents): (&'a [Item], &BlobWriter<'_>),
+        moves: &HashMap<&'a WorkspacePath, &'a WorkspacePath>,
+    ) -> Option<&'a WorkspacePath> {
+        let moved = moves.get(&item.path).copied();
+        self.is_edited = moved.is_none();
+        moved.or_else(|| match self.has_notes() {
+            true => alike::origin(items, contents, item, moves),
+            false => None,
+        })
     }
 
     fn lost_names(&self) -> Option<String> {
@@ -123,7 +148,7 @@ impl Former {
     }
 
     /// Returns whether another file may have some of its attributes.
-    pub(super) fn has_notes(&self) -> bool {
+    fn has_notes(&self) -> bool {
         self.attributes.iter().any(|(name, _)| is_note(name))
     }
 
@@ -294,45 +319,77 @@ fn may_be_another(beside: &Stat, now: &Owner, is_of_a_group: bool) -> Option<Str
     })
 }
 
-/// Says in a plan what its files would lose, and which cannot be replaced. What goes along with a move is known only once it has been made.
-pub(crate) fn foresee(root: &Root, items: &mut [Item]) {
-    let known = super::order::moves(items);
-    let ends = known.into_iter().flat_map(|(from, to)| [from, to]);
-    let moving: BTreeSet<WorkspacePath> = ends.cloned().collect();
-    let is_made = |item: &Item| item.is_planned() && item.expected.is_none();
-    let has_new = items.iter().any(is_made);
-    let lost = |item: &Item| {
-        let file = item.expected.filter(|_| !moving.contains(&item.path))?;
-        let Descent::Directory(directory, _) = root.descend(item.path.parent().as_ref()).ok()?
-        else {
-            return None;
+/// Says in a plan what its files would lose, and which cannot be replaced. Of directories that would be made again, it
+/// says nothing.
+pub(crate) fn foresee(root: &Root, items: &mut [Item], contents: &BlobWriter<'_>) {
+    let moves = moves(items);
+    let mut heirs = HashMap::new();
+    let mut foreseen = BTreeMap::new();
+    let (made, there): (Vec<&Item>, Vec<&Item>) = items
+        .iter()
+        .filter(|item| item.is_planned())
+        .partition(|item| item.expected.is_none());
+    for item in there {
+        let Some(directory) = holder(root, item) else {
+            continue;
         };
-        let (found, stat) = open_file(directory.as_fd(), item.path.name()).ok()??;
-        if system::is_immutable(found.as_fd()) {
+        let Ok(Some((file, stat))) = open_file(directory.as_fd(), item.path.name()) else {
+            continue;
+        };
+        if system::is_immutable(file.as_fd()) {
             let text = "the file system lets nothing replace or remove it (`lsattr`)";
-            return Some((ReasonCode::Failed, text.to_owned()));
+            foreseen.insert(item.path.clone(), (ReasonCode::Failed, text.to_owned()));
+            continue;
         }
-        let former = Former {
-            attributes: attributes(found.as_fd()),
+        let mut former = Former {
+            attributes: attributes(file.as_fd()),
             ..Former::of(&stat)
         };
-        let lost = match item.target {
-            // A file that is made may get them.
-            None if has_new && former.has_notes() => None,
-            None => former.lost_with_it(directory.as_fd()),
-            Some(target) if target.mode.kind() == file.mode.kind() => former.lost_by_writing(),
-            Some(_) => None,
+        let lost = if item.target.is_some() {
+            former.lost_by_writing(item, directory.as_fd())
+        } else if let Some(heir) = former.heir(item, (items, contents), &moves) {
+            heirs.insert(heir, former);
+            None
+        } else {
+            former.lost_with_it(directory.as_fd())
         };
-        Some((ReasonCode::NotKept, lost?))
-    };
-    for item in items.iter_mut().filter(|item| item.is_planned()) {
-        if item.reason.is_none()
-            && let Some((code, text)) = lost(item)
-        {
+        foreseen.extend(lost.map(|lost| (item.path.clone(), (ReasonCode::NotKept, lost))));
+    }
+    for item in made {
+        let Some(directory) = holder(root, item) else {
+            continue;
+        };
+        let lost = match heirs.get(&item.path) {
+            Some(former) => former.lost_by_writing(item, directory.as_fd()),
+            None => foresee_made(item, directory.as_fd()),
+        };
+        foreseen.extend(lost.map(|lost| (item.path.clone(), (ReasonCode::NotKept, lost))));
+    }
+    for item in items.iter_mut().filter(|item| item.reason.is_none()) {
+        if let Some((code, text)) = foreseen.remove(&item.path) {
             item.reason = Some(ItemReason::new(code, text));
             if code == ReasonCode::Failed {
                 item.result = FileResult::Failed;
             }
         }
     }
+}
+
+/// Returns the directory of an item, if it is there.
+fn holder(root: &Root, item: &Item) -> Option<OwnedFd> {
+    match root.descend(item.path.parent().as_ref()) {
+        Ok(Descent::Directory(directory, _)) => Some(directory),
+        _ => None,
+    }
+}
+
+/// Names a file that would be made again, if it may have been another's.
+fn foresee_made(item: &Item, directory: BorrowedFd<'_>) -> Option<String> {
+    is_file(item.target).then_some(())?;
+    let owner = owner_of_a_new_file(directory).ok()?;
+    made_again(directory, &owner).ok()?
+}
+
+fn is_file(state: State) -> bool {
+    state.is_some_and(|entry| entry.mode.kind() == EntryKind::File)
 }

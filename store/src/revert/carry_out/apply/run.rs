@@ -17,7 +17,6 @@ use crate::model::path::WorkspacePath;
 mod aside;
 mod folders;
 
-use super::alike;
 use super::failure::{ItemFailure, ItemResult, outcome};
 use super::found::{Found, look};
 use super::leftover::own_name;
@@ -256,20 +255,14 @@ impl<'a> Attempt<'a> {
 
     /// Keeps what a removed file had for the path where it is made again, or notes what goes with it.
     fn keep(&self, index: usize, mut former: Former, place: &Slot<'_>) {
-        let item = self.item(index);
-        let mut path = self.moves.get(&item.path).copied();
-        if path.is_none() {
-            let Some(lost) = former.lost_with_it(place.directory) else {
-                return;
-            };
-            let origin = || alike::origin(self.work, item, &self.moves);
-            path = former.has_notes().then(origin).flatten();
-            former.is_edited = true;
-            if path.is_none() {
-                threads::lock(&self.lost).insert(index, lost);
+        let work = (self.work.items, self.work.contents);
+        match former.heir(self.item(index), work, &self.moves) {
+            Some(path) => _ = threads::lock(&self.moved).insert(path, former),
+            None => {
+                let lost = former.lost_with_it(place.directory);
+                threads::lock(&self.lost).extend(lost.map(|lost| (index, lost)));
             }
         }
-        threads::lock(&self.moved).extend(path.map(|path| (path, former)));
     }
 
     fn close_chunk(&self, chunk: &Chunk, results: Results) -> Results {
