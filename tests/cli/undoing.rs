@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use testing::binary::Sandbox;
 
+use crate::screen::Screen;
 use crate::session::two_messages;
 
 /// Returns the operations, oldest first: the id of each, and what it takes back.
@@ -220,4 +221,29 @@ fn plan_without_files_is_something_to_do() {
         first.starts_with("Nothing to do"),
         "nothing is reverted: {first}"
     );
+}
+
+/// The browser shows what moves gits state.
+///
+/// Invariant `truth/way-out`.
+#[test]
+fn browser_shows_what_moves_gits_state() {
+    let world = Sandbox::new();
+    let commit = |text: &str| {
+        world.write("a", text);
+        world.run_git(&["add", "a"]);
+        world.run_git(&["commit", "-qm", text]);
+    };
+    world.run_git(&["init", "-qb", "main"]);
+    commit("first");
+    world.play("m1", "commit it", |_| commit("agent"));
+    world.run(&["revert", "last", "--git"], b"").exits(0);
+    world.run(&["undo"], b"").exits(0);
+    commit("mine");
+    let Some(mut screen) = Screen::open(&world, 150, "stty rows 30; ckpt-hook ui") else {
+        return;
+    };
+    screen.wait_for("commit it");
+    screen.press("u");
+    screen.wait_for("Kept branch main: `git update-ref refs/heads/main");
 }

@@ -2,6 +2,7 @@
 // `CKPT_SHOTS` is a folder for pictures of it.
 
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import fs from "node:fs";
 import http from "node:http";
 import path from "node:path";
@@ -846,6 +847,30 @@ for (const [kind, { work, message: prompt, says, button, file = "x.txt", then, f
     assert.equal(world.exists(file) ? world.read(file) : null, then, "the button did what it says");
   });
 }
+
+test("what stays of git's state has a reason and a way out", async (t) => {
+  const world = new World();
+  const git = (...words) => execFileSync("git", ["-c", "user.name=T", "-c", "user.email=t@example.org", ...words], { cwd: world.workspace, env: world.environment, encoding: "utf8" }).trim();
+  const commit = (text) => {
+    world.write("x.txt", text);
+    for (const words of [["add", "."], ["commit", "-qm", text.trim()]]) git(...words);
+    return git("rev-parse", "HEAD");
+  };
+  git("init", "-qb", "main");
+  const first = commit("1\n");
+  world.play("m1", "Commit it", () => commit("2\n"));
+  world.run("revert", "last", "--git");
+  world.run("undo");
+  const mine = commit("3\n");
+  const { tab } = await page(t, world);
+  await tab.locator("#undo").click();
+  const section = dialogOf(tab).locator("[data-kind=git]");
+  await section.waitFor();
+  const text = await section.innerText();
+  assert.match(text, /main .*git update-ref refs\/heads\/main/s);
+  assert.ok(text.includes(`${first} ${mine}`), text);
+  await accessible(tab);
+});
 
 test("a rewritten file is shown", async (t) => {
   const world = new World();

@@ -140,10 +140,13 @@ fn git_word(result: FileResult, paint: Paint) -> String {
     }
 }
 
-/// Returns a sentence on what moves a part of git's state that stays.
-pub fn git_way(part: &GitReport) -> Option<String> {
-    let way = safe(part.way.as_deref()?);
-    Some(format!("Kept {}: {way}.", git_name(part)))
+/// Returns what moves each part of git's state that stays, in a sentence on a line.
+pub fn git_ways(parts: &[GitReport]) -> String {
+    let way = |part: &GitReport| {
+        let way = safe(part.way.as_deref()?);
+        Some(format!("Kept {}: {way}.\n", git_name(part)))
+    };
+    parts.iter().filter_map(way).collect()
 }
 
 fn git_name(part: &GitReport) -> String {

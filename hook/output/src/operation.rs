@@ -12,7 +12,7 @@ use ckpt_store::revert::PriorState;
 
 use super::View;
 use super::conversation;
-use super::files::{git_way, moved};
+use super::files::{git_ways, moved};
 use super::history::operation_word;
 pub use super::kept::PlanKeys;
 use super::kept::{differing, others_in_short, reasons_to_keep};
@@ -59,6 +59,7 @@ pub fn head(report: &OperationReport, around: &Around, view: &View) -> (String, 
     (
         head,
         moved(&[], &report.git, view)
+            + &git_ways(&report.git)
             + &notes(report, view.paint)
             + &others_in_short(report)
             + &conversation(report, view.paint),
@@ -74,12 +75,11 @@ fn in_roots(report: &OperationReport, around: &Around, view: &View) -> String {
     let root = |root: &RootOperation| {
         let report = &root.report;
         let mut text = format!("{}\n", view.paint.strong(&safe(&root.workspace)));
-        text.push_str(&moved(&report.files, &report.git, view));
-        text.push_str(&notes(report, view.paint));
+        text.push_str(&(moved(&report.files, &report.git, view) + &notes(report, view.paint)));
         text.push_str(&differing(report, &around, view.paint));
         let kept = reasons_to_keep(report, &around, view.paint);
         text.extend(kept.into_iter().map(|line| line + "\n"));
-        text
+        text + &git_ways(&report.git)
     };
     let has_news = |root: &&RootOperation| {
         let report = &root.report;
@@ -216,7 +216,7 @@ fn closing(report: &OperationReport, around: &Around, paint: Paint) -> String {
             paint.strong("--unclear take")
         ));
     }
-    lines.extend(report.git.iter().filter_map(git_way));
+    lines.extend(git_ways(&report.git).lines().map(str::to_owned));
     let failed = match report.dry_run {
         true => "would stay as before, because the file system lets nothing replace it",
         false => TRIED_AGAIN,

@@ -30,6 +30,7 @@ const nameOf = (file) => (file.root ? `${file.root}/${file.path}` : file.path);
 function inOneList(report) {
   for (const { workspace: root, report: there } of report.roots) {
     report.files.push(...there.files.map((file) => ({ ...file, root })));
+    report.git.push(...there.git);
     // The ways out are plans of that root alone, which are not asked for here.
     report.kept.push(...there.kept.map((kept) => ({ ...kept, way: null, root, paths: kept.paths.map((file) => ({ ...file, root })) })));
   }
@@ -119,6 +120,7 @@ class Proposal {
     const sections = kept.map((one) => this.kept(one, one.paths.map((file) => byId.get(idOf(file)) ?? file)));
     const failed = report.files.filter(({ result }) => result === "failed");
     if (failed.length > 0) sections.push(this.kept({ kind: "failed", why: "the system refused; the next operation tries again", way: { first: null } }, failed));
+    sections.push(this.git(report.git.filter(({ result }) => !["planned", "done"].includes(result))));
     const same = report.files.filter((file) => !goes(file) && file.result !== "failed" && !this.stays.has(idOf(file)));
     const isSomething = plan !== null && (moving.length > 0 || await this.moves(report));
     const list = moving.length > 0 ? h("section", {}, h("h3", {}, "Changes"), h("ul.plan-files", {}, this.rows(moving))) : null;
@@ -214,6 +216,17 @@ class Proposal {
       h("p", {}, shown(`${sentence(why)}.${first}`)),
       h("ul.plan-files", {}, folded(files, { row: (file) => this.file(file, single), movement: () => null, group: () => "kept" })),
       this.wayOut({ kind, way, root }, files, isTried ? undefined : choice));
+  }
+
+  /** What of git's state stays, why, and the command that moves it, to copy. */
+  git(parts) {
+    if (parts.length === 0) return null;
+    const names = { head: "HEAD", index: "The index" };
+    const part = ({ part: kind, name, reason, way }) => {
+      const text = [reason, way].filter(Boolean).map((clause) => `${sentence(clause)}.`).join(" ");
+      return h("li", {}, h("strong", {}, shown(names[kind] ?? name.replace("refs/heads/", ""))), ` ${shown(text)}`);
+    };
+    return h("section.conflicts", { data: { kind: "git" } }, h("h3", {}, "Git’s state stays"), h("ul", {}, parts.map(part)));
   }
 
   /** The button that takes all files of a kind along. */
