@@ -203,3 +203,45 @@ fn no_command_writes_to_the_users_repository() {
     );
     assert_eq!(world.read("untracked"), b"x\n", "and it was no empty show");
 }
+
+/// A repository that only the environment names is not the workspaces.
+///
+/// Invariant `work/other-repository`: What moves is the workspace's repository, whichever one git's variables name.
+#[test]
+fn another_repository_of_the_environment_is_untouched() {
+    let world = Sandbox::new();
+    let other = world.path("other");
+    std::fs::create_dir(&other).expect("writable");
+    let commit = |text: &str| {
+        world.write("a", text);
+        world.run_git(&["add", "a"]);
+        world.run_git(&["commit", "-qm", text]);
+        world.run_git(&["rev-parse", "HEAD"])
+    };
+    world.run_git(&["init", "-q", "-b", "main"]);
+    let first = commit("first");
+    let place = other.to_str().expect("text");
+    world.run_git(&["clone", "-q", ".", place]);
+    let run = |arguments: &[&str]| {
+        let mut command = world.command(arguments);
+        command.env("GIT_DIR", other.join(".git"));
+        command.env("GIT_WORK_TREE", &other);
+        command.env("GIT_INDEX_FILE", other.join(".git/index"));
+        testing::binary::finish(&mut command, b"").exits(0)
+    };
+    let session = ["--session", "s", "--strict"];
+    run(&[&["message"], &session[..]].concat());
+    run(&[&["step-start"], &session[..]].concat());
+    commit("agent");
+    run(&[&["step-finish"], &session[..]].concat());
+    let states = || {
+        let mut all = BTreeMap::new();
+        look(&other, &mut all);
+        all
+    };
+    let before = states();
+    run(&["revert", "last", "--git"]);
+    assert_eq!(world.run_git(&["rev-parse", "HEAD"]), first);
+    assert_eq!(world.read("a"), b"first");
+    assert_eq!(states(), before);
+}

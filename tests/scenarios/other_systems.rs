@@ -1,7 +1,7 @@
 //! The metadata of systems other than git: a repository's own, known by what it is.
 
-use ckpt_schema::report::{NoteCode, OperationReport};
-use testing::scenario::{World, set_clock_from_files};
+use ckpt_schema::report::{FileResult, NoteCode, OperationReport};
+use testing::scenario::{World, paths_with, set_clock_from_files};
 
 use super::version_control::{about, age, in_repository};
 
@@ -372,4 +372,43 @@ fn changed_hooks_and_settings_are_named() {
         ],
         "{report:#?}"
     );
+}
+
+/// What `GIT_DIR` names in an environment is a repository as well.
+///
+/// Invariant `work/repository-metadata`.
+#[test]
+fn repository_of_an_environment_is_never_written() {
+    for is_split in [false, true] {
+        let mut world = World::new();
+        let git = |world: &World, arguments: &[&str]| {
+            let mut git = world.git_command(arguments);
+            git.env("GIT_DIR", world.path("meta/git"));
+            git.env("GIT_WORK_TREE", world.path("."));
+            if is_split {
+                git.env("GIT_OBJECT_DIRECTORY", world.path("store"));
+            }
+            testing::git::text(&mut git)
+        };
+        let commit = |world: &World, path: &str, text: &str| {
+            world.write(path, text);
+            git(world, &["add", path]);
+            git(world, &["commit", "--quiet", "-m", text]);
+        };
+        world.make_directory("meta");
+        git(&world, &["init", "--quiet"]);
+        commit(&world, "a", "first");
+        world.turn("m1", |world| commit(world, "a", "agent"));
+        commit(&world, "b", "mine");
+        let report = world.revert("m1");
+        assert_eq!(world.read("a"), "first");
+        git(&world, &["fsck", "--strict"]);
+        let log = git(&world, &["log", "--format=%s"]);
+        assert_eq!(log, "mine\nagent\nfirst", "{report:#?}");
+        let is_metadata = |path: &&str| path.starts_with("meta/");
+        let written = paths_with(&report, FileResult::Done);
+        assert_eq!(written.iter().copied().find(is_metadata), None);
+        let kept = paths_with(&report, FileResult::Gap);
+        assert_eq!(!kept.is_empty(), is_split, "each object: {report:#?}");
+    }
 }

@@ -1,15 +1,19 @@
 //! The metadata of version control, known by what it is: by the names that are side by side in a folder, or by the first
 //! bytes of a file. Only `.git` is known by its own name alone.
 //!
-//! A folder is git's if it has `HEAD`, `objects` and `refs`, whatever it is called: a bare repository, what
-//! `--separate-git-dir` made, or what a `.git` file or link points at. Only the names that git gives there are its
+//! A folder is git's if it has `HEAD` and `refs` beside `objects` or `config`, whatever it is called: a bare repository,
+//! what `--separate-git-dir` or `GIT_DIR` made, or what a `.git` file or link points at. Its objects may be elsewhere
+//! (`GIT_OBJECT_DIRECTORY`). Only the names that git gives there are its
 //! metadata. Whatever else is in the folder is somebody's: work trees are often put into a bare repository, and
 //! `git init --bare` in the wrong folder must not hide what is in it.
 
 use super::path::split;
 
-/// The names whose presence makes a folder git's. A folder with a `.git` is a work tree, as git itself finds.
-const GIT: [&[u8]; 3] = [b"HEAD", OBJECTS.as_bytes(), b"refs"];
+/// The names whose presence makes a folder git's, with one of [`STORES`]. A folder with a `.git` is a work tree, as git
+/// itself finds.
+const GIT: [&[u8]; 2] = [b"HEAD", b"refs"];
+/// The names that stand for git's metadata in a folder.
+const STORES: [&str; 2] = [OBJECTS, "config"];
 /// Git's folder of objects.
 pub(crate) const OBJECTS: &str = "objects";
 
@@ -53,23 +57,36 @@ const GIT_NAMES: &str = "AUTO_MERGE HEAD MERGE_AUTOSTASH MERGE_MODE MERGE_RR ann
 pub(crate) fn mark(folder: &[u8], has: impl Fn(&[u8]) -> bool) -> Option<&'static [u8]> {
     match system(folder) {
         Some((_, marks)) => marks.split(' ').map(str::as_bytes).find(|mark| has(mark)),
-        None => is_git(has).then_some(OBJECTS.as_bytes()),
+        None => git_mark(has),
     }
 }
 
 /// Returns whether a folder with such a mark needs a look at its `HEAD`.
 pub(crate) fn needs_head(mark: &[u8]) -> bool {
-    mark == OBJECTS.as_bytes()
+    STORES.iter().any(|store| store.as_bytes() == mark)
 }
 
 /// Returns whether something is left in a folder of what makes it a repository of git's. `has` says whether a name is
 /// there.
 pub(crate) fn is_part_of_git(has: impl Fn(&[u8]) -> bool) -> bool {
-    GIT.iter().any(|name| has(name))
+    GIT.iter().any(|name| has(name)) || has(OBJECTS.as_bytes())
 }
 
-fn is_git(has: impl Fn(&[u8]) -> bool) -> bool {
-    GIT.iter().all(|name| has(name)) && !has(b".git")
+fn git_mark(has: impl Fn(&[u8]) -> bool) -> Option<&'static [u8]> {
+    let mut stores = STORES.iter().map(|store| store.as_bytes());
+    let store = stores.find(|store| has(store))?;
+    (GIT.iter().all(|name| has(name)) && !has(b".git")).then_some(store)
+}
+
+/// Returns whether a path is that of an object or a pack of git's, wherever git keeps them.
+pub(crate) fn is_git_object(path: &[u8]) -> bool {
+    let is_hex = |text: &[u8]| text.iter().all(u8::is_ascii_hexdigit);
+    let (folder, name) = split(path);
+    let folder = split(folder).1;
+    let pack = name.strip_prefix(b"pack-").filter(|_| folder == b"pack");
+    let pack = pack.and_then(|name| name.split(|byte| *byte == b'.').next());
+    pack.is_some_and(|id| matches!(id.len(), 40 | 64) && is_hex(id))
+        || folder.len() == 2 && matches!(name.len(), 38 | 62) && is_hex(folder) && is_hex(name)
 }
 
 /// Returns whether a `HEAD` says this: a branch, or a commit.
@@ -143,6 +160,7 @@ mod tests {
         for (folder, names) in [
             ("remote.git", &["HEAD", "config", "objects", "refs"][..]),
             (".bare", &["HEAD", "objects", "refs", "worktrees", "main"]),
+            ("meta", &["HEAD", "config", "refs"]),
             ("", &["HEAD", "objects", "refs"]),
             ("a/.sl", &["requires", "store"]),
             (".repo", &["manifests.git", "repo"]),
@@ -154,6 +172,7 @@ mod tests {
         }
         for (folder, names) in [
             ("src", &["HEAD", "objects"][..]),
+            ("src", &["HEAD", "config"]),
             ("tree", &["HEAD", "objects", "refs", ".git"]),
             (".repo", &["mine.txt"]),
             ("repo", &["manifests.git"]),

@@ -150,7 +150,7 @@ impl Open<'_> {
         };
         let mark = metadata::mark(self.path, has)?;
         let is_files = match metadata::needs_head(mark) {
-            true => self.is_tracked() || !self.has_head(),
+            true => self.is_tracked(mark) || !self.has_head(),
             false => (self.walk.is_tracked)(self.path),
         };
         if is_files {
@@ -162,8 +162,8 @@ impl Open<'_> {
 
     /// Returns whether the repository around tracks what looks like git's own here. To git, these are files like any
     /// other, such as a fixture of a test, and a clone must not choose what is left out of a snapshot.
-    fn is_tracked(&self) -> bool {
-        [b"objects".as_slice(), b"refs"]
+    fn is_tracked(&self, mark: &[u8]) -> bool {
+        [mark, b"refs"]
             .iter()
             .all(|name| (self.walk.is_tracked)(&join(self.path, name)))
     }

@@ -235,7 +235,7 @@ impl<'a> SnapshotBuilder<'a> {
             .flatten()
             .chain(self.request.max_file_size.to_le_bytes())
             // What is known to be metadata of version control. With other rules, every directory is listed again.
-            .chain(*b"3")
+            .chain(*b"4")
             .collect();
         hash::hash(
             ObjectKind::Blob,

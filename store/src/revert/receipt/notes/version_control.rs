@@ -31,7 +31,8 @@ const NAMED: usize = 4;
 const LOOKED_AT: usize = 20_000;
 
 /// Keeps what would go from a folder that was metadata in the state that a revert goes to, and lost a part of what made
-/// it that: what is left there was never captured.
+/// it that: what is left there was never captured. An object of git's that lies elsewhere stays as well: later commits
+/// may need it.
 pub(crate) fn leave_broken(plan: &mut Plan, root: &Path, then: &[Gap], now: &[Gap]) {
     let is_one = |gap: &&Gap| gap.reason == GapReason::Repository;
     let still: BTreeSet<&[u8]> = now.iter().filter(is_one).map(|gap| &gap.path[..]).collect();
@@ -44,12 +45,17 @@ pub(crate) fn leave_broken(plan: &mut Plan, root: &Path, then: &[Gap], now: &[Ga
     let broken: Vec<&Gap> = then.iter().filter(is_one).filter(is_broken).collect();
     for item in plan.items.iter_mut().filter(|item| item.is_planned()) {
         let mut above = broken.iter();
-        if item.target.is_none() && above.any(|gap| is_below(item.path.as_bytes(), &gap.path)) {
+        let path = item.path.as_bytes();
+        let is_object = metadata::is_git_object(path);
+        if item.target.is_none() && (is_object || above.any(|gap| is_below(path, &gap.path))) {
+            let text = match is_object {
+                true => "it is an object of a git repository",
+                false => "it may be of a repository of which a part is missing",
+            };
             item.target = item.expected;
             item.goal = item.expected;
             item.action = FileAction::Keep;
             item.result = FileResult::Gap;
-            let text = "it may be of a repository of which a part is missing";
             item.reason = Some(ItemReason::new(ReasonCode::NotCaptured, text));
         }
     }
