@@ -1,7 +1,7 @@
 //! `doctor`: what it finds, what it mends, and what it writes down for others.
 
 use std::os::unix::fs::PermissionsExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 use ckpt_schema::migration::{APPLICATION_ID, MIGRATIONS, VERSION};
@@ -475,4 +475,70 @@ fn damaged_repository_of_the_store_is_mended() {
             );
         }
     }
+}
+
+/// A version managers shim without its program is not installed.
+///
+/// The script, or the link to the manager, stays on the `PATH` when the program goes.
+///
+/// Invariant `agent/installed`.
+#[test]
+fn shim_of_a_missing_program_is_not_installed() {
+    for is_link in [false, true] {
+        let world = Sandbox::new();
+        let program = world.path("mise/installs/ckpt-hook/1.2.0/bin/ckpt-hook");
+        let shim = world.path("mise/shims/ckpt-hook");
+        for file in [&program, &shim] {
+            std::fs::create_dir_all(file.parent().expect("a folder")).expect("writable");
+        }
+        testing::executable::copy(Path::new(testing::binary::binary()), &program);
+        let script = format!("#!/bin/sh\nexec '{}' \"$@\"\n", program.display());
+        match is_link {
+            true => {
+                testing::executable::write(&world.path("mise/mise"), &script);
+                std::os::unix::fs::symlink("../mise", &shim).expect("new");
+            }
+            false => testing::executable::write(&shim, &script),
+        }
+        let mut install = world.command_by(&program, &["install", "claude-code"]);
+        let path = format!(
+            "{}:/usr/bin:/bin",
+            shim.parent().expect("a folder").display()
+        );
+        testing::binary::finish(install.env("PATH", path), b"").exits(0);
+        let said = |command: &str| world.run(&[command], b"").stdout.replace('\n', " ");
+        let shown = said("log");
+        assert!(shown.contains("The hook is installed"), "{shown}");
+        std::fs::remove_file(&program).expect("it is there");
+        for command in ["log", "status", "doctor"] {
+            let shown = said(command);
+            let is_told = shown.contains("cannot be executed");
+            assert!(is_told, "{command}: {shown}");
+        }
+    }
+}
+
+/// Where the name is on one path only is said.
+#[test]
+fn name_on_one_path_only_is_told() {
+    if cfg!(target_os = "macos") {
+        return testing::skip::skip("launchd has a path of its own");
+    }
+    let world = Sandbox::new();
+    let bin = world.path("bin");
+    std::fs::create_dir_all(&bin).expect("writable");
+    testing::executable::copy(Path::new(testing::binary::binary()), &bin.join("ckpt-hook"));
+    world.run(&["install", "claude-code"], b"").exits(0);
+    let doctor = |desktop: &Path| {
+        let script = format!("#!/bin/sh\necho PATH='{}'\n", desktop.display());
+        testing::executable::write(&bin.join("systemctl"), &script);
+        let mut command = world.command(&["doctor"]);
+        testing::binary::finish(command.env("PATH", &bin), b"").stdout
+    };
+    let folder = bin.display();
+    let both = format!("`ckpt-hook` is found in `{folder}`\n");
+    assert!(doctor(&bin).contains(&both));
+    let one = format!("found in `{folder}`, which is on the PATH here, but not");
+    let shown = doctor(Path::new("/usr/bin"));
+    assert!(shown.contains(&one), "{shown}");
 }

@@ -41,6 +41,21 @@ pub fn git() -> Command {
     git
 }
 
+/// Returns the `PATH` that the desktop gives to what it starts, if it tells.
+pub fn desktop_path() -> Option<OsString> {
+    if cfg!(target_os = "macos") {
+        let set = printed(named("launchctl").args(["getenv", "PATH"]))?;
+        let path = Some(set.trim()).filter(|path| !path.is_empty());
+        return Some(path.unwrap_or("/usr/bin:/bin:/usr/sbin:/sbin").into());
+    }
+    let all = printed(named("systemctl").args(["--user", "show-environment"]))?;
+    Some(
+        all.lines()
+            .find_map(|line| line.strip_prefix("PATH="))?
+            .into(),
+    )
+}
+
 /// Returns a value of the user's git configuration, or of the system's.
 pub fn git_value(name: &str) -> Option<OsString> {
     let text = printed(git().args(["config", "--get", name]))?;

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use ckpt_process::{printed, programs};
 use ckpt_store::error::Result;
 
 use super::advice::Advice;
@@ -136,7 +137,7 @@ impl AgentTarget {
             .and_then(|files| files.first())
             .map(|file| file.path.clone())
             .unwrap_or_default();
-        let (state, advice) = match files.and_then(|files| state_of(&files, place)) {
+        let (state, advice) = match files.and_then(|files| state_of(&files, place, scope)) {
             Ok(Installation::Absent) => (Installation::Absent, Vec::new()),
             Ok(state) => {
                 let advice = self.advice_on(scope, place, &path);
@@ -185,7 +186,11 @@ impl AgentTarget {
 }
 
 /// Returns the state of all of an agent's files: one that is missing makes it outdated.
-fn state_of(files: &[SettingsFile], place: &SettingsPlace<'_>) -> Result<Installation> {
+fn state_of(
+    files: &[SettingsFile],
+    place: &SettingsPlace<'_>,
+    scope: SettingsScope,
+) -> Result<Installation> {
     let mut states = Vec::new();
     for file in files {
         let text = file::read(&file.path)?;
@@ -196,7 +201,9 @@ fn state_of(files: &[SettingsFile], place: &SettingsPlace<'_>) -> Result<Install
             continue;
         }
         let found = text.map(|text| file.content.find(&text)).transpose()?;
-        states.push(found.map_or(Installation::Absent, |found| judge(&found, place.binary)));
+        states.push(found.map_or(Installation::Absent, |found| {
+            judge(&found, place.binary, scope)
+        }));
     }
     let first = states.first().copied().unwrap_or(Installation::Absent);
     let worst = [
@@ -214,7 +221,7 @@ fn state_of(files: &[SettingsFile], place: &SettingsPlace<'_>) -> Result<Install
     })
 }
 
-fn judge(found: &OwnHandlers, binary: &Path) -> Installation {
+fn judge(found: &OwnHandlers, binary: &Path, scope: SettingsScope) -> Installation {
     if found.binaries.is_empty() {
         Installation::Absent
     } else if found.doubled {
@@ -222,7 +229,7 @@ fn judge(found: &OwnHandlers, binary: &Path) -> Installation {
     } else if found
         .binaries
         .iter()
-        .any(|binary| !file::is_executable(Path::new(binary)))
+        .any(|binary| !is_ours(Path::new(binary), scope))
     {
         Installation::Moved
     } else if found.exact {
@@ -238,4 +245,15 @@ fn judge(found: &OwnHandlers, binary: &Path) -> Installation {
     } else {
         Installation::Outdated
     }
+}
+
+/// Returns whether a path leads to a program of ours. The script or link of a version manager stays when the program is
+/// gone, so that it has to be asked. A project's settings could name any program, also one of a clone: that is not run.
+fn is_ours(called: &Path, scope: SettingsScope) -> bool {
+    let is_asked = scope == SettingsScope::User && !lasting::is_direct(called);
+    let answers = || {
+        let said = printed(programs::named(called).arg("--version"));
+        said.is_some_and(|said| said.contains("ckpt-hook"))
+    };
+    file::is_executable(called) && (!is_asked || answers())
 }

@@ -1,13 +1,17 @@
 //! The hook in agents' settings: missing, doubled, outdated, moved, not trusted, or with too short a timeout; and what
 //! to do about each.
 
+use std::ffi::OsString;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use ckpt_agents::codex::listed;
 use ckpt_agents::install::{
     self, Advice, AgentState, HOOK_TIMEOUT, Installation, Installed, SettingsScope,
 };
+use ckpt_agents::settings::file::is_executable;
 use ckpt_command::invocation::Invocation;
+use ckpt_process::{programs, surroundings};
 use ckpt_schema::report::{Finding, FindingLevel};
 
 use crate::cli::commands::install::InstallPaths;
@@ -30,6 +34,7 @@ pub fn look(invocation: &Invocation) -> Vec<Finding> {
             findings.insert(0, Finding::warning("hook", message));
         }
         findings.extend(deadline(invocation.config.settings.hook_deadline));
+        findings.extend(on_one_path(&agents));
     } else {
         let message = "it is not installed in any agent's settings";
         let hint = "`ckpt-hook install AGENT` puts it into an agent's settings";
@@ -159,6 +164,47 @@ fn installation(agent: &str, installed: &Installed) -> Vec<Finding> {
     let advice = installed.advice.iter();
     let advice = advice.map(|it| Finding::new(level, agent, &it.message).hint(&it.hint));
     [state].into_iter().chain(advice).collect()
+}
+
+/// Where the name of the program leads to it: in a terminal, and for programs that the desktop starts, if its `PATH` is
+/// known. Settings say the whole path, but packages of an agent the name alone.
+fn on_one_path(agents: &[AgentState]) -> Option<Finding> {
+    let here = surroundings::search_path().and_then(folder_of);
+    let desktop = programs::desktop_path()?;
+    let there = folder_of(desktop);
+    let message = match (&here, &there) {
+        (None, None) => return None,
+        (Some(here), Some(there)) if here == there => {
+            let message = format!("`ckpt-hook` is found in `{}`", here.display());
+            return Some(Finding::ok("hook", message));
+        }
+        (Some(here), Some(there)) => format!(
+            "`ckpt-hook` is found in `{}` here, and in `{}` by what the desktop starts",
+            here.display(),
+            there.display()
+        ),
+        (Some(here), None) => format!(
+            "`ckpt-hook` is found in `{}`, which is on the PATH here, but not on that of what the desktop starts",
+            here.display()
+        ),
+        (None, Some(there)) => format!(
+            "`ckpt-hook` is found in `{}` by what the desktop starts, but is not on the PATH here",
+            there.display()
+        ),
+    };
+    let hint = "settings that `ckpt-hook install` writes name it by its whole path, wherever an agent is started";
+    let is_by_name = agents.iter().any(|agent| agent.package.is_some());
+    let finding = match is_by_name {
+        true => Finding::warning("hook", message),
+        false => Finding::note("hook", message),
+    };
+    Some(finding.hint(hint))
+}
+
+/// Returns the first folder of a `PATH` that has the program.
+fn folder_of(path: OsString) -> Option<PathBuf> {
+    let mut folders = std::env::split_paths(&path);
+    folders.find(|folder| is_executable(&folder.join("ckpt-hook")))
 }
 
 /// A hook that takes longer than its agent waits is killed in the middle of its work.
