@@ -126,7 +126,7 @@ impl GitItem {
                 None => format!("update-ref --no-deref HEAD {to}"),
             },
             (GitPart::Branch | GitPart::Head, None) => {
-                return Some("no command moves it: where it was is not recorded".to_owned());
+                return Some("no command moves it back".to_owned());
             }
         };
         let lost = match self.part {

@@ -249,3 +249,47 @@ fn lost_commit_has_no_way_back() {
         "{report:#?}"
     );
 }
+
+/// Of a repository in the place of another nothing is moved.
+///
+/// Invariant `truth/repository-changes`.
+#[test]
+fn nothing_of_a_remade_repository_is_moved() {
+    for is_clone in [false, true] {
+        set_clock_from_files(0);
+        let mut world = World::git(&[("a", "1\n")]);
+        let remote = world.base().join("remote");
+        let remote = remote.to_str().expect("text");
+        world.run_git(&["clone", "-q", "--bare", ".", remote]);
+        world.turn("m1", |world| {
+            world.remove_tree(".git");
+            match is_clone {
+                true => {
+                    world.run_git(&["clone", "-q", "--bare", remote, ".git"]);
+                    world.run_git(&["config", "core.bare", "false"]);
+                    world.run_git(&["reset", "-q"]);
+                }
+                false => _ = world.run_git(&["init", "-qb", "main"]),
+            }
+            commit(world, "a", "2\n");
+        });
+        let before = git(&world).head + &world.run_git(&["log", "--format=%H"]);
+        let plain = world.try_revert(&RevertRequest {
+            dry_run: true,
+            ..to("m1")
+        });
+        let plain = plain.expect("it can be planned");
+        let is_named = |report: &OperationReport| {
+            let mut notes = report.remarks.iter();
+            notes.any(|note| note.about == [".git"])
+        };
+        assert!(is_named(&plain), "{plain:#?}");
+        let report = revert(&mut world, "m1");
+        assert!(is_named(&report), "{report:#?}");
+        assert!(reason(&report).contains("made anew"), "{report:#?}");
+        assert_eq!(parts(&report), [(GitPart::Head, FileResult::Conflict)]);
+        assert_eq!(world.read("a"), "1\n", "the file is back");
+        let after = git(&world).head + &world.run_git(&["log", "--format=%H"]);
+        assert_eq!(after, before);
+    }
+}

@@ -208,7 +208,7 @@ impl GitSide<'_> {
 
 /// Returns whether a step was open at a moment. The kernel stamps files with the time of its last tick, so a move may
 /// look a bit earlier than the step that made it.
-fn is_open_at(span: &StepSpan, moment: Moment) -> bool {
+pub(super) fn is_open_at(span: &StepSpan, moment: Moment) -> bool {
     let is_ended = span
         .finished_at
         .is_some_and(|finish| finish < moment.earliest);

@@ -68,6 +68,10 @@ impl GitSide<'_> {
                 "what it was before the message was not captured",
             )]);
         }
+        let to = movement.to.as_ref().and_then(|message| message.snapshot_id);
+        if self.is_made_anew(&repository, to)? {
+            return Ok(vec![unknown(now, MADE_ANEW)]);
+        }
         let history = self.history(&repository, movement, base, unclear)?;
         let Some(base) = history.line.last().and_then(|seen| seen.state.clone()) else {
             return Ok(vec![never_seen(now)]);
@@ -101,10 +105,34 @@ impl GitSide<'_> {
         let Some(wanted) = state_of(self.connection, snapshot_id)? else {
             return Ok(vec![never_seen(now)]);
         };
+        if self.is_made_anew(&repository, Some(snapshot_id))? {
+            return Ok(vec![unknown(now, MADE_ANEW)]);
+        }
         let moved = self.moved_since(snapshot_id)?;
         Ok(self.checked(&repository, |asked| {
             plan::plan_exactly(&wanted, now, &moved, asked)
         }))
+    }
+
+    /// Returns whether the repository was made in a step since a snapshot that saw one: what is recorded is of another one,
+    /// even where the same commits are in both. A whole log that has the commit of then is of the same one, whatever the
+    /// clock says.
+    fn is_made_anew(&self, repository: &Repository, since: Option<i64>) -> Result<bool> {
+        let (Some(since), Some(made)) = (since, repository.made_at()) else {
+            return Ok(false);
+        };
+        let spans = sessions::step_spans(self.connection, self.place.row.id, since)?;
+        let is_within = |span| history::is_open_at(span, reflog::Moment::exact(made));
+        let Some(then) = state_of(self.connection, since)? else {
+            return Ok(false);
+        };
+        let log = reflog::moves(&repository.location.directory, "HEAD", 0);
+        let is_whole =
+            |first: &reflog::RefMove| first.old.is_none() && !first.what.starts_with("clone");
+        let has_it = |line: &reflog::RefMove| line.old == then.head || line.new == then.head;
+        let goes_on =
+            log.first().is_some_and(is_whole) && then.head.is_some() && log.iter().any(has_it);
+        Ok(!goes_on && spans.iter().any(is_within))
     }
 
     /// Makes a plan, and leaves out what the repository does not let go.
@@ -153,10 +181,16 @@ impl GitSide<'_> {
             GitFate::Stays => commits::sentence(&repository, &history.changes, then),
             GitFate::Along => None,
         };
-        Ok(GitWarnings {
-            commits,
-            notes: notes::on_refs(&history, &repository, self.now, git),
-        })
+        let mut notes = notes::on_refs(&history, &repository, self.now, git);
+        let to = movement.to.as_ref().and_then(|message| message.snapshot_id);
+        if self.is_made_anew(&repository, to)? {
+            let text = format!("{MADE_ANEW}: what only the old one had is in no snapshot");
+            notes.insert(
+                0,
+                Note::about(NoteCode::VersionControl, text, vec![".git".to_owned()]),
+            );
+        }
+        Ok(GitWarnings { commits, notes })
     }
 
     /// Returns the branches that the reverts so far moved, and the state in which the last of them left everything, which
@@ -204,6 +238,9 @@ impl GitSide<'_> {
         Ok(moved)
     }
 }
+
+/// What is said of a repository in the place of another one.
+const MADE_ANEW: &str = "the repository was removed and made anew while the agent worked";
 
 /// Notes where the branches of an operation were, unless an earlier one moved them, and where it left them.
 fn note_branches(moved: &mut BTreeMap<String, MovedBranch>, done: Vec<GitItem>) {

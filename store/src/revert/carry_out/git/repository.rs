@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use ckpt_schema::report::{FileResult, GitPart};
 use rustix::fs::OFlags;
 
-use crate::fs::presence;
+use crate::fs::{presence, times};
 use crate::git::index::{self, Meaning, Staged};
 use crate::git::objects::UserObjects;
 use crate::git::state::PACKED_REFS;
@@ -18,6 +18,7 @@ use crate::git::{Location, SMALL, config, read_small, state};
 use crate::model::entry::file_type;
 use crate::model::git_item::{BRANCHES, GitItem, plain};
 use crate::model::hex::Hex;
+use crate::model::{Milliseconds, metadata};
 
 /// The user's repository.
 #[derive(Clone, Debug)]
@@ -36,6 +37,13 @@ impl Repository {
             location,
             id_length,
         })
+    }
+
+    /// Returns when it was made, if the file system knows. Git makes `objects` once.
+    pub fn made_at(&self) -> Option<Milliseconds> {
+        let common = &self.location.common;
+        let folders = [common.clone(), common.join(metadata::OBJECTS)];
+        folders.iter().filter_map(|it| times::created_at(it)).max()
     }
 
     /// Returns why nothing in it may be written, if so.
