@@ -165,7 +165,7 @@ static FOLDERS: [FolderKind; 43] = [
     part("a Berkeley DB environment", "__db.*", ALL),
     part("a Berkeley DB environment", "log.##########", ALL),
     part(
-        "Redis' append-only files",
+        "an append-only database of Redis",
         "*.aof.manifest",
         "*.aof *.rdb *.manifest",
     ),
@@ -209,7 +209,7 @@ static FOLDERS: [FolderKind; 43] = [
     ),
     deep("a Derby database", "service.properties seg0 log", ALL),
     deep(
-        "Neo4j's databases",
+        "Neo4j's data",
         "transactions databases/store_lock",
         "databases/* transactions/*",
     ),
