@@ -1,8 +1,9 @@
 //! What a snapshot saw and does not store: what of it went, came or changed is named for the state that had it.
 
 use ckpt_schema::report::{NoteCode, OperationReport, Outcome};
+use ckpt_store::RevertRequest;
 use testing::clock::await_tick;
-use testing::scenario::{World, set_clock_from_files};
+use testing::scenario::{World, set_clock_from_files, to};
 
 use super::other_systems::{DIRECTORIES, FILES, SQLITE};
 
@@ -35,6 +36,36 @@ fn pipe_is_named_for_the_state_with_it() {
     let report = world.revert("m2");
     assert_eq!(about(&report, NoteCode::NotCaptured), ["p"], "{report:#?}");
     assert_eq!(report.outcome, Outcome::Partial);
+}
+
+/// What a step made and no snapshot can hold stays, because nothing could bring it back.
+#[test]
+fn pipe_that_a_step_made_is_partial() {
+    set_clock_from_files(0);
+    let mut world = World::git(&[("a", "1\n")]);
+    pipe(&world, "mine");
+    world.turn("m1", |world| {
+        pipe(world, "p");
+        let socket = world.path("s");
+        std::os::unix::net::UnixListener::bind(socket).expect("writable");
+    });
+    world.turn("m2", |world| world.write("a", "2\n"));
+    let alone = RevertRequest {
+        alone: true,
+        ..to("m1")
+    };
+    let report = world.try_revert(&alone).expect("it can be undone");
+    assert_eq!(about(&report, NoteCode::NotCaptured), ["p", "s"]);
+    assert_eq!(report.outcome, Outcome::Partial, "{report:#?}");
+    let report = world.revert("m2");
+    assert_eq!(report.outcome, Outcome::Restored, "{report:#?}");
+    for what in ["at first", "again"] {
+        let report = world.revert("m1");
+        assert_eq!(about(&report, NoteCode::NotCaptured), ["mine", "p", "s"]);
+        assert_eq!(report.outcome, Outcome::Partial, "{what}: {report:#?}");
+    }
+    let report = world.unrevert();
+    assert_eq!(report.outcome, Outcome::Restored, "{report:#?}");
 }
 
 #[test]

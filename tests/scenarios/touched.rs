@@ -3,7 +3,7 @@
 use ckpt_schema::report::{NoteCode, OperationReport, Outcome};
 use ckpt_store::RevertRequest;
 
-use testing::scenario::{World, set_moment, to};
+use testing::scenario::{World, set_moment, to, wait_ms};
 
 const MINUTE: i64 = 60_000;
 
@@ -80,6 +80,25 @@ fn changed_ignored_files_are_named() {
         ["app.log", "dist/", "packages/"],
         "asked once more"
     );
+}
+
+/// A file's time may be that of the kernel's last tick, and so older than the step that wrote it.
+///
+/// Invariant `truth/ignored-changed`.
+#[test]
+fn ignored_file_of_the_first_tick_is_named() {
+    let mut world = with_ignored();
+    at(1);
+    world.write("user.log", "of the user\n");
+    world.message("m1");
+    at(2);
+    world.write("app.log", "of the agent, with the time of the last tick\n");
+    wait_ms(10);
+    world.step(|world| world.write("a", "2\n"));
+    at(3);
+    let report = world.revert("m1");
+    assert_eq!(named(&report), ["app.log"], "{report:#?}");
+    assert_eq!(report.outcome, Outcome::Partial, "{report:#?}");
 }
 
 /// What came while an agent worked is not called changed as well.

@@ -28,6 +28,9 @@ pub type Milliseconds = i64;
 /// Nanoseconds since the Unix epoch, by the clock that the kernel takes the times of files from.
 pub type FileTime = i64;
 
+/// File times come from the kernel's tick, so they may lag behind the clock of events by this much.
+pub(crate) const TICK: Milliseconds = 20;
+
 /// Returns the millisecond that a time of a file is in.
 pub fn millisecond_of(time: FileTime) -> Milliseconds {
     time.div_euclid(1_000_000)

@@ -200,8 +200,7 @@ impl<'m> PlanContext<'_, 'm> {
                     let made = unstored::made_at(store, place, &entry.path);
                     let work = work.as_ref().zip(made);
                     work.is_some_and(|(work, made)| {
-                        made > work.sent_at
-                            && (entry.is_directory || !unstored::is_within(work, made))
+                        made > work.sent_at && (entry.is_directory || !work.holds(made))
                     })
                 };
                 let asked = (has_gone, is_another);

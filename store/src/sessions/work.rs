@@ -4,24 +4,24 @@ use rusqlite::{Connection, params};
 
 use super::read;
 use crate::error::Result;
-use crate::model::Milliseconds;
+use crate::model::{Milliseconds, TICK};
 
 /// The times of the work since a message.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct WorkTimes {
     /// When the message was sent.
     pub sent_at: Milliseconds,
-    /// The spans in which a step was open or had a command in the background, in order and apart from each other; the
-    /// end is `None` if one is or has still.
+    /// The spans in which a step was open or had a command in the background, by the times of files, in order and apart
+    /// from each other; the end is `None` if one is or has still.
     pub steps: Vec<(Milliseconds, Option<Milliseconds>)>,
 }
 
 impl WorkTimes {
-    /// Whether a step was open at a moment between two, both included.
-    pub fn overlaps(&self, from: Milliseconds, to: Milliseconds) -> bool {
-        let begun = self.steps.partition_point(|(began, _)| *began <= to);
+    /// Whether a step was open when a file got this time.
+    pub fn holds(&self, at: Milliseconds) -> bool {
+        let begun = self.steps.partition_point(|(began, _)| *began <= at);
         let span = begun.checked_sub(1).map(|last| self.steps[last].1);
-        span.is_some_and(|ended| ended.is_none_or(|ended| from <= ended))
+        span.is_some_and(|ended| ended.is_none_or(|ended| at <= ended))
     }
 }
 
@@ -76,8 +76,9 @@ fn work_where(
     let Some(sent_at) = sent_at else {
         return Ok(WorkTimes::default());
     };
+    // A file that a step wrote at once may be a tick older than the step, but not older than the message.
     let sql = format!(
-        "SELECT steps.started_at AS began,
+        "SELECT min(steps.started_at, max(steps.started_at - {TICK}, messages.created_at)) AS began,
                       iif(EXISTS (SELECT 1 FROM tools WHERE step_id = steps.id AND background = 1 AND released_at IS NULL),
                           NULL, max(steps.finished_at, ifnull((SELECT max(released_at) FROM tools
                                                                 WHERE step_id = steps.id AND background = 1), 0))) AS ended
@@ -98,14 +99,13 @@ fn work_where(
 mod tests {
     use super::WorkTimes;
 
-    /// A step shorter than the time in which something was made overlaps it.
     #[test]
-    fn short_step_overlaps_a_longer_time() {
+    fn times_of_steps_are_held() {
         let work = WorkTimes {
             sent_at: 0,
             steps: vec![(10, Some(12)), (40, None)],
         };
-        assert!(work.overlaps(5, 25) && work.overlaps(12, 12) && work.overlaps(50, 50));
-        assert!(!work.overlaps(0, 9) && !work.overlaps(13, 39));
+        let held = [9, 10, 12, 13, 39, 40, 50].map(|at| work.holds(at));
+        assert_eq!(held, [false, true, true, false, false, true, true]);
     }
 }

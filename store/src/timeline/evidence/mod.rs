@@ -33,8 +33,7 @@ pub(crate) use step::{Reach, Signs, Step, StepStanding, Tool};
 use crate::model::Milliseconds;
 use crate::model::path::WorkspacePath;
 
-/// File times come from the kernel's tick, so they may lag behind the clock of events by this much.
-pub(crate) const TICK: Milliseconds = 20;
+pub(crate) use crate::model::TICK;
 
 /// The hook that reports the end of a tool may look at the clock this much later.
 const LATE: Milliseconds = 1_000;

@@ -243,7 +243,7 @@ impl TouchedSearch<'_> {
         // Programs set `mtime` as they like, and those that unpack archives set it to the past; `ctime` is the
         // kernel's.
         let at = (self.file_times)(times::changed(found));
-        at <= self.now + TICK && self.work.overlaps(at, at)
+        at <= self.now + TICK && self.work.holds(at)
     }
 }
 

@@ -9,7 +9,6 @@ use std::path::{Path, PathBuf};
 
 use ckpt_schema::report::{NoteCode, OperationKind};
 
-use super::first_quoted;
 use super::ignored_changes;
 use super::in_view::{came_into_view, folders_in_view, is_not_known, moved_before};
 use super::repositories::{is_submodule, repositories_stay};
@@ -17,6 +16,7 @@ use super::unstored_text::{
     NAMED, of_gone, of_gone_repositories, of_ignore_files, of_ignored, of_replaced, of_vanished,
 };
 use super::version_control;
+use super::{first_quoted, left_alone};
 use crate::error::Result;
 use crate::fs::times;
 use crate::model::Milliseconds;
@@ -29,7 +29,7 @@ use crate::revert::goal::seen_history::SeenHistory;
 use crate::revert::plan::Plan;
 use crate::revert::request::movement::{Movement, WholeRevert};
 use crate::revert::request::scope::Part;
-use crate::sessions::{self, WorkTimes};
+use crate::sessions;
 use crate::snapshot::{Presence, Snapshot, Snapshots};
 use crate::store::Store;
 use crate::timeline::evidence::TICK;
@@ -118,7 +118,8 @@ pub(crate) fn stays(
 ) -> Result<LeftPaths> {
     let mut now = snapshots.seen(seen.snapshot.seen)?;
     let Some(revert) = movement.whole_revert() else {
-        return beside_a_part(store, place, movement, (plan, &now));
+        let came = came(snapshots, then, history, &now)?;
+        return beside_a_part(store, place, movement, (plan, &came, &now));
     };
     let mut notes: Vec<Note> = Vec::new();
     let crowded = of_crowded(store, place, revert, &now)?;
@@ -136,6 +137,7 @@ pub(crate) fn stays(
         mut others,
         repositories,
         mut known,
+        special,
     } = StandingPaths::of(place, plan, &came, &now);
     known.retain(|(folder, _)| !repositories.contains(folder));
     let shown = folders_in_view(snapshots, then, &seen.snapshot)?;
@@ -161,7 +163,8 @@ pub(crate) fn stays(
     let changed = ignored_changes::notes(store, place, revert, &others, &moved_before)?;
     notes.extend(changed.notes);
     notes.extend(crowded);
-    let is_left = !ignored.is_empty() || !repositories.is_empty() || !made_again.is_empty();
+    let has_come = !ignored.is_empty() || !repositories.is_empty() || !special.is_empty();
+    let is_left = has_come || !made_again.is_empty();
     let is_shown = |(path, _): &(WorkspacePath, bool)| shown.contains(path);
     Ok(LeftPaths {
         is_incomplete: is_left
@@ -172,12 +175,13 @@ pub(crate) fn stays(
     })
 }
 
-/// Names the repositories that moved since a message of which a part is undone, or which is undone alone.
+/// Names the repositories that moved since a message of which a part is undone, or which is undone alone, and the pipes
+/// and sockets of that part.
 fn beside_a_part(
     store: &Store,
     place: &Place,
     movement: &Movement,
-    (plan, now): (&Plan, &[Gap]),
+    (plan, came, now): (&Plan, &BTreeSet<&[u8]>, &[Gap]),
 ) -> Result<LeftPaths> {
     if movement.kind != OperationKind::Revert {
         return Ok(LeftPaths::default());
@@ -193,10 +197,18 @@ fn beside_a_part(
     known.retain(|(folder, _)| folder.is_asked_for(only));
     let since = sessions::message_time(store.database.connection(), message)?;
     let altered = version_control::altered(place, since, &known, only.is_empty());
+    let mut special = StandingPaths::of(place, plan, came, now).special;
+    special.retain(|entry| {
+        let path = WorkspacePath::new(&entry.path[..]);
+        only.is_empty() || path.is_ok_and(|path| path.is_asked_for(only))
+    });
+    let left = left_alone(plan, special.into_iter());
     Ok(LeftPaths {
+        is_incomplete: left.is_some(),
         notes: version_control::moved(place, since, &known)
             .into_iter()
             .chain(altered)
+            .chain(left)
             .collect(),
         ..LeftPaths::default()
     })
@@ -222,7 +234,7 @@ fn repositories_made_again<'n>(
     let work = sessions::work_since(connection, &revert.session.id, revert.since)?;
     let is_new = |entry: &Gap| {
         let made = metadata_made_at(place, entry).map(store.surroundings.file_times);
-        made.is_some_and(|made| made > work.sent_at && is_within(&work, made))
+        made.is_some_and(|made| made > work.sent_at && work.holds(made))
     };
     let all = repositories.into_iter().zip(there);
     let another = all.filter(|(entry, was_there)| *was_there && is_new(entry));
@@ -258,7 +270,7 @@ fn unremembered(
 
 /// What no snapshot stores and is there now.
 #[derive(Default)]
-struct StandingPaths {
+struct StandingPaths<'n> {
     /// The ignored paths that came.
     ignored: BTreeSet<WorkspacePath>,
     /// The other ignored paths.
@@ -267,10 +279,12 @@ struct StandingPaths {
     repositories: BTreeSet<WorkspacePath>,
     /// The folders of the other repositories, each with the path of its metadata.
     known: BTreeSet<(WorkspacePath, Vec<u8>)>,
+    /// What came and cannot be stored: pipes, sockets, and names that are git's own.
+    special: Vec<&'n Gap>,
 }
 
-impl StandingPaths {
-    fn of(place: &Place, plan: &Plan, came: &BTreeSet<&[u8]>, now: &[Gap]) -> Self {
+impl<'n> StandingPaths<'n> {
+    fn of(place: &Place, plan: &Plan, came: &BTreeSet<&[u8]>, now: &'n [Gap]) -> Self {
         let goes = |path: &WorkspacePath| {
             let mut items = plan.items.iter();
             items.any(|item| item.empties() && item.path == *path)
@@ -297,6 +311,9 @@ impl StandingPaths {
                         true => standing.repositories.insert(path),
                         false => standing.known.insert((path, entry.path.clone())),
                     };
+                }
+                GapReason::Special(_) | GapReason::ReservedName if has_come => {
+                    standing.special.push(entry);
                 }
                 _ => {}
             }
@@ -373,11 +390,6 @@ fn metadata_made_at(place: &Place, entry: &Gap) -> Option<Milliseconds> {
         .max()
 }
 
-/// Whether a step was open when something was made. The clock of files may be a tick behind, and a step shorter than that.
-pub(crate) fn is_within(work: &WorkTimes, made: Milliseconds) -> bool {
-    work.overlaps(made, made + TICK)
-}
-
 /// Returns when what is at a path was made, if the file system knows.
 pub(crate) fn made_at(store: &Store, place: &Place, path: &[u8]) -> Option<Milliseconds> {
     times::created_at(&on_disk(place, path)).map(store.surroundings.file_times)
@@ -401,7 +413,7 @@ fn came_unseen<'n>(
     let told = store.surroundings.file_times;
     let is_since = |entry: &Gap| {
         let created = times::created_at(&on_disk(place, &entry.path)).map(told);
-        created.is_some_and(|created| created > work.sent_at && is_within(&work, created))
+        created.is_some_and(|created| created > work.sent_at && work.holds(created))
     };
     let with_path = |entry: &'n Gap| {
         let path = match entry.reason {
