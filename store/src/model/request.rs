@@ -124,7 +124,8 @@ impl DryRun {
 /// Whether an operation goes on where it would refuse.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Force {
-    /// It refuses while an agent is at work, and keeps a database with a log that is in no snapshot.
+    /// It refuses while an agent is at work and where the system fails to read a file, and keeps a database with a log
+    /// that is in no snapshot.
     #[default]
     No,
     /// It goes on, and takes such a log with its database. A command that runs inside an agent uses this, because that

@@ -309,6 +309,7 @@ impl Execution<'_> {
         // After the fingerprint, of which the counts are no part. Counting reads both sides of each file, and nobody
         // shows a plan that is refused as stale.
         count_lines(snapshots, &mut operation.plan, &operation.lines);
+        refusal::unread_files(scene, &operation.plan, options)?;
         refusal::damaged_objects(snapshots, &operation.plan)?;
         if options.dry_run == DryRun::No {
             refusal::no_way_back(scene, &operation.plan)?;

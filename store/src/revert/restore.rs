@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use ckpt_schema::report::{FileResult, NoteCode};
 
 use super::carry_out::git::GitSide;
+use super::carry_out::refusal;
 use super::execute::PlannedRoot;
 use super::goal::expectation::Expectation;
 use super::goal::material;
@@ -180,6 +181,8 @@ impl WantedState<'_> {
         let mut plan = plan_exactly(snapshots, states, &forgotten, kept)?;
         mark(&mut plan, &agreed);
         let unseen = unseen(store, id, seen, only)?;
+        let now = unseen.iter().filter(|gap| seen.gaps.contains(gap));
+        refusal::failed_reads(now, options)?;
         let left_alone = super::receipt::notes::left_alone(&plan, unseen.iter());
         let reference = snapshot_of(&sessions::snapshot(store.database.connection(), id)?);
         let is_asked = |entry: &Gap| {

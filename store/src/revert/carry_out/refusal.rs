@@ -2,13 +2,16 @@
 //! cannot be written.
 
 use std::collections::BTreeSet;
+use std::io::ErrorKind;
 
-use ckpt_schema::report::{NoteCode, OperationKind};
+use ckpt_schema::report::{FileAction, NoteCode, OperationKind};
+use rustix::io::Errno;
 
 use super::apply::{self, Problem, Root};
 use crate::error::{Error, Result};
 use crate::model::Milliseconds;
-use crate::model::entry::ObjectId;
+use crate::model::entry::{ObjectId, is_unstored};
+use crate::model::gap::{Gap, GapReason};
 use crate::model::git_item::GitItem;
 use crate::model::item::Item;
 use crate::model::note::Note;
@@ -18,6 +21,7 @@ use crate::revert::goal::material::Material;
 use crate::revert::goal::present::Scene;
 use crate::revert::plan::Plan;
 use crate::revert::plan::operation::Operation;
+use crate::revert::receipt::notes::named_gap;
 use crate::revert::request::history::Claim;
 use crate::revert::request::movement::Movement;
 use crate::revert::request::options::Options;
@@ -129,6 +133,43 @@ pub(crate) fn unavailable(movement: &Movement, material: &Material) -> Result<()
         reasons.join("; ")
     ))
     .hint("`ckpt-hook status` shows what went wrong"))
+}
+
+/// Refuses to leave alone what the system failed to read just now: the next try may read it, and what went past it would
+/// not come back for it. What its owner closed stays so, and is named. `left` is what a plan leaves for want of reading.
+pub(crate) fn failed_reads<'g>(
+    left: impl IntoIterator<Item = &'g Gap>,
+    options: Options,
+) -> Result<()> {
+    let closed = std::io::Error::from(Errno::ACCESS).to_string();
+    let has_failed =
+        |gap: &&Gap| matches!(&gap.reason, GapReason::Unreadable(cause) if *cause != closed);
+    let failed = left.into_iter().find(has_failed);
+    failed.map_or(Ok(()), |gap| unread(&named_gap(gap), options))
+}
+
+fn unread(what: &str, options: Options) -> Result<()> {
+    if options.force.goes_on() {
+        return Ok(());
+    }
+    let what = format!("nothing was changed: cannot read {what}");
+    Err(Error::failed(what).hint("try again; --force goes on and leaves it alone"))
+}
+
+/// Refuses a plan that leaves alone what the system failed to read, or what seemed to be there and is not.
+pub(crate) fn unread_files(scene: Scene<'_>, plan: &Plan, options: Options) -> Result<()> {
+    let stays = |item: &&Item| item.action == FileAction::Keep && is_unstored(item.expected);
+    let left: Vec<&Item> = plan.items.iter().filter(stays).collect();
+    let is_left = |gap: &&Gap| left.iter().any(|item| gap.covers(&item.path));
+    failed_reads(scene.seen.gaps.iter().filter(is_left), options)?;
+    let is_gone = |item: &&&Item| {
+        let found = item.path.on_disk(&scene.place.root).symlink_metadata();
+        found.is_err_and(|error| error.kind() != ErrorKind::PermissionDenied)
+    };
+    let gone = left.iter().find(is_gone);
+    gone.map_or(Ok(()), |item| {
+        unread(&format!("`{}`", item.path.to_text()), options)
+    })
 }
 
 /// How many directories a refusal names.

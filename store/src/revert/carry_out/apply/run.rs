@@ -501,12 +501,14 @@ impl<'a> Attempt<'a> {
     }
 
     fn give_up(&self, ready: &ReadyItems, failure: &ItemFailure) -> Results {
-        for index in &ready.chunk.items {
+        self.tell_progress(ready.chunk.items.len());
+        let drop = |index: &usize| {
             let item = self.item(*index);
-            self.writer
-                .drop_prepared(&self.place(&ready.directory, &item.path), self.target(item));
-        }
-        self.all(&ready.chunk, &Err(failure.clone()))
+            let place = self.place(&ready.directory, &item.path);
+            let failed = ItemWriter::drop_prepared(&place, self.target(item), failure.clone());
+            (*index, Err(failed))
+        };
+        ready.chunk.items.iter().map(drop).collect()
     }
 
     // The end

@@ -43,7 +43,7 @@ impl ItemWriter<'_> {
         let permissions = OpenMode::from_raw_mode(0o600);
         let file = beneath::create(place.directory, &place.own, permissions).map_err(blocked)?;
         self.write(place, old, target, File::from(file))
-            .inspect_err(|_| self.drop_prepared(place, target))
+            .map_err(|failure| Self::drop_prepared(place, target, failure))
     }
 
     fn write(
@@ -87,7 +87,7 @@ impl ItemWriter<'_> {
             .map_err(blocked)?;
         let kept = keep_owner(place, old)
             .map_err(|error| ItemFailure::of("cannot be given to its owner", error).into_failure());
-        kept.inspect_err(|_| self.drop_prepared(place, target))
+        kept.map_err(|failure| Self::drop_prepared(place, target, failure))
     }
 
     fn make_directory(
@@ -103,7 +103,7 @@ impl ItemWriter<'_> {
             .and_then(|()| sys::open_readable(place.directory, own))
             .and_then(|directory| sys::set_permissions_of(&directory, target.mode.permissions()))
             .map_err(|error| ItemFailure::of("cannot be created", error).into_failure())
-            .inspect_err(|_| self.drop_prepared(place, target))
+            .map_err(|failure| Self::drop_prepared(place, target, failure))
     }
 }
 

@@ -291,14 +291,14 @@ impl ItemWriter<'_> {
                 self.replace_checked(place, expected, target)
             }
             Err(error) => {
-                self.drop_prepared(place, target);
-                Err(match error {
+                let failure = match error {
                     Errno::EXIST => ItemFailure::conflict("something was put there meanwhile"),
                     Errno::NOENT => {
                         ItemFailure::conflict("it is not what was expected: it is gone")
                     }
                     error => ItemFailure::of("cannot be put into its place", error).into_failure(),
-                })
+                };
+                Err(Self::drop_prepared(place, target, failure))
             }
         }
     }
@@ -316,10 +316,7 @@ impl ItemWriter<'_> {
         }
         // What came out of the swap must be our own file, or else it is an edit that was made between the two.
         match look(place.directory, &place.own) {
-            Ok((found, _)) if found.is(Some(target)) => {
-                self.drop_prepared(place, target);
-                failure
-            }
+            Ok((found, _)) if found.is(Some(target)) => Self::drop_prepared(place, target, failure),
             Ok((Found::Entry(_) | Found::Changing, _)) => {
                 // Somebody saved just now, over ours, so swap once more.
                 let _ = sys::exchange(self.rename_flags, place.directory, &place.own, place.name);
@@ -356,8 +353,7 @@ impl ItemWriter<'_> {
             Err(error) => Err(ItemFailure::of("cannot be read", error)),
         };
         if let Err(failure) = checked {
-            self.drop_prepared(place, target);
-            return Err(failure);
+            return Err(Self::drop_prepared(place, target, failure));
         }
         let is_aside = if goes_first {
             // Until this is done, the name is empty. The target waits whole under our own name, where the next try
@@ -366,13 +362,17 @@ impl ItemWriter<'_> {
             let moved = is_kept.then(|| sys::move_second_name(place));
             moved.transpose().map(|moved| moved.is_some())
         } else {
-            sys::replace(place, is_kept).inspect_err(|_| self.drop_prepared(place, target))
+            sys::replace(place, is_kept)
         };
         match is_aside {
             Ok(true) => self.let_go(place, expected, Some(target), AsideLook::First),
             Ok(false) => Ok(ItemChange::Done),
             Err(error) => {
-                Err(ItemFailure::of("cannot be put into its place", error).into_failure())
+                let failure = ItemFailure::of("cannot be put into its place", error).into_failure();
+                Err(match goes_first {
+                    true => failure,
+                    false => Self::drop_prepared(place, target, failure),
+                })
             }
         }
     }
@@ -410,13 +410,21 @@ impl ItemWriter<'_> {
         left.is_ok()
     }
 
-    /// Removes what [`ItemWriter::prepare`] made.
-    pub(super) fn drop_prepared(&self, place: &Slot<'_>, target: Entry) {
-        // This may fail: the next try recognises a leftover and removes it.
-        let _ = match target.mode.kind() {
+    /// Removes what [`ItemWriter::prepare`] made, and returns why. If it stays, the next try recognises and removes it,
+    /// so there has to be one.
+    pub(super) fn drop_prepared(
+        place: &Slot<'_>,
+        target: Entry,
+        failure: ItemFailure,
+    ) -> ItemFailure {
+        let dropped = match target.mode.kind() {
             EntryKind::Directory => sys::remove_directory(place.directory, &place.own),
             EntryKind::File | EntryKind::Symlink => sys::unlink(place.directory, &place.own),
         };
+        match dropped {
+            Ok(()) | Err(Errno::NOENT) => failure,
+            Err(_) => failure.into_failure().waits_in(&place.own),
+        }
     }
 }
 
