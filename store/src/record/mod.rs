@@ -41,7 +41,7 @@ use crate::store::{Store, Surroundings};
 use crate::timeline::{Baseline, CaptureOptions, LOCK_TIMEOUT, Looking, Observation, Place};
 use known::KnownEvent;
 
-/// The part of the deadline that is kept for the rows if a snapshot gives up.
+/// The part of the deadline that is kept for the rows if a snapshot gives up, at least: a quarter of a longer one.
 const RESERVE: Duration = Duration::from_millis(500);
 
 /// How long a hook waits while another process looks for the first time at its workspace, or goes on with a look that was
@@ -157,7 +157,8 @@ fn attempt_known(
         .then(|| with_process(store, event));
     let mut known = known;
     known.event = completed.as_ref().unwrap_or(event);
-    let deadline = begin + known.place.settings.hook_deadline.saturating_sub(RESERVE);
+    let patience = known.place.settings.hook_deadline;
+    let deadline = begin + patience.saturating_sub(RESERVE.max(patience / 4));
     let mut held = None;
     // Nearly always once. What another process commits meanwhile may ask for a look, for a wider one, or for none.
     loop {
@@ -434,7 +435,6 @@ fn look(
         ..Looking::default()
     };
     let mut seen = Observation::look(store, place, &snapshots, begun.before, looking)?;
-    seen.until = Some(deadline);
     known.looking(|looking| seen.attribute_now(store, place, &snapshots, looking))?;
     Ok(seen)
 }

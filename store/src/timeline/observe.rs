@@ -119,6 +119,7 @@ impl Observation {
         looking: Looking<'_>,
     ) -> Result<Self> {
         let previous = before.last.as_ref().map(|last| last.id);
+        let until = looking.how.deadline;
         let (taken, mut patch, lost) = capture(store, place, snapshots, &before, looking.how)?;
         // An operation writes its own rows for its changes. They must not be attributed a second time.
         patch.retain(|change| !looking.known.is_some_and(|is_known| is_known(change)));
@@ -141,7 +142,7 @@ impl Observation {
             is_hinted: taken.is_hinted,
             is_late: taken.is_late,
             late_before: LatePaths::of(before.last.iter().flat_map(|last| &last.gaps)),
-            until: None,
+            until,
         })
     }
 
@@ -329,6 +330,9 @@ impl Observation {
         // for it.
         let moved = LazyCell::new(|| times.of_moves(&place.root, changes, is_since));
         let time = |change: &Change| {
+            if self.is_over() {
+                return None;
+            }
             let (time, came) = match moved.get(&change.path) {
                 Some(came) => (came.at, Some(*came)),
                 None => (times.of_change(&place.root, change)?, None),
@@ -359,6 +363,8 @@ impl Observation {
             now,
         };
         let mut rows = attribute(patch, &acting, looking.session);
+        // Of what came after that, no time was asked.
+        self.check_time()?;
         if !self.late_before.is_empty() {
             let begin = sessions::first_look(connection, place.row.id)?;
             let is_older = |change: &Change| time(change).is_some_and(|time| time.at < begin);
@@ -379,7 +385,7 @@ fn capture(
 ) -> Result<(Taken, Vec<Change>, Option<String>)> {
     let Baseline { named, last } = before;
     let taken = place.take_with(store, snapshots, named, how)?;
-    match patch_or_new_index(last.as_ref(), place, snapshots, &taken) {
+    match patch_or_new_index(last.as_ref(), place, snapshots, (&taken, how.deadline)) {
         Err(error) if error.kind == ErrorKind::Unavailable => {
             // If one object is lost, others that this snapshot relies on may be, too. Everything is read again and
             // stored whole, which heals what is still in the workspace.
@@ -398,7 +404,7 @@ fn patch_or_new_index(
     last: Option<&Last>,
     place: &Place,
     snapshots: &Snapshots,
-    taken: &Taken,
+    taken: (&Taken, Option<Instant>),
 ) -> Result<Vec<Change>> {
     let patch = patch_since(last, place, snapshots, taken);
     if snapshots.needs_indexes() {
@@ -417,7 +423,7 @@ fn patch_or_loss(
     snapshots: &Snapshots,
     taken: &Taken,
 ) -> Result<(Vec<Change>, Option<String>)> {
-    let patch = patch_since(last, place, snapshots, taken);
+    let patch = patch_since(last, place, snapshots, (taken, None));
     let is_damaged = patch.as_ref().is_err_and(Error::is_damage);
     let Some(last_tree) = last.map(|last| last.snapshot.tree).filter(|_| is_damaged) else {
         return or_loss(patch);
@@ -429,7 +435,7 @@ fn patch_or_loss(
         snapshots,
         last_tree,
     );
-    or_loss(patch_since(last, place, snapshots, taken))
+    or_loss(patch_since(last, place, snapshots, (taken, None)))
 }
 
 fn or_loss(patch: Result<Vec<Change>>) -> Result<(Vec<Change>, Option<String>)> {
@@ -504,7 +510,7 @@ fn patch_since(
     last: Option<&Last>,
     place: &Place,
     snapshots: &Snapshots,
-    taken: &Taken,
+    (taken, until): (&Taken, Option<Instant>),
 ) -> Result<Vec<Change>> {
     // Without a snapshot before, there are no changes: files that existed already have no author.
     let Some(last) = last else {
@@ -522,7 +528,7 @@ fn patch_since(
         snapshot: taken.snapshot,
         gaps: &gaps,
     };
-    let budget = Budget::of_event(last.taken_at);
+    let budget = Budget::of_event(last.taken_at, until);
     snapshots.patch_with_hidden(&place.root, old, new, budget)
 }
 

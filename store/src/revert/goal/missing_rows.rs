@@ -301,7 +301,7 @@ impl UnseenSearch<'_> {
             }
         }
         let since = hidden.values().map(|(_, span)| span.started_at).min();
-        let budget = Budget::of_event(since.unwrap_or_default());
+        let budget = Budget::of_event(since.unwrap_or_default(), None);
         differing.extend(self.snapshots.rewritten(&self.place.root, same, budget)?);
         Ok(differing)
     }

@@ -2,8 +2,9 @@
 //! module does IO.
 
 use std::path::Path;
+use std::time::Instant;
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::fs::disk::Stamp;
 use crate::model::Milliseconds;
 use crate::model::entry::{Change, Entry, EntryKind, file_type};
@@ -23,6 +24,8 @@ pub(crate) struct Budget {
     files: usize,
     /// The number of bytes.
     bytes: u64,
+    /// When to give up.
+    until: Option<Instant>,
 }
 
 impl Budget {
@@ -31,15 +34,25 @@ impl Budget {
         since: None,
         files: usize::MAX,
         bytes: u64::MAX,
+        until: None,
     };
 
     /// What an event has time for: the files touched since the previous snapshot, up to a limit. The rule may hide a
     /// folder of packages that has just been unpacked.
-    pub fn of_event(since: Milliseconds) -> Self {
+    pub fn of_event(since: Milliseconds, until: Option<Instant>) -> Self {
         Self {
             since: Some(since.saturating_sub(SCAN).saturating_mul(1_000_000)),
             files: 512,
             bytes: 64 << 20,
+            until,
+        }
+    }
+
+    /// Fails once the time is up.
+    pub fn check_time(&self) -> Result<()> {
+        match self.until.is_some_and(|until| Instant::now() >= until) {
+            true => Err(Error::late("what changed was not found in time")),
+            false => Ok(()),
         }
     }
 }
@@ -96,4 +109,21 @@ fn is_of_another_size(reader: &ObjectReader, old: Entry, stamp: &Stamp) -> bool 
     let is_file = old.mode.kind() == EntryKind::File && stamp.file_type() == file_type::REGULAR;
     let size = old.blob.and_then(|blob| reader.blob_size(blob).ok());
     is_file && size.is_some_and(|size| size != stamp.size)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::ErrorKind;
+
+    /// A hook that compares until its deadline could not record its event.
+    ///
+    /// Invariant `truth/deadline`.
+    #[test]
+    fn comparing_ends_with_its_time() {
+        let kind = |until| Budget::of_event(0, until).check_time().err();
+        let kind = |until| kind(until).map(|error| error.kind);
+        assert_eq!(kind(Some(Instant::now())), Some(ErrorKind::Late));
+        assert_eq!(kind(None), None);
+    }
 }

@@ -53,7 +53,7 @@ impl Snapshots {
         new: PatchSide<'_>,
     ) -> Result<Vec<Change>> {
         let reader = self.objects.reader()?;
-        Ok(look(&reader, root, (old, new))?.changes)
+        Ok(look(&reader, root, (old, new), Budget::ALL)?.changes)
     }
 
     /// Like [`Snapshots::patch`], from a snapshot to one just taken. Files that a rule hid in between are compared with
@@ -69,7 +69,7 @@ impl Snapshots {
         let PatchFindings {
             mut changes,
             hidden,
-        } = look(&reader, root, (old, new))?;
+        } = look(&reader, root, (old, new), budget)?;
         if !hidden.is_empty() {
             changes.extend(rewritten(&self.objects, &reader, root, hidden, budget)?);
             changes.sort_by(|one, other| one.path.cmp(&other.path));
@@ -138,6 +138,7 @@ fn look(
     reader: &ObjectReader,
     root: &Path,
     (old, new): (PatchSide<'_>, PatchSide<'_>),
+    budget: Budget,
 ) -> Result<PatchFindings> {
     let (before, after) = (OpenSide::open(reader, old)?, OpenSide::open(reader, new)?);
     let difference = between(&before.view, &after.view)?;
@@ -146,6 +147,7 @@ fn look(
     let visibility = Visibility::where_it_changed(reader, views, sides, &difference)?;
     let mut changes = Vec::with_capacity(difference.len());
     for change in difference {
+        budget.check_time()?;
         // Directories first: git has no empty ones, so one that was filled or emptied differs in the attributes
         // alone, and neither came nor went.
         if !is_one_directory(root, &change, &before, &after)? {
@@ -159,6 +161,7 @@ fn look(
     if let Some(visibility) = visibility {
         let all = std::mem::take(&mut changes);
         for change in all {
+            budget.check_time()?;
             if visibility.explains_nothing(root, &change)? {
                 changes.push(change);
             } else if change.old.is_some() {
