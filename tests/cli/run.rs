@@ -1,5 +1,6 @@
 //! `run`: any command as a message with a step around it.
 
+use std::os::unix::fs::PermissionsExt as _;
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
@@ -61,6 +62,12 @@ fn the_exit_code_is_the_commands() {
         .exits(127);
     world.write("plain", "x");
     world.run(&["run", "--", "./plain"], b"").exits(126);
+    world.write("script", "#!/no/such/interpreter -u\n");
+    let script = world.workspace().join("script");
+    std::fs::set_permissions(script, std::fs::Permissions::from_mode(0o755)).expect("ours");
+    let run = world.run(&["run", "--", "./script"], b"").exits(127);
+    let why = "there is no `/no/such/interpreter`, which its first line names";
+    assert!(run.stderr.contains(why), "{run}");
     world.run(&["run"], b"").exits(2);
     let status = world.json(&["status"]);
     assert_eq!(status["open_steps"], 0, "every step is finished: {status}");

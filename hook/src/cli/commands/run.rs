@@ -1,7 +1,9 @@
 //! `run`: any command as a message with a step around it.
 
 use std::ffi::{OsStr, OsString};
-use std::io::{self, ErrorKind};
+use std::fs::File;
+use std::io::{self, ErrorKind, Read as _};
+use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
@@ -203,16 +205,44 @@ fn is_there(program: &OsStr) -> io::Result<()> {
         // Then the system has folders of its own.
         None => return Ok(()),
     };
-    let mut error = Errno::NOENT;
+    let mut error = Errno::NOENT.into();
     for folder in folders {
-        match folder.join(program).metadata() {
-            Ok(found) if found.is_file() && found.mode() & 0o111 != 0 => return Ok(()),
-            Ok(_) => error = Errno::ACCESS,
+        let program = folder.join(program);
+        match program.metadata() {
+            Ok(found) if found.is_file() && found.mode() & 0o111 != 0 => {
+                match missing_interpreter(&program) {
+                    None => return Ok(()),
+                    Some(missing) => error = missing,
+                }
+            }
+            Ok(_) => error = Errno::ACCESS.into(),
             Err(_) => {}
         }
     }
-    Err(error.into())
+    Err(error)
 }
+
+/// Returns why a script does not start whose first line names an interpreter that is not there. The system only says that
+/// a file is missing, and the script is not.
+fn missing_interpreter(program: &Path) -> Option<io::Error> {
+    let mut start = Vec::new();
+    let file = File::open(program).ok()?;
+    file.take(LONGEST_FIRST_LINE).read_to_end(&mut start).ok()?;
+    let line = start
+        .strip_prefix(b"#!")?
+        .split(|byte| *byte == b'\n')
+        .next()?;
+    let interpreter = line.trim_ascii().split(u8::is_ascii_whitespace).next()?;
+    let is_missing = !interpreter.is_empty() && !Path::new(OsStr::from_bytes(interpreter)).exists();
+    let name = safe_bytes(interpreter);
+    is_missing.then(|| {
+        let what = format!("there is no `{name}`, which its first line names");
+        io::Error::new(ErrorKind::NotFound, what)
+    })
+}
+
+/// How much of a script the system reads for its interpreter.
+const LONGEST_FIRST_LINE: u64 = 256;
 
 /// Shells print the same about a command.
 fn exit_code(status: ExitStatus) -> u8 {
