@@ -189,7 +189,7 @@ pub const CASES: [Case; 9] = [
         kind: "shared",
         world: shared,
         command: &["revert", "m1"],
-        why: "generic was at work as well",
+        why: "was at work as well, and may have",
         choice: "take",
         keys: "r",
         first: nothing,
@@ -199,7 +199,7 @@ pub const CASES: [Case; 9] = [
         kind: "unclear",
         world: unclear,
         command: &["revert", "last~1"],
-        why: "nobody can tell whose changes these are",
+        why: "it is unclear whose changes these are",
         choice: "take",
         keys: "jr",
         first: nothing,
@@ -441,4 +441,49 @@ fn files_of_ones_own_are_said_to_stay() {
     let world = an_hour();
     let run = world.run(&["revert", "m1"], b"").exits(0);
     assert!(run.stdout.contains("Yours stays: notes.\n"), "{run}");
+}
+
+/// A way out asks again with the options that were given, and for what was asked for.
+#[test]
+fn way_out_keeps_what_was_given() {
+    let world = edited();
+    let run = world.run(&["revert", "m1", "--unclear", "take"], b"");
+    let way = "--only 'a b' --on-conflict overwrite --unclear take puts";
+    assert!(run.stdout.contains(way), "{run}");
+    let world = unclear();
+    let run = world.run(&["revert", "last~1", "--on-conflict", "keep"], b"");
+    let way = "--on-conflict keep --unclear take takes";
+    assert!(run.stdout.contains(way), "{run}");
+    let world = Sandbox::new();
+    world.write("mine/notes", "1\n");
+    world.write("other", "1\n");
+    world.play("m1", "change it", |world| world.write("made", "2\n"));
+    world.write("mine/notes", "an hour\n");
+    world.write("other", "an hour\n");
+    let run = world.run(&["restore", "m1", "mine"], b"").exits(3);
+    let done = in_shell(&world, &printed(&run, "yours, changed since"));
+    let files = ["mine/notes", "other"].map(|path| content(&world, path).unwrap_or_default());
+    assert_eq!(files, ["1\n", "an hour\n"], "the folder alone: {done}");
+}
+
+/// A way out names many files, however they are called, and takes all of them along.
+#[test]
+fn way_out_names_many_odd_files() {
+    let world = Sandbox::new();
+    let names = ["-rf", "a b", "it's", "$HOME", "*", "#", "ü"];
+    let write = |world: &Sandbox, text: &str| {
+        names.iter().for_each(|name| world.write(name, text));
+    };
+    write(&world, "1\n");
+    world.play("m1", "change them", |world| write(world, "2\n"));
+    write(&world, "mine\n");
+    let run = world.run(&["revert", "m1"], b"").exits(3);
+    let done = in_shell(&world, &printed(&run, "7 files kept"));
+    for name in names {
+        assert_eq!(
+            content(&world, name).as_deref(),
+            Some("1\n"),
+            "{name}: {done}"
+        );
+    }
 }

@@ -39,8 +39,12 @@ fn last_counts_the_rows_of_the_log() {
     }
     let run = world.run(&["revert", "last~1"], b"").exits(0);
     assert!(run.stdout.contains("“a shop”"), "{run}");
-    let note = "“nicer README” stays: it is newer, but of another session (generic)";
-    assert!(run.stdout.contains(note), "{run}");
+    let other = log["messages"][0]["session"].as_str().expect("an id");
+    let note = format!(
+        "“nicer README” stays: it is newer, but of another session (generic {})",
+        &other[..8]
+    );
+    assert!(run.stdout.contains(&note), "{run}");
     assert_eq!(world.read("README.md"), b"nicer\n");
     world.run(&["show", "last~2"], b"").exits(4);
 }
@@ -71,6 +75,62 @@ fn file_for_an_id_names_the_command() {
     assert!(!run.stderr.contains("is a file"), "{run}");
 }
 
+/// Two sessions of one agent are told apart in lists by their ids.
+#[test]
+fn sessions_of_one_agent_are_told_apart() {
+    let world = two_sessions();
+    let log = world.json(&["log"]);
+    let list = world.run(&["log"], b"").exits(0);
+    let graph = world.run(&["log", "--graph"], b"").exits(0);
+    assert!(list.stdout.contains("session"), "{list}");
+    for message in log["messages"].as_array().expect("a list") {
+        let session = &message["session"].as_str().expect("an id")[..8];
+        assert!(list.stdout.contains(session), "{session}: {list}");
+        let name = format!("generic {session}");
+        assert!(graph.stdout.contains(&name), "{name}: {graph}");
+    }
+}
+
+/// An agent where an id is expected is answered with the command for its newest message.
+#[test]
+fn agent_for_an_id_names_the_command() {
+    let world = two_sessions();
+    let newest = world.json(&["log"])["messages"][0]["id"].clone();
+    let newest = newest.as_str().expect("an id");
+    for word in ["generic", "gen"] {
+        let run = world.run(&["revert", word], b"").exits(4);
+        let (_, rest) = run
+            .stderr
+            .split_once("is an agent: `ckpt-hook revert ")
+            .expect("a command");
+        let (id, _) = rest.split_once('`').expect("an id");
+        assert!(newest.starts_with(id), "{run}");
+        assert!(run.stderr.contains("log --agent generic"), "{run}");
+    }
+    let run = world.run(&["revert", "nothing"], b"").exits(4);
+    assert!(!run.stderr.contains("is an agent"), "{run}");
+}
+
+/// Without an id, `show` shows the newest message, and `export` where there is none says so.
+#[test]
+fn show_and_export_need_no_id() {
+    let world = two_sessions();
+    let shown = world.run(&["show"], b"").exits(0);
+    assert_eq!(
+        shown.stdout,
+        world.run(&["show", "last"], b"").exits(0).stdout
+    );
+    let world = Sandbox::new();
+    world.run(&["snapshot"], b"").exits(0);
+    let run = world.run(&["export"], b"").exits(4);
+    assert!(
+        run.stderr
+            .starts_with("error: no session was recorded here\nhint: "),
+        "{run}"
+    );
+    world.run(&["show"], b"").exits(4);
+}
+
 /// A line behind a file and the beginning of an agent's name are understood.
 #[test]
 fn line_and_beginning_of_an_agent_are_understood() {
@@ -84,7 +144,7 @@ fn line_and_beginning_of_an_agent_are_understood() {
     let run = world.run(&["install", "claude", "--dry-run"], b"").exits(0);
     assert!(run.stdout.contains("claude"), "{run}");
     let run = world.run(&["install", "clod"], b"").exits(2);
-    assert!(run.stderr.contains("known are: "), "{run}");
+    assert!(run.stderr.contains("it can be installed into "), "{run}");
     let run = world.run(&["install"], b"").exits(2);
     assert!(run.stderr.contains("install --all"), "{run}");
 }

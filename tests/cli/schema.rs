@@ -98,7 +98,7 @@ fn every_document_is_what_its_schema_says() {
     valid(&world, "report-operation", &["unrevert"]);
     valid(&world, "report-operation", &["restore", &tree, "made"]);
     for refused in [
-        &["show"][..],
+        &["blame"][..],
         &["show", "nothing-has-this-id"],
         &["revert", "--message", "last~9"],
         &["schema", "no-such-document"],

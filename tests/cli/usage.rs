@@ -20,7 +20,7 @@ fn senseless_arguments_exit_with_2() {
         &["revert", "--bogus"][..],
         &["no-such-command"],
         &["log", "-n", "many"],
-        &["show"],
+        &["blame"],
     ] {
         let run = by_a_script(&world, arguments).exits(2);
         assert!(run.stderr.starts_with("error: "), "it says why: {run}");
@@ -125,7 +125,7 @@ fn an_empty_name_or_text_is_refused() {
 #[test]
 fn a_refusal_is_a_document_with_json() {
     let world = Sandbox::new();
-    let run = world.run(&["--json", "show"], b"").exits(2);
+    let run = world.run(&["--json", "blame"], b"").exits(2);
     let document: serde_json::Value = serde_json::from_str(&run.stdout).expect("a document");
     assert_eq!(
         document["error"]["code"], 2,
@@ -139,8 +139,8 @@ fn the_document_of_a_refusal_names_the_argument() {
     let world = Sandbox::new();
     for (arguments, message) in [
         (
-            &["show"][..],
-            "the following required arguments were not provided: <ID>",
+            &["blame"][..],
+            "the following required arguments were not provided: <PATH>",
         ),
         (
             &["run"],
@@ -271,7 +271,7 @@ fn full_disk_has_a_cause() {
 fn colours_are_for_those_who_ask() {
     let world = Sandbox::new();
     assert!(
-        !world.run(&["show"], b"").stderr.contains('\u{1b}'),
+        !world.run(&["blame"], b"").stderr.contains('\u{1b}'),
         "none on a pipe"
     );
     let painted = world.run(&["--color", "always", "revert"], b"");

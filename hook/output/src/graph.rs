@@ -9,8 +9,9 @@ use ckpt_schema::report::{
 use ckpt_store::model::number::count;
 
 use super::View;
+use super::agent_names::AgentNames;
 use super::history;
-use super::text::{fit, safe, short};
+use super::text::{fit, short};
 
 /// The symbol at the left of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,8 +84,13 @@ pub fn rows(
         view,
     ))];
     let mut is_aside = false;
+    let messages = entries.iter().filter_map(|entry| match entry {
+        TimelineEntry::Message(message) => Some(message),
+        TimelineEntry::Operation(_) | TimelineEntry::Outside { .. } => None,
+    });
+    let agents = AgentNames::of(messages);
     for (place, entry) in entries.iter().enumerate() {
-        let (mark, mut words) = row(entry, names, view);
+        let (mark, mut words) = row(entry, names, &agents, view);
         if let TimelineEntry::Operation(operation) = entry {
             words.push_str(history::undone(
                 undos.get(&operation.id).copied().unwrap_or(0),
@@ -120,7 +126,12 @@ fn line(mark: Mark, words: &str, view: &View) -> String {
     format!("{shown} {words}")
 }
 
-fn row(entry: &TimelineEntry, names: RowNames, view: &View) -> (Mark, String) {
+fn row(
+    entry: &TimelineEntry,
+    names: RowNames,
+    agents: &AgentNames<'_>,
+    view: &View,
+) -> (Mark, String) {
     let is_brief = names == RowNames::Times && view.is_narrow();
     match entry {
         TimelineEntry::Message(message) => {
@@ -128,7 +139,7 @@ fn row(entry: &TimelineEntry, names: RowNames, view: &View) -> (Mark, String) {
                 MessageState::Live => Mark::Live,
                 MessageState::Hidden | MessageState::Discarded => Mark::Aside,
             };
-            (mark, of_message(message, is_brief, view))
+            (mark, of_message(message, is_brief, agents, view))
         }
         TimelineEntry::Operation(operation) => {
             (Mark::Operation, of_operation(operation, is_brief, view))
@@ -159,14 +170,17 @@ fn when(time: i64, is_brief: bool, view: &View) -> String {
     })
 }
 
-fn of_message(message: &MessageReport, is_brief: bool, view: &View) -> String {
+fn of_message(
+    message: &MessageReport,
+    is_brief: bool,
+    agents: &AgentNames<'_>,
+    view: &View,
+) -> String {
     let state = history::state_unless_live(message, view.paint);
     if is_brief {
-        // `claude-code` is known by `claude`.
-        let agent = message.agent.split('-').next().unwrap_or_default();
         let parts = [
             when(message.time, true, view),
-            fit(&safe(agent), BRIEF.1).into_owned(),
+            agents.brief(message, BRIEF.1),
             state,
             history::called(message, view.paint),
         ];
@@ -183,7 +197,7 @@ fn of_message(message: &MessageReport, is_brief: bool, view: &View) -> String {
     let parts = [
         view.paint.id(&short(&message.id)),
         view.paint.faint(&view.times.ago(message.time)),
-        safe(&message.agent).into_owned(),
+        agents.name(message),
         state,
         history::called(message, view.paint),
     ];

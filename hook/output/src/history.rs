@@ -9,6 +9,7 @@ use ckpt_schema::report::{
 };
 use ckpt_store::model::number::{count, grouped};
 
+use super::agent_names::AgentNames;
 use super::diff::counts;
 use super::paint::Paint;
 use super::table::Table;
@@ -58,8 +59,9 @@ pub fn total(messages: &[MessageReport], view: &View) -> String {
 pub fn messages(messages: &[MessageReport], reach: LogReach, view: &View) -> String {
     let everywhere = reach == LogReach::Everywhere;
     let workspaces = everywhere.then(|| WorkspaceNames::of_messages(messages, view));
+    let agents = AgentNames::of(messages);
     if view.is_narrow() {
-        let two = |message| two_lines(message, workspaces.as_ref(), view);
+        let two = |message| two_lines(message, (&agents, workspaces.as_ref()), view);
         return messages.iter().map(two).collect();
     }
     let is_told = ShownColumns {
@@ -74,13 +76,13 @@ pub fn messages(messages: &[MessageReport], reach: LogReach, view: &View) -> Str
     let mut names = names.to_vec();
     // On a narrow terminal, columns are dropped in this order; the id stays. Of several agents, who asks has to see which
     // one it was.
-    let first = messages.first();
-    let is_one_agent = messages
-        .iter()
-        .all(|it| Some(&it.agent) == first.map(|it| &it.agent));
-    let mut dropping = match is_one_agent {
-        true => vec![3, 2, 5, 4, 1],
-        false => vec![3, 5, 4, 1, 2],
+    if agents.are_sessions() {
+        names[AGENT] = "session";
+    }
+    let mut dropping = match (agents.is_one_agent(), agents.are_sessions()) {
+        (true, false) => vec![3, AGENT, 5, 4, 1],
+        (true, true) => vec![3, 5, AGENT, 4, 1],
+        (false, _) => vec![3, 5, 4, 1, AGENT],
     };
     let extra = [
         (is_told.unclear, "unclear"),
@@ -99,10 +101,18 @@ pub fn messages(messages: &[MessageReport], reach: LogReach, view: &View) -> Str
     let mut table = table.together(&[5, 6]).leaving_half();
     table.heads(heads(paint, &names));
     for message in messages {
-        table.row(message_row(message, is_told, workspaces.as_ref(), view));
+        table.row(message_row(
+            message,
+            is_told,
+            (&agents, workspaces.as_ref()),
+            view,
+        ));
     }
     table.render(view)
 }
+
+/// The place of the column of agents.
+const AGENT: usize = 2;
 
 /// The columns that some message needs.
 #[derive(Clone, Copy, Debug)]
@@ -113,7 +123,11 @@ struct ShownColumns {
 }
 
 /// The prompt on the first line, and the details on the second.
-fn two_lines(message: &MessageReport, workspaces: Option<&WorkspaceNames>, view: &View) -> String {
+fn two_lines(
+    message: &MessageReport,
+    (agents, workspaces): (&AgentNames<'_>, Option<&WorkspaceNames>),
+    view: &View,
+) -> String {
     let columns = view.width.unwrap_or(NARROW_WIDTH);
     let id = view.paint.id(&short(&message.id));
     let first = format!("{id}  {}", called(message, view.paint));
@@ -124,7 +138,7 @@ fn two_lines(message: &MessageReport, workspaces: Option<&WorkspaceNames>, view:
         named(workspaces, &message.workspace),
         state_unless_live(message, view.paint),
         view.paint.faint(&view.times.ago(message.time)),
-        safe(&message.agent).into_owned(),
+        agents.name(message),
         count(message.files, "file"),
         unclear.unwrap_or_default(),
         additions,
@@ -141,13 +155,13 @@ fn named(workspaces: Option<&WorkspaceNames>, path: &str) -> String {
 }
 
 /// Returns a message as the line above its changes; as two on a narrow terminal.
-pub fn message_line(message: &MessageReport, view: &View) -> String {
+pub fn message_line(message: &MessageReport, agents: &AgentNames<'_>, view: &View) -> String {
     let id = view.paint.id(&short(&message.id));
     let called =
         labels(message, view.paint) + &view.paint.strong(&title(message.prompt.as_deref()));
     let facts = [
         view.paint.faint(&view.times.ago(message.time)),
-        safe(&message.agent).into_owned(),
+        agents.name(message),
         state_unless_live(message, view.paint),
     ];
     if view.is_narrow() {
@@ -189,7 +203,7 @@ fn heads(paint: Paint, names: &[&str]) -> Vec<String> {
 fn message_row(
     message: &MessageReport,
     told: ShownColumns,
-    workspaces: Option<&WorkspaceNames>,
+    (agents, workspaces): (&AgentNames<'_>, Option<&WorkspaceNames>),
     view: &View,
 ) -> Vec<String> {
     let paint = view.paint;
@@ -200,7 +214,7 @@ fn message_row(
     let mut row = vec![
         paint.id(&short(&message.id)),
         view.times.ago(message.time),
-        safe(&message.agent).into_owned(),
+        agents.cell(message),
         took.unwrap_or_default(),
         grouped(message.files),
         additions,

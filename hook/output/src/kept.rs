@@ -156,6 +156,10 @@ fn way_out(kept: &KeptReport, around: &Around, paint: Paint) -> String {
         (Some(keys), kind) if kind != KeptKind::OtherMessage => {
             format!("{} in the plan", keys.kept)
         }
+        // A file in another root has that root's directory in its command.
+        _ if way.parameters.workspace.is_some() => {
+            paint.command(&way.parameters.command(short, path))
+        }
         _ => paint.own_command(&way.parameters.command(short, path)),
     };
     match &way.first {

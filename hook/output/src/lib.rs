@@ -3,10 +3,12 @@
 //! Pure functions over a [`View`] return texts as values, which are written in one place, here. A reader that is gone
 //! is not a failure: a closed pipe ends the output quietly.
 
+pub mod agent_names;
 pub mod agents;
 mod binary;
 pub mod blame;
 pub mod checkout;
+mod closing;
 pub mod columns;
 pub mod config;
 mod conversation;

@@ -3,15 +3,14 @@
 use std::path::PathBuf;
 
 use ckpt_schema::report::{
-    FileResult, NoteCode, OperationEntry, OperationKind, OperationReport, Outcome, RevertedSession,
-    RootOperation,
+    NoteCode, OperationEntry, OperationKind, OperationReport, Outcome, RootOperation,
 };
 
-use ckpt_store::model::number::count;
 use ckpt_store::revert::PriorState;
 
 use super::View;
-use super::conversation;
+pub use super::closing::also_reverted;
+use super::closing::{closing, conversation, hidden};
 use super::files::{git_ways, moved};
 use super::history::operation_word;
 pub use super::kept::PlanKeys;
@@ -54,7 +53,7 @@ pub fn render(report: &OperationReport, around: &Around, view: &View) -> String 
 pub fn head(report: &OperationReport, around: &Around, view: &View) -> (String, String) {
     let mut head = format!("{}\n", headline(report, around, view.paint));
     if !report.messages_hidden.is_empty() {
-        head.push_str(&format!("{}\n", hidden(report)));
+        head.push_str(&format!("{}\n", hidden(report, around)));
     }
     (
         head,
@@ -192,9 +191,6 @@ fn operation_name(operation: &OperationEntry, prompt: Option<&str>, paint: Paint
     }
 }
 
-/// What becomes of a file that could not be written.
-const TRIED_AGAIN: &str = "could not be written and stayed as before: the next command or message tries again, and `ckpt-hook snapshot` does so right away";
-
 /// How many columns of a prompt a sentence shows.
 const TITLE: usize = 50;
 
@@ -206,115 +202,13 @@ fn nothing(kind: OperationKind) -> &'static str {
     }
 }
 
-/// What was left alone, and the way back.
-fn closing(report: &OperationReport, around: &Around, paint: Paint) -> String {
-    let mut lines: Vec<String> = around.leave(paint).into_iter().collect();
-    lines.extend(reasons_to_keep(report, around, paint));
-    if report.git.iter().any(|item| item.unclear) {
-        lines.push(format!(
-            "Git's own state is kept where nobody can tell who moved it; {} moves it as well.",
-            paint.strong("--unclear take")
-        ));
-    }
-    lines.extend(git_ways(&report.git).lines().map(str::to_owned));
-    let failed = match report.dry_run {
-        true => "would stay as before, because the file system lets nothing replace it",
-        false => TRIED_AGAIN,
-    };
-    lines.extend(left(report, FileResult::Failed, failed));
-    if !report.messages_hidden.is_empty() {
-        lines.push(hidden(report));
-    }
-    lines.extend(also_reverted(&report.also_reverted, paint));
-    let mut text: String = lines.drain(..).map(|line| line + "\n").collect();
-    text.push_str(&conversation(report, paint));
-    lines.extend(way_back(report, around, paint));
-    if report.busy {
-        lines.push(format!(
-            "{} an agent is at work, and this would be refused: wait until it is done, or use --force.",
-            paint.warning("busy:")
-        ));
-    }
-    text.extend(lines.into_iter().map(|line| line + "\n"));
-    text
-}
-
-/// What becomes of the conversation.
-fn conversation(report: &OperationReport, paint: Paint) -> String {
-    let told = report.conversation.iter();
-    told.flat_map(|it| conversation::lines(it, report.dry_run, paint))
-        .map(|line| line + "\n")
-        .collect()
-}
-
-fn hidden(report: &OperationReport) -> String {
-    let hidden = count(report.messages_hidden.len() as u64, "message");
-    let verb = match report.messages_hidden.len() {
-        _ if report.dry_run => "would be",
-        1 => "is",
-        _ => "are",
-    };
-    format!("{hidden} {verb} hidden until you redo, or send a new one.")
-}
-
-/// Returns a sentence for each other session that is reverted.
-pub fn also_reverted(sessions: &[RevertedSession], paint: Paint) -> impl Iterator<Item = String> {
-    sessions.iter().map(move |session| {
-        let id = short(&session.session);
-        let what = match session.messages_hidden {
-            0 => "in part".to_owned(),
-            number => format!("with {} hidden", count(number, "message")),
-        };
-        let command = format!("ckpt-hook unrevert --session {id}");
-        format!(
-            "Session {} ({}) is reverted, too, {what}: {}",
-            paint.id(&id),
-            safe(&session.agent),
-            paint.own_command(&command)
-        )
-    })
-}
-
-fn left(report: &OperationReport, result: FileResult, why: &str) -> Option<String> {
-    let number = report
-        .files
-        .iter()
-        .filter(|file| file.result == result)
-        .count();
-    (number > 0).then(|| format!("{} {why}.", count(number as u64, "file")))
-}
-
-fn way_back(report: &OperationReport, around: &Around, paint: Paint) -> Option<String> {
-    if report.dry_run {
-        return Some("This is a plan; nothing was changed.".to_owned());
-    }
-    // Where no file had to change, the revert point moved all the same.
-    report.operation.as_ref()?;
-    let undo = paint.own_command("ckpt-hook undo");
-    if around.undoes.is_some() {
-        return Some(format!(
-            "To do it again: {undo}; what else can be taken back: {}",
-            paint.own_command("ckpt-hook log --operations")
-        ));
-    }
-    let before = &around.before;
-    let is_whole = report.kind == OperationKind::Revert && before.is_unreverted && !before.is_part;
-    if is_whole && report.messages_hidden.len() > 1 {
-        let redo = paint.own_command("ckpt-hook redo");
-        return Some(format!(
-            "To undo this: {undo}, or one message at a time: {redo}"
-        ));
-    }
-    Some(format!("To undo this: {undo}"))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::time::TimeContext;
     use ckpt_schema::report::{
-        self, Difference, DifferenceReason, FileAction, FileReport, GitPart, GitReport, KeptKind,
-        KeptReport, PathText, Receipt, WayOut, WayParameters,
+        self, Difference, DifferenceReason, FileAction, FileReport, FileResult, GitPart, GitReport,
+        KeptKind, KeptReport, PathText, Receipt, WayOut, WayParameters,
     };
     use expect_test::expect;
 
@@ -500,7 +394,7 @@ mod tests {
         for line in [
             "d stays, changed by codex for another message; ckpt-hook revert abcdefgh --only d --on-conflict overwrite puts",
             "1 file kept: since; ckpt-hook revert abcdefgh --only 'a b' --on-conflict overwrite puts the earlier",
-            "4 files kept: many; ckpt-hook revert abcdefgh --only FILE --on-conflict overwrite puts",
+            "4 files kept: many; ckpt-hook revert abcdefgh --only a --only b --only c --only d --on-conflict overwrite puts",
             "1 file kept: open; close that program, then ckpt-hook revert abcdefgh --only x.db",
             "1 file kept: no snapshot; nothing takes that back.\n",
         ] {
@@ -538,7 +432,7 @@ mod tests {
             unclear: true,
             way: None,
         };
-        let offer = "Git's own state is kept where nobody can tell who moved it; --unclear take moves it as well.";
+        let offer = "Git's own state stays where it is unclear who moved it; --unclear take moves it as well.";
         let mut report = operation(Vec::new(), Outcome::Partial);
         assert!(!shown(&report).contains(offer), "no branch was in question");
         report.git.push(branch);

@@ -118,8 +118,8 @@ impl WayParameters {
         }
     }
 
-    /// Returns them as a command line. `name` shortens ids and `path` writes a file's name; many files stand as `FILE`,
-    /// for one after another.
+    /// Returns them as a command line. `name` shortens ids and `path` writes a file's name; more than 20 files stand
+    /// as `FILE`, for one after another.
     pub fn command(
         &self,
         name: impl Fn(&str) -> String,
@@ -165,4 +165,4 @@ impl WayParameters {
 }
 
 /// How many files a command names.
-const NAMED: usize = 3;
+const NAMED: usize = 20;

@@ -13,6 +13,7 @@ row! {
         pub id: String,
         pub prompt: Option<String>,
         pub agent: String,
+        pub session: String,
     }
 }
 
@@ -23,7 +24,7 @@ pub(crate) fn newer_of_others(
     session: &str,
     seq: i64,
 ) -> Result<Vec<OthersMessage>> {
-    let sql = "SELECT messages.id, messages.prompt, sessions.agent
+    let sql = "SELECT messages.id, messages.prompt, sessions.agent, sessions.id AS session
                  FROM messages JOIN sessions ON sessions.id = messages.session_id
                 WHERE messages.seq > ?3 AND sessions.workspace_id = ?1 AND sessions.id <> ?2
                   AND messages.state = 'live' ORDER BY messages.seq DESC";

@@ -215,7 +215,11 @@ fn screens(page: &str) -> BTreeMap<String, String> {
 #[test]
 fn keys_lead_where_it_is_written() {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/cli/shown/keys.txt");
-    let known = screens(&std::fs::read_to_string(&file).unwrap_or_default());
+    // Who writes them down anew does not wait for the former ones.
+    let known = match std::env::var_os("UPDATE_EXPECT") {
+        Some(_) => BTreeMap::new(),
+        None => screens(&std::fs::read_to_string(&file).unwrap_or_default()),
+    };
     let mut page = String::new();
     for sitting in SITTINGS {
         let Some(shown) = sitting.played(&known) else {

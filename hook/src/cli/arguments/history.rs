@@ -114,7 +114,7 @@ Examples:
 #[command(after_help = SHOW_EXAMPLES)]
 pub struct ShowArguments {
     /// The message, step, session, operation or snapshot
-    #[arg(value_name = "ID")]
+    #[arg(value_name = "ID", default_value = "last")]
     pub id: String,
     /// Show each step, not the sum
     #[arg(long, conflicts_with_all = ["stat", "names", "html"])]

@@ -10,7 +10,7 @@ use ckpt_process::failure::{DONE, Failure};
 use ckpt_process::surroundings;
 use ckpt_store::model::number::count;
 use ckpt_store::model::shell::quoted;
-use ckpt_store::{OLDER, Store};
+use ckpt_store::{Error, OLDER, Store};
 
 use crate::cli::commands::install::InstallPaths;
 use crate::cli::commands::{store_place, unrecorded};
@@ -49,12 +49,8 @@ pub fn explained(invocation: &Invocation, failure: Failure) -> Failure {
         Failure::Store(error) if error.is_unrecorded() => {
             let unrecorded = unrecorded(invocation).unwrap_or_default();
             let next = next_step(invocation);
-            let mut next = format!("{unrecorded}{next}{}", elsewhere(invocation));
-            // A hint is no sentence.
-            if let Some(first) = next.get_mut(..1) {
-                first.make_ascii_lowercase();
-            }
-            error.hint(next.trim_end_matches('.')).into()
+            let next = format!("{unrecorded}{next}{}", elsewhere(invocation));
+            error.hint(as_hint(next)).into()
         }
         // What was asked for may be what goes: that is no damage.
         Failure::Store(error) if error.is_damage() && is_tidied(invocation) => error
@@ -64,6 +60,20 @@ pub fn explained(invocation: &Invocation, failure: Failure) -> Failure {
             .into(),
         other => other,
     }
+}
+
+/// Returns sentences as a hint, which begins in lower case and has no final period.
+fn as_hint(mut sentences: String) -> String {
+    if let Some(first) = sentences.get_mut(..1) {
+        first.make_ascii_lowercase();
+    }
+    sentences.trim_end_matches('.').to_owned()
+}
+
+/// Returns a failure for a command that has nothing to work on: what is not there, and what to do next.
+pub fn missing(invocation: &Invocation, store: &Store, what: &str) -> Result<Failure, Failure> {
+    let next = as_hint(next(invocation, store)?);
+    Ok(Error::unavailable(what).hint(next).into())
 }
 
 fn is_tidied(invocation: &Invocation) -> bool {

@@ -1,5 +1,7 @@
 //! `export`: a session with its messages and all that they changed, to read elsewhere.
 
+use std::path::Path;
+
 use ckpt_command::changes::{ChangesArguments, ChangesView};
 use ckpt_command::invocation::Invocation;
 use ckpt_output::export;
@@ -10,8 +12,8 @@ use ckpt_schema::report::{
     Content, Encoding, ExportReport, ExportedMessage, SessionReport, ShowReport, VERSION,
 };
 use ckpt_serve::methods::content;
-use ckpt_store::ErrorKind;
 use ckpt_store::query::{ChangeDetail, ListedKind};
+use ckpt_store::{ErrorKind, Store};
 
 use super::empty;
 use crate::cli::arguments::ExportArguments;
@@ -24,17 +26,8 @@ pub fn run(invocation: &Invocation, arguments: &ExportArguments) -> Result<u8, F
     let directory = invocation.directory()?;
     let mut store = invocation.open()?;
     let id = match &arguments.session {
-        Some(id) => Some(id.clone()),
-        None => {
-            let sessions = store.sessions(Some(&directory))?.sessions;
-            let mut sessions = sessions.into_iter();
-            sessions
-                .find(|session| session.messages > 0)
-                .map(|session| session.id)
-        }
-    };
-    let Some(id) = id else {
-        return empty::say(invocation, "No sessions were recorded here.");
+        Some(id) => id.clone(),
+        None => newest(invocation, &mut store, &directory)?,
     };
     let ShowReport::Session {
         session,
@@ -89,6 +82,20 @@ pub fn run(invocation: &Invocation, arguments: &ExportArguments) -> Result<u8, F
         invocation.output.bytes(text.as_bytes())?;
     }
     Ok(DONE)
+}
+
+/// Returns the id of the newest session that has a message.
+fn newest(invocation: &Invocation, store: &mut Store, directory: &Path) -> Result<String, Failure> {
+    let sessions = store.sessions(Some(directory))?.sessions;
+    let newest = sessions.into_iter().find(|session| session.messages > 0);
+    match newest {
+        Some(session) => Ok(session.id),
+        None => Err(empty::missing(
+            invocation,
+            store,
+            "no session was recorded here",
+        )?),
+    }
 }
 
 /// The patch of a message that has too long a one.

@@ -7,6 +7,7 @@ use ckpt_command::changes::ChangesArguments;
 use ckpt_command::changes::ChangesView;
 use ckpt_command::invocation::Invocation;
 use ckpt_command::pager::{Pages, paged};
+use ckpt_output::agent_names::AgentNames;
 use ckpt_output::history::LogReach;
 use ckpt_output::text::safe;
 use ckpt_output::{diff, graph, history, when, write_error};
@@ -179,7 +180,10 @@ impl List<'_> {
 
     fn messages(mut self) -> Result<u8, Failure> {
         let report = self.store.log(&self.directory, &self.filter)?;
-        let ids = report.messages.iter().map(|it| it.id.as_str());
+        let ids = report
+            .messages
+            .iter()
+            .flat_map(|it| [&*it.id, &*it.session]);
         self.invocation.look_up(&self.store, ids);
         if self.are_lines(&report.messages)? {
             self.tell_of_loss(report.messages.is_empty())?;
@@ -190,9 +194,10 @@ impl List<'_> {
         }
         if self.is_for_people() && shows_files(self.arguments) {
             let view = self.invocation.output.view();
+            let agents = AgentNames::of(&report.messages);
             let entries = report.messages.iter().map(|message| ListedEntry {
                 id: &message.id,
-                line: history::message_line(message, view),
+                line: history::message_line(message, &agents, view),
                 roots: message
                     .roots
                     .iter()
@@ -389,7 +394,7 @@ fn unmatched(
         [path] if is_unknown(&path) => {
             let word = quoted(&safe(&path.to_string_lossy()));
             format!(
-                "No {what} changed a file {word}. If that is an id, `ckpt-hook show {word}` shows it; `{all}` lists every {what}."
+                "No {what} changed {word}. If that is an id, `ckpt-hook show {word}` shows it; `{all}` lists every {what}."
             )
         }
         _ => format!("No {what} matches. `{all}` lists all of them."),

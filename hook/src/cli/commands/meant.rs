@@ -1,74 +1,90 @@
-//! What was meant where a command got something of another kind: a file for an id, the beginning of an agent's name.
+//! What was meant where a command got something of another kind: a file or an agent for an id, the beginning of an agent's name.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use ckpt_command::invocation::Invocation;
-use ckpt_output::text::safe;
+use ckpt_output::text::{safe, short};
 use ckpt_process::failure::Failure;
 use ckpt_store::ErrorKind;
+use ckpt_store::model::shell::quoted;
+use ckpt_store::query::LogFilter;
 
 use crate::cli::arguments::Command;
 
-/// Returns a failure that names the command that was meant, if a file stands where an id is expected.
+/// Returns a failure that names the command that was meant, if a file or an agent stands where an id is expected.
 pub fn explained(invocation: &Invocation, command: &Command, failure: Failure) -> Failure {
     let Failure::Store(error) = failure else {
         return failure;
     };
-    let meant = (error.kind == ErrorKind::Unknown)
-        .then(|| file_for_an_id(command))
-        .flatten()
-        .filter(|(word, _)| is_file(invocation, word));
-    match meant {
-        Some((word, meant)) => {
-            let word = safe(word);
-            error.hint(format!("`{word}` is a file: {meant}")).into()
+    let word = id_of(command).filter(|_| error.kind == ErrorKind::Unknown);
+    let meant = word.and_then(|word| match is_file(invocation, word) {
+        true => file_for_an_id(command, &quoted(word)),
+        false => agent_for_an_id(invocation, command, word),
+    });
+    match (word, meant) {
+        (Some(word), Some(meant)) => {
+            let hint = format!("`{}` is {}", safe(word), safe(&meant));
+            error.hint(hint).into()
         }
-        None => Failure::Store(error),
+        _ => Failure::Store(error),
     }
 }
 
-/// Returns the id of a command, and what the command for a file of that name is.
-fn file_for_an_id(command: &Command) -> Option<(&str, String)> {
-    let (word, meant) = match command {
-        Command::Restore(arguments) => {
-            let word = arguments.id.as_deref()?;
-            (
-                word,
-                format!(
-                    "`ckpt-hook restore last {word}` puts it back to just before the newest message, and `ckpt-hook log {word}` lists the messages to choose from"
-                ),
-            )
-        }
-        Command::Revert(arguments) => {
-            let word = arguments.id.as_deref().or(arguments.message.as_deref())?;
-            (
-                word,
-                format!(
-                    "`ckpt-hook revert last --only {word}` takes back what the newest message did to it"
-                ),
-            )
-        }
-        Command::Show(arguments) => {
-            let word = arguments.id.as_str();
-            (
-                word,
-                format!(
-                    "`ckpt-hook log {word}` lists the messages that changed it, and `ckpt-hook blame {word}` says who wrote each line"
-                ),
-            )
-        }
-        Command::Diff(arguments) => {
-            let word = arguments.from.as_deref()?;
-            (
-                word,
-                format!(
-                    "`ckpt-hook diff -- {word}` shows what changed in it since just before the newest message"
-                ),
-            )
-        }
+/// Returns what stands where a command expects an id.
+fn id_of(command: &Command) -> Option<&str> {
+    match command {
+        Command::Restore(arguments) => arguments.id.as_deref(),
+        Command::Revert(arguments) => arguments.id.as_deref().or(arguments.message.as_deref()),
+        Command::Show(arguments) => Some(&arguments.id),
+        Command::Diff(arguments) => arguments.from.as_deref(),
+        _ => None,
+    }
+}
+
+/// Returns what the command for a file of that name is.
+fn file_for_an_id(command: &Command, word: &str) -> Option<String> {
+    Some(match command {
+        Command::Restore(_) => format!(
+            "a file: `ckpt-hook restore last {word}` puts it back to just before the newest message, and `ckpt-hook log {word}` lists the messages to choose from"
+        ),
+        Command::Revert(_) => format!(
+            "a file: `ckpt-hook revert last --only {word}` takes back what the newest message did to it"
+        ),
+        Command::Show(_) => format!(
+            "a file: `ckpt-hook log {word}` lists the messages that changed it, and `ckpt-hook blame {word}` says who wrote each line"
+        ),
+        Command::Diff(_) => format!(
+            "a file: `ckpt-hook diff -- {word}` shows what changed in it since just before the newest message"
+        ),
+        _ => return None,
+    })
+}
+
+/// Returns what the command for the newest message of an agent with that name, or its beginning, is.
+fn agent_for_an_id(invocation: &Invocation, command: &Command, word: &str) -> Option<String> {
+    let (name, does) = match command {
+        Command::Restore(_) => ("restore", "puts the files back to just before"),
+        Command::Revert(_) => ("revert", "takes back"),
+        Command::Show(_) => ("show", "shows"),
+        Command::Diff(_) => ("diff", "shows what changed since just before"),
         _ => return None,
     };
-    Some((word, meant.replace('\n', " ")))
+    let directory = invocation.directory().ok()?;
+    let mut store = invocation.open().ok()?;
+    let sessions = store.sessions(Some(&directory)).ok()?.sessions;
+    let names: BTreeSet<&str> = sessions.iter().map(|it| it.agent.as_str()).collect();
+    let agent = names.get(word).copied().or_else(|| only_one(word, names))?;
+    let filter = LogFilter {
+        agent: Some(agent.to_owned()),
+        limit: Some(1),
+        ..LogFilter::default()
+    };
+    let newest = store.log(&directory, &filter).ok()?.messages.pop()?;
+    let (agent, id) = (quoted(agent), short(&newest.id));
+    Some(format!(
+        "an agent: `ckpt-hook {name} {id}` {does} its newest message, and `ckpt-hook log --agent {agent}` lists its messages"
+    ))
 }
 
 /// Returns whether a word names something in the current directory.

@@ -9,6 +9,7 @@ use rustix::io::Errno;
 
 use super::apply::{self, Problem, Root};
 use crate::error::{Error, Result};
+use crate::ids::name_beside;
 use crate::model::Milliseconds;
 use crate::model::entry::{ObjectId, is_unstored};
 use crate::model::gap::{Gap, GapReason};
@@ -72,7 +73,9 @@ pub(crate) fn beside_others<'a>(
             &step.root_session_id,
         )?);
         let session = sessions::session(connection, &step.row.session_id)?;
-        agents.extend(session.map(|session| session.agent));
+        let own = operation.movement.map(|movement| &*movement.session.agent);
+        let own = own.unwrap_or_default();
+        agents.extend(session.map(|it| name_beside(own, &it.agent, &it.id)));
     }
     let is_theirs = |row: &&ChangeRow| {
         let step = row.step_id.as_ref();

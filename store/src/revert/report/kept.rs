@@ -4,11 +4,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ckpt_schema::report::{
-    AuthorKind, Difference, DifferenceReason, FileAction, FileReport, FileResult, KeptKind,
-    KeptReport, OperationKind, PathText, PlanChoice, ReasonCode, Receipt, WayOut, WayParameters,
+    AuthorKind, AuthorReport, Difference, DifferenceReason, FileAction, FileReport, FileResult,
+    KeptKind, KeptReport, OperationKind, PathText, PlanChoice, ReasonCode, Receipt, WayOut,
+    WayParameters,
 };
 
+use crate::ids::name_beside;
 use crate::model::item::Item;
+use crate::model::path::WorkspacePath;
 use crate::model::request::{OnConflict, Unclear};
 use crate::revert::carry_out::databases;
 use crate::revert::plan::operation::Operation;
@@ -34,7 +37,7 @@ pub(super) fn kept(
                 _ => Some(is_removed(operation, item)),
             };
             groups
-                .entry((kind, why(kind, item), is_removed))
+                .entry((kind, why(operation, kind, item), is_removed))
                 .or_default()
                 .push(item);
         }
@@ -127,9 +130,14 @@ fn kind(item: &Item) -> Option<KeptKind> {
 }
 
 /// Returns the names of the agents that a reason names.
-fn agents(item: &Item) -> String {
+fn agents(operation: &Operation<'_>, item: &Item) -> String {
+    let own = operation.movement.map(|movement| &*movement.session.agent);
+    let name = |by: &AuthorReport| {
+        let (agent, session) = (by.agent.as_deref()?, by.session.as_deref()?);
+        Some(name_beside(own.unwrap_or_default(), agent, session))
+    };
     let by = item.reason.iter().flat_map(|reason| &reason.by);
-    let mut agents: Vec<&str> = by.filter_map(|by| by.agent.as_deref()).collect();
+    let mut agents: Vec<String> = by.filter_map(name).collect();
     agents.sort_unstable();
     agents.dedup();
     match agents.is_empty() {
@@ -138,22 +146,22 @@ fn agents(item: &Item) -> String {
     }
 }
 
-fn why(kind: KeptKind, item: &Item) -> String {
+fn why(operation: &Operation<'_>, kind: KeptKind, item: &Item) -> String {
     match kind {
         KeptKind::Yours => match item.reason.iter().flat_map(|reason| &reason.by).next() {
             Some(by) if by.kind == AuthorKind::Unrecorded => {
-                "perhaps yours: nobody can tell who changed it since that state"
+                "perhaps yours: no record says who changed it since that state"
             }
             _ => "yours, changed since that state",
         }
         .to_owned(),
         KeptKind::Conflict => "changed since by you or another program".to_owned(),
-        KeptKind::OtherAgent => format!("changed since by {}", agents(item)),
+        KeptKind::OtherAgent => format!("changed since by {}", agents(operation, item)),
         KeptKind::Shared => format!(
             "{} was at work as well, and may have made the change",
-            agents(item)
+            agents(operation, item)
         ),
-        KeptKind::Unclear => "nobody can tell whose changes these are".to_owned(),
+        KeptKind::Unclear => "it is unclear whose changes these are".to_owned(),
         KeptKind::Database => match item.reason.as_deref() {
             Some(reason) if databases::is_open(reason) => "a program has the database open",
             Some(reason) if databases::is_version_control(reason) => "version control's own",
@@ -267,7 +275,10 @@ fn of_database(these: WayParameters, items: &[&Item], is_edited: bool) -> Option
     (force || is_edited).then(|| {
         let parameters = WayParameters {
             force,
-            on_conflict: is_edited.then(|| OnConflict::Overwrite.name().to_owned()),
+            on_conflict: match is_edited {
+                true => Some(OnConflict::Overwrite.name().to_owned()),
+                false => these.on_conflict,
+            },
             ..these
         };
         plain("takes all of it back", parameters)
@@ -282,7 +293,8 @@ fn plain(does: &str, parameters: WayParameters) -> WayOut {
     }
 }
 
-/// Returns the parameters that ask for the same again, limited to nothing; `None` for files that were chosen one by one.
+/// Returns the parameters that ask for the same again with the options that were given; `None` for files that were chosen
+/// one by one.
 /// What goes forward, or takes an operation back, cannot be asked for twice: it asks for the state.
 fn again(operation: &Operation<'_>) -> Option<WayParameters> {
     let state_itself = || {
@@ -296,7 +308,15 @@ fn again(operation: &Operation<'_>) -> Option<WayParameters> {
         .movement
         .filter(|movement| movement.undoes.is_none())
     else {
-        return state_itself();
+        let restore = state_itself()?;
+        return Some(match operation.undoes {
+            Some(_) => restore,
+            None => WayParameters {
+                only: restored(operation),
+                git: operation.git.is_some(),
+                ..restore
+            },
+        });
     };
     match movement.kind {
         OperationKind::Revert => of_revert(movement, operation.git.is_some()),
@@ -305,7 +325,12 @@ fn again(operation: &Operation<'_>) -> Option<WayParameters> {
 }
 
 fn of_revert(movement: &Movement, git: bool) -> Option<WayParameters> {
+    let on_conflict = movement
+        .on_conflict
+        .filter(|how| *how != OnConflict::default());
     let revert = WayParameters {
+        on_conflict: on_conflict.map(|how| how.name().to_owned()),
+        unclear: movement.unclear.map(|how| how.name().to_owned()),
         git,
         ..WayParameters::of(OperationKind::Revert)
     };
@@ -331,6 +356,13 @@ fn of_revert(movement: &Movement, git: bool) -> Option<WayParameters> {
             ..revert
         },
     })
+}
+
+/// Returns the paths that a restore is limited to.
+fn restored(operation: &Operation<'_>) -> Vec<PathText> {
+    let expected = operation.expectation.iter();
+    let only = expected.flat_map(|expected| &expected.only);
+    only.map(WorkspacePath::to_report).collect()
 }
 
 /// Returns the id of the state that an operation goes to.

@@ -16,7 +16,7 @@ use ckpt_schema::report::{FileAction, NoteCode, OperationKind};
 use rusqlite::Connection;
 
 use crate::error::{Error, Result};
-use crate::ids::short;
+use crate::ids::{name_beside, short};
 use crate::model::gap::{Gap, GapReason};
 use crate::model::git_item::{GitStateRow, plain};
 use crate::model::note::Note;
@@ -110,14 +110,15 @@ pub(crate) fn passed_over(connection: &Connection, movement: &Movement) -> Resul
         [one] => format!(
             "{} stays: it is newer, but of another session ({})",
             named(one),
-            one.agent
+            name_beside(&session.agent, &one.agent, &one.session)
         ),
         many => {
-            let agents: BTreeSet<&str> = many.iter().map(|one| one.agent.as_str()).collect();
+            let name = |one: &OthersMessage| name_beside(&session.agent, &one.agent, &one.session);
+            let agents: BTreeSet<String> = many.iter().map(name).collect();
             format!(
                 "{} of other sessions stay ({})",
                 count(many.len() as u64, "newer message"),
-                first_of(agents.into_iter().map(str::to_owned), NAMED)
+                first_of(agents.into_iter(), NAMED)
             )
         }
     };
