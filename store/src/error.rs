@@ -44,7 +44,7 @@ pub struct Error {
 }
 
 /// Why nothing can be written on a full disk.
-pub(crate) const FULL_DISK: &str = "the disk is full, or the user's quota is used up";
+pub(crate) const FULL_DISK: &str = "the disk is full, or your disk quota is used up";
 
 /// What to do about a damaged session store.
 const REPAIR: &str = "`ckpt-hook doctor --repair` puts all of it that can be read into a new one";

@@ -309,7 +309,7 @@ fn filtered_list_is_not_an_empty_history() {
         ),
         (
             &["log", "last"],
-            "No message changed a file last. If that is an id, `ckpt-hook show last` shows it;",
+            "No message changed last. If that is an id, `ckpt-hook show last` shows it;",
         ),
         (&["log", "--agent", "nobody"], "No message matches."),
         (

@@ -182,7 +182,7 @@ fn a_forgotten_messages_file_is_perhaps_yours() {
     let world = world();
     world.json(&["forget", "--message", "m2", "--yes"]);
     let run = world.run(&["restore", "m1", "--dry-run"], b"").exits(3);
-    let said = "perhaps yours: nobody can tell";
+    let said = "perhaps yours: no record says";
     assert_eq!(run.stdout.matches(said).count(), 2, "{run}");
     let run = world.run(&["restore", "m1", "key.pem"], b"").exits(0);
     assert!(run.stdout.contains(said), "{run}");

@@ -87,7 +87,7 @@ fn uneditable_settings_stop_no_other_agent() {
         .run(&["install", "gemini-cli", "nobody"], b"")
         .exits(2);
     assert!(
-        run.stderr.contains("nobody") && run.stderr.contains("known are"),
+        run.stderr.contains("nobody") && run.stderr.contains("it can be installed into"),
         "before anything is touched: {run}"
     );
 }

@@ -88,8 +88,8 @@ fn what_git_keeps_is_named_with_its_reason() {
     expect![[r#"
         ! Went back to just before “add cakes” (12345678), but not everything
           restored    -1  menu
-          kept            branch main (changed since by the user or another program)
-          kept            git's index (changed since by the user or another program)
+          kept            branch main (changed since by you or another program)
+          kept            git's index (changed since by you or another program)
         Yours stays: notes.
         Kept branch main: `git update-ref refs/heads/main 123… 123…` moves it back, and what was committed since leaves it.
         Kept git's index: no command puts that index back and keeps what was staged since; `git restore --staged FILE` takes out what is staged of a file.

@@ -305,7 +305,7 @@ fn full_disk_or_quota_is_no_failed_disk() {
             );
             let case = format!("{call} {errno}: {run}");
             assert_eq!(run.code, Some(1), "nothing was changed: {case}");
-            let is_full = run.stderr.contains("disk is full, or the user's quota");
+            let is_full = run.stderr.contains("disk is full, or your disk quota");
             let is_failed = run.stderr.contains("the disk failed");
             let expected = errno != "EIO";
             assert_eq!((is_full, is_failed), (expected, !expected), "{case}");

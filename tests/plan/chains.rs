@@ -138,7 +138,7 @@ fn kept_change_holds_back_older_ones_only() {
         Some("ONE\n2\n3\n4\n5\n"),
         "the newer change is out"
     );
-    let reason = "in part: changed in the same lines since by the user or another program";
+    let reason = "in part: changed in the same lines since by you or another program";
     assert_eq!(
         (item.result, item.reason.as_deref()),
         (FileResult::Planned, Some(reason)),

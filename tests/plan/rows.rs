@@ -221,7 +221,7 @@ fn overlapping_edits_are_kept_or_overwritten() {
         (old, now, revert(old, new, now, world))
     };
     let (_, now, kept) = row(OnConflict::Merge);
-    let reason = "changed in the same lines since by the user or another program".to_owned();
+    let reason = "changed in the same lines since by you or another program".to_owned();
     assert_eq!(
         kept,
         (FileAction::Keep, FileResult::Conflict, now, Some(reason)),
@@ -246,7 +246,7 @@ fn keep_never_merges() {
         world.blobs.file("one\n2\n3\n4\n5\n"),
     );
     let now = world.blobs.file("one\n2\n3\n4\nfive\n");
-    let reason = Some("changed since by the user or another program".to_owned());
+    let reason = Some("changed since by you or another program".to_owned());
     assert_eq!(
         revert(old, new, now, world),
         (FileAction::Keep, FileResult::Conflict, now, reason),
@@ -318,7 +318,7 @@ fn permissions_and_content_are_undone_separately() {
     );
     assert_eq!(
         reason.as_deref(),
-        Some("its permissions changed again since by the user or another program"),
+        Some("its permissions changed again since by you or another program"),
         "and that is why"
     );
 }
@@ -329,54 +329,54 @@ fn indistinguishable_change_is_kept_with_its_reason() {
     let blobs = Blobs::default();
     let (a, b, c) = (blobs.file("a\n"), blobs.file("b\n"), blobs.file("c\n"));
     for (old, new, now, reason) in [
-        (a, b, None, "deleted since by the user or another program"),
+        (a, b, None, "deleted since by you or another program"),
         (
             None,
             a,
             c,
-            "not removed, because it was edited since by the user or another program",
+            "not removed, because it was edited since by you or another program",
         ),
         (
             None,
             a,
             blobs.file_of_mode("a\n", 0o755),
-            "not removed, because it was edited since by the user or another program",
+            "not removed, because it was edited since by you or another program",
         ),
         (
             a,
             None,
             c,
-            "something else was put there since by the user or another program",
+            "something else was put there since by you or another program",
         ),
         (
             a,
             b,
             blobs.link("x"),
-            "replaced by something of another type since by the user or another program",
+            "replaced by something of another type since by you or another program",
         ),
         (
             a,
             b,
             directory(),
-            "replaced by something of another type since by the user or another program",
+            "replaced by something of another type since by you or another program",
         ),
         (
             blobs.link("x"),
             a,
             c,
-            "changed since by the user or another program",
+            "changed since by you or another program",
         ),
         (
             blobs.link("x"),
             blobs.link("y"),
             blobs.link("z"),
-            "a symbolic link, pointed elsewhere since by the user or another program",
+            "a symbolic link, pointed elsewhere since by you or another program",
         ),
         (
             blobs.file("\0a"),
             blobs.file("\0b"),
             blobs.file("\0c"),
-            "a binary file, changed since by the user or another program",
+            "a binary file, changed since by you or another program",
         ),
     ] {
         let world = Story::default();
@@ -507,7 +507,7 @@ fn a_conflict_names_the_other_session() {
         .and_then(|item| item.reason)
         .expect("a conflict");
     assert!(
-        reason.contains("by the user or another program and codex"),
+        reason.contains("by you or another program and codex"),
         "everybody who was at it since: {reason}"
     );
 }

@@ -180,12 +180,12 @@ fn unrecorded_steps_possible_work_is_not_users() {
     };
     assert_eq!(
         reason("a"),
-        "changed in the same lines since by the user, or in a step that was not recorded",
+        "changed in the same lines since by you, or a step that was not recorded",
         "unsure"
     );
     assert_eq!(
         reason("b"),
-        "changed in the same lines since by the user or another program",
+        "changed in the same lines since by you or another program",
         "long before that step"
     );
 }
@@ -216,7 +216,7 @@ fn unrecorded_steps_commit_is_not_users() {
         .find_map(|part| part.reason.as_deref())
         .expect("git stays for a reason");
     assert_eq!(
-        reason, "changed since by the user, or in a step that was not recorded",
+        reason, "changed since by you, or a step that was not recorded",
         "{report:?}"
     );
 }

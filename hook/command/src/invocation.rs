@@ -24,7 +24,7 @@ use crate::writable;
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Global options")]
 pub struct Common {
-    /// The store's directory [default: $CKPT_HOOK_HOME, else ckpt-hook in the user's data folder]
+    /// The store's directory [default: $CKPT_HOOK_HOME, else ckpt-hook in your data folder]
     #[arg(long, global = true, value_name = "DIR")]
     pub store: Option<PathBuf>,
     /// A directory in the workspace to use [default: the current one]
@@ -33,7 +33,7 @@ pub struct Common {
     /// Look at what was fetched from this machine, and not at this one's own
     #[arg(long, global = true, value_name = "NAME")]
     pub machine: Option<String>,
-    /// Print one JSON document, whatever else shapes the output
+    /// Print one JSON document, and ignore other options for the output
     #[arg(long, global = true)]
     pub json: bool,
     /// Print JSON line by line: progress as it happens, then the document

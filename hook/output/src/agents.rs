@@ -127,7 +127,7 @@ pub fn changes(
     };
     let next = report.changes.iter().any(is_new).then(|| {
         let log = view.paint.command("ckpt-hook log");
-        format!("Next: start the agent anew, and send it a message. Then {log} lists it.\n")
+        format!("Next: restart the agent, and send it a message. Then {log} lists it.\n")
     });
     let hint = format!(
         "{} name an agent to install the hook for it in advance\n",
@@ -173,15 +173,20 @@ fn settings(group: &[SettingsChange], view: &View) -> String {
     let Some((change, others)) = group.split_first() else {
         return String::new();
     };
-    let would = if change.dry_run { "would be " } else { "" };
-    let action = safe(&change.action);
+    let action = match (change.action.as_str(), change.dry_run) {
+        ("created", true) => "would create",
+        ("updated", true) => "would update",
+        ("removed", true) => "would remove",
+        (action, _) => action,
+    };
     let more = match others.len() {
         0 => String::new(),
         more => format!(", and {}", count(more as u64, "other file")),
     };
     let mut text = format!(
-        "{}: {would}{action}: {}{more}\n",
+        "{}: {} {}{more}\n",
         paint.strong(&safe(&change.agent)),
+        safe(action),
         safe(&change.file)
     );
     let diffs = group.iter().filter_map(|change| change.diff.as_deref());

@@ -140,7 +140,7 @@ fn legend(hunks: &[BlameHunk], view: &View) -> String {
         let reason = unclear
             .reason
             .as_deref()
-            .unwrap_or("nobody can tell for certain");
+            .unwrap_or("no record says for certain");
         text.push_str(&format!(
             "{}: it may be the step's or yours: {}\n",
             view.paint.warning("?"),

@@ -20,7 +20,7 @@ pub fn push(report: &PushReport, is_planned: bool, view: &View) -> String {
         return format!("Everything is at {remote} already.\n");
     }
     let head = match is_planned {
-        true => "To be sent to",
+        true => "Would send to",
         false => "Sent to",
     };
     let mut text = format!(
@@ -32,9 +32,15 @@ pub fn push(report: &PushReport, is_planned: bool, view: &View) -> String {
         count(report.changes, "change"),
         ByteSize(report.bytes)
     );
+    // Writing to a string cannot fail, here and below.
     if report.anew {
-        text.push_str(
-            "Everything is sent anew, in place of what was there. The server may keep that until it removes what nothing refers to (`git gc --prune=now` there).\n",
+        let replaces = match is_planned {
+            true => "This would replace",
+            false => "This replaced",
+        };
+        let _ = writeln!(
+            text,
+            "{replaces} all that was there. The server may keep the old objects until `git gc --prune=now` runs there."
         );
     }
     if let Some(former) = &report.former {
@@ -45,7 +51,6 @@ pub fn push(report: &PushReport, is_planned: bool, view: &View) -> String {
         let former = view
             .paint
             .strong(&format!("{}/{}", safe(former), safe(&report.machine)));
-        // Writing to a string cannot fail, here and below.
         let _ = writeln!(text, "What was called {former} {removed}.");
     }
     if report.pruned > 0 {

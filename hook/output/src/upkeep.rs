@@ -185,15 +185,15 @@ fn what_goes(of: &ForgetWorkspace) -> String {
         return format!("its whole history, {snapshots} and {prompts}");
     }
     let stay = match of.snapshots {
-        1 => "which stays without it",
-        _ => "which stay without it",
+        1 => "which stays",
+        _ => "which stay",
     };
     let paths = count(of.files.len() as u64, "path");
     let paths = (of.snapshots > 0).then(|| format!("{paths} from {snapshots}, {stay}"));
     let prompts = (of.prompts > 0).then_some(prompts);
     let parts: Vec<String> = [prompts, paths].into_iter().flatten().collect();
     match parts.is_empty() {
-        true => "names of files alone".to_owned(),
+        true => "only names of files".to_owned(),
         false => parts.join(", and "),
     }
 }
@@ -225,13 +225,10 @@ pub fn forget(report: &ForgetReport, view: &View) -> String {
         }
     }
     for copy in &report.copies {
-        text.push_str(&format!(
-            "{}, a session store that is not in use\n",
-            safe(copy)
-        ));
+        text.push_str(&format!("{}, an old session store\n", safe(copy)));
     }
     text + &if report.dry_run {
-        "All of this would be removed from the store; nothing has been changed yet.\n".to_owned()
+        "This is a plan; nothing was removed from the store.\n".to_owned()
     } else {
         format!(
             "{} Forgotten. The store takes {}; before, it took {}.\n",

@@ -142,7 +142,7 @@ pub(crate) fn check_owner(path: &Path, metadata: &Metadata) -> Result<()> {
 
 fn not_ours(path: &Path, why: &str) -> Error {
     Error::failed(format!("`{}` in the store {why}", path.display()))
-        .hint("somebody else may have prepared it: look at it, and move it out of the store")
+        .hint("another user may have put it there: look at it, and move it out of the store")
 }
 
 fn check_absolute(directory: &Path) -> Result<()> {

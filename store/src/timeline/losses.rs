@@ -62,7 +62,7 @@ pub(crate) fn check(connection: &Connection, place: &Place) -> Result<()> {
         "rows of the session store were lost: the latest records of `{}` are gone",
         place.root.display()
     ))
-    .hint("nobody can tell whose the changes since then are: a revert leaves them, and says so"))
+    .hint("it is unclear whose the changes since then are: a revert leaves them, and says so"))
 }
 
 /// Like [`has_unknown_snapshots`], where there is no note: whatever took it away may have put older rows in the place
@@ -116,7 +116,7 @@ pub(crate) fn notice(store: &mut Store, place: &Place, lock: &Lock) -> Result<()
         workspace: Some(&workspace),
         message: "rows of the session store were lost",
         detail: Some(
-            "the latest records are gone, so nobody can tell whose the changes since then are",
+            "the latest records are gone, so it is unclear whose the changes since then are",
         ),
         ..Diagnostic::default()
     })

@@ -54,17 +54,17 @@ fn finding(fault: Fault, names: &str) -> Finding {
         Fault::OfAnother => (
             FindingLevel::Error,
             "the store holds what belongs to another user",
-            "somebody else may have prepared it, or `sudo` made it: look at it, then `chown` it or move it out of the store",
+            "another user may have put it there, or `sudo` made it: look at it, then `chown` it or move it out of the store",
         ),
         Fault::NoFile => (
             FindingLevel::Error,
             "the store holds what is neither a file nor a directory",
-            "somebody else may have prepared it: look at it, and move it out of the store",
+            "another user may have put it there: look at it, and move it out of the store",
         ),
         Fault::Directory => (
             FindingLevel::Error,
             "the store holds a directory in the place of a file",
-            "somebody else may have prepared it: look at it; `ckpt-hook doctor --repair` moves it aside",
+            "another user may have put it there: look at it; `ckpt-hook doctor --repair` moves it aside",
         ),
         Fault::Closed => (
             FindingLevel::Error,

@@ -102,10 +102,7 @@ fn branch_that_the_user_amended_stays() {
     let report = revert(&mut world, "m1");
     assert_eq!(git(&world).head + &branch(&world, "main"), before);
     assert_eq!(report.outcome, Outcome::Partial, "{report:?}");
-    assert_eq!(
-        reason(&report),
-        "changed since by the user or another program"
-    );
+    assert_eq!(reason(&report), "changed since by you or another program");
 }
 
 /// Branch that was forced elsewhere stays and is named.
@@ -189,10 +186,7 @@ fn users_commit_on_top_keeps_a_left_branch() {
     let report = revert(&mut world, "m1");
     assert_eq!(branch(&world, "side"), after, "{report:?}");
     assert_eq!(report.outcome, Outcome::Partial, "and that is said");
-    assert_eq!(
-        reason(&report),
-        "changed since by the user or another program"
-    );
+    assert_eq!(reason(&report), "changed since by you or another program");
 }
 
 /// A chain of reverts goes through where one alone does.

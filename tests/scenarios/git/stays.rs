@@ -24,7 +24,7 @@ fn users_later_commit_stays_as_the_reason() {
         "both"
     );
     assert!(
-        reason(&report).contains("by the user or another program"),
+        reason(&report).contains("by you or another program"),
         "{report:?}"
     );
     assert_eq!(report.outcome, Outcome::Partial, "and it says so");

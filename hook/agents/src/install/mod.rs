@@ -298,5 +298,5 @@ fn unknown(agent: &str) -> Error {
     Error::usage(format!(
         "`{name}` is not an agent that the hook can be installed into"
     ))
-    .hint(format!("known are: {}", known.join(", ")))
+    .hint(format!("it can be installed into {}", known.join(", ")))
 }

@@ -12,7 +12,7 @@ const others = {
   outside: "you, or another program",
   operation: "merged by an operation",
   unrecorded: "before the history begins",
-  unknown: "nobody can tell",
+  unknown: "not recorded",
   uncaptured: "not captured yet",
   unclear: "unclear",
 };

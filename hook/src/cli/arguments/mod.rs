@@ -146,7 +146,7 @@ pub enum Command {
     /// Go back to just before a user message
     #[command(aliases = ["rewind", "rollback"])]
     Revert(RevertArguments),
-    /// Take back the last operation of this workspace, whatever it was
+    /// Take back the last operation of this workspace, of any kind
     Undo(UndoArguments),
     /// Go one message forward again, or all the way
     Redo(RedoArguments),

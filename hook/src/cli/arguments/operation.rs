@@ -43,7 +43,7 @@ pub struct RevertArguments {
         conflicts_with = "plan"
     )]
     pub on_conflict: OnConflictArgument,
-    /// What to do with changes that may be the agent's or somebody else's [default: from the settings]
+    /// What to do with changes that may not be the agent's [default: from the settings]
     #[arg(long, value_name = "HOW", value_enum, conflicts_with = "plan")]
     pub unclear: Option<UnclearArgument>,
     /// Also move HEAD, branches and the index back; without it they stay as they are

@@ -76,8 +76,8 @@ impl Author {
 impl fmt::Display for Author {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self {
-            Self::User => "the user or another program",
-            Self::Unrecorded => "the user, or in a step that was not recorded",
+            Self::User => "you or another program",
+            Self::Unrecorded => "you, or a step that was not recorded",
             Self::Agent(source) => &source.agent,
         })
     }
@@ -368,7 +368,7 @@ impl fmt::Display for Reason {
             Self::Blocked(path) => write!(formatter, "no place for it beside `{}`", path.to_text()),
             Self::Yours(Author::User) => formatter.write_str("yours: changed since"),
             Self::Yours(_) => {
-                formatter.write_str("perhaps yours: nobody can tell whether you changed it since")
+                formatter.write_str("perhaps yours: no record says whether you changed it since")
             }
         }
     }
@@ -551,7 +551,7 @@ mod tests {
                 authors
             }
             .to_string(),
-            "changed in the same lines since by the user or another program, codex and pi",
+            "changed in the same lines since by you or another program, codex and pi",
             "a sentence for people"
         );
         assert_eq!(

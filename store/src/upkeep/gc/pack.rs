@@ -49,7 +49,7 @@ pub(crate) fn whole(
         adoption::adopt_now(store, place)?;
         if snapshots.borrows_now()? {
             return Err(Error::failed(
-                "what is borrowed from the user's repository is still being copied",
+                "what is borrowed from your repository is still being copied",
             ));
         }
     }

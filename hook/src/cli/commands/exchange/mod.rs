@@ -394,7 +394,7 @@ fn remote(
 fn absolute(address: &str, directory: &Path) -> Result<String, Failure> {
     if address.is_empty() || address.starts_with('-') || address.contains("::") {
         return Err(Failure::usage(
-            "that is no address of a repository",
+            "that is not the address of a repository",
             "give a directory, or an address such as `me@example.org:history.git`",
         ));
     }

@@ -459,7 +459,7 @@ mod tests {
         assert_eq!(claimed(&own, &[in_tool, after]), unclear, "one of two");
         assert_eq!(claimed(&own, &[after]), unclear, "it may be the user's");
         let before = Moment::exact(5 * S);
-        let user = GitClaim::Shared("the user or another program".to_owned());
+        let user = GitClaim::Shared("you or another program".to_owned());
         assert_eq!(claimed(&own, &[before, in_tool]), Some(user));
         assert_eq!(claimed(&own, &[before]), None, "no tool ran yet");
     }

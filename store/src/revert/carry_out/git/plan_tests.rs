@@ -35,7 +35,7 @@ fn change(old: &GitStateRow, new: &GitStateRow, claim: GitClaim) -> GitChange {
 }
 
 fn user() -> GitClaim {
-    GitClaim::Keep("the user or another program".to_owned())
+    GitClaim::Keep("you or another program".to_owned())
 }
 
 /// A repository without reflogs.
