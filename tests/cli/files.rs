@@ -130,7 +130,7 @@ fn renamed_file_is_listed_with_its_new_name() {
     });
     let list = world.run(&["recover"], b"").exits(0);
     let row = |name: &str| list.stdout.lines().find(|line| line.starts_with(name));
-    let is_renamed = |name| row(name).is_some_and(|row| row.ends_with(", renamed to new"));
+    let is_renamed = |name| row(name).is_some_and(|row| row.starts_with("old → new "));
     assert!(is_renamed("old"), "its lines are there: {list}");
     assert!(row("gone").is_some() && !is_renamed("gone"), "{list}");
     let report = world.json(&["recover"]);
@@ -139,6 +139,26 @@ fn renamed_file_is_listed_with_its_new_name() {
     assert_eq!(old.expect("it is listed")["renamed_to"]["path"], "new");
     world.run(&["recover", "old"], b"").exits(0);
     assert_eq!(world.read("old"), b"1\n2\n3\n4\n5\n", "all the same");
+}
+
+/// Files that moved with their folder are one row.
+#[test]
+fn renamed_folder_is_one_row() {
+    let world = Sandbox::new();
+    let names = ["one", "two", "three"];
+    for name in names {
+        world.write(&format!("tools/{name}"), format!("1\n2\n{name}\n"));
+    }
+    world.play("m1", "rename it", |world| {
+        for name in names {
+            world.remove(&format!("tools/{name}"));
+            world.write(&format!("scripts/{name}"), format!("1\n2\n{name}\n"));
+        }
+    });
+    let list = world.run(&["recover"], b"").exits(0);
+    let first = list.stdout.lines().next().unwrap_or_default();
+    assert!(first.starts_with("3 files tools/ → scripts/ "), "{list}");
+    assert!(list.stdout.ends_with("\n3 files\n"), "{list}");
 }
 
 /// A directory that is gone comes back in one operation.

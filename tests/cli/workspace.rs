@@ -137,7 +137,7 @@ fn folder_below_names_the_recorded_directory() {
         (&["log", "--operations"], 0),
         (&["status"], 0),
         (&["sessions"], 0),
-        (&["export"], 0),
+        (&["export"], 4),
         (&["undo"], 4),
         (&["revert", "last"], 4),
     ];
@@ -182,4 +182,24 @@ fn copy_elsewhere_is_offered_the_missing_history() {
     run(&["revert", "--message", "m1"]).exits(0);
     let back = std::fs::read(copy.join("a")).expect("it is there");
     assert_eq!(back, b"1\n", "it is in reach");
+}
+
+/// Sessions and messages of a directory that was moved are listed under the path that it has now.
+#[test]
+fn moved_directory_is_listed_where_it_is() {
+    let world = Sandbox::new();
+    world.write("a", "1\n");
+    world.play("m1", "first", |world| world.write("a", "2\n"));
+    let away = world.path("elsewhere");
+    std::fs::rename(world.workspace(), &away).expect("it is free");
+    std::fs::create_dir(world.workspace()).expect("it is free");
+    let away = away.to_string_lossy().into_owned();
+    for (list, command) in [
+        ("sessions", &["sessions"][..]),
+        ("messages", &["log"]),
+        ("messages", &["log", "--everywhere"]),
+    ] {
+        let listed = world.json(&[&["--workspace", &away], command].concat());
+        assert_eq!(listed[list][0]["workspace"], away.as_str(), "{command:?}");
+    }
 }

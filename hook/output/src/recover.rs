@@ -56,8 +56,18 @@ pub fn rows(report: &RecoverReport, view: &View) -> String {
 fn rows_of(files: &[GoneReport], view: &View) -> String {
     let shown = if view.verbose { files.len() } else { LISTED };
     let mut table = Table::new(&[]).dropping(&[1]);
-    for gone in files.iter().take(shown) {
-        table.row(vec![path(&gone.path), when(gone, view), taken(gone, view)]);
+    let files_shown = &files[..shown.min(files.len())];
+    for group in files_shown.chunk_by(|one, other| {
+        folder_renamed(one) == folder_renamed(other) && folder_renamed(one).is_some()
+    }) {
+        let name = match (folder_renamed(&group[0]), group.len()) {
+            (Some((from, to, ..)), 2..) => {
+                let number = count(group.len() as u64, "file");
+                format!("{number} {}/ → {}/", safe(from), safe(to))
+            }
+            _ => name(&group[0]),
+        };
+        table.row(vec![name, when(&group[0], view), taken(&group[0], view)]);
     }
     let mut text = table.render(view);
     if files.len() > shown {
@@ -66,11 +76,28 @@ fn rows_of(files: &[GoneReport], view: &View) -> String {
     text
 }
 
+/// Returns what a file is called: with its new name, if it was renamed.
+fn name(gone: &GoneReport) -> String {
+    match &gone.renamed_to {
+        Some(to) => format!("{} → {}", path(&gone.path), path(to)),
+        None => path(&gone.path),
+    }
+}
+
+/// Returns the folders between which a file moved under its name, and in what; `None` if it did not move so. Files with the
+/// same are one row.
+fn folder_renamed(gone: &GoneReport) -> Option<(&str, &str, Option<&str>, Option<&str>)> {
+    let (from, name) = gone.path.path.rsplit_once('/')?;
+    let (to, new_name) = gone.renamed_to.as_ref()?.path.rsplit_once('/')?;
+    let (message, operation) = (gone.message.as_deref(), gone.operation.as_deref());
+    (name == new_name).then_some((from, to, message, operation))
+}
+
 /// Returns a file as one line to choose from.
 pub fn line(gone: &GoneReport, view: &View) -> String {
     format!(
         "{}  {}  {}",
-        path(&gone.path),
+        name(gone),
         when(gone, view),
         taken(gone, view)
     )
@@ -108,7 +135,5 @@ fn taken(gone: &GoneReport, view: &View) -> String {
             format!("operation {}", view.paint.id(&id))
         }
     };
-    let renamed = gone.renamed_to.as_ref();
-    let renamed = renamed.map(|to| format!(", renamed to {}", path(to)));
-    by + &renamed.unwrap_or_default() + &lost
+    by + &lost
 }

@@ -128,6 +128,13 @@ pub(crate) fn log(store: &Store, cwd: &Path, filter: &LogFilter) -> Result<LogRe
         add_inherited(store, session, chosen, &mut messages)?;
     }
     mark_left(store, &mut messages)?;
+    let here = match place {
+        None => Place::find(store, cwd).ok().flatten(),
+        place => place,
+    };
+    if let Some(here) = here {
+        here.name_present_path(connection, messages.iter_mut().map(|it| &mut it.workspace))?;
+    }
     log_of(store, messages)
 }
 
@@ -259,11 +266,14 @@ pub(crate) fn operations(
 pub(crate) fn sessions(store: &Store, cwd: Option<&Path>) -> Result<SessionsReport> {
     let place = cwd.map(|cwd| Place::find(store, cwd)).transpose()?;
     let connection = store.database.connection();
-    let mut sessions = match place {
+    let mut sessions = match &place {
         Some(None) => Vec::new(),
         Some(Some(place)) => read_sessions(connection, HistoryRange::Workspace(place.row.id))?,
         None => read_sessions(connection, HistoryRange::All)?,
     };
+    if let Some(here) = place.flatten() {
+        here.name_present_path(connection, sessions.iter_mut().map(|it| &mut it.workspace))?;
+    }
     for session in sessions.iter_mut().filter(|it| it.parent.is_none()) {
         let parent = crate::revert::forked_from(store, &session.id)?;
         session.forked_from = parent.map(|parent| parent.id);
