@@ -44,11 +44,7 @@ pub(super) fn differing(report: &OperationReport, around: &Around, paint: Paint)
     let named = |paths: &[&PathText]| fold::names(paths, NAMED).join(", ");
     let mut text = String::new();
     for (_, paths) in &yours {
-        let yours = match paths.len() {
-            1 => stays(report, "Yours"),
-            _ if report.dry_run => "Yours would stay".to_owned(),
-            _ => "Yours stay".to_owned(),
-        };
+        let yours = stays(report, "Yours", paths.len());
         text.push_str(&format!("{yours}: {}.\n", named(paths)));
     }
     text.push_str(&of_other_messages(report, around, paint));
@@ -72,12 +68,12 @@ pub(super) fn differing(report: &OperationReport, around: &Around, paint: Paint)
     text
 }
 
-/// That something stays, or would.
-fn stays(report: &OperationReport, what: &str) -> String {
-    let verb = if report.dry_run {
-        "would stay"
-    } else {
-        "stays"
+/// That so many things stay, or would.
+fn stays(report: &OperationReport, what: &str, number: usize) -> String {
+    let verb = match number {
+        _ if report.dry_run => "would stay",
+        1 => "stays",
+        _ => "stay",
     };
     format!("{what} {verb}")
 }
@@ -93,7 +89,7 @@ fn of_other_messages(report: &OperationReport, around: &Around, paint: Paint) ->
     let mut text = String::new();
     for kept in others(report).take(NAMED) {
         let paths: Vec<&PathText> = kept.paths.iter().collect();
-        let names = stays(report, &fold::names(&paths, NAMED).join(", "));
+        let names = stays(report, &fold::names(&paths, NAMED).join(", "), paths.len());
         text.push_str(&format!(
             "{names}, {}{}\n",
             with_ids_shortened(&kept.why),
@@ -103,7 +99,7 @@ fn of_other_messages(report: &OperationReport, around: &Around, paint: Paint) ->
     let more = others(report).count().saturating_sub(NAMED);
     if more > 0 {
         let more = count(more as u64, "other message");
-        let stay = stays(report, &format!("What {more} changed"));
+        let stay = stays(report, &format!("What {more} changed"), 1);
         text.push_str(&format!(
             "{stay}: {} lists them.\n",
             paint.own_command("ckpt-hook log")
@@ -116,7 +112,7 @@ fn of_other_messages(report: &OperationReport, around: &Around, paint: Paint) ->
 pub(super) fn others_in_short(report: &OperationReport) -> String {
     let line = |kept: &KeptReport| {
         let paths: Vec<&PathText> = kept.paths.iter().collect();
-        let names = stays(report, &fold::names(&paths, NAMED).join(", "));
+        let names = stays(report, &fold::names(&paths, NAMED).join(", "), paths.len());
         let why = with_ids_shortened(&kept.why);
         format!("{names}, {why}: `ckpt-hook revert` there takes that back.\n")
     };

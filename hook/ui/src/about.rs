@@ -8,7 +8,7 @@ use ckpt_store::model::number::count;
 use ckpt_output::View;
 use ckpt_output::history;
 use ckpt_output::show::took;
-use ckpt_output::text::{safe, short, wrap};
+use ckpt_output::text::{safe, short, with_ids_shortened, wrap};
 
 /// An entry in full.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -150,11 +150,13 @@ fn of_operation(operation: &OperationEntry, notes: &[String], view: &View) -> Ab
         id(&operation.id),
     ];
     let mut facts = vec![facts.join(" · ")];
-    facts.extend(
-        notes
-            .iter()
-            .map(|note| format!("{} {}", paint.warning("note:"), safe(note))),
-    );
+    facts.extend(notes.iter().map(|note| {
+        format!(
+            "{} {}",
+            paint.warning("note:"),
+            safe(&with_ids_shortened(note))
+        )
+    }));
     About {
         words: format!("{}{to}", history::kind(operation, paint)),
         facts,

@@ -393,7 +393,7 @@ fn others(receipt: &Receipt, told: &BTreeSet<&PathText>) -> Vec<KeptReport> {
         kind: KeptKind::OtherMessage,
         why: format!("changed by {agent} for another message"),
         way: Some(plain(
-            "takes it back",
+            "takes that back",
             WayParameters {
                 message: Some(message),
                 only: paths.clone(),
