@@ -22,7 +22,6 @@ use crate::revert::goal::material::Material;
 use crate::revert::goal::present::Scene;
 use crate::revert::plan::Plan;
 use crate::revert::plan::operation::Operation;
-use crate::revert::receipt::notes::named_gap;
 use crate::revert::request::history::Claim;
 use crate::revert::request::movement::Movement;
 use crate::revert::request::options::Options;
@@ -148,7 +147,10 @@ pub(crate) fn failed_reads<'g>(
     let has_failed =
         |gap: &&Gap| matches!(&gap.reason, GapReason::Unreadable(cause) if *cause != closed);
     let failed = left.into_iter().find(has_failed);
-    failed.map_or(Ok(()), |gap| unread(&named_gap(gap), options))
+    failed.map_or(Ok(()), |gap| {
+        let path = sessions::read::gap_report(gap).path.path;
+        unread(&format!("`{path}` ({})", gap.reason), options)
+    })
 }
 
 fn unread(what: &str, options: Options) -> Result<()> {
