@@ -99,7 +99,7 @@ fn what_replaced_an_empty_folder_survives_unrevert() {
 /// An empty folder that the user put where a file was, while something was reverted, is theirs: neither the same revert again
 /// nor the way forward touches it.
 #[test]
-fn empty_folder_instead_of_a_file_is_the_users() {
+fn folder_instead_of_a_file_stays() {
     let mut world = World::new();
     world.write("file", "0\n");
     world.turn("m1", |world| world.write("a", "1\n"));

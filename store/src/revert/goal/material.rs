@@ -1,7 +1,7 @@
 //! Gathers the material of a plan from rows and snapshots: the history, the state before the first revert, what the
 //! reverts since asked for, and the present state.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use rusqlite::Connection;
 
@@ -94,16 +94,9 @@ pub(crate) fn gather(
         }
         None => PathStates::new(),
     };
-    // Operations take a folder away with what is in it, and then no item says so. What stands instead of a folder, or a
-    // folder instead of a file, they would have an item for: it is the user's.
-    for (path, then) in &stood {
-        if !then.is_some_and(|entry| entry.is_empty_directory()) {
-            continue;
-        }
-        let now = current.get(path).copied().flatten();
-        let is_replaced = now.is_some_and(|entry| !entry.is_empty_directory());
-        goals.insert(path.clone(), if is_replaced { *then } else { now });
-        base_states.insert(path.clone(), *then);
+    for (path, (then, now)) in taken_folders(&stood, &current) {
+        goals.insert(path.clone(), now);
+        base_states.insert(path, then);
     }
     let asked = sightings(live.iter().filter(|change| is_covered(scopes, change)));
     for (path, past) in pasts(chain, movement.kind, &sightings(live.iter()), &asked) {
@@ -136,6 +129,23 @@ pub(crate) fn gather(
         folders: folders.into_keys().collect(),
         unknown: unknown_paths(place, movement, &live),
     })
+}
+
+/// Returns the folders from before the first revert that operations may have taken away, each as it was then and as they left
+/// it. They take one away with what is in it, and then no item says so. What stands instead of a folder, or a folder instead
+/// of a file, they would have an item for: it is the user's.
+fn taken_folders(
+    stood: &PathStates,
+    current: &PathStates,
+) -> BTreeMap<WorkspacePath, (State, State)> {
+    let is_folder = |state: State| state.is_some_and(|entry| entry.is_empty_directory());
+    let folders = stood.iter().filter(|(_, then)| is_folder(**then));
+    let moves = folders.map(|(path, then)| {
+        let now = current.get(path).copied().flatten();
+        let is_replaced = now.is_some() && !is_folder(now);
+        (path.clone(), (*then, if is_replaced { *then } else { now }))
+    });
+    moves.collect()
 }
 
 /// Returns the agent's changes of files at paths that a part is not about, each with what is there now.
