@@ -374,7 +374,7 @@ impl Store {
 
     /// Returns the state just before an operation, by its id.
     pub fn before(&mut self, operation: &str) -> Result<revert::PriorState> {
-        revert::before(self, operation)
+        self.unstuck(|store| revert::before(store, operation))
     }
 
     /// Returns the revert banner of the workspace that holds `cwd`.

@@ -403,7 +403,7 @@ fn undo_of_an_undo_leaves_later_changes() {
         "what was changed since stays: {run}"
     );
     assert!(
-        run.code == Some(3) && run.stdout.contains("since by the user"),
+        run.code == Some(3) && run.stdout.contains("since by you"),
         "and it is said: {run}"
     );
 }

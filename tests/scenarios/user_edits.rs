@@ -101,7 +101,7 @@ fn edit_of_the_same_lines_is_a_conflict() {
         conflicts[0]
             .reason
             .as_deref()
-            .is_some_and(|reason| reason.contains("user")),
+            .is_some_and(|reason| reason.contains("you")),
         "who: {conflicts:?}"
     );
 }

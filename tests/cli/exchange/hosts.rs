@@ -101,6 +101,9 @@ setenv.set-environment = (
 /// OpenSSH's own server and client, with a key that only the user's settings of git name.
 #[test]
 fn ssh_server_takes_a_history() {
+    if !rustix::process::geteuid().is_root() {
+        return testing::skip::skip("the user of the tests may not log in");
+    }
     let (one, other) = (machine(), Sandbox::new());
     let folder = server(&one);
     let (port, key) = (free_port(), one.path("key"));

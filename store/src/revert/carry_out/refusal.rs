@@ -144,8 +144,9 @@ pub(crate) fn failed_reads<'g>(
     options: Options,
 ) -> Result<()> {
     let closed = std::io::Error::from(Errno::ACCESS).to_string();
-    let has_failed =
-        |gap: &&Gap| matches!(&gap.reason, GapReason::Unreadable(cause) if *cause != closed);
+    // Other causes than the system's stay as they are, such as two contents of one id.
+    let is_of_system = |cause: &str| cause.contains("(os error ");
+    let has_failed = |gap: &&Gap| matches!(&gap.reason, GapReason::Unreadable(cause) if is_of_system(cause) && *cause != closed);
     let failed = left.into_iter().find(has_failed);
     failed.map_or(Ok(()), |gap| {
         let path = sessions::read::gap_report(gap).path.path;

@@ -48,8 +48,12 @@ impl World {
     }
 
     fn executable(&self, name: &str) -> PathBuf {
-        let path = self.write(name, "#!/bin/sh\n");
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("ours");
+        let path = self.write(name, "");
+        let says = match name.ends_with("ckpt-hook") {
+            true => "#!/bin/sh\n[ \"$1\" != --version ] || echo ckpt-hook\n",
+            false => "#!/bin/sh\n",
+        };
+        executable::write(&path, says);
         path
     }
 

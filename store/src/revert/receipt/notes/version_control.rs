@@ -39,8 +39,11 @@ pub(crate) fn leave_broken(plan: &mut Plan, root: &Path, then: &[Gap], now: &[Ga
     let is_broken = |gap: &&Gap| {
         let folder = root.join(OsStr::from_bytes(&gap.path));
         let has = |name: &[u8]| folder.join(OsStr::from_bytes(name)).exists();
-        let is_left = metadata::is_system(&gap.path) || metadata::is_part_of_git(has);
-        !still.contains(&gap.path[..]) && is_left
+        let is_system = metadata::is_system(&gap.path);
+        // A folder is git's without its objects, too, and what it was before is not known.
+        let is_whole =
+            still.contains(&gap.path[..]) && (is_system || has(metadata::OBJECTS.as_bytes()));
+        !is_whole && (is_system || metadata::is_part_of_git(has))
     };
     let broken: Vec<&Gap> = then.iter().filter(is_one).filter(is_broken).collect();
     for item in plan.items.iter_mut().filter(|item| item.is_planned()) {
