@@ -144,6 +144,11 @@ impl Store {
         }
     }
 
+    /// Goes on with another connection if this one is stuck. For before reads of which a failure is not told.
+    pub(crate) fn leave_stuck(&mut self) {
+        let _ = self.unstuck(|store| store.database.data_version());
+    }
+
     /// Returns whether there is no store yet.
     pub fn is_missing(&self) -> bool {
         self.is_missing

@@ -407,7 +407,7 @@ fn moved_files_losses_are_foreseen() {
     }
     world.turn("m1", |world| {
         for path in ["linked", "special"] {
-            std::fs::rename(world.path(path), world.path(&format!("{path}.new")))
+            std::fs::rename(world.path(path), world.path(format!("{path}.new")))
                 .expect("it is there");
         }
         let outside = world.base().join("outside");

@@ -387,6 +387,7 @@ impl Execution<'_> {
             operation.warnings.push(notes::unfinished(&error));
         }
         let what = (&items[..], &git[..]);
+        store.leave_stuck();
         report(store, operation, Some(id), what, receipt, DryRun::No)
     }
 }

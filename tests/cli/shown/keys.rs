@@ -213,6 +213,7 @@ fn screens(page: &str) -> BTreeMap<String, String> {
 
 /// What keys lead to is what is written down.
 #[test]
+#[expect(clippy::disallowed_methods, reason = "what `expect_test` asks, too")]
 fn keys_lead_where_it_is_written() {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/cli/shown/keys.txt");
     // Who writes them down anew does not wait for the former ones.
