@@ -235,3 +235,19 @@ fn part_that_holds_is_the_reason() {
         .collect();
     assert_eq!(reasons, [("d/a", DifferenceReason::Operation)]);
 }
+
+/// A part that is asked for twice stays as it went back, also where the first time took the link above along.
+#[test]
+fn part_below_a_former_link_stays() {
+    let mut world = World::new();
+    world.write("folder/file", "0\n");
+    world.turn("m1", |world| {
+        world.remove_tree("folder");
+        world.link("folder", "folder");
+    });
+    let report = only(&mut world, "m1", &["folder/file"]);
+    assert_eq!(world.read("folder/file"), "0\n", "{report:?}");
+    let report = only(&mut world, "m1", &["folder/file"]);
+    assert_eq!(world.read("folder/file"), "0\n", "{report:?}");
+    assert_eq!(report.outcome, Outcome::Nothing, "{report:?}");
+}

@@ -100,7 +100,9 @@ pub(crate) fn gather(
     }
     let asked = sightings(live.iter().filter(|change| is_covered(scopes, change)));
     for (path, past) in pasts(chain, movement.kind, &sightings(live.iter()), &asked) {
-        if let Some(state) = base_states.get_mut(&path) {
+        // A directory above that an earlier part moved is none of this one's: it stays as it is.
+        let is_moved = paths.contains(&path);
+        if let Some(state) = base_states.get_mut(&path).filter(|_| is_moved) {
             *state = past.base.or(stood.get(&path).copied().flatten());
             goals.insert(path, past.goal);
         }
