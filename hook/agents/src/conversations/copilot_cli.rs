@@ -108,23 +108,7 @@ pub fn fork(plan: &ForkPlan) -> Result<AgentConversation, ForkFailure> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn sought(record: &tempfile::NamedTempFile, prompt: &str, before: u64) -> SoughtMessage {
-        SoughtMessage {
-            agent: "copilot-cli".to_owned(),
-            conversation: AgentConversation {
-                session: "s".to_owned(),
-                transcript: Some(record.path().to_owned()),
-            },
-            directory: "/w".into(),
-            copies: "/c".into(),
-            agent_id: None,
-            turn_id: None,
-            prompt: Some(prompt.to_owned()),
-            before,
-            turn_before: None,
-        }
-    }
+    use crate::conversations::sought;
 
     fn recorded(events: &[Value]) -> tempfile::NamedTempFile {
         let record = tempfile::NamedTempFile::new().expect("a scratch file");
@@ -144,11 +128,12 @@ mod tests {
         task["data"]["source"] = "agent-s".into();
         let record = recorded(&[user("a", "go on"), task, user("b", "go on")]);
         for (before, id) in [(0, "a"), (1, "b")] {
-            let found = find(&sought(&record, "go on", before)).expect("it is there");
+            let found =
+                find(&sought("copilot-cli", record.path(), "go on", before)).expect("it is there");
             assert_eq!(found.entry.as_deref(), Some(id));
         }
         assert!(
-            find(&sought(&record, "go on", 2)).is_err(),
+            find(&sought("copilot-cli", record.path(), "go on", 2)).is_err(),
             "it is not clear which one"
         );
     }
@@ -160,7 +145,7 @@ mod tests {
         let places = |prompts: &[&str]| {
             let all: Vec<_> = (0..)
                 .zip(prompts)
-                .map(|(at, it)| sought(&record, it, at))
+                .map(|(at, it)| sought("copilot-cli", record.path(), it, at))
                 .collect();
             places(&all).expect("it is there")
         };

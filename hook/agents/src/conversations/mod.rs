@@ -228,3 +228,22 @@ impl Conversations for AgentConversations {
         }
     }
 }
+
+/// A message that is looked for in a record, in tests of the agents' readers.
+#[cfg(test)]
+fn sought(agent: &str, record: &Path, prompt: &str, before: u64) -> SoughtMessage {
+    SoughtMessage {
+        agent: agent.to_owned(),
+        conversation: AgentConversation {
+            session: "s".to_owned(),
+            transcript: Some(record.to_owned()),
+        },
+        directory: "/w".into(),
+        copies: "/c".into(),
+        agent_id: None,
+        turn_id: None,
+        prompt: Some(prompt.to_owned()),
+        before,
+        turn_before: None,
+    }
+}

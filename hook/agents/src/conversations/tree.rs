@@ -266,7 +266,7 @@ impl TreeFormat {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::conversations::qwen_code;
+    use crate::conversations::{qwen_code, sought};
 
     fn user(id: &str, parent: &str) -> Value {
         json!({"type": "user", "uuid": id, "parentUuid": parent, "message": {"parts": [{"text": id}]}})
@@ -275,23 +275,6 @@ mod tests {
     fn write(path: &Path, entries: &[Value]) {
         let lines: String = entries.iter().map(|entry| format!("{entry}\n")).collect();
         std::fs::write(path, lines).expect("writable");
-    }
-
-    fn sought(record: &Path, prompt: &str, before: u64) -> SoughtMessage {
-        SoughtMessage {
-            agent: "qwen-code".to_owned(),
-            conversation: AgentConversation {
-                session: "s".to_owned(),
-                transcript: Some(record.to_owned()),
-            },
-            directory: "/w".into(),
-            copies: "/c".into(),
-            agent_id: None,
-            turn_id: None,
-            prompt: Some(prompt.to_owned()),
-            before,
-            turn_before: None,
-        }
     }
 
     /// A compaction counts if it leads to the message.
@@ -308,7 +291,7 @@ mod tests {
         write(record.path(), &entries);
         for (before, prompt, is_told) in [(0, "one", false), (1, "two", true), (2, "beside", false)]
         {
-            let plan = qwen_code::FORMAT.plan(&sought(record.path(), prompt, before));
+            let plan = qwen_code::FORMAT.plan(&sought("qwen-code", record.path(), prompt, before));
             let plan = plan.expect("it can be forked");
             assert_eq!(plan.note.is_some(), is_told, "{prompt}: {:?}", plan.note);
         }
@@ -321,7 +304,7 @@ mod tests {
         let record = scratch.path().join("old.jsonl");
         let mut entries = vec![user("one", ""), user("two", "one")];
         write(&record, &entries);
-        let plan = qwen_code::FORMAT.plan(&sought(&record, "two", 1));
+        let plan = qwen_code::FORMAT.plan(&sought("qwen-code", &record, "two", 1));
         let plan = plan.expect("it can be forked");
         entries.push(json!({"type": "assistant", "uuid": "last", "parentUuid": "two"}));
         write(&record, &entries);
