@@ -455,12 +455,12 @@ fn twenty_thousand_files_are_done_in_one_operation() {
 fn little_room_is_found_before_writing() {
     let mut world = PlannedWorkspace::new();
     world.plan("new", &Thing::Nothing, &file("x\n"));
-    let problems =
-        preflight(&world.open(), &world.items, &|_| Ok(u64::MAX / 2)).expect("it can be asked");
+    let problems = preflight(&world.open(), &world.items, &[], &|_| Ok(u64::MAX / 2))
+        .expect("it can be asked");
     assert!(
         matches!(&problems[..], [Problem::NoRoom(_)]),
         "{problems:?}"
     );
-    let none = preflight(&world.open(), &world.items, &|_| Ok(2)).expect("it can be asked");
+    let none = preflight(&world.open(), &world.items, &[], &|_| Ok(2)).expect("it can be asked");
     assert_eq!(none, [], "two bytes have room");
 }

@@ -7,7 +7,7 @@ use ckpt_schema::report::FileResult;
 use ckpt_store::revert::carry_out::apply::{Problem, preflight};
 
 use crate::parts::{self, Part};
-use testing::apply::{PlannedWorkspace, Thing, assert_done, file};
+use testing::apply::{PlannedWorkspace, Thing, assert_done, file, path};
 
 const MODES: [u32; 8] = [0o600, 0o644, 0o755, 0o4755, 0o444, 0o640, 0o000, 0o777];
 
@@ -149,7 +149,7 @@ pub fn in_a_read_only_directory(world: &mut PlannedWorkspace) {
     );
     world.put_and_plan("open", &file("agent\n"), &file("before\n"));
     fs::set_permissions(world.on_disk("closed"), fs::Permissions::from_mode(0o555)).expect("ours");
-    let problems = preflight(&world.open(), &world.items, &|_| Ok(1)).expect("asked");
+    let problems = preflight(&world.open(), &world.items, &[], &|_| Ok(1)).expect("asked");
     let is_closed = |problem: &Problem| matches!(problem, Problem::Closed(Some(path), _) if path.as_bytes() == b"closed");
     assert!(
         problems.len() == 1 && is_closed(&problems[0]),
@@ -174,6 +174,27 @@ pub fn in_a_read_only_directory(world: &mut PlannedWorkspace) {
         b"before\n",
         "the next try ends it"
     );
+}
+
+/// A directory that takes no name is opened and closed again, also after a try that was killed in between.
+#[test]
+fn closed_directory_is_opened_and_closed() {
+    for left in [0o555, 0o755] {
+        let mut world = PlannedWorkspace::on_the_disk();
+        world.put_and_plan("closed/edited", &file("agent\n"), &file("before\n"));
+        world.put_and_plan("closed/made", &file("agent\n"), &Thing::Nothing);
+        world.closed = [(path("closed"), 0o555)].into();
+        let mode = |mode| fs::Permissions::from_mode(mode);
+        fs::set_permissions(world.on_disk("closed"), mode(left)).expect("ours");
+        assert_done(&world.apply());
+        let now = fs::metadata(world.on_disk("closed")).expect("there").mode();
+        assert_eq!(now & 0o7777, 0o555, "left with {left:o}");
+        // A program changed it meanwhile: that stays.
+        fs::set_permissions(world.on_disk("closed"), mode(0o700)).expect("ours");
+        assert_done(&world.apply());
+        let now = fs::metadata(world.on_disk("closed")).expect("there").mode();
+        assert_eq!(now & 0o7777, 0o700);
+    }
 }
 
 /// A file that may not be changed fails and stays whole.

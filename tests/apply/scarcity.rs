@@ -27,7 +27,8 @@ fn filling_disk_leaves_whole_files() {
             _ => world.plan(format!("new/{number:02}"), &Thing::Nothing, &big(b'c')),
         }
     }
-    let problems = preflight(&world.open(), &world.items, &|_| Ok(8_000)).expect("it can be asked");
+    let problems =
+        preflight(&world.open(), &world.items, &[], &|_| Ok(8_000)).expect("it can be asked");
     assert!(
         matches!(&problems[..], [Problem::NoRoom(_)]),
         "known before the first write: {problems:?}"
@@ -78,7 +79,7 @@ fn full_disk_allows_removals() {
         );
     }
     let room = |size: u64| {
-        preflight(&world.open(), &world.items, &move |_| Ok(size)).expect("it can be asked")
+        preflight(&world.open(), &world.items, &[], &move |_| Ok(size)).expect("it can be asked")
     };
     assert!(
         matches!(&room(8_000)[..], [Problem::NoRoom(_)]),
@@ -91,7 +92,7 @@ fn full_disk_allows_removals() {
         .and_then(|item| item.expected?.blob);
     let size = |blob| Ok(if Some(blob) == id { 160_000 } else { 8_000 });
     assert_eq!(
-        preflight(&world.open(), &world.items, &size).expect("it can be asked"),
+        preflight(&world.open(), &world.items, &[], &size).expect("it can be asked"),
         [],
         "this one does"
     );
@@ -116,7 +117,8 @@ fn read_only_file_system_is_known_before_writing() {
         &Thing::File(b"same\n".to_vec(), 0o755),
     );
     mount.remount("ro");
-    let problems = preflight(&world.open(), &world.items, &|_| Ok(1)).expect("it can be asked");
+    let problems =
+        preflight(&world.open(), &world.items, &[], &|_| Ok(1)).expect("it can be asked");
     assert_eq!(problems, [Problem::ReadOnly], "nothing should be begun");
     let before = world.listing();
     for done in world.apply() {

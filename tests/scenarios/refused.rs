@@ -106,6 +106,64 @@ fn in_a_closed_directory() {
     world.chmod("d", 0o755);
 }
 
+/// What an agent made goes even if its directories take no name, as those of Go's module cache.
+///
+/// Invariant `work/agents-closed-directories`: A directory that an agent's step closed is opened for as long as an operation
+/// works in it.
+#[test]
+fn directories_closed_by_an_agent_are_opened() {
+    as_nobody(
+        "refused::directories_closed_by_an_agent_are_opened",
+        in_the_directories_of_a_package_manager,
+    );
+}
+
+fn in_the_directories_of_a_package_manager() {
+    let mut world = World::new();
+    world.write("d/a", "0\n");
+    world.turn("m1", |world| {
+        for path in ["d/a", "mod/cache/x/f", "mod/cache/open/f", "mod/g"] {
+            world.write(path, "1\n");
+        }
+        for path in ["mod/cache/x", "mod/cache", "mod", "d"] {
+            world.chmod(path, 0o555);
+        }
+    });
+    let new = world.tree();
+    let report = world.revert("m1");
+    assert_eq!(report.outcome, Outcome::Restored, "{report:?}");
+    assert_eq!(
+        (world.read("d/a").as_str(), world.path("mod").exists()),
+        ("0\n", false)
+    );
+    assert_eq!(
+        (world.mode("d"), report.notes),
+        (
+            0o555,
+            vec![
+                "the permissions of existing directories stay: `d` had 755, now has 555".to_owned()
+            ]
+        ),
+        "it is closed again"
+    );
+    world.unrevert();
+    assert_eq!(world.tree(), new, "the same permissions, too");
+    let report = world.revert("m1");
+    assert!(!world.path("mod").exists(), "once more: {report:?}");
+    world.undo(report.operation.as_deref().expect("it was carried out"));
+    assert_eq!(world.tree(), new);
+    // What a person closed as well stays closed.
+    world.chmod("mod/cache/open", 0o555);
+    let error = world
+        .try_revert(&to("m1"))
+        .expect_err("it takes nothing away");
+    assert_refused(&error, "cannot write to `mod/cache/open` (");
+    assert_eq!(world.mode("mod"), 0o555, "nothing was opened");
+    for path in ["mod", "mod/cache", "mod/cache/x", "mod/cache/open", "d"] {
+        world.chmod(path, 0o755);
+    }
+}
+
 /// Permissions are put back where no file can be made.
 #[test]
 fn permissions_return_where_no_file_can_be_made() {

@@ -78,6 +78,7 @@ pub struct PlannedWorkspace {
     blobs: BTreeMap<ObjectId, Vec<u8>>,
     pub items: Vec<Item>,
     pub directories: Vec<WorkspacePath>,
+    pub closed: BTreeMap<WorkspacePath, u32>,
 }
 
 impl PlannedWorkspace {
@@ -118,6 +119,7 @@ impl PlannedWorkspace {
             blobs: BTreeMap::new(),
             items: Vec::new(),
             directories: Vec::new(),
+            closed: BTreeMap::new(),
         }
     }
 
@@ -193,6 +195,7 @@ impl PlannedWorkspace {
             operation: OPERATION,
             items,
             directories,
+            closed: &self.closed,
             permissions: &|_| None,
             contents,
             progress: None,

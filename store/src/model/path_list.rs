@@ -13,37 +13,43 @@ pub(crate) struct OperationDirectories {
     pub leaving: Vec<WorkspacePath>,
     /// Those that are made again, with their permissions if a snapshot has them.
     pub made: BTreeMap<WorkspacePath, Option<u32>>,
+    /// Those that are opened meanwhile because they take no name, with their permissions.
+    pub closed: BTreeMap<WorkspacePath, u32>,
 }
 
 impl OperationDirectories {
-    /// Returns the directories of an operation: those that may go, and those that are made again.
-    pub fn new(leaving: Vec<WorkspacePath>, made: BTreeMap<WorkspacePath, Option<u32>>) -> Self {
-        Self { leaving, made }
-    }
-
-    /// Returns a JSON array: a directory that may go is a path, and one that is made again is an object with its
-    /// permissions, or with null if these are not known.
+    /// Returns a JSON array: a directory that may go is a path, one that is made again is an object with its
+    /// permissions, or with null if these are not known, and so is one that is closed.
     pub fn to_json(&self) -> String {
         let made = self
             .made
             .iter()
             .map(|(path, permissions)| json!({"made": value(path), "permissions": permissions}));
-        Value::from_iter(self.leaving.iter().map(value).chain(made)).to_string()
+        let closed = self.closed.iter();
+        let closed = closed
+            .map(|(path, permissions)| json!({"closed": value(path), "permissions": permissions}));
+        Value::from_iter(self.leaving.iter().map(value).chain(made).chain(closed)).to_string()
     }
 
     /// Parses what [`Self::to_json`] wrote. Returns `None` if there is anything else in it.
     pub fn from_json(text: &str) -> Option<Self> {
         let mut directories = Self::default();
         for value in values(text)? {
-            let Some(made) = value.get("made") else {
+            let permissions = |value: &Value| u32::try_from(value.as_u64()?).ok();
+            if let Some(made) = value.get("made") {
+                let permissions = match value.get("permissions")? {
+                    Value::Null => None,
+                    known => Some(permissions(known)?),
+                };
+                directories.made.insert(path(made.clone())?, permissions);
+            } else if let Some(closed) = value.get("closed") {
+                let permissions = permissions(value.get("permissions")?)?;
+                directories
+                    .closed
+                    .insert(path(closed.clone())?, permissions);
+            } else {
                 directories.leaving.push(path(value)?);
-                continue;
-            };
-            let permissions = match value.get("permissions")? {
-                Value::Null => None,
-                permissions => Some(u32::try_from(permissions.as_u64()?).ok()?),
-            };
-            directories.made.insert(path(made.clone())?, permissions);
+            }
         }
         Some(directories)
     }
@@ -107,11 +113,12 @@ mod tests {
     /// Directories that go and that are made are told apart.
     #[test]
     fn directories_that_go_and_come_are_distinct() {
-        let [gone, made, hidden] =
-            [&b"a"[..], b"\xff", b"b"].map(|bytes| WorkspacePath::new(bytes).expect("legal"));
+        let [gone, made, hidden, closed] =
+            [&b"a"[..], b"\xff", b"b", b"c"].map(|bytes| WorkspacePath::new(bytes).expect("legal"));
         let directories = OperationDirectories {
             leaving: vec![gone],
             made: [(made, Some(0o750)), (hidden, None)].into(),
+            closed: [(closed, 0o555)].into(),
         };
         assert_eq!(
             OperationDirectories::from_json(&directories.to_json()),
@@ -130,6 +137,7 @@ mod tests {
             r#"[{"made": "a", "permissions": -1}]"#,
             r#"[{"made": "a"}]"#,
             r#"[{"permissions": 7}]"#,
+            r#"[{"closed": "a", "permissions": null}]"#,
         ] {
             assert_eq!(OperationDirectories::from_json(text), None, "{text}");
         }

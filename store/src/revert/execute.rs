@@ -6,6 +6,7 @@
 use ckpt_schema::report::{OperationReport, Receipt};
 
 use super::carry_out::apply::{Root, foresee};
+use super::carry_out::closed_directories::ClosedDirectories;
 use super::carry_out::databases;
 use super::carry_out::emptied_directories::directories_that_may_go;
 use super::carry_out::journal::{
@@ -197,6 +198,7 @@ fn write_down_all(
             seen: &one.seen,
             closing: &one.closing,
             leaving: &ready.leaving,
+            closed: &ready.closed,
         });
     }
     write_down(store, &mut entries)
@@ -232,6 +234,8 @@ struct ReadyPlan {
     root: Root,
     /// The directories that go if the plan leaves them empty.
     leaving: Vec<WorkspacePath>,
+    /// The directories that are opened meanwhile.
+    closed: ClosedDirectories,
 }
 
 impl<'m> PlannedRoot<'m> {
@@ -315,13 +319,14 @@ impl Execution<'_> {
             refusal::no_way_back(scene, &operation.plan)?;
         }
         let root = Root::open(&place.root, place.device()?, place.row.inode)?;
-        refusal::check_before_writing(&root, snapshots, &operation.plan, options)?;
+        let leaving = directories_that_may_go(store, place, operation)?;
+        let what = (&operation.plan, &leaving[..]);
+        let closed = refusal::check_before_writing(scene, &root, what, options)?;
         if options.dry_run.is_dry() {
             let contents =
                 |blob: ObjectId, to: &mut dyn std::io::Write| snapshots.copy_blob(blob, to);
             foresee(&root, &mut operation.plan.items, &contents);
         }
-        let leaving = directories_that_may_go(store, place, operation)?;
         let staying = surroundings::folders_that_stay(scene, &operation.plan, &leaving)?;
         operation.is_incomplete |= !staying.is_empty();
         operation.warnings.extend(staying);
@@ -332,7 +337,11 @@ impl Execution<'_> {
             operation.warnings.extend(left.notes);
             operation.is_incomplete |= left.is_incomplete;
         }
-        Ok(ReadyPlan { root, leaving })
+        Ok(ReadyPlan {
+            root,
+            leaving,
+            closed,
+        })
     }
 
     /// Reports a plan that is not carried out, or that has nothing to do.

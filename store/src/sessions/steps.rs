@@ -167,6 +167,27 @@ pub(crate) fn step_sides(
     )
 }
 
+/// Returns the snapshots before and after the steps of a workspace that changed what a git tree does not tell, such as permissions
+/// of directories, newest first. An open step has none after it.
+pub(crate) fn steps_with_attributes(
+    connection: &Connection,
+    workspace_id: i64,
+) -> Result<Vec<(i64, Option<i64>)>> {
+    let sql = "SELECT start_snapshot_id, finish_snapshot_id FROM steps
+               JOIN snapshots AS began ON began.id = start_snapshot_id
+               LEFT JOIN snapshots AS ended ON ended.id = finish_snapshot_id
+              WHERE began.workspace_id = ?1 AND began.pruned_at IS NULL AND ended.pruned_at IS NULL
+                AND (ended.id IS NULL OR began.attributes_blob IS NOT ended.attributes_blob)
+              ORDER BY steps.seq DESC";
+    read::all_or(
+        connection,
+        "cannot read steps",
+        sql,
+        [workspace_id],
+        |row| Ok((row.get(0)?, row.get(1)?)),
+    )
+}
+
 /// Returns whether a step of another conversation in a workspace was open during a part of one.
 pub(crate) fn is_another_at_work(
     connection: &Connection,

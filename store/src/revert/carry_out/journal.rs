@@ -8,6 +8,7 @@ use ckpt_schema::report::{FileAction, FileResult, OperationKind, Outcome, Reason
 use rusqlite::Connection;
 
 use super::apply::{self, Root, Work};
+use super::closed_directories::ClosedDirectories;
 use super::conversation;
 use super::databases;
 use super::git;
@@ -43,6 +44,8 @@ pub(crate) struct JournalEntry<'a, 'm> {
     pub closing: &'a [OpenStep],
     /// The directories that go if the plan leaves them empty.
     pub leaving: &'a [WorkspacePath],
+    /// The directories that are opened meanwhile.
+    pub closed: &'a ClosedDirectories,
 }
 
 /// Writes the journals. From here on, a crash leaves operations that the next command finishes: one in each root, or none.
@@ -53,7 +56,11 @@ pub(crate) fn write_down(store: &mut Store, entries: &mut [JournalEntry<'_, '_>]
     let now = store.now();
     let made = entries.iter().map(|entry| {
         let made = directories_to_make(entry.place, entry.operation, entry.seen)?;
-        Ok(OperationDirectories::new(entry.leaving.to_vec(), made))
+        Ok(OperationDirectories {
+            leaving: entry.leaving.to_vec(),
+            made,
+            closed: entry.closed.clone(),
+        })
     });
     let made = made.collect::<Result<Vec<_>>>()?;
     // One transaction: the looks, the ends of the steps and the plans are all in the rows, or none of them is.
@@ -485,6 +492,7 @@ fn put_files<R>(
         operation: &row.id,
         items: &items,
         directories: &directories.leaving,
+        closed: &directories.closed,
         permissions: &|path| directories.made.get(path).copied().flatten(),
         contents: &contents,
         progress: Some(&tell),

@@ -2,6 +2,7 @@
 //! does IO, and only here is a workspace written to.
 
 pub mod apply;
+pub(crate) mod closed_directories;
 pub(crate) mod conversation;
 pub(crate) mod databases;
 pub(crate) mod emptied_directories;

@@ -8,6 +8,7 @@ use ckpt_schema::report::{FileAction, NoteCode, OperationKind};
 use rustix::io::Errno;
 
 use super::apply::{self, Problem, Root};
+use super::closed_directories::{ClosedDirectories, closed_by_steps};
 use crate::error::{Error, Result};
 use crate::ids::name_beside;
 use crate::model::Milliseconds;
@@ -183,18 +184,24 @@ const NAMED: usize = 3;
 
 /// Refuses the whole operation if anything is known to go wrong, before the first write. A workspace of another user
 /// may be intended, so `--force` allows that.
+/// Returns the directories that are opened meanwhile.
 pub(crate) fn check_before_writing(
+    scene: Scene<'_>,
     root: &Root,
-    snapshots: &Snapshots,
-    plan: &Plan,
+    (plan, leaving): (&Plan, &[WorkspacePath]),
     options: Options,
-) -> Result<()> {
+) -> Result<ClosedDirectories> {
     // What a merge made is not in the store yet. It is stored only once nothing speaks against the plan.
     let size = |blob: ObjectId| match plan.blobs.get(&blob) {
         Some(merged) => Ok(merged.len() as u64),
-        None => snapshots.blob_size(blob),
+        None => scene.snapshots.blob_size(blob),
     };
-    let problems = apply::preflight(root, &plan.items, &size)?;
+    let problems = apply::preflight(root, &plan.items, leaving, &size)?;
+    let directories = problems.iter().filter_map(|problem| match problem {
+        Problem::Closed(directory, _) => directory.clone(),
+        _ => None,
+    });
+    let opened = closed_by_steps(scene, root, directories.collect())?;
     let mut reasons = Vec::new();
     // Closed directories are collected into one sentence: a plan may have hundreds of them, and one hint helps with
     // all.
@@ -217,6 +224,7 @@ pub(crate) fn check_before_writing(
                     path.to_text()
                 ));
             }
+            Problem::Closed(Some(directory), _) if opened.contains_key(&directory) => {}
             Problem::Closed(directory, reason) => {
                 let name = directory.map_or_else(|| ".".into(), |directory| directory.to_text());
                 closed.push(format!("`{name}` ({reason})"));
@@ -233,7 +241,7 @@ pub(crate) fn check_before_writing(
         );
     }
     if reasons.is_empty() {
-        return Ok(());
+        return Ok(opened);
     }
     let error = Error::failed(format!("nothing was changed: {}", reasons.join("; ")));
     Err(match hint {

@@ -30,6 +30,7 @@ mod writer;
 pub use found::Found;
 pub(crate) use inherit::foresee;
 pub(crate) use order::moves;
+pub(crate) use preflight::closed_permissions;
 pub use preflight::{Problem, preflight};
 pub use root::{Abilities, Permissions, Root};
 pub use slot::BlobWriter;

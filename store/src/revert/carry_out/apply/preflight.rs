@@ -8,6 +8,7 @@ use rustix::fs::{Access, AtFlags, StatVfs, StatVfsMountFlags, accessat, fstat, f
 use rustix::io::Errno;
 
 use crate::error::{Context, Result};
+use crate::fs::system;
 use crate::model::entry::{EntryKind, ObjectId};
 use crate::model::item::Item;
 use crate::model::number::count;
@@ -33,10 +34,12 @@ pub enum Problem {
 /// Looks for what would go wrong if a plan were carried out.
 ///
 /// `size` returns a blob's size in bytes. If it decodes the whole blob, damaged ones are found here, too. A path that
-/// is not as expected is not a problem of this kind: the writer reports it as a conflict of that path.
+/// is not as expected is not a problem of this kind: the writer reports it as a conflict of that path. `leaving` are the
+/// directories that go if the plan leaves them empty.
 pub fn preflight(
     root: &Root,
     items: &[Item],
+    leaving: &[WorkspacePath],
     size: &dyn Fn(ObjectId) -> Result<u64>,
 ) -> Result<Vec<Problem>> {
     let planned: Vec<&Item> = items.iter().filter(|item| item.is_planned()).collect();
@@ -62,7 +65,7 @@ pub fn preflight(
     let (bytes, unreadable) = bytes_to_write(&planned, size);
     problems.extend(unreadable);
     problems.extend(lacking_room(&system, bytes, &planned, size).map(Problem::NoRoom));
-    problems.extend(closed(root, &planned));
+    problems.extend(closed(root, &planned, leaving));
     Ok(problems)
 }
 
@@ -138,12 +141,10 @@ fn lacking_room(
     None
 }
 
-fn closed(root: &Root, planned: &[&Item]) -> Vec<Problem> {
-    let directories: BTreeSet<Option<WorkspacePath>> = planned
-        .iter()
-        .filter(|item| takes_a_name(item))
-        .map(|item| item.path.parent())
-        .collect();
+fn closed(root: &Root, planned: &[&Item], leaving: &[WorkspacePath]) -> Vec<Problem> {
+    let names = planned.iter().filter(|item| takes_a_name(item));
+    let names = names.map(|item| &item.path).chain(leaving);
+    let directories: BTreeSet<Option<WorkspacePath>> = names.map(WorkspacePath::parent).collect();
     let directories: Vec<_> = directories.into_iter().collect();
     let closed = crate::fs::threads::map(&directories, |directory| {
         why_closed(root, directory.as_ref())
@@ -167,6 +168,18 @@ fn takes_a_name(item: &Item) -> bool {
         (EntryKind::File, EntryKind::File) => expected.blob != target.blob,
         _ => true,
     }
+}
+
+/// Returns the permissions of a directory that is ours and that its permissions alone close: it may be read and
+/// entered, but takes no name.
+pub(crate) fn closed_permissions(root: &Root, path: &WorkspacePath) -> Option<u32> {
+    let Ok(Descent::Directory(directory, _)) = root.descend(Some(path)) else {
+        return None;
+    };
+    let stat = fstat(&directory).ok()?;
+    let mode = system::mode(&stat);
+    let is_closed = stat.st_uid == rustix::process::geteuid().as_raw() && mode & 0o700 == 0o500;
+    is_closed.then_some(mode & 0o3777)
 }
 
 /// Returns the directory that cannot be written to, and why. A missing directory is made, so the nearest one above it

@@ -91,6 +91,7 @@ impl<'a> Attempt<'a> {
     pub(super) fn run<R>(self, meanwhile: impl FnOnce() -> R) -> (Vec<ItemOutcome>, R) {
         // Each phase needs what those before it leave:
         //
+        //    closed directories    take no name before they are opened
         //    removals              free names, and room on a disk that the agent filled
         //    empty directories     a file can take their place
         //    new directories       what comes next has a place
@@ -99,6 +100,7 @@ impl<'a> Attempt<'a> {
         //    permissions           may forbid to make a name in a directory, so every name is made by now
         //    sync                  before the journal calls any of it done
         let mut results = self.pass_through();
+        self.open_closed_directories();
         let gone = self.take_away();
         let put = self.put_in_place();
         for (index, result) in gone.into_iter().chain(put) {
@@ -109,6 +111,7 @@ impl<'a> Attempt<'a> {
             self.take_made_directories_away();
         }
         self.set_permissions();
+        self.close_directories();
         self.name_folders_made(&results);
         let (synced, other) = self.sync_changed(meanwhile);
         (self.report(results, synced), other)

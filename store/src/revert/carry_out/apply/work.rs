@@ -1,5 +1,7 @@
 //! What is to be applied.
 
+use std::collections::BTreeMap;
+
 use super::root::Permissions;
 use super::slot::BlobWriter;
 use crate::model::item::Item;
@@ -14,6 +16,8 @@ pub struct Work<'a> {
     pub items: &'a [Item],
     /// The directories to remove once this operation has emptied them: those that the agent made.
     pub directories: &'a [WorkspacePath],
+    /// The directories that take no name, with their permissions: they are opened meanwhile, and closed again.
+    pub closed: &'a BTreeMap<WorkspacePath, u32>,
     /// The permissions of directories that have to be made for what is put into them. Without an answer, one is made
     /// like any new directory.
     pub permissions: &'a Permissions<'a>,

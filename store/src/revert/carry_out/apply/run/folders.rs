@@ -1,14 +1,47 @@
-//! Names what directories lack that are removed, or made again: no snapshot holds whose they were. This module does IO.
+//! Opens directories that take no name, and names what directories lack that are removed, or made again: no snapshot
+//! holds whose they were. This module does IO.
 
 use std::os::fd::AsFd;
 
-use super::{Attempt, Descent, ItemResult};
-use crate::fs::threads;
-use crate::model::entry::{Entry, EntryKind};
+use super::{Attempt, Descent, ItemResult, sys};
+use crate::fs::{beneath, system, threads};
+use crate::model::entry::{Entry, EntryKind, file_type};
 use crate::model::path::WorkspacePath;
 use crate::revert::carry_out::apply::inherit;
 
+/// What opens a directory to its owner.
+const WRITABLE: u32 = 0o200;
+
 impl Attempt<'_> {
+    /// Makes the directories that take no name writable. Those above come first.
+    pub(super) fn open_closed_directories(&self) {
+        for (path, permissions) in self.work.closed {
+            self.change_permissions(path, *permissions, permissions | WRITABLE);
+        }
+    }
+
+    /// Closes them again, as far as they are still there and as they were left.
+    pub(super) fn close_directories(&self) {
+        for (path, permissions) in self.work.closed.iter().rev() {
+            self.change_permissions(path, permissions | WRITABLE, *permissions);
+        }
+    }
+
+    /// Changes the permissions of a directory that has these. If that fails, what is in it fails, or it stays open.
+    fn change_permissions(&self, path: &WorkspacePath, from: u32, to: u32) {
+        let Ok(Descent::Directory(holder, _)) = self.root.descend(path.parent().as_ref()) else {
+            return;
+        };
+        let found = beneath::lstat(holder.as_fd(), path.name()).ok().flatten();
+        let is_as_left = found.is_some_and(|found| {
+            let mode = system::mode(&found);
+            mode & file_type::MASK == file_type::DIRECTORY && mode & 0o3777 == from
+        });
+        if is_as_left {
+            let _ = sys::set_permissions(holder.as_fd(), path.name(), to);
+        }
+    }
+
     /// Returns the metadata that is lost with a directory, as a list for people.
     pub(super) fn lost_with(&self, path: &WorkspacePath) -> Option<String> {
         match self.root.descend(path.parent().as_ref()) {
