@@ -32,7 +32,7 @@ import type {
 
 /** The directory that is asked about; the server's own without it. */
 export interface Place {
-  workspace?: string;
+  workspace?: string | null;
 }
 
 /** A path: its text, or `path` and `path_hex` as documents have them. A file of a report may be passed as it is. */

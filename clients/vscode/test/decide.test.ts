@@ -6,7 +6,7 @@ import type { FileReport, PathText, PlanChoice, PlanParameters, WayOut } from "c
 import { annotationAt, annotations } from "../src/decide/authors.js";
 import { descriptionOf, joinRenames, parseQuery, pathsOf, queryText } from "../src/decide/changes.js";
 import { hunksAt, hunksWith } from "../src/decide/hunks.js";
-import { candidates, environment, inWorkspace, isInside } from "../src/decide/places.js";
+import { candidates, environment, isInside, placeIn } from "../src/decide/places.js";
 import {
   choose,
   descriptionOf as planned,
@@ -453,9 +453,13 @@ test("the server is about the window's folder, whatever an agent has set", () =>
 });
 
 test("only files below the workspace have a path in it", () => {
-  assert.equal(inWorkspace("/shop", "/shop/src/a.ts"), "src/a.ts");
-  assert.equal(inWorkspace("/shop", "/shop/..a"), "..a");
-  for (const outside of ["/shop", "/shopping/a", "/"]) assert.equal(inWorkspace("/shop", outside), undefined);
+  const place = (file: string) => placeIn(["/shop", "/lib", "/shop/in"], file);
+  const path = (path: string) => ({ path, path_hex: null });
+  assert.deepEqual(place("/shop/src/a.ts"), { root: null, path: path("src/a.ts") });
+  assert.deepEqual(place("/shop/..a"), { root: null, path: path("..a") });
+  assert.deepEqual(place("/lib/a.ts"), { root: "/lib", path: path("a.ts") });
+  assert.deepEqual(place("/shop/in/a.ts"), { root: "/shop/in", path: path("a.ts") });
+  for (const outside of ["/shop", "/shopping/a", "/"]) assert.equal(place(outside), undefined);
   assert.equal(isInside("/", "/anything"), true);
 });
 

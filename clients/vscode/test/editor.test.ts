@@ -262,6 +262,83 @@ test("what a message did in another directory is seen, planned and reverted", ()
     assert.match(editor.said.at(-1) ?? "", /Went back to before “both”: 2 files changed\./);
   }));
 
+/** Draws who wrote a file, and returns the links that take a hunk back. */
+async function hunkLinks(desk: Desk, document: TextDocument | undefined): Promise<unknown[]> {
+  const hovers: string[] = [];
+  const setDecorations = (_: unknown, all: { hoverMessage?: { value: string } }[]) =>
+    hovers.push(...all.map((one) => one.hoverMessage?.value ?? ""));
+  const shown = { document, setDecorations };
+  Object.assign(window, { activeTextEditor: shown, visibleTextEditors: [shown] });
+  await desk.run("annotate");
+  const links = hovers.map((text) => /command:ckpt-hook\.revertHunk\?([^)]*)/.exec(text)?.[1]);
+  return links.filter((link) => link !== undefined).map((link) => JSON.parse(decodeURIComponent(link))[0]);
+}
+
+test("in another directory, what changed and who wrote it is known", () =>
+  atDesk(async (desk, world) => {
+    const [lib, late] = ["lib", "late"].map((name) => `${world.scratch}/${name}`) as [string, string];
+    for (const folder of [lib, late]) mkdirSync(folder);
+    const all = [`${lib}/l.txt`, `${late}/t.txt`];
+    for (const file of all) writeFileSync(file, "1\n2\n3\n");
+    world.event("user_message", "m1", { prompt: "one", roots: [lib] });
+    world.begin("m1");
+    writeFileSync(`${lib}/l.txt`, "one\n2\nthree\n");
+    world.event("tool_finish", "m1", { tool_use_id: "m1", tool_name: "shell" });
+    world.event("user_message", "m2", { prompt: "two", roots: [lib, late] });
+    world.begin("m2");
+    writeFileSync(`${late}/t.txt`, "1\n2\nlate\n");
+    world.event("tool_finish", "m2", { tool_use_id: "m2", tool_name: "shell" });
+    world.event("turn_end", "m2");
+    await desk.open();
+    await desk.run("changesSince", await desk.message("one"));
+    const [, sides] = editor.executed.find(({ command }) => command === "vscode.changes")?.given as [string, Uri[][]];
+    assert.deepEqual(sides.map(([, , right]) => right?.path), all);
+    for (const [, left] of sides) assert.equal(`${await editor.files?.readFile(left as Uri)}`, "1\n2\n3\n");
+    // The last message is compared with in all of its directories.
+    for (const [file, text] of [[`${late}/t.txt`, "1\n2\n3\n"], [`${lib}/l.txt`, "one\n2\nthree\n"]] as const) {
+      const original = editor.originals?.provideOriginalResource(Uri.file(file));
+      assert.equal(`${await editor.files?.readFile(original as Uri)}`, text);
+    }
+    const links = await hunkLinks(desk, await workspace.openTextDocument(Uri.file(`${lib}/l.txt`)));
+    await desk.run("revertHunk", links.at(-1));
+    assert.equal(readFileSync(`${lib}/l.txt`, "utf-8"), "one\n2\n3\n", editor.said.join("\n"));
+    assert.match(editor.said.at(-1) ?? "", /Reverted one hunk of l\.txt \(“one”\)/);
+    await desk.run("revertHunk", { lineNumber: 1, uri: Uri.file(`${lib}/l.txt`) });
+    assert.equal(readFileSync(`${lib}/l.txt`, "utf-8"), "1\n2\n3\n", editor.said.join("\n"));
+  }));
+
+test("a folder in the workspace has its history", () =>
+  atDesk(async (desk, world) => {
+    assert.equal(spawnSync("git", ["init", "--quiet", world.workspace]).status, 0);
+    mkdirSync(`${world.workspace}/src`);
+    world.write("src/a.txt", "1\n2\n3\n");
+    world.play("m1", "inside", "src/a.txt", "one\n2\nthree\n");
+    await desk.open([`${world.workspace}/src`]);
+    const original = editor.originals?.provideOriginalResource(Uri.file(`${world.workspace}/src/a.txt`));
+    assert.equal(`${await editor.files?.readFile(original as Uri)}`, "1\n2\n3\n");
+    const links = await hunkLinks(desk, await desk.document("src/a.txt"));
+    await desk.run("revertHunk", links.at(-1));
+    assert.equal(world.read("src/a.txt"), "one\n2\n3\n", editor.said.join("\n"));
+    const [file] = await desk.items("messages", await desk.message("inside"));
+    await desk.run("revertFile", file?.node);
+    await desk.run("apply");
+    assert.equal(world.read("src/a.txt"), "1\n2\n3\n", editor.said.join("\n"));
+  }));
+
+test("who wrote a file of another folder of the window is known", () =>
+  atDesk(async (desk, world) => {
+    play(world);
+    const other = `${world.scratch}/other`;
+    mkdirSync(other);
+    await desk.open([other, world.workspace]);
+    const links = await hunkLinks(desk, await desk.document("a.txt"));
+    assert.equal(links.length, 2);
+    await desk.run("showMessage", (links[0] as { origin: { message: string } }).origin.message);
+    assert.match(editor.said.at(-1) ?? "", /of another folder/);
+    await desk.run("revertHunk", links.at(-1));
+    assert.match(world.read("a.txt"), /two[^]*11/, editor.said.join("\n"));
+  }));
+
 test("a stale plan is planned again, and nothing is done", () =>
   atDesk(async (desk, world) => {
     play(world);

@@ -18,7 +18,7 @@ export interface FileChange {
   reason: string | null;
 }
 
-function pathOf({ path, path_hex }: PathText): PathText {
+function bare({ path, path_hex }: PathText): PathText {
   return { path, path_hex };
 }
 
@@ -44,8 +44,8 @@ export function joinRenames(changes: readonly ChangeReport[], root: string | nul
     if (former && change.renamed_from) deleted.delete(keyOf(former));
     files.push({
       root,
-      path: pathOf(change),
-      former: former ? pathOf(former) : null,
+      path: bare(change),
+      former: former ? bare(former) : null,
       kind: former ? "renamed" : change.kind,
       additions: former ? (change.renamed_from?.additions ?? null) : change.additions,
       deletions: former ? (change.renamed_from?.deletions ?? null) : change.deletions,
@@ -79,7 +79,7 @@ export function descriptionOf(file: FileChange): string {
 }
 
 /** The paths to pass to `only`: both, if it was renamed. */
-export function pathsOf(file: FileChange): PathText[] {
+export function pathsOf(file: Pick<FileChange, "path" | "former">): PathText[] {
   return file.former ? [file.path, file.former] : [file.path];
 }
 
@@ -102,13 +102,23 @@ export interface Origin {
   root?: string;
 }
 
+/** The part of an origin that is a directory; nothing for the server's own. */
+export function inRoot(root: string | null): { root?: string } {
+  return root === null ? {} : { root };
+}
+
 /** What takes it back, as parameters of a plan. */
 export function takingBack({ message, step, alone, root }: Origin, only: PathText[]): PlanParameters {
   const what = step === undefined ? { message: message ?? "", ...(alone && { alone }) } : { step };
-  return { operation: "revert", ...what, only, ...(root !== undefined && { workspace: root }) };
+  return { operation: "revert", ...what, only, workspace: root ?? null };
 }
 
 export type Query = Source & Origin & { hex?: string };
+
+/** The path of a document's file, below its directory. */
+export function pathOf(address: { path: string }, { hex }: Query): PathText {
+  return { path: address.path.slice(1), path_hex: hex ?? null };
+}
 
 export function queryText(query: Query): string {
   return JSON.stringify(query);

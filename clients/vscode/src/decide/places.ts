@@ -2,6 +2,7 @@
 
 import { realpathSync } from "node:fs";
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
+import type { PathText } from "ckpt-hook";
 
 /** What the search for the program needs. */
 export interface Search {
@@ -44,10 +45,19 @@ export function isInside(folder: string, path: string): boolean {
   return rest === "" || (!isAbsolute(rest) && rest !== ".." && !rest.startsWith(`..${sep}`));
 }
 
-/** Returns a file's path in the workspace, with `/`; undefined for one outside. Both are real paths. */
-export function inWorkspace(root: string, file: string): string | undefined {
-  if (file === root || !isInside(root, file)) return undefined;
-  return relative(root, file).split(sep).join("/");
+/** A file, and the directory that it is in, if that is not the server's own. */
+export interface Place {
+  root: string | null;
+  path: PathText;
+}
+
+/** Returns where a file is, below the innermost of some directories, of which the server's own is the first. All are real paths. */
+export function placeIn(roots: readonly string[], file: string): Place | undefined {
+  const around = roots.filter((root) => root !== file && isInside(root, file));
+  const [root] = around.sort((one, other) => other.length - one.length);
+  if (root === undefined) return undefined;
+  const path = relative(root, file).split(sep).join("/");
+  return { root: root === roots[0] ? null : root, path: { path, path_hex: null } };
 }
 
 /** The variables for the program: without those by which an agent tells a program that it runs in a conversation. */

@@ -8,7 +8,7 @@ import type {
   StepReport,
   TimelineEntry,
 } from "ckpt-hook";
-import { changed, descriptionOf, type FileChange, joinRenames, nameOf, type Origin } from "./changes.js";
+import { changed, descriptionOf, type FileChange, inRoot, joinRenames, nameOf, type Origin } from "./changes.js";
 import { ago, clean, count, isAtWork, lines, named, operationTitle, stateOf, titleOf } from "./words.js";
 
 export type Node =
@@ -101,9 +101,29 @@ export function files(
   });
 }
 
+/** The message of an id, which may be that of its part in another directory: the id of the whole, and a number. */
+export function messageIn(entries: readonly TimelineEntry[], id = ""): MessageReport | undefined {
+  const isOf = (entry: TimelineEntry) => entry.type === "message" && (id === entry.id || id.startsWith(`${entry.id}-`));
+  return entries.find(isOf) as MessageReport | undefined;
+}
+
+/**
+ * The directories of a message's session from then on; null is the server's own. Each has the first message that it is in: one that was
+ * added later is compared with how it was then.
+ */
+export function firstIn(entries: readonly TimelineEntry[], id: string): Map<string | null, string> {
+  const from = messageIn(entries, id);
+  const messages = entries.filter((entry) => entry.type === "message" && entry.session === from?.session);
+  const since = messages.slice(0, messages.findIndex((entry) => entry === from) + 1) as MessageReport[];
+  const first = new Map<string | null, string>([[null, id]]);
+  for (const message of since.reverse())
+    for (const { workspace } of message.roots ?? []) if (!first.has(workspace)) first.set(workspace, message.id);
+  return first;
+}
+
 /** Of what a row is a part. */
 export function originOf(node: Node): Origin {
-  const root = node.type === "file" && node.file.root !== null ? { root: node.file.root } : {};
+  const root = node.type === "file" ? inRoot(node.file.root) : {};
   if ("step" in node && node.step) return { step: node.step.id, ...root };
   return "message" in node && node.message ? { message: node.message.id, alone: true, ...root } : root;
 }

@@ -2,7 +2,10 @@
 
 import * as vscode from "vscode";
 import { type Annotation, annotations } from "../decide/authors.js";
+import { inRoot } from "../decide/changes.js";
+import type { Place } from "../decide/places.js";
 import { failure } from "../decide/words.js";
+import type { HunkPlace } from "./hunk.js";
 import type { Workspace } from "./workspace.js";
 
 const COMMANDS = ["ckpt-hook.showMessage", "ckpt-hook.revertHunk"];
@@ -23,7 +26,7 @@ export class Annotations implements vscode.Disposable {
 
   async toggle(): Promise<void> {
     const editor = vscode.window.activeTextEditor;
-    if (!editor || this.#workspace.path(editor.document.uri) === undefined) {
+    if (!editor || !this.#workspace.place(editor.document.uri)) {
       return void vscode.window.showInformationMessage("Open a file of the workspace to see who wrote it.");
     }
     const address = editor.document.uri.toString();
@@ -41,12 +44,12 @@ export class Annotations implements vscode.Disposable {
     const { document } = editor;
     // While the server comes again, what is drawn stays.
     if (!this.#workspace.follower?.client) return;
-    const path = this.#workspace.path(document.uri);
+    const place = this.#workspace.place(document.uri);
     // The lines are those on disk: while the text is another, none of them is named.
-    const isWanted = this.#wanted.has(document.uri.toString()) && path !== undefined && !document.isDirty;
+    const isWanted = this.#wanted.has(document.uri.toString()) && !document.isDirty;
     try {
       const version = document.version;
-      const all = isWanted ? annotations(await this.#workspace.client.request("blame", { path }), Date.now()) : [];
+      const all = isWanted && place ? await this.#annotations(place) : [];
       if (document.version !== version) return;
       editor.setDecorations(
         this.#note,
@@ -54,7 +57,7 @@ export class Annotations implements vscode.Disposable {
       );
       editor.setDecorations(
         this.#hover,
-        all.map((one) => ({ range: rangeOf(document, one), hoverMessage: this.#hoverOf(path ?? "", one) })),
+        all.map((one) => ({ range: rangeOf(document, one), hoverMessage: hoverOf(place, one) })),
       );
     } catch (error) {
       this.#wanted.delete(document.uri.toString());
@@ -62,23 +65,29 @@ export class Annotations implements vscode.Disposable {
     }
   }
 
-  #hoverOf(path: string, { sentence, message, line }: Annotation): vscode.MarkdownString {
-    // A prompt is appended as text: what looks like a link in it is none.
-    const hover = new vscode.MarkdownString().appendText(sentence);
-    if (message === null) return hover;
-    hover.isTrusted = { enabledCommands: COMMANDS };
-    const link = (command: string, given: unknown) =>
-      `command:${command}?${encodeURIComponent(JSON.stringify([given]))}`;
-    hover.appendMarkdown(
-      `\n\n[Show message](${link("ckpt-hook.showMessage", message)}) · [Revert this hunk](${link("ckpt-hook.revertHunk", { message, path, line })})`,
-    );
-    return hover;
+  async #annotations({ path, root }: Place): Promise<Annotation[]> {
+    return annotations(await this.#workspace.client.request("blame", { path, workspace: root }), Date.now());
   }
 
   dispose(): void {
     this.#note.dispose();
     this.#hover.dispose();
   }
+}
+
+function hoverOf(place: Place | undefined, { sentence, message, line }: Annotation): vscode.MarkdownString {
+  // A prompt is appended as text: what looks like a link in it is none.
+  const hover = new vscode.MarkdownString().appendText(sentence);
+  if (message === null || !place) return hover;
+  const { path, root } = place;
+  const hunk: HunkPlace = { path, former: null, line, origin: { message, alone: true, ...inRoot(root) } };
+  hover.isTrusted = { enabledCommands: COMMANDS };
+  const link = (command: string, given: unknown) => `command:${command}?${encodeURIComponent(JSON.stringify([given]))}`;
+  const links = [
+    `[Show message](${link("ckpt-hook.showMessage", message)})`,
+    `[Revert this hunk](${link("ckpt-hook.revertHunk", hunk)})`,
+  ];
+  return hover.appendMarkdown(`\n\n${links.join(" · ")}`);
 }
 
 function noteOf(document: vscode.TextDocument, { line, text }: Annotation): vscode.DecorationOptions {

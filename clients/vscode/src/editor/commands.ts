@@ -1,14 +1,14 @@
 // The commands. Each works from the palette, too: what a row would say is then asked.
 
-import type { MessageReport, PathText } from "ckpt-hook";
+import type { MessageReport } from "ckpt-hook";
 import * as vscode from "vscode";
-import { nameOf, type Origin, parseQuery, pathsOf, takingBack } from "../decide/changes.js";
-import { NO_FILTER, type Node, originOf, surroundings } from "../decide/tree.js";
+import { nameOf, pathsOf, takingBack } from "../decide/changes.js";
+import { messageIn, NO_FILTER, type Node, originOf, surroundings } from "../decide/tree.js";
 import { ago, clean, failure, operationTitle, quoted, stateOf, titleOf } from "../decide/words.js";
 import type { Annotations } from "./annotations.js";
 import { changesOf, openDiffs, sidesOf, sinceSides } from "./diffs.js";
 import { type Documents, SCHEME } from "./documents.js";
-import { originOfDiff, placeOf, revertHunk } from "./hunk.js";
+import { placeOf, revertHunk, type Target, targetOf } from "./hunk.js";
 import type { Messages } from "./messages.js";
 import { type PlanNode, type Proposal, UNTRUSTED } from "./proposal.js";
 import type { SinceLastMessage } from "./quickdiff.js";
@@ -87,8 +87,8 @@ function lookingCommands({ workspace, documents, messages, annotations, setup }:
     changesSince: async (given) => {
       const message = await messageOf(workspace, messages, given, "Compare with just before");
       if (!message) return;
-      const { files } = await workspace.client.request("patch", { from: message.id });
-      await openDiffs(`since before ${quoted(message.prompt)}`, sinceSides(workspace, documents, message.id, files));
+      const sides = await sinceSides(workspace, documents, message.id);
+      await openDiffs(`since before ${quoted(message.prompt)}`, sides);
     },
     copyPrompt: async (given) => {
       const message = await messageOf(workspace, messages, given, "Copy the prompt of");
@@ -98,14 +98,16 @@ function lookingCommands({ workspace, documents, messages, annotations, setup }:
     openFile: async (given) => {
       const node = asNode(given);
       const file = fileOf(workspace, node);
-      const uri = file?.paths[0] && workspace.file(file.paths[0], file.origin.root);
+      const uri = file && workspace.file(file.path, file.origin.root);
       if (uri) await vscode.window.showTextDocument(uri);
     },
     showMessage: async (given) => {
       const id = typeof given === "string" ? given : (await messageOf(workspace, messages, given, "Show"))?.id;
       if (id === undefined) return;
-      if (!workspace.history.found.some((entry) => entry.type === "message" && entry.id === id)) await ask({});
-      await messages.reveal(id);
+      if (!messageIn(workspace.history.found, id)) await ask({});
+      const shown = messageIn(workspace.history.entries, id);
+      if (shown) await messages.reveal(shown.id);
+      else void vscode.window.showInformationMessage("The message is of another folder: choose that one to see it.");
     },
     annotate: () => annotations.toggle(),
   };
@@ -143,15 +145,15 @@ function revertingCommands({ workspace, messages, proposal, since }: Parts): Rec
         return void vscode.window.showInformationMessage(
           "Open a file of the workspace, or choose one below a message.",
         );
-      const { paths, origin } = target;
-      const name = nameOf(paths[0]?.path ?? "");
+      const { origin } = target;
+      const name = nameOf(target.path.path);
       if (origin.step === undefined && origin.message === undefined) {
         const to = `Revert ${name} to before`;
         const picked = await messageOf(workspace, messages, undefined, to, (one) => one.revertable);
         if (!picked) return;
         origin.message = picked.id;
       }
-      await proposal.propose(`Revert ${name}`, `Reverted ${name}`, takingBack(origin, paths));
+      await proposal.propose(`Revert ${name}`, `Reverted ${name}`, takingBack(origin, pathsOf(target)));
     },
     revertHunk: async (...given) => {
       if (!vscode.workspace.isTrusted) return void vscode.window.showWarningMessage(UNTRUSTED);
@@ -245,23 +247,14 @@ async function pickStep(workspace: Workspace, message: MessageReport): Promise<s
   return (await vscode.window.showQuickPick(picks, { title: "The step to take back" }))?.id;
 }
 
-function pathOfEditor(workspace: Workspace, uri = vscode.window.activeTextEditor?.document.uri): PathText | undefined {
-  if (!uri) return undefined;
-  if (uri.scheme === SCHEME) return { path: uri.path.slice(1), path_hex: parseQuery(uri.query)?.hex ?? null };
-  const path = workspace.path(uri);
-  return path === undefined ? undefined : { path, path_hex: null };
-}
-
-/** The file of a row, of an editor's title, or of the editor in front, and of what it is a side. */
-function fileOf(workspace: Workspace, given: unknown): { paths: PathText[]; origin: Origin } | undefined {
+/** The file of a row, of an editor's title, or of the editor in front. */
+function fileOf(workspace: Workspace, given: unknown): Target | undefined {
   const node = asNode(given);
-  if (node?.type === "file") return { paths: pathsOf(node.file), origin: originOf(node) };
+  if (node?.type === "file") return { ...node.file, origin: originOf(node) };
   // The title of an editor with several diffs names none of them.
   const isNamed = given instanceof vscode.Uri && ["file", SCHEME].includes(given.scheme);
   const uri = isNamed ? given : vscode.window.activeTextEditor?.document.uri;
-  const path = pathOfEditor(workspace, uri);
-  if (!uri || !path) return undefined;
-  return { paths: [path], origin: uri.scheme === SCHEME ? (parseQuery(uri.query) ?? {}) : originOfDiff(uri) };
+  return uri && targetOf(workspace, uri);
 }
 
 async function pickFilter(workspace: Workspace, messages: Messages): Promise<void> {

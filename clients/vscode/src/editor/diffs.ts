@@ -1,9 +1,9 @@
 // The editor's own diffs.
 
-import type { ChangeReport, PathText } from "ckpt-hook";
+import type { PathText } from "ckpt-hook";
 import * as vscode from "vscode";
 import { changed, type FileChange, joinRenames, nameOf, type Origin, sourceOf } from "../decide/changes.js";
-import { type Node, originOf } from "../decide/tree.js";
+import { firstIn, type Node, originOf } from "../decide/tree.js";
 import { quoted } from "../decide/words.js";
 import type { Documents } from "./documents.js";
 import type { Workspace } from "./workspace.js";
@@ -79,16 +79,17 @@ export async function changesOf(
   }
 }
 
-/** The sides from just before a message to what is there now, which can be edited. */
-export function sinceSides(
-  workspace: Workspace,
-  documents: Documents,
-  message: string,
-  changes: readonly ChangeReport[],
-): Sides[] {
-  return joinRenames(changes).map((file) => {
-    const onDisk = file.newBlob === null ? undefined : workspace.file(file.path);
-    const { left, right } = sidesOf(documents, file, { message });
-    return { path: file.path, left, right: onDisk ?? right };
+/** The sides from just before a message to what is there now, which can be edited, in all directories of its session. */
+export async function sinceSides(workspace: Workspace, documents: Documents, id: string): Promise<Sides[]> {
+  const { client, history } = workspace;
+  const begun = [...firstIn(history.entries, id)];
+  const sides = begun.map(async ([root, message]) => {
+    const { files } = await client.request("patch", { from: message, workspace: root });
+    return joinRenames(files, root).map((file) => {
+      const onDisk = file.newBlob === null ? undefined : workspace.file(file.path, root ?? undefined);
+      const { left, right } = sidesOf(documents, file, { message });
+      return { path: file.path, left, right: onDisk ?? right };
+    });
   });
+  return (await Promise.all(sides)).flat();
 }

@@ -3,7 +3,7 @@
 import { readFile } from "node:fs/promises";
 import type { Content, PathText } from "ckpt-hook";
 import * as vscode from "vscode";
-import { type Origin, parseQuery, type Query, queryText, type Source } from "../decide/changes.js";
+import { type Origin, parseQuery, pathOf, type Query, queryText, type Source } from "../decide/changes.js";
 import type { Workspace } from "./workspace.js";
 
 export const SCHEME = "ckpt-hook";
@@ -71,21 +71,21 @@ export class Documents implements vscode.FileSystemProvider {
     const query = parseQuery(uri.query);
     if (!query) throw vscode.FileSystemError.FileNotFound(uri);
     if ("nothing" in query) return new Uint8Array();
-    const place = query.root === undefined ? {} : { workspace: query.root };
-    if ("blob" in query) return this.#workspace.client.contents(query.blob, place);
-    if ("before" in query) return this.#before(query.before, { path: uri.path.slice(1), path_hex: query.hex ?? null });
+    if ("blob" in query) return this.#workspace.client.contents(query.blob, { workspace: query.root ?? null });
+    if ("before" in query) return this.#before(query.before, pathOf(uri, query), query.root);
     const planned = this.#planned.get(query.planned);
     if (!planned) throw vscode.FileSystemError.FileNotFound(uri);
     return planned;
   }
 
   /** Returns a file as it was just before a message. What has not changed since is what is on disk now. */
-  async #before(message: string, path: PathText): Promise<Uint8Array> {
+  async #before(message: string, path: PathText, root?: string): Promise<Uint8Array> {
     const { client } = this.#workspace;
-    const { files } = await client.request("patch", { from: message, paths: [path] });
+    const workspace = root ?? null;
+    const { files } = await client.request("patch", { from: message, paths: [path], workspace });
     const change = files.find((file) => file.path === path.path && file.path_hex === path.path_hex);
-    if (change) return change.old_blob === null ? new Uint8Array() : client.contents(change.old_blob);
-    const file = this.#workspace.file(path);
+    if (change) return change.old_blob === null ? new Uint8Array() : client.contents(change.old_blob, { workspace });
+    const file = this.#workspace.file(path, root);
     return file ? readFile(file.fsPath) : new Uint8Array();
   }
 

@@ -71,12 +71,12 @@ function follow(
     workspace.onDidChange(draw),
     workspace.onDidChange(() => void setup.diagnose()),
     vscode.workspace.onDidChangeTextDocument(({ document }) => {
-      if (workspace.path(document.uri) === undefined) return;
+      if (!workspace.place(document.uri)) return;
       void annotations.refresh(document);
       proposal.draw();
     }),
     vscode.workspace.onDidSaveTextDocument((document) => {
-      if (workspace.path(document.uri) === undefined) return;
+      if (!workspace.place(document.uri)) return;
       void annotations.refresh(document);
       if (proposal.isOpen) void proposal.again();
     }),

@@ -3,27 +3,42 @@
 import type { PathText } from "ckpt-hook";
 import * as vscode from "vscode";
 import { annotationAt, annotations } from "../decide/authors.js";
-import { type Origin, parseQuery, takingBack } from "../decide/changes.js";
+import { inRoot, type Origin, parseQuery, pathOf, takingBack } from "../decide/changes.js";
 import { hunksAt, hunksWith } from "../decide/hunks.js";
+import { messageIn } from "../decide/tree.js";
 import { clean, named, titleOf } from "../decide/words.js";
 import { SCHEME } from "./documents.js";
 import { confirmed, goAhead, tell } from "./outcome.js";
 import type { Workspace } from "./workspace.js";
 
-/** Where a hunk is: a line of a file on disk, or of an older state, whose text then tells which one is meant. */
-export interface HunkPlace {
+/** A file that a command is about, and of what it is a side. */
+export interface Target {
   path: PathText;
-  line: number;
-  /** The text of the line, if it is one of an older state. */
-  text?: string;
-  /** What to take it back from; without it, the message that wrote the line. */
+  /** Its former path, if it was renamed. */
+  former: PathText | null;
   origin: Origin;
+}
+
+/** Where a hunk is; without a message or step to take it back from, that which wrote the line. */
+export interface HunkPlace extends Target {
+  /** A line of the file on disk. */
+  line: number;
+  /** The text of the line, if it is one of an older state, whose number says nothing. */
+  text?: string;
 }
 
 /** What a line change of the editor's quick diff has. */
 interface LineChange {
   modifiedStartLineNumber: number;
   modifiedEndLineNumber: number;
+}
+
+/** Returns what a document of the window shows: a file on disk, or an older state of one. */
+export function targetOf(workspace: Workspace, uri: vscode.Uri): Target | undefined {
+  const query = uri.scheme === SCHEME ? parseQuery(uri.query) : undefined;
+  if (query) return { path: pathOf(uri, query), former: null, origin: query };
+  const place = workspace.place(uri);
+  return place && { path: place.path, former: null, origin: { ...originOfDiff(uri), ...inRoot(place.root) } };
 }
 
 /** Understands what a menu, a link or a key gives: each has another form. */
@@ -33,48 +48,28 @@ export function placeOf(
   last: string | undefined,
 ): HunkPlace | undefined {
   const [first, changes, index] = given;
+  if (isPlace(first)) return first;
   if (first instanceof vscode.Uri && Array.isArray(changes) && typeof index === "number") {
     const change = changes[index] as LineChange | undefined;
-    const path = workspace.path(first);
-    if (path === undefined || !change) return undefined;
+    const place = workspace.place(first);
+    if (!place || !change) return undefined;
     // Of removed lines, the editor names the line before them.
     const line = Math.max(0, change.modifiedStartLineNumber - (change.modifiedEndLineNumber === 0 ? 0 : 1));
-    return { path: { path, path_hex: null }, line, origin: last === undefined ? {} : { message: last } };
+    const origin = { ...(last !== undefined && { message: last }), ...inRoot(place.root) };
+    return { path: place.path, former: null, line, origin };
   }
-  if (isLink(first))
-    return {
-      path: { path: first.path, path_hex: null },
-      line: first.line,
-      origin: { message: first.message, alone: true },
-    };
   const editor = vscode.window.activeTextEditor;
-  if (isLineMenu(first)) return placeIn(workspace, first.uri, first.lineNumber - 1, editor);
-  return editor && placeIn(workspace, editor.document.uri, editor.selection.active.line, editor);
-}
-
-function placeIn(
-  workspace: Workspace,
-  uri: vscode.Uri,
-  line: number,
-  editor: vscode.TextEditor | undefined,
-): HunkPlace | undefined {
-  const query = uri.scheme === SCHEME ? parseQuery(uri.query) : undefined;
-  if (query) {
-    const document = vscode.workspace.textDocuments.find((one) => one.uri.toString() === uri.toString());
-    const text = document && line < document.lineCount ? document.lineAt(line).text : "";
-    return { path: { path: uri.path.slice(1), path_hex: query.hex ?? null }, line, text, origin: query };
-  }
-  const path = workspace.path(uri);
-  if (path === undefined) return undefined;
-  return {
-    path: { path, path_hex: null },
-    line,
-    origin: editor?.document.uri.toString() === uri.toString() ? originOfDiff(uri) : {},
-  };
+  const line = isLineMenu(first) ? first.lineNumber - 1 : editor?.selection.active.line;
+  const uri = isLineMenu(first) ? first.uri : editor?.document.uri;
+  const target = uri && targetOf(workspace, uri);
+  if (!target || line === undefined) return undefined;
+  if (uri.scheme !== SCHEME) return { ...target, line };
+  const document = vscode.workspace.textDocuments.find((one) => one.uri.toString() === uri.toString());
+  return { ...target, line, text: document && line < document.lineCount ? document.lineAt(line).text : "" };
 }
 
 /** Of what the diff in front, or one of several in the same editor, is the other side. */
-export function originOfDiff(uri: vscode.Uri): Origin {
+function originOfDiff(uri: vscode.Uri): Origin {
   const input = vscode.window.tabGroups.activeTabGroup.activeTab?.input;
   const { textDiffs = [] } = (input ?? {}) as { textDiffs?: readonly vscode.TabInputTextDiff[] };
   const diffs = input instanceof vscode.TabInputTextDiff ? [input] : textDiffs;
@@ -82,9 +77,8 @@ export function originOfDiff(uri: vscode.Uri): Origin {
   return (diff && parseQuery(diff.original.query)) ?? {};
 }
 
-function isLink(given: unknown): given is { message: string; path: string; line: number } {
-  const { message, path, line } = (given ?? {}) as Record<string, unknown>;
-  return typeof message === "string" && typeof path === "string" && typeof line === "number";
+function isPlace(given: unknown): given is HunkPlace {
+  return typeof given === "object" && given !== null && "origin" in given && "line" in given;
 }
 
 function isLineMenu(given: unknown): given is { lineNumber: number; uri: vscode.Uri } {
@@ -94,7 +88,7 @@ function isLineMenu(given: unknown): given is { lineNumber: number; uri: vscode.
 
 export async function revertHunk(workspace: Workspace, place: HunkPlace): Promise<void> {
   if (!(await isSaved(workspace, place))) return;
-  const { client, history } = workspace;
+  const { client } = workspace;
   const origin = isKnown(place.origin) ? place.origin : await authorOf(workspace, place);
   const plan = await client.plan({ ...takingBack(origin, [place.path]), contents: true });
   const file = plan.report.files.find((one) => one.path === place.path.path);
@@ -107,8 +101,8 @@ export async function revertHunk(workspace: Workspace, place: HunkPlace): Promis
   if (force && !(await goAhead())) return;
   const parts = [{ path: place.path, hunks: [hunk] }];
   const report = await client.request("apply", { plan: plan.token, parts, force });
-  const entry = history.entries.find((one) => one.type === "message" && one.id === origin.message);
-  const prompt = entry?.type === "message" ? ` (“${titleOf(entry.prompt, 30)}”)` : "";
+  const message = messageIn(workspace.history.entries, origin.message);
+  const prompt = message ? ` (“${titleOf(message.prompt, 30)}”)` : "";
   tell(`Reverted one hunk of ${clean(place.path.path)}${prompt}`, report);
 }
 
@@ -117,11 +111,12 @@ function isKnown({ message, step }: Origin): boolean {
 }
 
 /** Returns the message that wrote the line. */
-async function authorOf(workspace: Workspace, place: HunkPlace): Promise<Origin> {
-  const blame = await workspace.client.request("blame", { path: place.path });
-  const message = annotationAt(annotations(blame, 0), place.line)?.message ?? null;
+async function authorOf({ client }: Workspace, { path, line, origin }: HunkPlace): Promise<Origin> {
+  const { root } = origin;
+  const blame = await client.request("blame", { path, workspace: root ?? null });
+  const message = annotationAt(annotations(blame, 0), line)?.message ?? null;
   if (message === null) throw new Error("no agent wrote this line");
-  return { message, alone: true };
+  return { ...origin, message, alone: true };
 }
 
 /** Whether no editor has unsaved text of the file, or that was saved. */

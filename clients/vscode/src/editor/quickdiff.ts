@@ -2,6 +2,7 @@
 
 import type { MessageReport } from "ckpt-hook";
 import * as vscode from "vscode";
+import { inRoot } from "../decide/changes.js";
 import { titleOf } from "../decide/words.js";
 import type { Documents } from "./documents.js";
 import type { Workspace } from "./workspace.js";
@@ -36,14 +37,14 @@ export class SinceLastMessage implements vscode.Disposable {
     this.#control?.dispose();
     this.#control = null;
     if (!last || !folder) return;
-    this.#control = vscode.scm.createSourceControl("ckpt-hook", `Since “${titleOf(last.prompt, 30)}”`, folder.uri);
+    this.#control = vscode.scm.createSourceControl("ckpt-hook", `Since “${titleOf(last.prompt, 30)}”`);
     this.#control.inputBox.visible = false;
     this.#control.quickDiffProvider = {
       provideOriginalResource: (uri) => {
-        const path = this.#workspace.path(uri);
-        return path === undefined
-          ? undefined
-          : this.#documents.uri({ path, path_hex: null }, { before: last.id }, { message: last.id });
+        const { path, root = null } = this.#workspace.place(uri) ?? {};
+        const isOf = root === null || last.roots?.some(({ workspace }) => workspace === root);
+        const origin = { message: last.id, ...inRoot(root) };
+        return path && isOf ? this.#documents.uri(path, { before: last.id }, origin) : undefined;
       },
     };
   }

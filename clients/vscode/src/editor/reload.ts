@@ -38,7 +38,7 @@ export class Reload implements vscode.Disposable {
 
   async #wake(waited: number): Promise<void> {
     const open = vscode.workspace.textDocuments.filter(
-      (document) => !document.isDirty && this.#workspace.path(document.uri) !== undefined,
+      (document) => !document.isDirty && this.#workspace.place(document.uri),
     );
     const differed = await Promise.all(open.map((document) => touch(document).catch(() => false)));
     if (differed.includes(true) && waited < BUSY) this.#wait(2 * waited);

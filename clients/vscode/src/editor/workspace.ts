@@ -5,7 +5,16 @@ import { homedir } from "node:os";
 import { delimiter, isAbsolute, join, relative } from "node:path";
 import { Client, type PathText } from "ckpt-hook";
 import * as vscode from "vscode";
-import { candidates, environment, inWorkspace, isInside, realPath, realPlace, type Search } from "../decide/places.js";
+import {
+  candidates,
+  environment,
+  isInside,
+  type Place,
+  placeIn,
+  realPath,
+  realPlace,
+  type Search,
+} from "../decide/places.js";
 import { EMPTY, Follower, type History } from "../follower.js";
 
 export type State = "none" | "missing" | "starting" | "ended" | "empty" | "ready";
@@ -67,7 +76,7 @@ export class Workspace implements vscode.Disposable {
       const binary = this.binary;
       const { env } = this;
       this.follower = new Follower(
-        () => Client.start({ binary, workspace: directory, env }),
+        () => connect(binary, directory, env),
         () => this.#tell(),
       );
       this.#tell();
@@ -103,9 +112,17 @@ export class Workspace implements vscode.Disposable {
     this.#changed.fire();
   }
 
-  /** The directory that paths of documents are relative to. */
+  /** The server's own directory. */
   get root(): string {
     return this.history.status?.workspace ?? realPath(this.folder?.uri.fsPath ?? "/");
+  }
+
+  /** The directories of the history, the server's own first, and the folders of the window that are in none of them. */
+  get #roots(): string[] {
+    const others = this.history.entries.flatMap((entry) => (entry.type === "message" ? (entry.roots ?? []) : []));
+    const roots = [this.root, ...new Set(others.map(({ workspace }) => workspace))];
+    const folders = this.folders.map(({ uri }) => realPath(uri.fsPath));
+    return [...roots, ...folders.filter((folder) => !roots.some((root) => isInside(root, folder)))];
   }
 
   /** Returns a file on disk, as the window names it. */
@@ -119,10 +136,9 @@ export class Workspace implements vscode.Disposable {
     return vscode.Uri.file(real);
   }
 
-  /** Returns the path of a file of the window in the workspace, by whatever links it was opened. */
-  path(uri: vscode.Uri): string | undefined {
-    if (!this.folder || uri.scheme !== "file") return undefined;
-    return inWorkspace(this.root, realPath(uri.fsPath));
+  /** Returns where a file of the window is, by whatever links it was opened. */
+  place(uri: vscode.Uri): Place | undefined {
+    return this.folder && uri.scheme === "file" ? placeIn(this.#roots, realPath(uri.fsPath)) : undefined;
   }
 
   /**
@@ -161,6 +177,17 @@ export class Workspace implements vscode.Disposable {
     void this.end();
     this.#changed.dispose();
   }
+}
+
+/** Starts a server in the workspace that a folder is in: paths of documents are below it, and those of requests below the server's. */
+async function connect(binary: string, directory: string, env: NodeJS.ProcessEnv): Promise<Client> {
+  const client = await Client.start({ binary, workspace: directory, env });
+  const { workspace } = client.server.methods.includes("status")
+    ? await client.request("status", {})
+    : { workspace: realPath(directory) };
+  if (workspace === realPath(directory)) return client;
+  await client.close();
+  return Client.start({ binary, workspace, env });
 }
 
 function isProgram(path: string): boolean {
