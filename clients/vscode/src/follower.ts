@@ -1,6 +1,16 @@
 // A server for as long as a window needs one: it comes again when it dies, and tells when there is something new.
 
-import type { Client, Notification, StatusReport, TimelineEntry } from "ckpt-hook";
+import { randomUUID } from "node:crypto";
+import {
+  type ApplyParameters,
+  type CallOptions,
+  type Client,
+  ClosedError,
+  type Notification,
+  type OperationReport,
+  type StatusReport,
+  type TimelineEntry,
+} from "ckpt-hook";
 import { failure } from "./decide/words.js";
 
 /** What is read of a workspace. */
@@ -26,6 +36,13 @@ const TOGETHER = 80;
 const SOONEST = 500;
 const LATEST = 30_000;
 
+/** How often a plan is sent whose server is lost each time. */
+const TRIES = 3;
+
+/** What is said where the server was lost with the answer. */
+const UNCLEAR =
+  "The server was lost, and it is unclear whether this was carried out. Once the server is back, the list of messages shows what was done.";
+
 export class Follower {
   history = EMPTY;
   client: Client | null = null;
@@ -40,6 +57,8 @@ export class Follower {
   #isOver = false;
   #reading: Promise<void> | undefined;
   #isDue = false;
+  /** What waits for the next server. */
+  readonly #waiting = new Set<() => void>();
 
   /** `changed` is called when there is something new to show. */
   constructor(connect: () => Promise<Client>, changed: () => void) {
@@ -52,6 +71,7 @@ export class Follower {
       const client = await this.#connect();
       if (this.#isOver) return void (await client.close());
       this.client = client;
+      this.#wake();
       client.on("close", (reason) => {
         if (client === this.client) this.#lost(failure(reason));
       });
@@ -64,6 +84,32 @@ export class Follower {
     } catch (error) {
       this.#lost(failure(error));
     }
+  }
+
+  /**
+   * Carries out a plan. If the answer is lost with the server, the next one is asked, by the same key: it reports what was done, and does
+   * what was not, if the plan still holds.
+   */
+  async apply(asked: ApplyParameters, options: CallOptions = {}): Promise<OperationReport> {
+    const once = { ...asked, key: randomUUID() };
+    // What a first server may have done cannot be cancelled any more.
+    let { signal, ...again } = options;
+    for (let tries = 0; tries < TRIES; tries += 1) {
+      if (!this.client && tries > 0) await new Promise<void>((resolve) => this.#waiting.add(resolve));
+      if (!this.client) break;
+      try {
+        return await this.client.request("apply", once, { ...again, ...(signal && { signal }) });
+      } catch (error) {
+        if (!(error instanceof ClosedError)) throw error;
+        signal = undefined;
+      }
+    }
+    throw new Error(UNCLEAR);
+  }
+
+  #wake(): void {
+    for (const resolve of this.#waiting) resolve();
+    this.#waiting.clear();
   }
 
   /** Whether the server has a method: an older one may not. */
@@ -129,6 +175,8 @@ export class Follower {
   #lost(trouble: string): void {
     const client = this.client;
     this.client = null;
+    // One that does not even start is not waited for.
+    if (!client) this.#wake();
     if (this.#isOver) return;
     if (client) void client.close().catch(() => {});
     this.trouble = trouble;
@@ -141,6 +189,7 @@ export class Follower {
   async end(): Promise<void> {
     this.#isOver = true;
     clearTimeout(this.#timer);
+    this.#wake();
     const client = this.client;
     this.client = null;
     await client?.close();

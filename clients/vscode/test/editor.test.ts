@@ -406,6 +406,52 @@ test("one of several files is overwritten, and the others stay", () =>
     assert.deepEqual(there(), [null, null, "mine\n", null]);
   }));
 
+/** A program whose first server dies with the plan that it is to carry out, or with the answer; the next one is what `then` says. */
+function mortal(world: World, dies: "before" | "after", then = `exec ${world.env.CKPT_HOOK_BINARY} "$@"`): string {
+  const [program, died] = [`${world.scratch}/mortal`, `${world.scratch}/died`];
+  const server = `
+    const server = require("node:child_process").spawn("${world.env.CKPT_HOOK_BINARY}", process.argv.slice(1));
+    const end = () => (require("node:fs").writeFileSync("${died}", ""), server.kill(), process.exit(9));
+    let isAsked = false;
+    process.stdin.on("data", (line) => {
+      isAsked ||= String(line).includes('"apply"');
+      if (!isAsked || ${dies === "after"}) server.stdin.write(line);
+      else end();
+    });
+    process.stdin.on("end", () => server.stdin.end());
+    server.stdout.on("data", (line) => isAsked && String(line).includes('"receipt"') ? end() : process.stdout.write(line));
+    server.on("close", () => process.exit());`;
+  writeFileSync(`${world.scratch}/mortal.js`, server);
+  const first = `exec ${process.execPath} -e "$(cat ${world.scratch}/mortal.js)" -- "$@"`;
+  writeFileSync(program, `#!/bin/sh\nif [ -e ${died} ]; then ${then}; fi\n${first}\n`, { mode: 0o755 });
+  return program;
+}
+
+test("a plan whose server dies is carried out once", async () => {
+  for (const dies of ["before", "after"] as const)
+    await atDesk(async (desk, world) => {
+      play(world);
+      await desk.open(undefined, mortal(world, dies));
+      await desk.run("revertTo", await desk.message("spell it out"));
+      await desk.run("apply");
+      assert.equal(existsSync(`${world.scratch}/died`), true);
+      assert.match(editor.said.join("\n"), /^Went back to before “spell it out”: 1 file changed\./);
+      assert.equal(world.read("a.txt"), CHAIN.join("").replace("6\n", "six\n"));
+      const { operations } = await (await world.client()).request("operations", {});
+      assert.equal(operations.length, 1);
+    });
+});
+
+test("whether a plan was carried out is not guessed", () =>
+  atDesk(async (desk, world) => {
+    play(world);
+    await desk.open(undefined, mortal(world, "after", "exit 1"));
+    await desk.run("revertTo", await desk.message("spell it out"));
+    await desk.run("apply");
+    assert.match(editor.said[0] ?? "", /it is unclear whether this was carried out/);
+    assert.doesNotMatch(editor.said.join("\n"), /Went back/);
+  }));
+
 test("a plan that cannot be made any more is given up", () =>
   atDesk(async (desk, world) => {
     play(world);

@@ -191,7 +191,7 @@ export function verdict(title: string, report: OperationReport): Verdict {
   if (kept.length > told.length) told.push(`${kept.length - told.length} more`);
   const stays = kept.length > 0 ? ` ${count(kept.length, "file")} kept: ${told.join(", ")}.` : "";
   const notes = notesOf(report, (part) => part.result !== "done" && part.reason !== null);
-  const rest = [stays, ...notes.map((note) => ` ${note}`)].join("");
+  const rest = [stays, ...notes.map((note) => ` ${note.replace(/[^.!?]$/, "$&.")}`)].join("");
   switch (report.outcome) {
     case "restored":
       return { level: "information", text: `${title}: ${count(done, "file")} changed.${rest}` };

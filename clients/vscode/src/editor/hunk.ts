@@ -100,7 +100,7 @@ export async function revertHunk(workspace: Workspace, place: HunkPlace): Promis
   const force = plan.report.busy;
   if (force && !(await goAhead())) return;
   const parts = [{ path: place.path, hunks: [hunk] }];
-  const report = await client.request("apply", { plan: plan.token, parts, force });
+  const report = await workspace.apply({ plan: plan.token, parts, force });
   const message = messageIn(workspace.history.entries, origin.message);
   const prompt = message ? ` (“${titleOf(message.prompt, 30)}”)` : "";
   tell(`Reverted one hunk of ${clean(place.path.path)}${prompt}`, report);

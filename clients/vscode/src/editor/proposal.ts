@@ -166,8 +166,7 @@ export class Proposal implements vscode.TreeDataProvider<PlanNode>, vscode.Dispo
 
   async #carryOut(asked: ApplyParameters): Promise<void> {
     try {
-      const { client } = this.#workspace;
-      const report = await this.#progress(this.#title, (options) => client.request("apply", asked, options));
+      const report = await this.#progress(this.#title, (options) => this.#workspace.apply(asked, options));
       const done = asked.parts ? `${this.#done}, in part` : this.#done;
       this.cancel();
       tell(done, report);

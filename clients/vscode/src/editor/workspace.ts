@@ -3,7 +3,7 @@
 import { accessSync, constants, statSync } from "node:fs";
 import { homedir } from "node:os";
 import { delimiter, isAbsolute, join, relative } from "node:path";
-import { Client, type PathText } from "ckpt-hook";
+import { type ApplyParameters, type CallOptions, Client, type OperationReport, type PathText } from "ckpt-hook";
 import * as vscode from "vscode";
 import {
   candidates,
@@ -53,6 +53,13 @@ export class Workspace implements vscode.Disposable {
     const client = this.follower?.client;
     if (client) return client;
     throw new Error(this.follower?.trouble ?? (this.folder ? "ckpt-hook is not running here" : "open a folder first"));
+  }
+
+  /** Carries out a plan, once, whatever becomes of the server. */
+  async apply(asked: ApplyParameters, options?: CallOptions): Promise<OperationReport> {
+    // In words, if there is none to begin with.
+    void this.client;
+    return (this.follower as Follower).apply(asked, options);
   }
 
   get folders(): vscode.WorkspaceFolder[] {
