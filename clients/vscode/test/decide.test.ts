@@ -12,7 +12,6 @@ import {
   descriptionOf as planned,
   joined,
   type Kept,
-  limited,
   nameIn,
   type PlanRow,
   remember,
@@ -254,9 +253,12 @@ test("a way out has the parameter of the operation, or is of one file", () => {
   assert.deepEqual(chosen(asked, "again", conflict), whole(asked));
   // What the whole plan has no term for, or is not for all of its kind, is of the file's own.
   const shared = rowOf({ choices: ["take"] }, wayOf("a", { message: "a1" }));
-  const own = (way: PlanChoice, parameters: object) => ({ way, parameters: { operation: "revert", ...parameters } });
-  const sharedOwn = own("take", { message: "a1", only });
-  assert.deepEqual(chosen(asked, "take", shared), { all: asked, own: [sharedOwn] });
+  const own = (way: PlanChoice, parameters: object, root: string | null = null) => ({
+    way,
+    root,
+    parameters: { operation: "revert", ...parameters, workspace: root },
+  });
+  assert.deepEqual(chosen(asked, "take", shared), { all: asked, own: [own("take", { message: "a1", only })] });
   const undone = rowOf({ choices: ["overwrite"] }, wayOf("a", { operation: "restore", id: "o1" }));
   const restored = own("overwrite", { operation: "restore", id: "o1", only });
   assert.deepEqual(chosen({ operation: "undo" }, "overwrite", undone).own, [restored]);
@@ -265,16 +267,18 @@ test("a way out has the parameter of the operation, or is of one file", () => {
   assert.deepEqual(one, { all: asked, own: [own("overwrite", { message: "a1", on_conflict: "overwrite", only })] });
   assert.deepEqual(choose(one, "keep", conflict, []), whole(asked), "its own way back");
   assert.deepEqual(choose(one, "overwrite", other, [other]), whole({ ...asked, on_conflict: "overwrite" }), "the last");
-  // Parts are of one directory.
-  const elsewhere = { ...other, root: "/lib" };
-  assert.deepEqual(chosen(asked, "overwrite", conflict, [conflict, elsewhere]).own, []);
-  assert.deepEqual(chosen(asked, "take", shared, [shared, elsewhere]), whole(sharedOwn.parameters as PlanParameters));
+  // A file of the same path in another directory is another file.
+  const elsewhere = { ...conflict, root: "/lib" };
+  const both = chosen(asked, "overwrite", elsewhere, [conflict, elsewhere]);
+  const there = own("overwrite", { message: "a1", on_conflict: "overwrite", only }, "/lib");
+  assert.deepEqual(both, { all: asked, own: [there] });
+  assert.deepEqual(choose(both, "keep", conflict, []).own, [there]);
 });
 
 test("files on terms of their own make a plan a part", () => {
   const all = planOf([file("a", STAYS), file("b"), file("c", STAYS)], { messages_hidden: ["a1"] });
   assert.equal(joined(all, []).parts, null);
-  const { parts, report: shown, token } = joined(all, [{ token: "own", report: report([file("a")]) }]);
+  const { parts, report: shown, token } = joined(all, [{ token: "own", report: report([file("a")]), root: null }]);
   assert.deepEqual(
     parts?.map(({ path, plan }) => [(path as PathText).path, plan]),
     [
@@ -284,7 +288,7 @@ test("files on terms of their own make a plan a part", () => {
   );
   assert.deepEqual([token, shown.messages_hidden], ["t", []]);
   assert.match(shown.notes.join(" "), /hides no message/);
-  const inVain = [{ token: null, report: report([file("a", STAYS)]) }];
+  const inVain = [{ token: null, report: report([file("a", STAYS)]), root: null }];
   assert.equal(joined(planOf([file("a", STAYS)], { messages_hidden: ["a1"] }), inVain).parts, null, "nothing would be a part");
 });
 
@@ -296,12 +300,6 @@ test("what is overwritten still says why, and can be kept", () => {
   assert.deepEqual([row?.verb, row?.ways], ["put back, though edited by you", ["keep"]]);
   const { all } = choose({ all: asked, own: [] }, "keep", row as PlanRow, []);
   assert.deepEqual(all, { ...asked, on_conflict: "keep", unclear: "keep" });
-});
-
-test("a plan of one file says so", () => {
-  const asked = { operation: "revert" as const, message: "a1" };
-  const alone = { ...asked, only: [{ path: "a", path_hex: null }] };
-  assert.deepEqual([limited(asked, asked), limited(alone, asked), limited(alone, alone)], ["", ", a alone", ""]);
 });
 
 test("what only a newer program does to a file is a change", () => {

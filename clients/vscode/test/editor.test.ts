@@ -406,6 +406,35 @@ test("one of several files is overwritten, and the others stay", () =>
     assert.deepEqual(there(), [null, null, "mine\n", null]);
   }));
 
+test("in several directories, one of several files is overwritten", () =>
+  atDesk(async (desk, world) => {
+    const lib = `${world.scratch}/lib`;
+    mkdirSync(lib);
+    const files = [`${lib}/a.txt`, `${lib}/b.txt`, `${world.workspace}/a.txt`];
+    const make = (text: string) => files.forEach((file) => writeFileSync(file, text));
+    world.event("user_message", "m1", { prompt: "make", roots: [lib] });
+    world.begin("m1");
+    make("the agent's\n");
+    world.event("tool_finish", "m1", { tool_use_id: "m1", tool_name: "shell" });
+    world.event("turn_end", "m1");
+    make("mine\n");
+    await desk.open();
+    await desk.run("revertTo", await desk.message("make"));
+    const rows = async () => {
+      const groups = (await desk.items("plan")).filter(({ item }) => item.collapsibleState === 2);
+      return (await Promise.all(groups.map(({ node }) => desk.items("plan", node)))).flat();
+    };
+    const there = () => files.map((file) => (existsSync(file) ? "mine" : ""));
+    const first = (await rows()).find(({ item }) => item.label === "a.txt" && /^lib/.test(item.description));
+    await desk.run("overwrite", first?.node);
+    assert.match((await desk.labels()).join("\n"), /hides no message/);
+    await desk.run("apply");
+    assert.deepEqual(there(), ["", "mine", "mine"], editor.said.join("\n"));
+    await desk.run("undo");
+    await desk.run("apply");
+    assert.deepEqual(there(), ["mine", "mine", "mine"], editor.said.join("\n"));
+  }));
+
 /** A program whose first server dies with the plan that it is to carry out, or with the answer; the next one is what `then` says. */
 function mortal(world: World, dies: "before" | "after", then = `exec ${world.env.CKPT_HOOK_BINARY} "$@"`): string {
   const [program, died] = [`${world.scratch}/mortal`, `${world.scratch}/died`];

@@ -49,6 +49,9 @@ export interface Desk {
   unsaved: ReadonlySet<string>;
 }
 
+const IN_PART =
+  "Some files go back on terms of their own. As a part, it moves files alone, and hides no message.";
+
 const VERBS: Partial<Record<string, string>> = {
   write: "put back",
   delete: "removed",
@@ -167,36 +170,30 @@ function rowOf(
   };
 }
 
-/** What is asked for: a plan, and files that go back on terms of their own. */
+/** What is asked for: a plan, and files that go back on terms of their own, each with the directory that it is in. */
 export interface Asked {
   all: PlanParameters;
-  own: readonly { way: PlanChoice; parameters: PlanParameters }[];
+  own: readonly { way: PlanChoice; root: string | null; parameters: PlanParameters }[];
 }
 
-/**
- * The same request with a way out of one file. The last one of its kind is a term of the whole plan: only that can hide messages. Terms of
- * a file's own are a part of one directory: in several, a way out is one of all files.
- */
+/** The same request with a way out of one file. The last one of its kind is a term of the whole plan: only that can hide messages. */
 export function choose({ all, own }: Asked, way: PlanChoice, row: PlanRow, rows: readonly PlanRow[]): Asked {
   const { file, root, way: out } = row;
-  const rest = own.filter(({ parameters }) => !onlyOf(parameters).some((path) => isPath(path, file)));
+  const rest = own.filter((one) => one.root !== root || !onlyOf(one.parameters).some((path) => isPath(path, file)));
   if (way === "again") return { all, own };
   if (way === "keep" && rest.length < own.length) return { all, own: rest };
-  const isWide = rows.some((one) => one.root !== null);
   const isLike = (one: PlanRow) => one.ways.includes(way) && one.file.unclear === file.unclear;
   // What goes forward is about all files.
   const isForward = ["redo", "unrevert"].includes(operationOf(all)) && way === "keep";
-  const isOfAll = isWide || isForward || rows.filter(isLike).length <= 1;
   const term = termOf(way, file, operationOf(all));
-  if (isOfAll && term) {
+  if (term && (isForward || rows.filter(isLike).length <= 1)) {
     return { all: { ...all, ...term } as PlanParameters, own: rest.filter((one) => one.way !== way) };
   }
   // A database goes as a whole.
   const isSet = file.reason_code === "database";
   const only = isSet ? out?.parameters.only : [{ path: file.path, path_hex: file.path_hex }];
-  const there = root === null ? {} : { workspace: root };
-  const parameters = { ...(way === "keep" ? { ...all, ...term } : out?.parameters), only, ...there } as PlanParameters;
-  return isWide ? { all: parameters, own: [] } : { all, own: [...rest, { way, parameters }] };
+  const terms = way === "keep" ? { ...all, ...term } : out?.parameters;
+  return { all, own: [...rest, { way, root, parameters: { ...terms, only, workspace: root } as PlanParameters }] };
 }
 
 /** The parameters of a whole operation that a way out is, if there are such. */
@@ -222,32 +219,35 @@ export interface Planned {
   parts: PartParameter[] | null;
 }
 
-/** The plan in which some files go back on terms of their own: a part, by which no message is hidden. */
-export function joined(all: Omit<Planned, "parts">, own: readonly Omit<Planned, "parts">[]): Planned {
-  const { report } = all;
-  const others = own.flatMap(({ token, report: one }) => one.files.map((file) => ({ file, token })));
-  const ownOf = (path: PathText) => others.find(({ file }) => isPath(path, file));
-  const files = report.files.map((file) => ownOf(file)?.file ?? file);
-  const parts = files.filter(changes).map((file) => ({
-    path: { path: file.path, path_hex: file.path_hex },
-    plan: ownOf(file)?.token ?? null,
-  }));
-  if (others.length === 0 || parts.length === 0) return { ...all, parts: null };
-  const differences = report.receipt?.differences.filter((one) => !ownOf(one)) ?? [];
-  const notes = [...report.notes, "Some files go back on terms of their own. As a part, it moves files alone, and hides no message."];
-  const receipt = report.receipt && { ...report.receipt, differences };
-  return {
-    token: all.token ?? others[0]?.token ?? null,
-    report: { ...report, files, receipt, notes, messages_hidden: [], conversation: null, git: [] },
-    parts,
-  };
-}
+/** A plan of some files on terms of their own, and the directory that they are in. */
+export type OwnPlan = Omit<Planned, "parts"> & { root: string | null };
 
-/** What is said of a plan that a way out limited to some files. */
-export function limited(asked: PlanParameters, before: PlanParameters): string {
-  const only = onlyOf(asked);
-  if (only.length === 0 || JSON.stringify(only) === JSON.stringify(onlyOf(before))) return "";
-  return `, ${only.map((path) => clean(typeof path === "string" ? path : path.path)).join(", ")} alone`;
+/** The plan in which some files go back on terms of their own: a part, by which no message is hidden. */
+export function joined(all: Omit<Planned, "parts">, own: readonly OwnPlan[]): Planned {
+  const others = own.flatMap(({ token, report, root }) => report.files.map((file) => ({ file, token, root })));
+  const ownOf = (path: PathText, root: string | null) =>
+    others.find((one) => one.root === root && isPath(path, one.file));
+  const merged = ({ root, report }: Part): OperationReport => ({
+    ...report,
+    files: report.files.map((file) => ownOf(file, root)?.file ?? file),
+    receipt: report.receipt && {
+      ...report.receipt,
+      differences: report.receipt.differences.filter((one) => !ownOf(one, root)),
+    },
+  });
+  const [first, ...rest] = partsOf(all.report).map((part) => ({ root: part.root, report: merged(part) }));
+  const roots = rest.map(({ root, report }) => ({ workspace: root as string, report }));
+  const report = { ...all.report, ...first?.report, roots, messages_hidden: [], conversation: null, git: [] };
+  const parts = partsOf(report).flatMap((part) =>
+    part.report.files.filter(changes).map((file) => ({
+      path: { path: file.path, path_hex: file.path_hex },
+      workspace: part.root,
+      plan: ownOf(file, part.root)?.token ?? null,
+    })),
+  );
+  if (others.length === 0 || parts.length === 0) return { ...all, parts: null };
+  report.notes = [...report.notes, IN_PART];
+  return { token: all.token ?? others[0]?.token ?? null, report, parts };
 }
 
 /** What a row says behind the file's name. */

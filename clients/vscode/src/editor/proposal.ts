@@ -18,7 +18,6 @@ import {
   descriptionOf,
   joined,
   type Kept,
-  limited,
   nameIn,
   type Planned,
   type PlanRow,
@@ -100,11 +99,11 @@ export class Proposal implements vscode.TreeDataProvider<PlanNode>, vscode.Dispo
     try {
       const [all, ...own] = await this.#planned(this.#workspace.client, asked);
       if (number !== this.#number || !all) return this.#latest;
-      const part = limited(asked.all, this.#asked.all);
-      this.#title += part;
-      this.#done += part;
       this.#asked = asked;
-      this.#plan = joined(all, own);
+      this.#plan = joined(
+        all,
+        own.map(({ token, report }, at) => ({ token, report, root: asked.own[at]?.root ?? null })),
+      );
       this.#remark = remark;
       remember(this.#kept, all.report);
       this.draw();
