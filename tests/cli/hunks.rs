@@ -261,3 +261,21 @@ fn client_applies_chosen_parts() {
     client.call("undo", json!({}));
     assert_eq!(world.read("mine"), b"2\n", "and back");
 }
+
+/// A part of the plan of an undo is an undo as well.
+#[test]
+fn part_of_undo_takes_operation_back() {
+    let world = Sandbox::new();
+    world.play("m1", "both", |world| {
+        world.write("a", "1\n");
+        world.write("b", "1\n");
+    });
+    let mut client = Client::start(&world);
+    let reverted = client.call("revert", json!({"message": "m1"}));
+    let plan = client.call("plan", json!({"operation": "undo"}));
+    let asked = json!({"plan": plan["plan"], "parts": [{"path": "a"}]});
+    let done = client.call("apply", asked);
+    assert_eq!(done["undoes"], reverted["operation"], "{done:#}");
+    assert_eq!(world.read("a"), b"1\n");
+    assert!(!world.workspace().join("b").exists(), "it was not chosen");
+}

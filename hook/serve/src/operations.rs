@@ -148,8 +148,7 @@ fn chosen(
     parts: &[PartParameter],
 ) -> Result<OperationRequest, RequestError> {
     let mut store = context.open()?;
-    let workspace = store.proposal(plan)?.workspace;
-    let mut proposals = BTreeMap::new();
+    let mut proposals = BTreeMap::from([(plan, store.proposal(plan)?)]);
     let mut chosen: Vec<Chosen> = Vec::new();
     for asked in parts {
         let plan = asked.plan.as_deref().unwrap_or(plan);
@@ -182,10 +181,11 @@ fn chosen(
     if chosen.is_empty() {
         return Err(RequestError::parameters("`parts` names no file"));
     }
+    let proposal = &proposals[plan];
     Ok(OperationRequest::Parts {
-        workspace,
+        workspace: proposal.workspace.clone(),
         chosen,
-        undoes: None,
+        undoes: proposal.undoes.clone(),
     })
 }
 

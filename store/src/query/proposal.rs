@@ -16,6 +16,8 @@ use crate::store::Store;
 pub struct Proposal {
     /// The directory of the workspace in which it was asked for.
     pub workspace: PathBuf,
+    /// The operation that it takes back, if it is an undo.
+    pub undoes: Option<String>,
     /// The files that it would change, by root and path. One in a root below another is listed there alone.
     pub files: Vec<Proposed>,
 }
@@ -37,9 +39,9 @@ pub struct Proposed {
 
 /// Makes the plan that a token asks for again, and returns what it would do to each file.
 pub(crate) fn proposal(store: &mut Store, token: &str) -> Result<Proposal> {
-    let (workspace, plans) = revert::planned(store, token, &super::gone_states)?;
+    let (workspace, planned) = revert::planned(store, token, &super::gone_states)?;
     let mut roots = Vec::new();
-    for (place, plan) in plans {
+    for (place, plan) in planned.plans {
         let snapshots = place.snapshots()?;
         let merged: Vec<&[u8]> = plan.blobs.values().map(Vec::as_slice).collect();
         snapshots.write_blobs(&merged)?;
@@ -68,5 +70,9 @@ pub(crate) fn proposal(store: &mut Store, token: &str) -> Result<Proposal> {
         &file.change.path.path
     });
     let files = roots.into_iter().flat_map(|(_, files)| files).collect();
-    Ok(Proposal { workspace, files })
+    Ok(Proposal {
+        workspace,
+        undoes: planned.report.undoes,
+        files,
+    })
 }

@@ -34,7 +34,6 @@ use crate::upkeep::check;
 use carry_out::conversation as fork;
 use execute::Executed;
 use operate::operate_conversation;
-use plan::Plan;
 use recover::Recovered;
 use report::token::{PlanToken, absolute};
 use request::conversation::JournalledConversation;
@@ -306,13 +305,13 @@ pub(crate) fn is_plan_of(store: &Store, token: &str, cwd: &Path) -> Result<bool>
     Ok(place.is_some_and(|place| place.root == workspace))
 }
 
-/// Returns the workspace of a dry run's token, and what the plan of each root would do. If that is another plan by now,
-/// the error is `Stale`.
+/// Returns the workspace of a dry run's token, and what would be done. If that is another plan by now, the error is
+/// `Stale`.
 pub(crate) fn planned(
     store: &mut Store,
     token: &str,
     find_gone: &FindGone,
-) -> Result<(PathBuf, Vec<(Place, Plan)>)> {
+) -> Result<(PathBuf, Executed)> {
     let PlanToken {
         workspace,
         asked,
@@ -332,7 +331,7 @@ pub(crate) fn planned(
         Err(error) if error.kind == ErrorKind::Stale => plan(Force::Yes)?,
         made => made?,
     };
-    Ok((workspace, executed.plans))
+    Ok((workspace, executed))
 }
 
 /// Carries out the request of a token, with other options than it was planned with.

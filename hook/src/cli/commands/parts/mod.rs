@@ -117,7 +117,7 @@ pub fn choose(
     let operation = OperationRequest::Parts {
         workspace: proposal.workspace.clone(),
         chosen,
-        undoes: plan.undoes,
+        undoes: proposal.undoes,
     };
     let directory = proposal.workspace.as_path();
     let done = watched(invocation, store, |store| {
