@@ -49,8 +49,6 @@ export class Follower {
   /** Why there is no server. */
   trouble: string | null = null;
   question: Question = {};
-  readonly #connect: () => Promise<Client>;
-  readonly #changed: () => void;
   #timer: NodeJS.Timeout | undefined;
   #failures = 0;
   #seq: number | null = null;
@@ -61,14 +59,14 @@ export class Follower {
   readonly #waiting = new Set<() => void>();
 
   /** `changed` is called when there is something new to show. */
-  constructor(connect: () => Promise<Client>, changed: () => void) {
-    this.#connect = connect;
-    this.#changed = changed;
-  }
+  constructor(
+    private readonly connect: () => Promise<Client>,
+    private readonly changed: () => void,
+  ) {}
 
   async begin(): Promise<void> {
     try {
-      const client = await this.#connect();
+      const client = await this.connect();
       if (this.#isOver) return void (await client.close());
       this.client = client;
       this.#wake();
@@ -151,7 +149,7 @@ export class Follower {
       // Before anything is told: a listener may ask again at once.
       this.#reading = undefined;
     }
-    this.#changed();
+    this.changed();
   }
 
   async #entries(client: Client, question: Question): Promise<TimelineEntry[]> {
@@ -167,7 +165,7 @@ export class Follower {
       this.read().catch((error: unknown) => {
         // A server that is gone says so itself; of anything else, the last history is better than none.
         this.trouble = failure(error);
-        this.#changed();
+        this.changed();
       });
     }, TOGETHER);
   }
@@ -180,7 +178,7 @@ export class Follower {
     if (this.#isOver) return;
     if (client) void client.close().catch(() => {});
     this.trouble = trouble;
-    this.#changed();
+    this.changed();
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => void this.begin(), Math.min(LATEST, SOONEST * 2 ** this.#failures));
     this.#failures += 1;

@@ -9,10 +9,10 @@ import { hunksAt, hunksWith } from "../src/decide/hunks.js";
 import { candidates, environment, isInside, placeIn } from "../src/decide/places.js";
 import {
   choose,
-  descriptionOf as planned,
   joined,
   type Kept,
   nameIn,
+  planRow,
   type PlanRow,
   remember,
   view,
@@ -341,7 +341,7 @@ test("files in other directories of the session are a part of the plan", () => {
       ["/lib/src/b", "stays", false],
     ],
   );
-  assert.match(planned(plan.rows[2] as PlanRow), /^lib\/src · stays/);
+  assert.match(planRow(plan.rows[2] as PlanRow).description, /^lib\/src · stays/);
   assert.equal(plan.button, "Change 1 file");
   assert.deepEqual(plan.notes.slice(-1), ["/lib: It is on another disk."]);
   const done = report([file("a", { result: "done" })], { roots: [{ workspace: "/lib", report: there }] });

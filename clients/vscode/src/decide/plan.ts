@@ -11,7 +11,8 @@ import type {
   PlanParameters,
   WayOut,
 } from "ckpt-hook";
-import { folderIn } from "./changes.js";
+import { folderIn, nameOf } from "./changes.js";
+import type { Row } from "./tree.js";
 import { clean, count, lines, named, notesOf, type Part, partsOf } from "./words.js";
 
 export interface PlanRow {
@@ -48,6 +49,8 @@ export interface Desk {
   /** The real paths of the files of which an editor has unsaved text. */
   unsaved: ReadonlySet<string>;
 }
+
+const ICONS: Partial<Record<string, string>> = { delete: "diff-removed", merge: "git-merge" };
 
 const IN_PART =
   "Some files go back on terms of their own. As a part, it moves files alone, and hides no message.";
@@ -250,16 +253,26 @@ export function joined(all: Omit<Planned, "parts">, own: readonly OwnPlan[]): Pl
   return { token: all.token ?? others[0]?.token ?? null, report, parts };
 }
 
-/** What a row says behind the file's name. */
-export function descriptionOf(row: PlanRow): string {
-  const { file, root } = row;
-  return [
+/** What the editor shows of a file of the plan. */
+export function planRow(row: PlanRow): Row {
+  const { file, root, group } = row;
+  const reason = clean(row.reason ?? "");
+  const facts = [
     folderIn(file.path, root),
     row.verb,
     lines(file.additions, file.deletions),
     row.isUnsaved ? "unsaved text" : "",
-    row.group === "stays" ? clean(row.reason ?? "") : "",
-  ]
-    .filter(Boolean)
-    .join(" · ");
+    group === "stays" ? reason : "",
+  ];
+  const description = facts.filter(Boolean).join(" · ");
+  return {
+    label: nameOf(file.path),
+    description,
+    tooltip: [nameIn(row), row.verb, reason].filter(Boolean).join("\n"),
+    icon: group === "stays" ? "circle-slash" : (ICONS[file.action] ?? "diff-modified"),
+    colour: row.isUnsaved || row.ways.length > 0 ? "list.warningForeground" : null,
+    context: ["row", ...row.ways].join(" "),
+    spoken: [nameIn(row), description].join(", "),
+    hasChildren: false,
+  };
 }

@@ -11,7 +11,6 @@ import type { Workspace } from "./workspace.js";
 const COMMANDS = ["ckpt-hook.showMessage", "ckpt-hook.revertHunk"];
 
 export class Annotations implements vscode.Disposable {
-  readonly #workspace: Workspace;
   readonly #note = vscode.window.createTextEditorDecorationType({
     after: { margin: "0 0 0 3em", color: new vscode.ThemeColor("ckptHook.annotationForeground"), fontStyle: "italic" },
     rangeBehavior: vscode.DecorationRangeBehavior.ClosedOpen,
@@ -20,13 +19,11 @@ export class Annotations implements vscode.Disposable {
   /** The documents that are annotated, by their addresses. */
   readonly #wanted = new Set<string>();
 
-  constructor(workspace: Workspace) {
-    this.#workspace = workspace;
-  }
+  constructor(private readonly workspace: Workspace) {}
 
   async toggle(): Promise<void> {
     const editor = vscode.window.activeTextEditor;
-    if (!editor || !this.#workspace.place(editor.document.uri)) {
+    if (!editor || !this.workspace.place(editor.document.uri)) {
       return void vscode.window.showInformationMessage("Open a file of the workspace to see who wrote it.");
     }
     const address = editor.document.uri.toString();
@@ -43,8 +40,8 @@ export class Annotations implements vscode.Disposable {
   async draw(editor: vscode.TextEditor): Promise<void> {
     const { document } = editor;
     // While the server comes again, what is drawn stays.
-    if (!this.#workspace.follower?.client) return;
-    const place = this.#workspace.place(document.uri);
+    if (!this.workspace.follower?.client) return;
+    const place = this.workspace.place(document.uri);
     // The lines are those on disk: while the text is another, none of them is named.
     const isWanted = this.#wanted.has(document.uri.toString()) && !document.isDirty;
     try {
@@ -66,7 +63,7 @@ export class Annotations implements vscode.Disposable {
   }
 
   async #annotations({ path, root }: Place): Promise<Annotation[]> {
-    return annotations(await this.#workspace.client.request("blame", { path, workspace: root }), Date.now());
+    return annotations(await this.workspace.client.request("blame", { path, workspace: root }), Date.now());
   }
 
   dispose(): void {

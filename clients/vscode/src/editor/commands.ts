@@ -12,6 +12,7 @@ import { placeOf, revertHunk, type Target, targetOf } from "./hunk.js";
 import type { Messages } from "./messages.js";
 import { type PlanNode, type Proposal, UNTRUSTED } from "./proposal.js";
 import type { SinceLastMessage } from "./quickdiff.js";
+import type { Reload } from "./reload.js";
 import type { Setup } from "./setup.js";
 import type { Workspace } from "./workspace.js";
 
@@ -24,6 +25,7 @@ export interface Parts {
   annotations: Annotations;
   since: SinceLastMessage;
   setup: Setup;
+  reload: Reload;
 }
 
 type Command = (...given: unknown[]) => unknown;

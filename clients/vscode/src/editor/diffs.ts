@@ -1,6 +1,6 @@
 // The editor's own diffs.
 
-import type { PathText } from "ckpt-hook";
+import type { Client, PathText } from "ckpt-hook";
 import * as vscode from "vscode";
 import { changed, type FileChange, joinRenames, nameOf, type Origin, sourceOf } from "../decide/changes.js";
 import { firstIn, type Node, originOf } from "../decide/tree.js";
@@ -51,31 +51,30 @@ export function sidesOf(documents: Documents, file: FileChange, of: Origin): Sid
 
 /** What a row of the tree changed, and how its diff is called. */
 export async function changesOf(
-  workspace: Workspace,
+  { client }: Workspace,
   node: Node,
 ): Promise<{ title: string; files: FileChange[]; origin: Origin }> {
-  const { client } = workspace;
-  const origin = originOf(node);
+  const message = "message" in node ? node.message : null;
+  const whole = message ? quoted(message.prompt) : node.type === "outside" ? "changed outside" : "an operation";
+  const title = node.type === "step" ? `a step of ${whole}` : whole;
+  return { title, files: await filesOf(client, node), origin: originOf(node) };
+}
+
+async function filesOf(client: Client, node: Node): Promise<FileChange[]> {
   switch (node.type) {
     case "message":
-      return {
-        title: quoted(node.message.prompt),
-        files: changed(await client.request("show", { id: node.id })),
-        origin,
-      };
-    case "step":
-      return { title: `a step of ${quoted(node.message.prompt)}`, files: joinRenames(node.step.files), origin };
     case "operation":
-      return { title: "an operation", files: changed(await client.request("show", { id: node.id })), origin };
+      return changed(await client.request("show", { id: node.id }));
+    case "step":
+      return joinRenames(node.step.files);
     case "outside": {
       const { from, to } = node.entry;
-      const { files } = from === null || to === null ? { files: [] } : await client.request("patch", { from, to });
-      return { title: "changed outside", files: joinRenames(files), origin };
+      return from === null || to === null ? [] : joinRenames((await client.request("patch", { from, to })).files);
     }
     case "file":
-      return { title: node.message ? quoted(node.message.prompt) : "an operation", files: [node.file], origin };
+      return [node.file];
     default:
-      return { title: "", files: [], origin };
+      return [];
   }
 }
 

@@ -14,14 +14,11 @@ const KEPT = 200;
 export class Documents implements vscode.FileSystemProvider {
   readonly #changed = new vscode.EventEmitter<vscode.FileChangeEvent[]>();
   readonly onDidChangeFile = this.#changed.event;
-  readonly #workspace: Workspace;
   readonly #kept = new Map<string, Promise<Uint8Array>>();
   #planned = new Map<string, Uint8Array>();
   #number = 0;
 
-  constructor(workspace: Workspace) {
-    this.#workspace = workspace;
-  }
+  constructor(private readonly workspace: Workspace) {}
 
   /** Returns the address of a file's state. */
   uri({ path, path_hex }: PathText, source: Source, origin: Origin = {}): vscode.Uri {
@@ -71,7 +68,7 @@ export class Documents implements vscode.FileSystemProvider {
     const query = parseQuery(uri.query);
     if (!query) throw vscode.FileSystemError.FileNotFound(uri);
     if ("nothing" in query) return new Uint8Array();
-    if ("blob" in query) return this.#workspace.client.contents(query.blob, { workspace: query.root ?? null });
+    if ("blob" in query) return this.workspace.client.contents(query.blob, { workspace: query.root ?? null });
     if ("before" in query) return this.#before(query.before, pathOf(uri, query), query.root);
     const planned = this.#planned.get(query.planned);
     if (!planned) throw vscode.FileSystemError.FileNotFound(uri);
@@ -80,12 +77,12 @@ export class Documents implements vscode.FileSystemProvider {
 
   /** Returns a file as it was just before a message. What has not changed since is what is on disk now. */
   async #before(message: string, path: PathText, root?: string): Promise<Uint8Array> {
-    const { client } = this.#workspace;
+    const { client } = this.workspace;
     const workspace = root ?? null;
     const { files } = await client.request("patch", { from: message, paths: [path], workspace });
     const change = files.find((file) => file.path === path.path && file.path_hex === path.path_hex);
     if (change) return change.old_blob === null ? new Uint8Array() : client.contents(change.old_blob, { workspace });
-    const file = this.#workspace.file(path, root);
+    const file = this.workspace.file(path, root);
     return file ? readFile(file.fsPath) : new Uint8Array();
   }
 

@@ -2,7 +2,6 @@
 
 import * as vscode from "vscode";
 import { Annotations } from "./annotations.js";
-import { StatusBar } from "./banner.js";
 import { commands, type Parts, register } from "./commands.js";
 import { Documents, SCHEME } from "./documents.js";
 import { Messages } from "./messages.js";
@@ -31,34 +30,27 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
     annotations: new Annotations(workspace),
     since: new SinceLastMessage(workspace, documents),
     setup: new Setup(workspace, documents, messages),
+    reload: new Reload(workspace),
   };
-  const statusBar = new StatusBar(workspace);
-  const reload = new Reload(workspace);
   context.subscriptions.push(
     vscode.workspace.registerFileSystemProvider(SCHEME, documents, { isCaseSensitive: true, isReadonly: true }),
     ...register(commands(parts)),
-    ...follow(parts, statusBar, reload),
+    ...follow(parts),
     workspace,
-    parts.messages,
+    messages,
     parts.proposal,
     parts.annotations,
     parts.since,
-    statusBar,
-    reload,
+    parts.reload,
   );
   await workspace.start();
 }
 
 /** What the parts do when something happens. */
-function follow(
-  { workspace, messages, proposal, annotations, since, setup }: Parts,
-  statusBar: StatusBar,
-  reload: Reload,
-): vscode.Disposable[] {
+function follow({ workspace, messages, proposal, annotations, since, setup, reload }: Parts): vscode.Disposable[] {
   let planned = "";
   const draw = () => {
     messages.refresh();
-    statusBar.refresh();
     since.refresh();
     reload.refresh();
     void annotations.refresh();

@@ -1,8 +1,19 @@
 // The tree view of messages.
 
 import * as vscode from "vscode";
-import { children, type Filter, files, isFiltered, NO_FILTER, type Node, roots, row, surroundings } from "../decide/tree.js";
-import { banner, failure } from "../decide/words.js";
+import {
+  children,
+  type Filter,
+  files,
+  isFiltered,
+  NO_FILTER,
+  type Node,
+  type Row,
+  roots,
+  row,
+  surroundings,
+} from "../decide/tree.js";
+import { type Banner, banner, failure } from "../decide/words.js";
 import { changesOf } from "./diffs.js";
 import type { Workspace } from "./workspace.js";
 
@@ -12,9 +23,10 @@ export class Messages implements vscode.TreeDataProvider<Node>, vscode.Disposabl
   readonly #changed = new vscode.EventEmitter<void>();
   readonly onDidChangeTreeData = this.#changed.event;
   readonly view: vscode.TreeView<Node>;
-  readonly #workspace: Workspace;
   readonly #parents = new Map<string, Node>();
   readonly #clock: NodeJS.Timeout;
+  readonly #bar = statusItem("state", "State", "messages.focus", 13);
+  readonly #forward = [statusItem("redo", "Redo", "redo", 12), statusItem("redoAll", "Redo All", "redoAll", 11)];
   #roots: Node[] = [];
   #around = surroundings([], 0);
   #filter = NO_FILTER;
@@ -22,8 +34,7 @@ export class Messages implements vscode.TreeDataProvider<Node>, vscode.Disposabl
   /** What the program says where nothing is recorded. */
   findings: readonly string[] = [];
 
-  constructor(workspace: Workspace) {
-    this.#workspace = workspace;
+  constructor(private readonly workspace: Workspace) {
     this.view = vscode.window.createTreeView("ckpt-hook.messages", { treeDataProvider: this, showCollapseAll: true });
     // "3 min ago" grows old, also while the view is hidden.
     this.view.onDidChangeVisibility(({ visible }) => visible && this.#changed.fire());
@@ -41,7 +52,7 @@ export class Messages implements vscode.TreeDataProvider<Node>, vscode.Disposabl
 
   /** Draws again, if there is something new. */
   refresh(): void {
-    const { history, follower, state } = this.#workspace;
+    const { history, follower, state } = this.workspace;
     const { search, text } = follower?.question ?? {};
     void vscode.commands.executeCommand(
       "setContext",
@@ -54,6 +65,7 @@ export class Messages implements vscode.TreeDataProvider<Node>, vscode.Disposabl
       isFiltered(this.#filter) ? `Filter: ${[...this.#filter.states, ...this.#filter.agents].join(", ")}` : "",
     ];
     const about = banner(history.status);
+    this.#drawBar(about);
     const troubles = state === "empty" ? this.findings : [];
     const trouble = state === "ended" ? `${follower?.trouble}. Trying again…` : "";
     const message = [trouble, about.text, ...narrowed, ...troubles].filter(Boolean).join("\n");
@@ -67,11 +79,21 @@ export class Messages implements vscode.TreeDataProvider<Node>, vscode.Disposabl
     this.#changed.fire();
   }
 
+  /** The status bar: what is hidden, and the way forward. */
+  #drawBar({ text, detail, canRedo, isBusy }: Banner): void {
+    this.#bar.text = `$(${isBusy ? "sync~spin" : "history"}) ${text}`;
+    this.#bar.tooltip = detail || "Show the messages";
+    this.#bar.accessibilityInformation = { label: `${text}. ${detail}`, role: "button" };
+    this.#bar.backgroundColor = canRedo ? new vscode.ThemeColor("statusBarItem.warningBackground") : undefined;
+    this.#bar[text === "" ? "hide" : "show"]();
+    for (const button of this.#forward) button[canRedo ? "show" : "hide"]();
+  }
+
   async getChildren(node?: Node): Promise<Node[]> {
     if (!node) {
-      const { entries, found } = this.#workspace.history;
+      const { entries, found } = this.workspace.history;
       this.#roots = roots(found, this.#filter);
-      this.#around = surroundings(entries, 0, this.#workspace.follower?.forks);
+      this.#around = surroundings(entries, 0, this.workspace.follower?.forks);
       this.#parents.clear();
       return this.#roots;
     }
@@ -87,11 +109,11 @@ export class Messages implements vscode.TreeDataProvider<Node>, vscode.Disposabl
 
   async #below(node: Node): Promise<Node[]> {
     if (node.type === "outside") {
-      const { files: found } = await changesOf(this.#workspace, node);
+      const { files: found } = await changesOf(this.workspace, node);
       return files(node.id, found, null, null);
     }
     const isShown = node.type === "message" || node.type === "operation";
-    return children(node, isShown ? await this.#workspace.client.request("show", { id: node.id }) : null);
+    return children(node, isShown ? await this.workspace.client.request("show", { id: node.id }) : null);
   }
 
   getParent(node: Node): Node | undefined {
@@ -99,21 +121,9 @@ export class Messages implements vscode.TreeDataProvider<Node>, vscode.Disposabl
   }
 
   getTreeItem(node: Node): vscode.TreeItem {
+    const show = { command: "ckpt-hook.showChanges", title: "Show Changes", arguments: [node] };
     const shown = row(node, { ...this.#around, now: Date.now() });
-    const { Collapsed, None } = vscode.TreeItemCollapsibleState;
-    const item = new vscode.TreeItem(shown.label, shown.hasChildren ? Collapsed : None);
-    item.id = node.id;
-    item.description = shown.description;
-    item.tooltip = shown.tooltip;
-    item.iconPath = new vscode.ThemeIcon(
-      shown.icon,
-      shown.colour === null ? undefined : new vscode.ThemeColor(shown.colour),
-    );
-    item.contextValue = shown.context;
-    item.accessibilityInformation = { label: shown.spoken, role: "treeitem" };
-    if (node.type === "file")
-      item.command = { command: "ckpt-hook.showChanges", title: "Show Changes", arguments: [node] };
-    return item;
+    return treeItem(shown, node.type === "file" ? show : undefined, node.id);
   }
 
   /** Shows a message in the tree. */
@@ -127,7 +137,31 @@ export class Messages implements vscode.TreeDataProvider<Node>, vscode.Disposabl
 
   dispose(): void {
     clearInterval(this.#clock);
+    for (const item of [this.#bar, ...this.#forward]) item.dispose();
     this.view.dispose();
     this.#changed.dispose();
   }
+}
+
+export function treeItem(row: Row, command?: vscode.Command, id?: string): vscode.TreeItem {
+  const { Collapsed, None } = vscode.TreeItemCollapsibleState;
+  const item = new vscode.TreeItem(row.label, row.hasChildren ? Collapsed : None);
+  const colour = row.colour === null ? undefined : new vscode.ThemeColor(row.colour);
+  item.description = row.description;
+  item.tooltip = row.tooltip;
+  item.contextValue = row.context;
+  item.iconPath = new vscode.ThemeIcon(row.icon, colour);
+  item.accessibilityInformation = { label: row.spoken, role: "treeitem" };
+  if (command) item.command = command;
+  if (id !== undefined) item.id = id;
+  return item;
+}
+
+function statusItem(id: string, name: string, command: string, priority: number): vscode.StatusBarItem {
+  const made = vscode.window.createStatusBarItem(`ckpt-hook.${id}`, vscode.StatusBarAlignment.Left, priority);
+  made.name = `ckpt-hook: ${name}`;
+  made.text = name;
+  made.command = `ckpt-hook.${command}`;
+  made.accessibilityInformation = { label: `${name} the hidden messages`, role: "button" };
+  return made;
 }

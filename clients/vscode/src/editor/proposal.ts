@@ -11,15 +11,15 @@ import {
   StaleError,
 } from "ckpt-hook";
 import * as vscode from "vscode";
-import { nameOf, sourceOf } from "../decide/changes.js";
+import { sourceOf } from "../decide/changes.js";
 import {
   type Asked,
   choose,
-  descriptionOf,
   joined,
   type Kept,
   nameIn,
   type Planned,
+  planRow,
   type PlanRow,
   type PlanView,
   remember,
@@ -28,6 +28,7 @@ import {
 import { clean, failure } from "../decide/words.js";
 import { openDiff, openDiffs, type Sides } from "./diffs.js";
 import { bytesOf, type Documents } from "./documents.js";
+import { treeItem } from "./messages.js";
 import { confirmed, goAhead, tell } from "./outcome.js";
 import type { Workspace } from "./workspace.js";
 
@@ -45,9 +46,7 @@ const STALE = "Something has changed since the plan was made, and nothing was do
 export class Proposal implements vscode.TreeDataProvider<PlanNode>, vscode.Disposable {
   readonly #changed = new vscode.EventEmitter<void>();
   readonly onDidChangeTreeData = this.#changed.event;
-  readonly #view: vscode.TreeView<PlanNode>;
-  readonly #workspace: Workspace;
-  readonly #documents: Documents;
+  readonly #view = vscode.window.createTreeView<PlanNode>("ckpt-hook.plan", { treeDataProvider: this });
   #title = "";
   #done = "";
   #asked: Asked | null = null;
@@ -61,11 +60,10 @@ export class Proposal implements vscode.TreeDataProvider<PlanNode>, vscode.Dispo
   #number = 0;
   #latest = Promise.resolve();
 
-  constructor(workspace: Workspace, documents: Documents) {
-    this.#workspace = workspace;
-    this.#documents = documents;
-    this.#view = vscode.window.createTreeView("ckpt-hook.plan", { treeDataProvider: this });
-  }
+  constructor(
+    private readonly workspace: Workspace,
+    private readonly documents: Documents,
+  ) {}
 
   /** Whether a plan is shown and waits for its button. */
   get isOpen(): boolean {
@@ -80,7 +78,7 @@ export class Proposal implements vscode.TreeDataProvider<PlanNode>, vscode.Dispo
     this.#kept = new Map();
     this.#remark = remark;
     this.#asked = { all: asked, own: [] };
-    this.#folder = this.#workspace.folder;
+    this.#folder = this.workspace.folder;
     await this.again();
     if (!this.#plan) return;
     await vscode.commands.executeCommand("setContext", "ckpt-hook.planning", true);
@@ -97,7 +95,7 @@ export class Proposal implements vscode.TreeDataProvider<PlanNode>, vscode.Dispo
     if (asked === null || this.#asked === null) return;
     const number = (this.#number += 1);
     try {
-      const [all, ...own] = await this.#planned(this.#workspace.client, asked);
+      const [all, ...own] = await this.#planned(this.workspace.client, asked);
       if (number !== this.#number || !all) return this.#latest;
       this.#asked = asked;
       this.#plan = joined(
@@ -117,7 +115,7 @@ export class Proposal implements vscode.TreeDataProvider<PlanNode>, vscode.Dispo
   /** The history went on: the plan rests on it. That of another folder is given up. */
   follow(): void {
     if (!this.isOpen) return;
-    if (this.#folder?.uri.toString() === this.#workspace.folder?.uri.toString()) void this.again();
+    if (this.#folder?.uri.toString() === this.workspace.folder?.uri.toString()) void this.again();
     else this.cancel();
   }
 
@@ -131,7 +129,7 @@ export class Proposal implements vscode.TreeDataProvider<PlanNode>, vscode.Dispo
   /** Shows the plan as it is, with the files that have unsaved text by now. */
   draw(): void {
     if (!this.#plan || !this.#asked) return;
-    const { root, unsaved } = this.#workspace;
+    const { root, unsaved } = this.workspace;
     this.#shown = view(this.#plan, this.#asked.all, this.#kept, { root, unsaved: new Set(unsaved.keys()) });
     this.#view.title = this.#title;
     this.#changed.fire();
@@ -165,7 +163,7 @@ export class Proposal implements vscode.TreeDataProvider<PlanNode>, vscode.Dispo
 
   async #carryOut(asked: ApplyParameters): Promise<void> {
     try {
-      const report = await this.#progress(this.#title, (options) => this.#workspace.apply(asked, options));
+      const report = await this.#progress(this.#title, (options) => this.workspace.apply(asked, options));
       const done = asked.parts ? `${this.#done}, in part` : this.#done;
       this.cancel();
       tell(done, report);
@@ -175,13 +173,13 @@ export class Proposal implements vscode.TreeDataProvider<PlanNode>, vscode.Dispo
       void vscode.window.showErrorMessage(`${this.#title}: ${failure(error)}`);
       await this.again();
     } finally {
-      await this.#workspace.follower?.read().catch(() => {});
+      await this.workspace.follower?.read().catch(() => {});
     }
   }
 
   /** Names unsaved text of the plan's files, and offers to save it and plan again. Returns whether there was some. */
   async #hasUnsaved(): Promise<boolean> {
-    const dirty = this.#workspace.unsaved;
+    const dirty = this.workspace.unsaved;
     const rows = (this.#shown?.rows ?? []).filter((row) => row.isUnsaved);
     if (rows.length === 0) return false;
     const names = rows.map(nameIn).join(", ");
@@ -201,7 +199,7 @@ export class Proposal implements vscode.TreeDataProvider<PlanNode>, vscode.Dispo
     this.#number += 1;
     this.#latest = Promise.resolve();
     this.#asked = this.#plan = this.#shown = null;
-    this.#documents.forget();
+    this.documents.forget();
     void vscode.commands.executeCommand("setContext", "ckpt-hook.planning", false);
     this.#changed.fire();
   }
@@ -259,7 +257,8 @@ export class Proposal implements vscode.TreeDataProvider<PlanNode>, vscode.Dispo
       item.description = String(node.rows.length);
       return item;
     }
-    if (node.type === "row") return this.#rowItem(node.row);
+    if (node.type === "row")
+      return treeItem(planRow(node.row), { command: "ckpt-hook.showPlanned", title: "Show", arguments: [node] });
     const item = new vscode.TreeItem(node.text, None);
     item.accessibilityInformation = {
       label: node.type === "note" ? node.text : `${node.text}: ${this.#title}`,
@@ -269,23 +268,6 @@ export class Proposal implements vscode.TreeDataProvider<PlanNode>, vscode.Dispo
     item.iconPath = new vscode.ThemeIcon({ button: "check", cancel: "close", note: "info" }[node.type]);
     if (node.type === "button") item.command = { command: "ckpt-hook.apply", title: node.text };
     if (node.type === "cancel") item.command = { command: "ckpt-hook.cancelPlan", title: node.text };
-    return item;
-  }
-
-  #rowItem(row: PlanRow): vscode.TreeItem {
-    const { file } = row;
-    const item = new vscode.TreeItem(nameOf(file.path));
-    item.description = descriptionOf(row);
-    item.tooltip = [nameIn(row), row.verb, row.reason === null ? "" : clean(row.reason)]
-      .filter(Boolean)
-      .join("\n");
-    const icons: Partial<Record<string, string>> = { delete: "diff-removed", merge: "git-merge" };
-    const icon = row.group === "stays" ? "circle-slash" : (icons[file.action] ?? "diff-modified");
-    const colour = row.isUnsaved || row.ways.length > 0 ? new vscode.ThemeColor("list.warningForeground") : undefined;
-    item.iconPath = new vscode.ThemeIcon(icon, colour);
-    item.contextValue = ["row", ...row.ways].join(" ");
-    item.accessibilityInformation = { label: [nameIn(row), item.description].join(", "), role: "treeitem" };
-    item.command = { command: "ckpt-hook.showPlanned", title: "Show", arguments: [{ type: "row", row }] };
     return item;
   }
 
@@ -302,11 +284,11 @@ export class Proposal implements vscode.TreeDataProvider<PlanNode>, vscode.Dispo
   #sides({ file, root }: PlanRow): Sides {
     const { before = null, after = null, earlier = null } = file.contents ?? {};
     const isThere = file.old_mode !== null || before !== null;
-    const onDisk = isThere ? this.#workspace.file(file, root ?? undefined) : undefined;
+    const onDisk = isThere ? this.workspace.file(file, root ?? undefined) : undefined;
     const origin = root === null ? {} : { root };
     const side = (content: typeof before, blob: string | null, path: PathText) => {
       const bytes = content === null ? undefined : bytesOf(content);
-      return bytes ? this.#documents.text(path, bytes) : this.#documents.uri(path, sourceOf(blob), origin);
+      return bytes ? this.documents.text(path, bytes) : this.documents.uri(path, sourceOf(blob), origin);
     };
     const right = earlier === null ? side(after, file.new_blob, file) : side(earlier.content, earlier.blob, file);
     return { path: file, left: onDisk ?? side(before, file.old_blob, file), right };

@@ -8,19 +8,17 @@ import type { Documents } from "./documents.js";
 import type { Workspace } from "./workspace.js";
 
 export class SinceLastMessage implements vscode.Disposable {
-  readonly #workspace: Workspace;
-  readonly #documents: Documents;
   #control: vscode.SourceControl | null = null;
   #shown = "";
 
-  constructor(workspace: Workspace, documents: Documents) {
-    this.#workspace = workspace;
-    this.#documents = documents;
-  }
+  constructor(
+    private readonly workspace: Workspace,
+    private readonly documents: Documents,
+  ) {}
 
   /** The newest message that is not taken back. */
   get last(): MessageReport | undefined {
-    const { entries } = this.#workspace.history;
+    const { entries } = this.workspace.history;
     return entries.find(
       (entry) => entry.type === "message" && entry.state === "live" && !entry.undone_alone && entry.steps > 0,
     ) as MessageReport | undefined;
@@ -28,7 +26,7 @@ export class SinceLastMessage implements vscode.Disposable {
 
   /** Follows the last message: the editor asks for the originals once for each source control. */
   refresh(): void {
-    const { folder, follower } = this.#workspace;
+    const { folder, follower } = this.workspace;
     const isWanted = vscode.workspace.getConfiguration("ckpt-hook").get("quickDiff", true);
     const last = isWanted && follower?.can("patch") ? this.last : undefined;
     const shown = last && folder ? `${folder.uri} ${last.id}` : "";
@@ -41,10 +39,10 @@ export class SinceLastMessage implements vscode.Disposable {
     this.#control.inputBox.visible = false;
     this.#control.quickDiffProvider = {
       provideOriginalResource: (uri) => {
-        const { path, root = null } = this.#workspace.place(uri) ?? {};
+        const { path, root = null } = this.workspace.place(uri) ?? {};
         const isOf = root === null || last.roots?.some(({ workspace }) => workspace === root);
         const origin = { message: last.id, ...inRoot(root) };
-        return path && isOf ? this.#documents.uri(path, { before: last.id }, origin) : undefined;
+        return path && isOf ? this.documents.uri(path, { before: last.id }, origin) : undefined;
       },
     };
   }

@@ -14,16 +14,13 @@ const BUSY = 20_000;
  * it has: an event of its own, and no change. While one still differs, that is done again, each time after twice as long.
  */
 export class Reload implements vscode.Disposable {
-  readonly #workspace: Workspace;
   #newest = "";
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(workspace: Workspace) {
-    this.#workspace = workspace;
-  }
+  constructor(private readonly workspace: Workspace) {}
 
   refresh(): void {
-    const { entries } = this.#workspace.history;
+    const { entries } = this.workspace.history;
     const operation = entries.find((entry) => entry.type === "operation");
     const newest = operation?.type === "operation" ? `${operation.id} ${operation.state}` : "";
     if (newest === this.#newest) return;
@@ -38,7 +35,7 @@ export class Reload implements vscode.Disposable {
 
   async #wake(waited: number): Promise<void> {
     const open = vscode.workspace.textDocuments.filter(
-      (document) => !document.isDirty && this.#workspace.place(document.uri),
+      (document) => !document.isDirty && this.workspace.place(document.uri),
     );
     const differed = await Promise.all(open.map((document) => touch(document).catch(() => false)));
     if (differed.includes(true) && waited < BUSY) this.#wait(2 * waited);

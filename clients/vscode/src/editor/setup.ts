@@ -13,21 +13,18 @@ import type { Workspace } from "./workspace.js";
 const LIMITS = { timeout: 60_000, maxBuffer: 16 << 20 };
 
 export class Setup {
-  readonly #workspace: Workspace;
-  readonly #documents: Documents;
-  readonly #messages: Messages;
   /** Where nothing was recorded when that was asked last. */
   #diagnosed = "";
 
-  constructor(workspace: Workspace, documents: Documents, messages: Messages) {
-    this.#workspace = workspace;
-    this.#documents = documents;
-    this.#messages = messages;
-  }
+  constructor(
+    private readonly workspace: Workspace,
+    private readonly documents: Documents,
+    private readonly messages: Messages,
+  ) {}
 
   /** Calls the program, and returns what it prints. One that finds something bad prints that, and fails. */
   #call(...args: string[]): Promise<{ text: string; isFailed: boolean }> {
-    const { binary, folder, env } = this.#workspace;
+    const { binary, folder, env } = this.workspace;
     if (binary === null)
       return Promise.reject(new Error("ckpt-hook was not found: set `ckpt-hook.path`, or install it"));
     const cwd = folder && vscode.workspace.isTrusted ? folder.uri.fsPath : homedir();
@@ -42,13 +39,13 @@ export class Setup {
 
   /** Where nothing is recorded, says what the program says of the folder, and of what is wrong: once, unless it may have changed. */
   async diagnose(mayDiffer = false): Promise<void> {
-    const { state, folder, binary } = this.#workspace;
+    const { state, folder, binary } = this.workspace;
     const about = state === "empty" ? `${folder?.uri} ${binary}` : "";
     if (about === this.#diagnosed && !mayDiffer) return;
     this.#diagnosed = about;
     if (about === "") return;
-    this.#messages.findings = await this.#findings().catch((error: unknown) => [failure(error)]);
-    this.#messages.refresh();
+    this.messages.findings = await this.#findings().catch((error: unknown) => [failure(error)]);
+    this.messages.refresh();
   }
 
   async #findings(): Promise<string[]> {
@@ -78,7 +75,7 @@ export class Setup {
   }
 
   async #show(name: string, text: string): Promise<void> {
-    const uri = this.#documents.text({ path: name, path_hex: null }, text);
+    const uri = this.documents.text({ path: name, path_hex: null }, text);
     await vscode.window.showTextDocument(await vscode.workspace.openTextDocument(uri), { preview: true });
   }
 }

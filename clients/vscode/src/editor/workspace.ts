@@ -24,16 +24,13 @@ const METHODS = ["blame", "patch", "plan", "apply", "undo", "timeline"];
 export class Workspace implements vscode.Disposable {
   readonly #changed = new vscode.EventEmitter<void>();
   readonly onDidChange = this.#changed.event;
-  readonly #extension: string;
   folder: vscode.WorkspaceFolder | undefined;
   follower: Follower | null = null;
   binary: string | null = null;
   #started = Promise.resolve();
   #isOver = false;
 
-  constructor(extension: string) {
-    this.#extension = extension;
-  }
+  constructor(private readonly extension: string) {}
 
   get state(): State {
     if (!this.folder) return "none";
@@ -103,7 +100,7 @@ export class Workspace implements vscode.Disposable {
       path: process.env["PATH"] ?? "",
       delimiter,
       home: homedir(),
-      extension: this.#extension,
+      extension: this.extension,
       folders: this.folders.map((folder) => folder.uri.fsPath),
       isTrusted: vscode.workspace.isTrusted,
       real: realPath,
