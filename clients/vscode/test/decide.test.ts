@@ -478,7 +478,7 @@ test("doctor's words come worst first, with what helps", () => {
       finding("note", "by the way"),
     ],
   });
-  assert.deepEqual(told, ["hook: not installed. `install`", "hook: odd"]);
+  assert.deepEqual(told, ["hook: not installed. `install`.", "hook: odd."]);
 });
 
 test("a command is one that a shell takes back apart", () => {

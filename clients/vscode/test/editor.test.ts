@@ -747,10 +747,11 @@ test("the quick diff compares with just before the last message", () =>
     assert.equal(await before("c.txt"), "");
     assert.equal(editor.originals?.provideOriginalResource(Uri.file("/elsewhere/x")), undefined);
     // A search is about the tree alone, also one that finds nothing.
-    for (const [search, rows] of [["spell", 1], ["no such thing", 0]] as const) {
+    for (const [search, found] of [["spell", /spell/], ["no such thing", /^No message fits/]] as const) {
       editor.presses = [{ at: /^Search/, press: search }];
       await desk.run("search");
-      assert.equal((await desk.items("messages")).length, rows);
+      const rows = (await desk.items("messages")).map(({ item }) => item.label);
+      assert.deepEqual([rows.length, found.test(rows[0] ?? "")], [1, true]);
       assert.equal(editor.contexts.get("ckpt-hook.state"), "ready");
       assert.equal(await before("c.txt"), "");
     }
@@ -929,6 +930,9 @@ test("where nothing is recorded, doctor's words are shown", () =>
     await desk.open();
     assert.equal(editor.contexts.get("ckpt-hook.state"), "empty");
     await desk.until(() => /not installed in any agent/.test(editor.view.get("ckpt-hook.messages")?.message ?? ""));
+    // Beside the text, what can be done.
+    const offered = (await desk.items("messages")).map(({ item }) => item.command?.command);
+    assert.deepEqual(offered, ["ckpt-hook.install", "ckpt-hook.doctor", "ckpt-hook.walkthrough"]);
     await desk.run("install");
     assert.match(editor.said.at(-1) ?? "", /No agent's settings would change: the page says why/);
     const page = editor.executed.filter(({ command }) => command === "open").at(-1)?.given[0] as Uri;

@@ -18,7 +18,9 @@ export type Node =
   | { type: "file"; id: string; file: FileChange; message: MessageReport | null; step: StepReport | null }
   | { type: "operations"; id: string; operations: OperationEntry[] }
   | { type: "operation"; id: string; operation: OperationEntry }
-  | { type: "outside"; id: string; entry: OutsideTimelineEntry };
+  | { type: "outside"; id: string; entry: OutsideTimelineEntry }
+  /** A command, where there is nothing to list. */
+  | { type: "action"; id: string; label: string };
 
 /** What is shown of the history. An empty set shows all. */
 export interface Filter {
@@ -56,6 +58,21 @@ export function roots(entries: readonly TimelineEntry[], filter: Filter): Node[]
   }
   fold();
   return nodes;
+}
+
+const ACTIONS: Partial<Record<string, Record<string, string>>> = {
+  empty: {
+    install: "Install the Hook into All Agents…",
+    doctor: "Check the Installation",
+    walkthrough: "Get Started",
+  },
+  ended: { restart: "Start the Server Now", doctor: "Check the Installation" },
+};
+
+/** What can be done where no row is left. Beside a text above the rows, an editor shows no text in their place. */
+export function actions(state: string, isNarrowed: boolean): Node[] {
+  const all = isNarrowed ? { showAll: "No message fits: Show Everything Again" } : (ACTIONS[state] ?? {});
+  return Object.entries(all).map(([id, label]) => ({ type: "action", id, label }));
 }
 
 function holds({ states, agents }: Filter, message: MessageReport): boolean {
@@ -184,6 +201,8 @@ export function row(node: Node, around: Surroundings): Row {
       );
     case "operation":
       return operationRow(node.operation, around);
+    case "action":
+      return { ...plain(node.label, "", "play", "action"), hasChildren: false };
     case "outside": {
       const facts = [
         count(node.entry.files, "file"),

@@ -43,6 +43,11 @@ export function clean(text: string): string {
   return text.replace(/\s+/gu, " ").replace(unsafe, "\ufffd").replaceAll("](", "] (").trim();
 }
 
+/** A text with its full stop: what shows several may show them in one line. */
+function sentence(text: string): string {
+  return text.replace(/[^.!?]$/, "$&.");
+}
+
 export function titleOf(prompt: string | null, most = TITLE): string {
   const text = clean(prompt ?? "");
   if (text === "") return "(no prompt)";
@@ -191,7 +196,7 @@ export function verdict(title: string, report: OperationReport): Verdict {
   if (kept.length > told.length) told.push(`${kept.length - told.length} more`);
   const stays = kept.length > 0 ? ` ${count(kept.length, "file")} kept: ${told.join(", ")}.` : "";
   const notes = notesOf(report, (part) => part.result !== "done" && part.reason !== null);
-  const rest = [stays, ...notes.map((note) => ` ${note.replace(/[^.!?]$/, "$&.")}`)].join("");
+  const rest = [stays, ...notes.map((note) => ` ${sentence(note)}`)].join("");
   switch (report.outcome) {
     case "restored":
       return { level: "information", text: `${title}: ${count(done, "file")} changed.${rest}` };
@@ -222,7 +227,8 @@ export function conversationNote({ kind, reason, note }: ConversationReport): st
 /** What `doctor` says that is not fine, the worst first; the hint behind each. */
 export function findings(report: DoctorReport): string[] {
   const bad = ["error", "warning"].flatMap((level) => report.findings.filter((finding) => finding.level === level));
-  return bad.map(({ subject, message, hint }) => clean(`${subject}: ${message}${hint === null ? "" : `. ${hint}`}`));
+  const words = ({ subject, message, hint }: (typeof bad)[number]) => [`${subject}: ${message}`, hint ?? ""];
+  return bad.map((finding) => words(finding).filter(Boolean).map(clean).map(sentence).join(" "));
 }
 
 /** A command as a shell takes it. */

@@ -2,6 +2,7 @@
 
 import * as vscode from "vscode";
 import {
+  actions,
   children,
   type Filter,
   files,
@@ -50,15 +51,15 @@ export class Messages implements vscode.TreeDataProvider<Node>, vscode.Disposabl
     this.refresh();
   }
 
+  get #isNarrowed(): boolean {
+    return isFiltered(this.#filter) || this.workspace.follower?.isSearched === true;
+  }
+
   /** Draws again, if there is something new. */
   refresh(): void {
     const { history, follower, state } = this.workspace;
     const { search, text } = follower?.question ?? {};
-    void vscode.commands.executeCommand(
-      "setContext",
-      "ckpt-hook.narrowed",
-      isFiltered(this.#filter) || follower?.isSearched === true,
-    );
+    void vscode.commands.executeCommand("setContext", "ckpt-hook.narrowed", this.#isNarrowed);
     const narrowed = [
       search ? `Search: ${search}` : "",
       text ? `Added or removed: ${text}` : "",
@@ -73,7 +74,7 @@ export class Messages implements vscode.TreeDataProvider<Node>, vscode.Disposabl
     this.view.description = about.canRedo ? about.text : "";
     const hidden = (history.status?.messages_hidden.length ?? 0) + (history.status?.undone_alone.length ?? 0);
     this.view.badge = hidden > 0 ? { value: hidden, tooltip: about.text } : undefined;
-    const drawn = JSON.stringify([history.entries, history.found, [...this.#filter.states], [...this.#filter.agents]]);
+    const drawn = JSON.stringify([state, history.entries, history.found, narrowed]);
     if (drawn === this.#drawn) return;
     this.#drawn = drawn;
     this.#changed.fire();
@@ -92,7 +93,8 @@ export class Messages implements vscode.TreeDataProvider<Node>, vscode.Disposabl
   async getChildren(node?: Node): Promise<Node[]> {
     if (!node) {
       const { entries, found } = this.workspace.history;
-      this.#roots = roots(found, this.#filter);
+      const listed = roots(found, this.#filter);
+      this.#roots = listed.length > 0 ? listed : actions(this.workspace.state, this.#isNarrowed);
       this.#around = surroundings(entries, 0, this.workspace.follower?.forks);
       this.#parents.clear();
       return this.#roots;
@@ -121,9 +123,10 @@ export class Messages implements vscode.TreeDataProvider<Node>, vscode.Disposabl
   }
 
   getTreeItem(node: Node): vscode.TreeItem {
-    const show = { command: "ckpt-hook.showChanges", title: "Show Changes", arguments: [node] };
     const shown = row(node, { ...this.#around, now: Date.now() });
-    return treeItem(shown, node.type === "file" ? show : undefined, node.id);
+    const name = { file: "showChanges", action: node.id }[node.type as string];
+    const command = { command: `ckpt-hook.${name}`, title: shown.label, arguments: node.type === "file" ? [node] : [] };
+    return treeItem(shown, name === undefined ? undefined : command, node.id);
   }
 
   /** Shows a message in the tree. */
