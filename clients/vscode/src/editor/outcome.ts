@@ -18,11 +18,13 @@ export function tell(done: string, report: OperationReport): void {
   const { argv = [], directory = null } = report.conversation ?? {};
   const buttons = [...(argv.length > 0 ? [GO_ON] : []), ...(report.operation === null ? [] : ["Undo"])];
   // Not awaited: the notification stays for as long as the user leaves it there.
-  void show(text, ...buttons).then((pressed) => {
+  void show(text, ...buttons).then(async (pressed) => {
     if (pressed === "Undo") void vscode.commands.executeCommand("ckpt-hook.undo", report.operation);
     if (pressed !== GO_ON) return;
     const terminal = vscode.window.createTerminal(directory === null ? {} : { cwd: directory });
     terminal.show();
+    // Not every editor keeps what is sent before the shell runs.
+    await terminal.processId;
     terminal.sendText(commandLine(argv));
   });
 }
