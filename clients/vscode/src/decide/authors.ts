@@ -16,63 +16,39 @@ export interface Annotation {
 }
 
 export function annotations(report: BlameReport, now: number): Annotation[] {
-  return report.hunks.map((hunk) => ({
-    line: hunk.start - 1,
-    lines: hunk.lines,
-    text: textOf(hunk, now),
-    sentence: sentenceOf(hunk, now),
-    message: hunk.steps[0]?.message ?? null,
-  }));
+  return report.hunks.map((hunk) => {
+    const [text, sentence] = wordsOf(hunk, now);
+    const { lines, steps } = hunk;
+    return { line: hunk.start - 1, lines, text, sentence, message: steps[0]?.message ?? null };
+  });
 }
 
-function authorsOf(hunk: BlameHunk): string {
-  return hunk.steps.map((step) => `${quoted(step.prompt)}, ${step.agent}`).join(" and ");
-}
-
-function when(hunk: BlameHunk, now: number): string {
-  return hunk.time === null ? "" : `, ${ago(hunk.time, now)}`;
-}
-
-function textOf(hunk: BlameHunk, now: number): string {
-  switch (hunk.by) {
-    case "agent":
-    case "shared":
-      return `${authorsOf(hunk)}${when(hunk, now)}`;
-    case "unclear":
-      return hunk.steps.length > 0 ? `${authorsOf(hunk)}, or you${when(hunk, now)}` : "unclear";
-    case "operation":
-      return `merged by an operation${when(hunk, now)}`;
-    case "outside":
-      return `you${when(hunk, now)}`;
-    case "uncaptured":
-      return "you, just now";
-    // They were there before anything was recorded, or nobody can tell.
-    default:
-      return "";
-  }
-}
-
-function sentenceOf(hunk: BlameHunk, now: number): string {
-  const former = hunk.renamed_from ? ` The file was ${hunk.renamed_from.path} then.` : "";
+/** What stands behind a line, and what its hover says. */
+function wordsOf(hunk: BlameHunk, now: number): [text: string, sentence: string] {
+  const agents = hunk.steps.map((step) => `${quoted(step.prompt)}, ${step.agent}`).join(" and ");
+  const when = hunk.time === null ? "" : `, ${ago(hunk.time, now)}`;
   const reason = hunk.reason === null ? "" : ` ${hunk.reason}`;
-  const text = textOf(hunk, now);
+  const former = hunk.renamed_from ? ` The file was ${hunk.renamed_from.path} then.` : "";
+  const text = `${agents}${when}`;
   switch (hunk.by) {
     case "agent":
-      return `Written for ${text}.${former}`;
+      return [text, `Written for ${text}.${former}`];
     case "shared":
-      return `Written by one of several agents at work at once: ${text}.${reason}${former}`;
-    case "unclear":
-      return `Nobody knows whose lines these are: ${text}.${reason}${former}`;
+      return [text, `Written by one of several agents at work at once: ${text}.${reason}${former}`];
+    case "unclear": {
+      const may = agents === "" ? "unclear" : `${agents}, or you${when}`;
+      return [may, `It is unclear whose lines these are: ${may}.${reason}${former}`];
+    }
     case "outside":
-      return `Written by ${text}, or by another program that sends no events.${former}`;
+      return [`you${when}`, `Written by you${when}, or by another program that sends no events.${former}`];
     case "operation":
-      return `Merged from edits that are no longer stored${when(hunk, now)}.`;
+      return [`merged by an operation${when}`, `Merged from edits that are no longer stored${when}.`];
     case "uncaptured":
-      return "Written since the newest snapshot, by you or a program that sends no events.";
+      return ["you, just now", "Written since the newest snapshot, by you or a program that sends no events."];
     case "unknown":
-      return `Nobody can tell who wrote these lines: older versions of the file are gone.${reason}`;
+      return ["", `It is unknown who wrote these lines: older versions of the file are gone.${reason}`];
     default:
-      return "There before anything was recorded, or changed while the file was not captured.";
+      return ["", "There before anything was recorded, or changed while the file was not captured."];
   }
 }
 

@@ -133,7 +133,7 @@ export function banner(status: StatusReport | null): Banner {
     hidden + alone > 0 ? "Your next message to the agent makes this permanent." : "",
     kept.length > 0 ? `Kept: ${kept.join(", ")}.` : "",
     isBusy ? `At work: ${status.agents_at_work.map(clean).join(", ")}. Wait until it is done before you go back.` : "",
-    unclear > 0 ? "Nobody knows who changed some files, the agent or you: a plan keeps them unless you take them." : "",
+    unclear > 0 ? "It is unclear who changed some files, the agent or you: a plan keeps them unless you take them." : "",
     status.first_snapshot_goes_on
       ? "The first snapshot is being taken. Nothing can be reverted before it is done."
       : "",
@@ -217,7 +217,7 @@ const CONVERSATIONS: Partial<Record<ConversationKind, string>> = {
   back: "The conversation from before goes on.",
 };
 
-/** What becomes of the agent's conversation; empty where nobody asked for anything. */
+/** What becomes of the agent's conversation; empty where nothing was asked for it. */
 export function conversationNote({ kind, reason, note }: ConversationReport): string {
   const isAsked = reason !== null && reason !== "not_asked" && reason !== "part";
   const stays = isAsked ? `The conversation stays as it is: ${reason.replaceAll("_", " ")}.` : "";
