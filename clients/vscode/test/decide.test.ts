@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { FileReport, PathText, PlanChoice, PlanParameters, WayOut } from "ckpt-hook";
+import type { FileReport, PathText, PlanChoice, PlanParameters, TimelineEntry, WayOut } from "ckpt-hook";
 import { annotationAt, annotations } from "../src/decide/authors.js";
 import { descriptionOf, joinRenames, parseQuery, pathsOf, queryText } from "../src/decide/changes.js";
 import { hunksAt, hunksWith } from "../src/decide/hunks.js";
@@ -17,7 +17,7 @@ import {
   remember,
   view,
 } from "../src/decide/plan.js";
-import { children, files, NO_FILTER, roots, row, surroundings } from "../src/decide/tree.js";
+import { children, files, NO_FILTER, roots, row } from "../src/decide/tree.js";
 import {
   ago,
   banner,
@@ -32,6 +32,7 @@ import {
 } from "../src/decide/words.js";
 import { blamed, change, file, kept, message, operation, report, status, wayOf } from "./reports.js";
 
+const around = (entries: readonly TimelineEntry[], now: number, forks = new Set<string>()) => ({ entries, now, forks });
 const HOUR = 3_600_000;
 const NONE: Kept = new Map();
 const STAYS = { action: "keep", result: "conflict", reason: "edited" } as const;
@@ -132,25 +133,25 @@ test("each state of a message has its own word and icon", () => {
     message({ left: true }),
   ];
   assert.deepEqual(states.map(stateOf), ["live", "at work", "hidden", "discarded", "undone alone", "left"]);
-  const around = surroundings(states, 1000);
-  const icons = states.map((one) => row({ type: "message", id: one.id, message: one }, around).icon);
+  const all = around(states, 1000);
+  const icons = states.map((one) => row({ type: "message", id: one.id, message: one }, all).icon);
   assert.equal(new Set(icons).size, states.length);
   // A server that is newer than this extension.
   const newer = message({ state: "new" as never });
-  assert.match(row({ type: "message", id: "a1", message: newer }, around).description, / · new$/);
+  assert.match(row({ type: "message", id: "a1", message: newer }, all).description, / · new$/);
 });
 
 test("a message's row says who, when and how much", () => {
-  const shown = row({ type: "message", id: "a1", message: message() }, surroundings([], 1000 + 3 * HOUR));
+  const shown = row({ type: "message", id: "a1", message: message() }, around([], 1000 + 3 * HOUR));
   assert.equal(shown.label, "charge VAT");
   assert.equal(shown.description, "claude-code · 3 h ago · 2 files · +3 −1");
   assert.equal(shown.context, "message live revertable changed");
   assert.match(shown.spoken, /^Message: charge VAT, claude-code/);
-  const forks = surroundings([], 0, new Set(["claude-code"]));
+  const forks = around([], 0, new Set(["claude-code"]));
   assert.match(row({ type: "message", id: "a1", message: message() }, forks).context, /revertable forkable/);
   const refused = row(
     { type: "message", id: "a1", message: message({ revertable: false, not_revertable: "its files were pruned" }) },
-    surroundings([], 0),
+    around([], 0),
   );
   assert.doesNotMatch(refused.context, /revertable/);
   assert.match(refused.tooltip, /its files were pruned/);
@@ -158,7 +159,7 @@ test("a message's row says who, when and how much", () => {
 
 test("an operation names the message, and an undo what it took back", () => {
   const entries = [operation("2", { undoes: "1" }), operation("1"), message()];
-  const labels = roots(entries.slice(0, 1), NO_FILTER).map((node) => row(node, surroundings(entries, 0)).label);
+  const labels = roots(entries.slice(0, 1), NO_FILTER).map((node) => row(node, around(entries, 0)).label);
   assert.deepEqual(labels, ["Undone: Reverted to before “charge VAT”"]);
 });
 
@@ -350,7 +351,7 @@ test("files in other directories of the session are a part of the plan", () => {
 
 test("a message's row counts the files in other directories", () => {
   const elsewhere = { workspace: "/home/ada/lib", files: 2, additions: 0, deletions: 0, message: "a2", unclear: 0 };
-  const shown = row({ type: "message", id: "a1", message: message({ roots: [elsewhere] }) }, surroundings([], 1000));
+  const shown = row({ type: "message", id: "a1", message: message({ roots: [elsewhere] }) }, around([], 1000));
   assert.match(shown.description, / · \+ 2 files in lib$/);
 });
 

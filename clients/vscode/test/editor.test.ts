@@ -331,6 +331,8 @@ test("who wrote a file of another folder of the window is known", () =>
     const other = `${world.scratch}/other`;
     mkdirSync(other);
     await desk.open([other, world.workspace]);
+    // Doctor is asked in the background, and reads the store.
+    await desk.until(() => /not installed/.test(editor.view.get("ckpt-hook.messages")?.message ?? ""));
     const links = await hunkLinks(desk, await desk.document("a.txt"));
     assert.equal(links.length, 2);
     await desk.run("showMessage", (links[0] as { origin: { message: string } }).origin.message);

@@ -9,7 +9,7 @@ import type {
   TimelineEntry,
 } from "ckpt-hook";
 import { changed, descriptionOf, type FileChange, inRoot, joinRenames, nameOf, type Origin } from "./changes.js";
-import { ago, clean, count, isAtWork, lines, named, operationTitle, stateOf, titleOf } from "./words.js";
+import { ago, clean, count, isAtWork, lines, named, quoted, stateOf, titleOf } from "./words.js";
 
 export type Node =
   | { type: "message"; id: string; message: MessageReport }
@@ -163,23 +163,25 @@ export interface Row {
 
 /** What a row needs to know of the rest. */
 export interface Surroundings {
+  entries: readonly TimelineEntry[];
   now: number;
-  prompts: ReadonlyMap<string, string | null>;
-  operations: ReadonlyMap<string, OperationEntry>;
   /** The agents whose conversations can be forked. */
   forks: ReadonlySet<string>;
 }
 
-const NO_FORKS: ReadonlySet<string> = new Set();
+const VERBS = { revert: "Reverted", redo: "Redone", unrevert: "Brought back", restore: "Restored" };
 
-export function surroundings(entries: readonly TimelineEntry[], now: number, forks = NO_FORKS): Surroundings {
-  const prompts = new Map<string, string | null>();
-  const operations = new Map<string, OperationEntry>();
-  for (const entry of entries) {
-    if (entry.type === "message") prompts.set(entry.id, entry.prompt);
-    if (entry.type === "operation") operations.set(entry.id, entry);
+/** What an operation did; of an undo, what it took back. */
+export function operationTitle(operation: OperationEntry, entries: readonly TimelineEntry[]): string {
+  if (operation.undoes !== null) {
+    const undone = entries.find((entry) => entry.type === "operation" && entry.id === operation.undoes);
+    return `Undone: ${undone ? operationTitle(undone as OperationEntry, entries) : "an operation"}`;
   }
-  return { now, prompts, operations, forks };
+  const verb = VERBS[operation.kind] ?? operation.kind;
+  const message = operation.alone ?? operation.message;
+  if (message === null) return verb;
+  const title = quoted(messageIn(entries, message)?.prompt ?? null);
+  return operation.alone !== null ? `${verb} ${title} alone` : `${verb} to before ${title}`;
 }
 
 export function row(node: Node, around: Surroundings): Row {
@@ -299,7 +301,7 @@ function fileRow(file: FileChange, message: MessageReport | null): Row {
   };
 }
 
-function operationRow(operation: OperationEntry, { now, prompts, operations }: Surroundings): Row {
+function operationRow(operation: OperationEntry, { now, entries }: Surroundings): Row {
   const facts = [
     ago(operation.time, now),
     count(operation.files, "file"),
@@ -309,7 +311,7 @@ function operationRow(operation: OperationEntry, { now, prompts, operations }: S
     operation.outcome === "partial" ? "in part" : "",
   ];
   return plain(
-    operationTitle(operation, prompts, operations),
+    operationTitle(operation, entries),
     facts.filter(Boolean).join(" · "),
     "history",
     "operation",

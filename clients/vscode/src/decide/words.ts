@@ -8,7 +8,6 @@ import type {
   FileReport,
   GitReport,
   MessageReport,
-  OperationEntry,
   OperationReport,
   StatusReport,
 } from "ckpt-hook";
@@ -80,25 +79,6 @@ export function stateOf(message: MessageReport): string {
   if (isAtWork(message)) return "at work";
   if (message.state !== "live") return message.state;
   return message.left ? "left" : message.undone_alone ? "undone alone" : "live";
-}
-
-const VERBS = { revert: "Reverted", redo: "Redone", unrevert: "Brought back", restore: "Restored" };
-
-/** What an operation did; of an undo, what it took back. */
-export function operationTitle(
-  operation: OperationEntry,
-  prompts: ReadonlyMap<string, string | null>,
-  operations: ReadonlyMap<string, OperationEntry>,
-): string {
-  if (operation.undoes !== null) {
-    const undone = operations.get(operation.undoes);
-    return undone ? `Undone: ${operationTitle(undone, prompts, operations)}` : "Undone: an operation";
-  }
-  const verb = VERBS[operation.kind] ?? operation.kind;
-  const message = operation.alone ?? operation.message;
-  if (message === null) return verb;
-  const title = quoted(prompts.get(message) ?? null);
-  return operation.alone !== null ? `${verb} ${title} alone` : `${verb} to before ${title}`;
 }
 
 /** Where a conversation stands, for the status bar and the view's title. */

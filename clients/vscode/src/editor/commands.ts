@@ -3,8 +3,8 @@
 import type { MessageReport } from "ckpt-hook";
 import * as vscode from "vscode";
 import { nameOf, pathsOf, takingBack } from "../decide/changes.js";
-import { messageIn, NO_FILTER, type Node, originOf, surroundings } from "../decide/tree.js";
-import { ago, clean, failure, operationTitle, quoted, stateOf, titleOf } from "../decide/words.js";
+import { messageIn, NO_FILTER, type Node, operationTitle, originOf } from "../decide/tree.js";
+import { ago, clean, failure, quoted, stateOf, titleOf } from "../decide/words.js";
 import type { Annotations } from "./annotations.js";
 import { changesOf, openDiffs, sidesOf, sinceSides } from "./diffs.js";
 import { type Documents, SCHEME } from "./documents.js";
@@ -168,9 +168,8 @@ function revertingCommands({ workspace, messages, proposal, since }: Parts): Rec
     undo: async (given) => {
       await workspace.follower?.read();
       const { entries } = workspace.history;
-      const { prompts, operations } = surroundings(entries, 0);
-      const [last] = operations.values();
-      const what = last ? `: ${operationTitle(last, prompts, operations)}` : "";
+      const last = entries.find((entry) => entry.type === "operation");
+      const what = last?.type === "operation" ? `: ${operationTitle(last, entries)}` : "";
       const isOlder = typeof given === "string" && last?.id !== given;
       await proposal.propose(`Undo${what}`, `Undone${what}`, { operation: "undo" }, isOlder ? UNDO_IS_NEWER : "");
     },

@@ -12,7 +12,6 @@ import {
   type Row,
   roots,
   row,
-  surroundings,
 } from "../decide/tree.js";
 import { type Banner, banner, failure } from "../decide/words.js";
 import { changesOf } from "./diffs.js";
@@ -29,7 +28,6 @@ export class Messages implements vscode.TreeDataProvider<Node>, vscode.Disposabl
   readonly #bar = statusItem("state", "State", "messages.focus", 13);
   readonly #forward = [statusItem("redo", "Redo", "redo", 12), statusItem("redoAll", "Redo All", "redoAll", 11)];
   #roots: Node[] = [];
-  #around = surroundings([], 0);
   #filter = NO_FILTER;
   #drawn = "";
   /** What the program says where nothing is recorded. */
@@ -92,10 +90,9 @@ export class Messages implements vscode.TreeDataProvider<Node>, vscode.Disposabl
 
   async getChildren(node?: Node): Promise<Node[]> {
     if (!node) {
-      const { entries, found } = this.workspace.history;
+      const { found } = this.workspace.history;
       const listed = roots(found, this.#filter);
       this.#roots = listed.length > 0 ? listed : actions(this.workspace.state, this.#isNarrowed);
-      this.#around = surroundings(entries, 0, this.workspace.follower?.forks);
       this.#parents.clear();
       return this.#roots;
     }
@@ -123,7 +120,8 @@ export class Messages implements vscode.TreeDataProvider<Node>, vscode.Disposabl
   }
 
   getTreeItem(node: Node): vscode.TreeItem {
-    const shown = row(node, { ...this.#around, now: Date.now() });
+    const { history, follower } = this.workspace;
+    const shown = row(node, { entries: history.entries, now: Date.now(), forks: follower?.forks ?? new Set() });
     const name = { file: "showChanges", action: node.id }[node.type as string];
     const command = { command: `ckpt-hook.${name}`, title: shown.label, arguments: node.type === "file" ? [node] : [] };
     return treeItem(shown, name === undefined ? undefined : command, node.id);
