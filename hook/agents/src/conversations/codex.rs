@@ -1,5 +1,5 @@
 //! Codex: `thread/fork` of `codex app-server`. A turn is what a message is in. Its rollouts, `~/.codex/sessions/DAY/rollout-….jsonl`,
-//! tell which turns its own rewind left.
+//! tell which turns its own rewind left, and which thread one was forked from.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -13,8 +13,8 @@ use serde_json::{Value, json};
 use super::program::{AskedProgram, Framing, ask, planned, require, start, unnamed};
 use super::record::{self, AgentRecord, text};
 
-/// What a thread's rollouts hold. Its own rewind begins another one, which names the place in those before it from which
-/// it goes on.
+/// What a thread's rollouts hold, and those of the threads that it was forked from. Its own rewind begins another one, as
+/// a fork does, which names the place in those before it from which it goes on.
 #[derive(Default)]
 struct ThreadRollouts {
     /// What leads to where the thread is.
@@ -32,11 +32,26 @@ impl ThreadRollouts {
             return Some(Self::joined([newest_rollout]));
         }
         // They lie in a folder of each day.
-        let mut all = of_thread(newest.ancestors().nth(4)?, &message.conversation.session, 3);
-        all.sort_by(|a, b| a.file_name().cmp(&b.file_name()));
-        let read = |path: &PathBuf| Some(read(path)?.entries);
-        let all: Option<Vec<_>> = all.iter().map(read).collect();
-        Some(Self::joined(all?))
+        let folder = newest.ancestors().nth(4)?;
+        let mut all: Vec<Vec<Value>> = Vec::new();
+        let (mut thread, mut end) = (Some(message.conversation.session.clone()), None);
+        while let Some(sought) = thread.filter(|_| all.len() < MOST_ROLLOUTS) {
+            let mut paths = of_thread(folder, &sought, 3);
+            paths.sort_by(|a, b| a.file_name().cmp(&b.file_name()));
+            // What a thread went on in after it was forked is not the fork's.
+            paths.retain(|path| end.is_none() || path.file_name() < end.as_deref());
+            let read = |path: &PathBuf| Some(read(path)?.entries);
+            let own: Option<Vec<_>> = paths.iter().map(read).collect();
+            let own = own?;
+            let first = own.first().and_then(|rollout| rollout.first());
+            let base = first.and_then(|head| text(&head["payload"]["history_base"], "thread_id"));
+            thread = base.filter(|base| *base != sought).map(str::to_owned);
+            end = paths
+                .first()
+                .and_then(|path| path.file_name().map(ToOwned::to_owned));
+            all.splice(..0, own);
+        }
+        Some(Self::joined(all))
     }
 
     fn joined(rollouts: impl IntoIterator<Item = Vec<Value>>) -> Self {
@@ -69,6 +84,15 @@ impl ThreadRollouts {
             .take_while(|entry| turn(entry) != Some(before));
         before.any(|entry| text(entry, "type") == Some("compacted"))
     }
+}
+
+/// How many rollouts are read at most: a circle is no history.
+const MOST_ROLLOUTS: usize = 200;
+
+/// Returns the thread from which the one of a rollout was forked.
+pub fn origin(rollout: &Path) -> Option<String> {
+    let head = record::beginning(rollout).next()?;
+    text(&head["payload"], "forked_from_id").map(str::to_owned)
 }
 
 fn turn(entry: &Value) -> Option<&str> {
@@ -216,6 +240,48 @@ mod tests {
         let turns = ["one", "two", "three", "four", "five", "six", "being sent"];
         let left = turns.map(|turn| rollouts.has_left(turn));
         assert_eq!(left, [false, true, true, false, true, false, false]);
+    }
+
+    /// A fork goes on from a place in the rollouts of the thread that it names.
+    ///
+    /// What that thread went on with afterwards is not in the fork.
+    #[test]
+    fn fork_goes_on_from_another_thread() {
+        let scratch = tempfile::tempdir().expect("a scratch folder");
+        let folder = scratch.path().join("2026/11/27");
+        std::fs::create_dir_all(&folder).expect("writable");
+        let write = |name: &str, thread: &str, base: Option<(&str, u64)>, turns: &[(u64, &str)]| {
+            let from = base
+                .map(|(thread, end)| json!({"thread_id": thread, "end_ordinal_exclusive": end}));
+            let of = base.map(|(of, _)| of).filter(|of| *of != thread);
+            let head = json!({"type": "session_meta", "payload": {"history_base": from, "forked_from_id": of}});
+            let mut lines = format!("{head}\n");
+            for (at, turn) in turns {
+                let compacted = (*turn == "compacted").then_some("compacted");
+                lines += &json!({"ordinal": at, "type": compacted, "payload": {"turn_id": turn}})
+                    .to_string();
+                lines.push('\n');
+            }
+            let path = folder.join(format!("rollout-{name}-{thread}.jsonl"));
+            std::fs::write(&path, lines).expect("writable");
+            path
+        };
+        write(
+            "1",
+            "old",
+            None,
+            &[(1, "one"), (2, "compacted"), (3, "two"), (5, "three")],
+        );
+        write("3", "old", Some(("old", 1)), &[(7, "later")]);
+        let fork = write("2", "fork", Some(("old", 5)), &[(6, "four")]);
+        assert_eq!(origin(&fork).as_deref(), Some("old"));
+        let mut message = super::super::sought("codex", &fork, "four", 2);
+        message.conversation.session = "fork".to_owned();
+        let rollouts = ThreadRollouts::read(&message, |path| record::read(Some(path)).ok());
+        let rollouts = rollouts.expect("they are there");
+        let left = ["one", "two", "three", "later", "four"].map(|turn| rollouts.has_left(turn));
+        assert_eq!(left, [false, false, true, false, false]);
+        assert!(rollouts.is_compacted("four") && !rollouts.is_compacted("one"));
     }
 
     /// A compaction counts if it comes before the message, and leads to it.

@@ -106,8 +106,9 @@ impl Conversations for AgentConversations {
                 .find_map(|entry| Some(entry["forkedFrom"]["sessionId"].as_str()?.to_owned())),
             Adapter::Pi => pi::origin(&conversation.session),
             Adapter::Gemini => gemini_cli::origin(conversation.transcript.as_deref()?),
+            Adapter::Codex => codex::origin(conversation.transcript.as_deref()?),
             // Their records do not say.
-            Adapter::Codex | Adapter::Opencode | Adapter::Copilot => None,
+            Adapter::Opencode | Adapter::Copilot => None,
         }
     }
 
