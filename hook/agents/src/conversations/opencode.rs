@@ -4,7 +4,7 @@
 use std::io::{self, BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
@@ -141,10 +141,18 @@ pub fn plan(message: &SoughtMessage) -> Result<ForkPlan, NoFork> {
 
 /// Has the agent's server make it.
 pub fn fork(plan: &ForkPlan) -> Result<AgentConversation, ForkFailure> {
+    let command = program::start(&plan.agent)
+        .ok_or_else(|| ForkFailure::Failed(format!("`{}` is not on the PATH", plan.agent)))?;
+    fork_by(command, plan, PROGRAM_TIMEOUT)
+}
+
+fn fork_by(
+    mut command: Command,
+    plan: &ForkPlan,
+    patience: Duration,
+) -> Result<AgentConversation, ForkFailure> {
     let failed = ForkFailure::Failed;
-    let end = Instant::now() + PROGRAM_TIMEOUT;
-    let mut command = program::start(&plan.agent)
-        .ok_or_else(|| failed(format!("`{}` is not on the PATH", plan.agent)))?;
+    let end = Instant::now() + patience;
     let password = uuid::Uuid::new_v4().simple().to_string();
     command
         .args(["serve", "--hostname", "127.0.0.1", "--port", "0"])
@@ -166,17 +174,7 @@ pub fn fork(plan: &ForkPlan) -> Result<AgentConversation, ForkFailure> {
         plan.from.session,
         body.len()
     );
-    let answer = exchange(address, &request, end).map_err(|error| {
-        ForkFailure::Unknown(match error.kind() {
-            ErrorKind::WouldBlock | ErrorKind::TimedOut => {
-                format!(
-                    "the server gave no answer within {} seconds",
-                    PROGRAM_TIMEOUT.as_secs()
-                )
-            }
-            _ => error.to_string(),
-        })
-    })?;
+    let answer = exchange(address, &request, end).map_err(|error| unanswered(&error))?;
     let answer = answer.map_err(|status| {
         let why = format!("the server answered `{status}`");
         // One that broke off may have begun.
@@ -189,6 +187,15 @@ pub fn fork(plan: &ForkPlan) -> Result<AgentConversation, ForkFailure> {
     Ok(AgentConversation {
         session: session.ok_or_else(program::unnamed)?.to_owned(),
         transcript: None,
+    })
+}
+
+fn unanswered(error: &io::Error) -> ForkFailure {
+    ForkFailure::Unknown(match error.kind() {
+        ErrorKind::WouldBlock | ErrorKind::TimedOut => {
+            "the server gave no answer in time".to_owned()
+        }
+        _ => error.to_string(),
     })
 }
 
@@ -207,14 +214,14 @@ fn address(server: &mut Child, end: Instant) -> Result<SocketAddr, String> {
         .map_err(|error| error.to_string())?;
     loop {
         let left = end.saturating_duration_since(Instant::now());
-        let line = lines.recv_timeout(left).map_err(|error| match error {
-            RecvTimeoutError::Disconnected => "ended before it listened".to_owned(),
-            RecvTimeoutError::Timeout => {
-                format!(
-                    "did not listen within {} seconds",
-                    PROGRAM_TIMEOUT.as_secs()
-                )
-            }
+        let line = match left {
+            // One that never stops printing is not waited for longer.
+            Duration::ZERO => Err(RecvTimeoutError::Timeout),
+            left => lines.recv_timeout(left),
+        };
+        let line = line.map_err(|error| match error {
+            RecvTimeoutError::Disconnected => "ended before it listened",
+            RecvTimeoutError::Timeout => "did not listen in time",
         })?;
         if let Some((_, address)) = line.split_once("http://") {
             let address = address.trim().trim_end_matches('/');
@@ -308,6 +315,37 @@ mod tests {
         ] {
             assert!(asked(says).is_err(), "{says}");
         }
+    }
+
+    /// A server that never listens, or never answers, is not waited for longer than for one that does.
+    ///
+    /// What was not asked for is not made, and what was may be.
+    #[test]
+    fn server_that_hangs_is_left() {
+        let plan = ForkPlan {
+            agent: "opencode".to_owned(),
+            from: AgentConversation {
+                session: "s".to_owned(),
+                transcript: None,
+            },
+            to: None,
+            anchor: "m".to_owned(),
+            directory: "/".into(),
+            interface: String::new(),
+            note: None,
+            seen: String::new(),
+            is_cut: false,
+        };
+        for script in ["exec sleep 1000", "exec yes noise"] {
+            let mut server = Command::new("/bin/sh");
+            server.args(["-c", script]);
+            let failure = fork_by(server, &plan, Duration::from_millis(50));
+            let said = ForkFailure::Failed("`opencode serve` did not listen in time".to_owned());
+            assert_eq!(failure, Err(said), "{script}");
+        }
+        let silent = asked("").expect_err("nothing is said");
+        let said = ForkFailure::Unknown("the server gave no answer in time".to_owned());
+        assert_eq!(unanswered(&silent), said);
     }
 
     /// What its own undo took out is left: while it is pending, and once the next message has removed it.
