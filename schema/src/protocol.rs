@@ -276,7 +276,7 @@ pub struct OperationParameters {
     pub on_conflict: Option<String>,
     /// For a revert: what to do with changes that may be somebody else's: `keep` or `take`.
     pub unclear: Option<String>,
-    /// For a revert: what to do with the agent's conversation: `fork`, `cut` or `no`.
+    /// For a revert: what to do with the agent's conversation: `fork`, `only`, `cut` or `no`.
     pub conversation: Option<String>,
     /// Whether HEAD, branches and the index move, too.
     pub git: bool,

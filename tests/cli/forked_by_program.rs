@@ -251,3 +251,20 @@ fn files_go_back_without_the_program() {
     assert_eq!(report["conversation"]["reason"], "no_program", "{report:#}");
     assert!(!chat.is_made(2));
 }
+
+/// A branch says why its conversation is not there.
+///
+/// A refusal is told from a lost answer.
+#[test]
+fn branch_tells_a_refusal_from_a_lost_answer() {
+    let refusal = r#"echo '{"id":1,"error":{"message":"no such turn"}}'"#;
+    for (line, reason) in [(refusal, "failed"), ("exit 1", "no_answer")] {
+        let chat = Scripted::new(&answering(line));
+        let words = ["--json", "branch", "last", "../way"];
+        let run = chat.finish(chat.world.command(&words)).exits(0);
+        let report: Value = serde_json::from_str(&run.stdout).expect("a report");
+        let conversation = &report["conversation"];
+        assert_eq!(conversation["reason"], reason, "{report:#}");
+        assert!(conversation["note"].is_string(), "{report:#}");
+    }
+}

@@ -201,7 +201,7 @@ What is done to a conversation.
 """
 
 
-ConversationReason: TypeAlias = Literal['not_asked', 'part', 'unsupported', 'no_transcript', 'unknown_format', 'not_found', 'no_program']
+ConversationReason: TypeAlias = Literal['not_asked', 'part', 'unsupported', 'no_transcript', 'unknown_format', 'not_found', 'no_program', 'failed', 'no_answer']
 """
 Why a conversation stays as it is.
 """

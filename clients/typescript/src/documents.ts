@@ -107,7 +107,15 @@ export type ConversationKind = "forked" | "cut" | "back" | "manual" | "none";
  * Why a conversation stays as it is.
  */
 export type ConversationReason =
-  "not_asked" | "part" | "unsupported" | "no_transcript" | "unknown_format" | "not_found" | "no_program";
+  | "not_asked"
+  | "part"
+  | "unsupported"
+  | "no_transcript"
+  | "unknown_format"
+  | "not_found"
+  | "no_program"
+  | "failed"
+  | "no_answer";
 /**
  * Where the value of a setting comes from.
  */

@@ -59,7 +59,7 @@ export interface RevertParameters extends Place, Exact {
   /** Take the branch, HEAD and the index back as well. */
   git?: boolean;
   /** What becomes of the agent's conversation; without it, it stays. `Server.conversation` says what each agent's can. */
-  conversation?: "fork" | "cut" | "no";
+  conversation?: "fork" | "only" | "cut" | "no";
 }
 
 export interface RedoParameters extends Place, Exact {

@@ -35,8 +35,12 @@ pub enum ConversationReason {
     UnknownFormat,
     /// The message is not in the record.
     NotFound,
-    /// The agent's program was not found, or did not answer.
+    /// The agent's program was not found.
     NoProgram,
+    /// The agent was asked for a new one, and there is none.
+    Failed,
+    /// The agent was asked for a new one, and its answer was lost: there may be one.
+    NoAnswer,
 }
 
 impl ConversationReason {
@@ -50,6 +54,8 @@ impl ConversationReason {
             Self::UnknownFormat => "the agent's record of it is of a form that is not known",
             Self::NotFound => "the message is not in the agent's record of it",
             Self::NoProgram => "the agent's program was not found",
+            Self::Failed => "the agent was asked for a new one, and there is none",
+            Self::NoAnswer => "the agent was asked for a new one, and its answer was lost",
         }
     }
 }

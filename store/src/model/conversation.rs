@@ -124,6 +124,14 @@ pub enum ForkFailure {
 }
 
 impl ForkFailure {
+    /// Returns the reason for a report.
+    pub(crate) fn reason(&self) -> ConversationReason {
+        match self {
+            Self::Failed(_) => ConversationReason::Failed,
+            Self::Unknown(_) => ConversationReason::NoAnswer,
+        }
+    }
+
     /// Says that something was not done to a conversation, or may have been.
     pub(crate) fn in_words(&self, done: &str) -> String {
         match self {

@@ -215,19 +215,20 @@ pub(crate) fn fork_beside(
     let Ok(plan) = agents.plan(&sought(store, &session, message)?) else {
         return Ok(None);
     };
-    let none = |note: String| ConversationReport {
+    let none = |reason, note: String| ConversationReport {
         note: Some(note),
-        ..ConversationReport::none(ConversationReason::Unsupported)
+        ..ConversationReport::none(reason)
     };
     let Some(plan) = agents.elsewhere(plan, directory) else {
         let note = "its agent finds a conversation only in the directory in which it began";
-        return Ok(Some(none(note.to_owned())));
+        let reason = ConversationReason::Unsupported;
+        return Ok(Some(none(reason, note.to_owned())));
     };
     let made = match agents.fork(&plan) {
         Ok(made) => made,
         Err(failure) => {
             agents.clean(&plan);
-            return Ok(Some(none(failure.in_words("forked"))));
+            return Ok(Some(none(failure.reason(), failure.in_words("forked"))));
         }
     };
     Ok(Some(ConversationReport {
