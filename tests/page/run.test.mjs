@@ -944,3 +944,30 @@ test("on a phone a prompt has two lines", async (t) => {
   await shot(tab, "phone-prompt");
   await accessible(tab);
 });
+
+test("what the agent left by a rewind of its own is marked, and goes back by a button", async (t) => {
+  const world = new World();
+  const transcript_path = path.join(world.root, "home/rewound.jsonl");
+  const say = (number, parentUuid) => {
+    const prompt = `Bake number ${number}`;
+    const entry = { type: "user", uuid: `u${number}`, parentUuid, promptId: `p${number}`, version: "2.1.332", message: { content: prompt } };
+    fs.appendFileSync(transcript_path, `${JSON.stringify(entry)}\n`);
+    const event = (hook_event_name, more = {}) => world.event({ hook_event_name, transcript_path, prompt, prompt_id: `p${number}`, ...more }, "--agent", "claude-code");
+    event("UserPromptSubmit");
+    const tool = { tool_name: "Bash", tool_use_id: `t${number}`, tool_input: { command: "make" } };
+    event("PreToolUse", tool);
+    world.write(`${number}.txt`, "baked\n");
+    event("PostToolUse", tool);
+    event("Stop");
+  };
+  say(1, null);
+  say(2, "u1");
+  say(3, "u1");
+  const { tab } = await page(t, world);
+  await tab.locator(".row.message").filter({ hasText: "Bake number 2" }).getByText("left by the agent").waitFor();
+  await tab.getByText("1 message no longer in the agent's conversation.").waitFor();
+  await accessible(tab);
+  await tab.locator("#left").getByRole("button", { name: "Take back" }).click();
+  await go(tab);
+  assert.deepEqual([1, 2, 3].map((number) => world.exists(`${number}.txt`)), [true, false, false]);
+});

@@ -57,9 +57,9 @@ export class World {
     return fs.existsSync(path.join(this.workspace, name));
   }
 
-  event(event) {
+  event(event, ...words) {
     const text = JSON.stringify({ session_id: "bread", agent: "baker", cwd: this.workspace, ...event });
-    const done = spawnSync(process.env.CKPT_HOOK_BINARY, ["event", "--strict"], { cwd: this.workspace, env: this.environment, input: text, encoding: "utf8" });
+    const done = spawnSync(process.env.CKPT_HOOK_BINARY, ["event", "--strict", ...words], { cwd: this.workspace, env: this.environment, input: text, encoding: "utf8" });
     if (done.status !== 0) throw new Error(`${text}: ${done.stderr}`);
   }
 

@@ -137,14 +137,19 @@ async function state() {
   const isBusy = report.agents_at_work.length > 0;
   byId("work").hidden = !isBusy;
   byId("work").textContent = isBusy ? "An agent is at work" : "";
-  const forward = byId("forward");
-  forward?.remove();
+  for (const id of ["forward", "left"]) byId(id)?.remove();
+  const offer = (id, text, ...buttons) => byId("history").prepend(h("div.offer", { id }, h("span", {}, text), ...buttons));
+  const button = (name, click) => h("button", { type: "button", on: { click } }, name);
+  const left = report.left.length;
+  if (left > 0) {
+    const first = timeline?.entries.find(({ id }) => id === report.left[0]) ?? { id: report.left[0], prompt: null };
+    offer("left", `${count(left, "message")} no longer in the agent's conversation.`, button("Take back", () => revert(first)));
+  }
   if (!report.redo) return;
   const hidden = report.messages_hidden.length;
-  byId("history").prepend(h("div", { id: "forward" },
-    h("span", {}, hidden > 0 ? `${count(hidden, "message")} taken back.` : "A part is taken back."),
-    hidden > 1 ? h("button", { type: "button", on: { click: () => operate("One message forward", { operation: "redo" }) } }, "One forward") : null,
-    h("button", { type: "button", on: { click: () => operate("Bring everything back", { operation: "unrevert" }) } }, "Bring back")));
+  const one = hidden > 1 ? [button("One forward", () => operate("One message forward", { operation: "redo" }))] : [];
+  offer("forward", hidden > 0 ? `${count(hidden, "message")} taken back.` : "A part is taken back.",
+    ...one, button("Bring back", () => operate("Bring everything back", { operation: "unrevert" })));
 }
 
 /** Shows an entry. The address names it, so that a reload and the browser's own way back lead to it. */

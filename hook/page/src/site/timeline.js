@@ -207,7 +207,7 @@ const states = { hidden: "reverted", discarded: "discarded" };
 const rows = {
   message(entry, timeline) {
     const isOpen = timeline.opened.has(entry.id);
-    const state = states[entry.state] ?? (entry.undone_alone ? "undone alone" : null);
+    const state = states[entry.state] ?? (entry.undone_alone ? "undone alone" : entry.left ? "left by the agent" : null);
     const facts = [entry.agent];
     if (!isUncounted(entry)) facts.push(count(entry.files, "file"));
     for (const root of entry.roots ?? []) if (root.files > 0) facts.push(`${count(root.files, "file")} in ${root.workspace.split("/").pop()}`);
