@@ -22,6 +22,7 @@ mod export;
 mod files;
 mod forget;
 mod forked_by_program;
+mod forked_by_server;
 mod generated;
 mod giving_way;
 mod history_page;
