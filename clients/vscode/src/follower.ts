@@ -119,12 +119,6 @@ export class Follower {
     return Boolean(this.question.search ?? this.question.text);
   }
 
-  /** The agents whose conversations can be forked. */
-  get forks(): Set<string> {
-    const abilities = Object.entries(this.client?.server.conversation ?? {});
-    return new Set(abilities.filter(([, can]) => can.fork).map(([agent]) => agent));
-  }
-
   /** Reads everything again; what is asked meanwhile is read once more afterwards. */
   read(): Promise<void> {
     this.#isDue = true;

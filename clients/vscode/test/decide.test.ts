@@ -32,7 +32,7 @@ import {
 } from "../src/decide/words.js";
 import { blamed, change, file, kept, message, operation, report, status, wayOf } from "./reports.js";
 
-const around = (entries: readonly TimelineEntry[], now: number, forks = new Set<string>()) => ({ entries, now, forks });
+const around = (entries: readonly TimelineEntry[], now: number) => ({ entries, now });
 const HOUR = 3_600_000;
 const NONE: Kept = new Map();
 const STAYS = { action: "keep", result: "conflict", reason: "edited" } as const;
@@ -147,8 +147,6 @@ test("a message's row says who, when and how much", () => {
   assert.equal(shown.description, "claude-code · 3 h ago · 2 files · +3 −1");
   assert.equal(shown.context, "message live revertable changed");
   assert.match(shown.spoken, /^Message: charge VAT, claude-code/);
-  const forks = around([], 0, new Set(["claude-code"]));
-  assert.match(row({ type: "message", id: "a1", message: message() }, forks).context, /revertable forkable/);
   const refused = row(
     { type: "message", id: "a1", message: message({ revertable: false, not_revertable: "its files were pruned" }) },
     around([], 0),

@@ -820,8 +820,6 @@ test("a conversation is forked, and goes on in a terminal", () =>
   atDesk(async (desk, world) => {
     for (const id of ["m1", "m2"]) chat(world, id);
     await desk.open();
-    const rows = await desk.items("messages");
-    assert.match(rows[0]?.item.contextValue ?? "", /forkable/);
     await desk.run("revertForked", await desk.message("m2"));
     assert.match((await desk.labels()).join("\n"), /The conversation goes on in a new one/);
     editor.presses.push({ at: /^Went back/, press: "Go On in a Terminal" });
@@ -832,6 +830,18 @@ test("a conversation is forked, and goes on in a terminal", () =>
     const [options, line] = started() as [{ cwd: string }, string];
     assert.equal(options.cwd, world.workspace);
     assert.match(line, /^claude --resume [0-9a-f-]{36}$/);
+  }));
+
+test("where an agent cannot fork its conversation, the plan says so", () =>
+  atDesk(async (desk, world) => {
+    world.event("user_message", "m1", { prompt: "make it" });
+    world.begin("m1");
+    world.write("a.txt", "made\n");
+    world.event("tool_finish", "m1", { tool_use_id: "m1", tool_name: "shell" });
+    world.event("turn_end", "m1");
+    await desk.open();
+    await desk.run("revertForked", await desk.message("m1"));
+    assert.match((await desk.labels()).join("\n"), /The conversation stays as it is: unsupported/);
   }));
 
 test("a renamed file goes back whole", () =>

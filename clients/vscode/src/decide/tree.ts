@@ -165,8 +165,6 @@ export interface Row {
 export interface Surroundings {
   entries: readonly TimelineEntry[];
   now: number;
-  /** The agents whose conversations can be forked. */
-  forks: ReadonlySet<string>;
 }
 
 const VERBS = { revert: "Reverted", redo: "Redone", unrevert: "Brought back", restore: "Restored" };
@@ -230,7 +228,7 @@ const ICONS: Record<string, [icon: string, colour: string | null]> = {
   discarded: ["circle-slash", "disabledForeground"],
 };
 
-function messageRow(message: MessageReport, { now, forks }: Surroundings): Row {
+function messageRow(message: MessageReport, { now }: Surroundings): Row {
   const state = stateOf(message);
   const when = ago(message.time, now);
   const counted = message.files > 0 || !isAtWork(message) ? count(message.files, "file") : "";
@@ -252,7 +250,6 @@ function messageRow(message: MessageReport, { now, forks }: Surroundings): Row {
   const [icon, colour] = ICONS[state] ?? ["comment", null];
   const words = ["message", state.replaceAll(" ", "-")];
   if (message.revertable) words.push("revertable");
-  if (message.revertable && forks.has(message.agent)) words.push("forkable");
   if (message.steps > 0) words.push("changed");
   return {
     label: titleOf(message.prompt),
