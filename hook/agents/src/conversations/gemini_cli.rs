@@ -9,7 +9,7 @@ use ckpt_store::model::conversation::{
 };
 use serde_json::Value;
 
-use super::record::{self, AgentRecord, text, words};
+use super::record::{self, AgentRecord, text, typed, words};
 
 /// The types of entries that are known, as of 0.61.0.
 const KNOWN: [&str; 5] = ["user", "gemini", "info", "error", "warning"];
@@ -22,7 +22,7 @@ pub fn find(message: &SoughtMessage) -> Result<FoundMessage, ConversationReason>
     Ok(FoundMessage {
         entry: text(entry, "id").map(str::to_owned),
         parent: None,
-        prompt: words(&entry["content"]),
+        prompt: prompt(entry),
         is_left: is_left(&record, at),
     })
 }
@@ -71,7 +71,7 @@ fn prompt(entry: &Value) -> Option<String> {
     let written = (text(entry, "type") == Some("user") && !is_result)
         .then(|| words(&entry["content"]))
         .flatten()?;
-    (!written.starts_with("<session_context>")).then_some(written)
+    (!written.starts_with("<session_context>")).then(|| typed(&written).to_owned())
 }
 
 /// Returns whether its own rewind took an entry out: it went back to that entry, or to one before it.
@@ -180,6 +180,28 @@ mod tests {
         }
         std::fs::remove_file(path("conversations/new.jsonl")).expect("it is there");
         assert_eq!(origin(&path("record.jsonl")), None, "without the copy");
+    }
+
+    /// A message that names a file is found, though its hook and its record have other ends of lines.
+    #[test]
+    fn message_that_names_a_file_is_found() {
+        let record = tempfile::NamedTempFile::new().expect("a scratch file");
+        let files = [
+            "\n--- Content from referenced files ---",
+            "\nContent from @a.txt:\n",
+            "hello",
+        ];
+        let texts = ["@a.txt go on"].into_iter().chain(files);
+        let parts: Vec<Value> = texts
+            .clone()
+            .map(|text| serde_json::json!({"text": text}))
+            .collect();
+        let entry = serde_json::json!({"type": "user", "id": "a", "content": parts});
+        std::fs::write(record.path(), format!("{entry}\n")).expect("writable");
+        let told: String = texts.collect();
+        let found = find(&super::super::sought("gemini-cli", record.path(), &told, 0));
+        let found = found.unwrap_or_else(|reason| panic!("{reason:?}"));
+        assert_eq!(found.prompt.as_deref(), Some("@a.txt go on"));
     }
 
     /// A compaction leaves prompts out of a new list of messages; a rewind does so, too, and names what it takes out.

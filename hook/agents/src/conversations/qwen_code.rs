@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use super::record::{text, words};
+use super::record::{text, typed, words};
 use super::tree::TreeFormat;
 
 /// How it writes its tree, as of 0.24.4.
@@ -26,4 +26,5 @@ fn prompt(entry: &Value) -> Option<String> {
     is_prompt
         .then(|| words(&entry["message"]["parts"]))
         .flatten()
+        .map(|text| typed(&text).to_owned())
 }

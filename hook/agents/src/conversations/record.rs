@@ -165,17 +165,24 @@ pub fn words(content: &Value) -> Option<String> {
     Some(texts.join("\n"))
 }
 
+/// Returns what the user typed of a prompt: Gemini CLI and Qwen Code add the files that it names, and tell their hooks so with
+/// other ends of lines than their records have.
+pub fn typed(prompt: &str) -> &str {
+    let files = prompt.find("--- Content from referenced files ---");
+    prompt[..files.unwrap_or(prompt.len())].trim()
+}
+
 /// Returns the message that is sought among the prompts of a record: the one in the same place, if it has the same text,
 /// or else the only one with that text. Without a text, nothing shows that the place is the right one.
 pub fn in_order<T: Copy>(prompts: &[(T, String)], prompt: Option<&str>, before: u64) -> Option<T> {
-    let prompt = prompt.map(str::trim).filter(|prompt| !prompt.is_empty())?;
+    let prompt = prompt.map(typed).filter(|prompt| !prompt.is_empty())?;
     // What an agent keeps may have more than what the user wrote, and we may keep its first line alone.
-    let is_it = |text: &str| text.trim().starts_with(prompt) || text.trim().ends_with(prompt);
+    let is_it = |text: &str| typed(text).starts_with(prompt) || text.trim().ends_with(prompt);
     let at = usize::try_from(before).ok()?;
     if let Some((found, _)) = prompts.get(at).filter(|(_, text)| is_it(text)) {
         return Some(*found);
     }
-    let mut same = prompts.iter().filter(|(_, text)| text.trim() == prompt);
+    let mut same = prompts.iter().filter(|(_, text)| typed(text) == prompt);
     match (same.next(), same.next()) {
         (Some((only, _)), None) => Some(*only),
         _ => None,
