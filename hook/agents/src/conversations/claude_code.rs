@@ -61,8 +61,16 @@ pub const FORMAT: TreeFormat = TreeFormat {
     ],
     prompt,
     is_named: |entry, name| text(entry, "promptId") == Some(name),
+    empties: |entry| {
+        text(entry, "type") == Some("last-prompt")
+            && entry["explicit"] == true
+            && text(entry, "leafUuid") == Some(NOTHING)
+    },
     renames: true,
 };
+
+/// What it names where a conversation has no entry left.
+const NOTHING: &str = "00000000-0000-0000-0000-000000000000";
 
 /// Returns where a record is looked for in another directory than the one that it is kept for.
 pub fn of_directory(record: &Path, directory: &Path) -> Option<PathBuf> {

@@ -21,6 +21,7 @@ pub const FORMAT: TreeFormat = TreeFormat {
     dropped: &["file-history-snapshot", "ai-title", "custom-title"],
     prompt,
     is_named: |entry, name| entry["providerData"]["conversationRequestId"] == name,
+    empties: |_| false,
     renames: false,
 };
 

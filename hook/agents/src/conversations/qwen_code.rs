@@ -18,6 +18,7 @@ pub const FORMAT: TreeFormat = TreeFormat {
     prompt,
     // Its name for a prompt is not in the record.
     is_named: |_, _| false,
+    empties: |_| false,
     renames: false,
 };
 

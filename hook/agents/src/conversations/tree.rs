@@ -32,6 +32,8 @@ pub struct TreeFormat {
     pub prompt: fn(&Value) -> Option<String>,
     /// Whether an entry names a prompt of the user's.
     pub is_named: fn(&Value, &str) -> bool,
+    /// Whether an entry notes that its own rewind took out the whole conversation.
+    pub empties: fn(&Value) -> bool,
     /// Whether each entry of a copy gets an id of its own.
     pub renames: bool,
 }
@@ -119,6 +121,30 @@ impl TreeFormat {
         is_kept && entry.get(self.id).is_some() && entry.get("isSidechain") != Some(&json!(true))
     }
 
+    /// Returns the prompts at which the conversation began anew. Its agent's own rewind took out all before, and yet they name
+    /// the entry before.
+    fn beginnings(&self, record: &AgentRecord) -> HashSet<usize> {
+        let entries = &record.entries;
+        let is_prompt = |at: &usize| (self.prompt)(&entries[*at]).is_some();
+        let is_answer = |at: &usize| text(&entries[*at], "type") == Some("assistant");
+        // One that goes back to an earlier entry names that.
+        let goes_on = |at: &usize| {
+            let mut before = entries[..*at].iter().rev();
+            let before = before.find(|entry| self.is_of_tree(entry));
+            before.and_then(|it| text(it, self.id)) == text(&entries[*at], self.parent)
+        };
+        let all = 0..entries.len();
+        let noted = all.filter(|at| (self.empties)(&entries[*at]));
+        let prompts = noted.filter_map(|at| {
+            // It may be noted just after the prompt.
+            let mut since = (0..at).rev().take_while(|at| !is_answer(at));
+            since
+                .find(is_prompt)
+                .or_else(|| (at..entries.len()).find(is_prompt))
+        });
+        prompts.filter(goes_on).collect()
+    }
+
     /// Returns the entries that lead to an entry, and itself, by their places in the record.
     fn line(&self, record: &AgentRecord, last: &Value) -> HashSet<usize> {
         let places: HashMap<&str, usize> = record
@@ -127,11 +153,12 @@ impl TreeFormat {
             .enumerate()
             .filter_map(|(at, entry)| Some((text(entry, self.id)?, at)))
             .collect();
+        let beginnings = self.beginnings(record);
         let mut line = HashSet::new();
         let mut next = text(last, self.id);
         while let Some(at) = next.and_then(|id| places.get(id)).copied() {
             // A circle is no tree.
-            if !line.insert(at) {
+            if !line.insert(at) || beginnings.contains(&at) {
                 break;
             }
             let entry = &record.entries[at];
@@ -148,16 +175,16 @@ impl TreeFormat {
         let at = self.position(&record, message).map_err(NoFork::because)?;
         let entry = &record.entries[at];
         let session = uuid::Uuid::new_v4().to_string();
-        let anchor = text(entry, self.parent).unwrap_or_default().to_owned();
+        let line = self.line(&record, entry);
         let old = message
             .conversation
             .transcript
             .as_deref()
             .unwrap_or(Path::new(""));
         // Nothing leads to a first message: a conversation without entries needs no record.
-        let is_first = anchor.is_empty();
+        let has_parent = text(entry, self.parent).is_some_and(|parent| !parent.is_empty());
+        let is_first = !has_parent || self.beginnings(&record).contains(&at);
         let transcript = (!is_first).then(|| old.with_file_name(format!("{session}.jsonl")));
-        let line = self.line(&record, entry);
         let is_compaction = |at: &usize| {
             let kind = text(&record.entries[*at], "subtype");
             kind.is_some_and(|kind| COMPACTIONS.contains(&kind))
@@ -237,7 +264,9 @@ impl TreeFormat {
             .filter(|on| *on != at)
             .max()
             .unwrap_or(0);
-        let kept = record.entries[..=end]
+        // What was before a conversation that began anew is not its.
+        let begun = self.beginnings(record).intersection(&line).copied().max();
+        let kept = record.entries[begun.unwrap_or(0)..=end]
             .iter()
             .filter(|entry| self.is_of_tree(entry));
         let kept: Vec<&Value> = kept.collect();
@@ -248,6 +277,9 @@ impl TreeFormat {
         let copy = |entry: &&Value| {
             let mut copy = (*entry).clone();
             copy["sessionId"] = json!(session);
+            if begun.is_some_and(|at| record.entries[at][self.id] == entry[self.id]) {
+                copy[self.parent] = Value::Null;
+            }
             if self.renames {
                 for member in [self.id, self.parent].iter().chain(&REFERENCES) {
                     if let Some(new) = text(entry, member).and_then(|old| names.get(old)) {
@@ -294,6 +326,61 @@ mod tests {
             let plan = qwen_code::FORMAT.plan(&sought("qwen-code", record.path(), prompt, before));
             let plan = plan.expect("it can be forked");
             assert_eq!(plan.note.is_some(), is_told, "{prompt}: {:?}", plan.note);
+        }
+    }
+
+    /// A conversation that its agent's own rewind emptied begins anew, though its next prompt names the entry before.
+    ///
+    /// A fork has nothing of what was before. One that went back to an earlier entry has what leads there.
+    #[test]
+    fn emptied_conversation_begins_anew() {
+        let scratch = tempfile::tempdir().expect("a scratch folder");
+        let path = scratch.path().join("old.jsonl");
+        let format = &crate::conversations::claude_code::FORMAT;
+        let said = |id: &str, parent: &str| {
+            let answer = format!("{id}'s answer");
+            let mut prompt = user(id, parent);
+            prompt["message"] = json!({"content": id});
+            [
+                prompt,
+                json!({"type": "assistant", "uuid": answer, "parentUuid": id}),
+            ]
+        };
+        let nothing = "00000000-0000-0000-0000-000000000000";
+        let emptied = json!({"type": "last-prompt", "leafUuid": nothing, "explicit": true});
+        for (parent, left, kept) in [
+            ("two's answer", [true, true], 2),
+            ("one's answer", [false, true], 6),
+        ] {
+            // It is noted before the next prompt, or just after.
+            for is_after in [0, 1] {
+                let mut entries = [
+                    said("one", ""),
+                    said("two", "one's answer"),
+                    said("three", parent),
+                ]
+                .concat();
+                entries.insert(4 + is_after, emptied.clone());
+                entries.extend(said("four", "three's answer"));
+                write(&path, &entries);
+                let all = (0..).zip(["one", "two", "three", "four"]);
+                let all: Vec<_> = all
+                    .map(|(at, it)| sought("claude-code", &path, it, at))
+                    .collect();
+                let places = format.places(&all).expect("they are there");
+                let expected = [left[0], left[1], false, false].map(Some);
+                assert_eq!(places, expected, "{parent}");
+                let plan = format.plan(&all[2]).expect("it can be forked");
+                let is_new = plan.to.as_ref().is_some_and(|to| to.transcript.is_none());
+                assert_eq!(is_new, left[0], "{parent}: nothing was before the third");
+                let plan = format.plan(&all[3]).expect("it can be forked");
+                let made = format.fork(&plan).expect("it is made");
+                let copy = record::read(made.transcript.as_deref());
+                let copy = copy.unwrap_or_else(|reason| panic!("{reason:?}"));
+                assert_eq!(copy.entries.len(), kept, "{parent}: {:?}", copy.entries);
+                let begin = copy.entries[0]["parentUuid"].as_str().unwrap_or_default();
+                assert_eq!(begin, "", "{parent}");
+            }
         }
     }
 
