@@ -9,6 +9,7 @@ type MomentAction = Box<dyn FnMut(&'static str)>;
 thread_local! {
     static MOST_FILES: Cell<Option<u64>> = const { Cell::new(None) };
     static IS_TIME_UP: Cell<bool> = const { Cell::new(false) };
+    static DATED_AT_MOST: Cell<Option<u64>> = const { Cell::new(None) };
     static HAPPENING: RefCell<Option<MomentAction>> = const { RefCell::new(None) };
 }
 
@@ -38,6 +39,17 @@ pub fn leave_no_time(is_up: bool) {
 
 pub(crate) fn is_time_up() -> bool {
     IS_TIME_UP.get()
+}
+
+/// Has the looks of this thread find out the times of no more than so many changes, as if their time were up, or of all.
+pub fn date_no_more_than(changes: Option<u64>) {
+    DATED_AT_MOST.set(changes);
+}
+
+pub(crate) fn is_dated_enough() -> bool {
+    let left = DATED_AT_MOST.get();
+    DATED_AT_MOST.set(left.map(|left| left.saturating_sub(1)));
+    left == Some(0)
 }
 
 /// Has happen what a test asked for. Not within itself: what happens may use the store, too.

@@ -458,6 +458,41 @@ fn first_look_is_not_begun_anew_in_vain() {
     assert!(looks.is_some_and(|looks| looks < 8), "{looks:?}");
 }
 
+/// A look may be done in time and leave none to ask when each file changed: what it saw is recorded all the same.
+///
+/// Invariant `truth/deadline`.
+#[test]
+fn changes_without_time_left_are_unclear() {
+    let mut world = too_many(u64::MAX);
+    fault::read_no_more_than(None);
+    fault::date_no_more_than(Some(40));
+    let message = Event {
+        message_id: Some("m2".to_owned()),
+        ..world.event(EventKind::UserMessage, "s1")
+    };
+    world.store.record(&message).expect("it is recorded");
+    fault::date_no_more_than(None);
+    let snapshots = world.log().messages.len();
+    world.capture();
+    assert_eq!(
+        world.log().messages.len(),
+        snapshots,
+        "nothing is left to do"
+    );
+    let report = world.revert("m1");
+    assert_eq!(
+        left(&world),
+        MANY - 40,
+        "what was asked for goes: {report:#?}"
+    );
+    assert_eq!(report.outcome, Outcome::Partial, "{report:#?}");
+    assert_eq!(
+        report.files.iter().filter(|file| file.unclear).count(),
+        MANY - 40,
+        "each other one is named: {report:#?}"
+    );
+}
+
 /// A look may be done in time and what it found be too much to write down: then the event is recorded without it.
 ///
 /// Invariant `truth/deadline`.

@@ -158,7 +158,12 @@ fn attempt_known(
     let mut known = known;
     known.event = completed.as_ref().unwrap_or(event);
     let patience = known.place.settings.hook_deadline;
-    let deadline = begin + patience.saturating_sub(RESERVE.max(patience / 4));
+    let end = begin + patience;
+    let until = |reserve| end.checked_sub(reserve).unwrap_or(begin).max(begin);
+    let deadlines = Deadlines {
+        look: until(RESERVE.max(patience / 4)),
+        rows: until((RESERVE / 2).max(patience / 8)),
+    };
     let mut held = None;
     // Nearly always once. What another process commits meanwhile may ask for a look, for a wider one, or for none.
     loop {
@@ -170,7 +175,7 @@ fn attempt_known(
         }
         let lock = match held.take() {
             Some(lock) => Ok(lock),
-            None => lock(store, &known.place, deadline),
+            None => lock(store, &known.place, deadlines.look),
         };
         let begun = lock.and_then(|lock| Ok((begin_look(store, &mut known, &lock)?, lock)));
         let begun = match begun {
@@ -181,12 +186,21 @@ fn attempt_known(
             Ok((Some(begun), lock)) => Ok((begun, lock)),
             Err(error) => Err(error),
         };
-        let looked = with_look(store, &mut known, begun, deadline, progress)?;
+        let looked = with_look(store, &mut known, begun, deadlines, progress)?;
         match looked {
             ControlFlow::Break(report) => return Ok(report),
             ControlFlow::Continue(lock) => held = Some(lock),
         }
     }
+}
+
+/// When an event gives something up, so that the event itself is recorded before its own deadline.
+#[derive(Clone, Copy)]
+struct Deadlines {
+    /// Reading more files, and asking for the times of changes.
+    look: Instant,
+    /// Writing down what changed.
+    rows: Instant,
 }
 
 /// A look that has begun.
@@ -259,7 +273,7 @@ fn with_look(
     store: &mut Store,
     known: &mut KnownEvent<'_>,
     begun: Result<(RunningLook, Lock)>,
-    deadline: Instant,
+    deadlines: Deadlines,
     progress: &mut RecordingTry,
 ) -> Result<ControlFlow<EventReport, Lock>> {
     known.close_dead(store.now());
@@ -274,7 +288,7 @@ fn with_look(
         Ok((begun, lock)) => {
             let run = (begun.run, begun.at);
             progress.run = Some(begun.run);
-            (look(store, known, begun, deadline), Some(run), Some(lock))
+            (look(store, known, begun, deadlines), Some(run), Some(lock))
         }
     };
     let mut seen = progress.unless_tried_again(seen)?;
@@ -420,14 +434,14 @@ fn look(
     store: &Store,
     known: &KnownEvent<'_>,
     begun: RunningLook,
-    deadline: Instant,
+    deadlines: Deadlines,
 ) -> Result<Observation> {
     let place = &known.place;
     let snapshots = place.snapshots()?;
     let how = CaptureOptions {
         only_around: known.decision.look.paths(),
         takes_hints: may_take_hints(known.event, begun.at),
-        deadline: Some(deadline),
+        deadline: Some(deadlines.look),
         ..CaptureOptions::default()
     };
     let looking = Looking {
@@ -436,6 +450,7 @@ fn look(
     };
     let mut seen = Observation::look(store, place, &snapshots, begun.before, looking)?;
     known.looking(|looking| seen.attribute_now(store, place, &snapshots, looking))?;
+    seen.until = Some(deadlines.rows);
     Ok(seen)
 }
 

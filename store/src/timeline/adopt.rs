@@ -11,9 +11,10 @@ use ckpt_schema::report::{
     AdoptReport, VERSION, WorkspaceReport, WorkspaceState, WorkspacesReport,
 };
 
+use super::baseline::Baseline;
 use super::evidence::StepStanding;
 use super::life::{AT_WORK_HERE, busy};
-use super::observe::{Baseline, Looking, Observation};
+use super::observe::{Looking, Observation};
 use super::root::{Identity, Workspace};
 use super::workspace::{LOCK_TIMEOUT, Place, workspace_of};
 use crate::error::{Error, Result};

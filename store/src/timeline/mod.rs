@@ -3,6 +3,7 @@
 
 mod adopt;
 mod attribute;
+mod baseline;
 #[cfg(test)]
 mod day_tests;
 pub(crate) mod evidence;
@@ -25,11 +26,12 @@ mod workspace;
 
 pub(crate) use adopt::{adopt, check_exact, found_again, list as list_workspaces, offered};
 pub(crate) use attribute::count_with;
+pub(crate) use baseline::Baseline;
 pub(crate) use hindsight::step_afterwards;
 pub(crate) use losses::{
     check as check_losses, has_lost_rows, note, note_newest, notice, renew as renew_note,
 };
-pub(crate) use observe::{Baseline, Looking, MAX_COUNTED, Observation, snapshot_of};
+pub(crate) use observe::{Looking, MAX_COUNTED, Observation, snapshot_of};
 pub(crate) use process::uptime;
 pub(crate) use retrace::retrace;
 pub(crate) use workspace::{

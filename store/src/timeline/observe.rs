@@ -1,13 +1,14 @@
 //! Looks at the workspace: takes a snapshot and attributes the changes since the last one. Nothing is written to the
 //! database until [`Observation::write`].
 
-use std::cell::LazyCell;
+use std::cell::{LazyCell, RefCell};
 use std::collections::{HashMap, HashSet};
 use std::time::Instant;
 
 use rusqlite::Connection;
 
 use super::attribute::{Patch, attribute, consolidate, count_with};
+use super::baseline::{Baseline, Last};
 use super::evidence::{Dated, StepStanding, TICK};
 use super::hindsight::hidden_steps;
 use super::late::LatePaths;
@@ -92,7 +93,7 @@ pub(crate) struct Observation {
     pub is_late: bool,
     /// What the last look did not reach for that reason.
     pub late_before: LatePaths,
-    /// When to give up attributing what changed, and writing it down.
+    /// When to ask for no more times of what changed, and then when to give up writing it down.
     pub until: Option<Instant>,
 }
 
@@ -205,7 +206,6 @@ impl Observation {
             None if self.is_over() => None,
             None => count(snapshots, &draft.change),
         });
-        self.check_time()?;
         drafts
             .iter_mut()
             .zip(lines)
@@ -272,6 +272,15 @@ impl Observation {
         self.until.is_some_and(is_over)
     }
 
+    /// Returns whether no more times of changes are asked for.
+    fn is_dated_enough(&self) -> bool {
+        #[cfg(debug_assertions)]
+        if crate::fault::is_dated_enough() {
+            return true;
+        }
+        self.is_over()
+    }
+
     fn check_time(&self) -> Result<()> {
         match self.is_over() {
             true => Err(Error::late("what changed was not recorded in time")),
@@ -329,8 +338,10 @@ impl Observation {
         // Lazy, because it compares every path that went with every one that came, and most looks have no step to ask
         // for it.
         let moved = LazyCell::new(|| times.of_moves(&place.root, changes, is_since));
+        let untimed = RefCell::new(LatePaths::default());
         let time = |change: &Change| {
-            if self.is_over() {
+            if self.is_dated_enough() {
+                untimed.borrow_mut().add(&change.path);
                 return None;
             }
             let (time, came) = match moved.get(&change.path) {
@@ -346,7 +357,8 @@ impl Observation {
                 is_stale: is_old && came.is_none() && !times.may_have_come(change),
             })
         };
-        let ended = match self.is_hinted || !self.late_before.is_empty() {
+        let asks_for_ended = self.is_hinted || !self.late_before.is_empty();
+        let ended = match asks_for_ended {
             true => hidden_steps(connection, place, changes.iter().filter_map(&time))?,
             false => Vec::new(),
         };
@@ -363,13 +375,12 @@ impl Observation {
             now,
         };
         let mut rows = attribute(patch, &acting, looking.session);
-        // Of what came after that, no time was asked.
-        self.check_time()?;
+        untimed.take().doubt_untimed(&mut rows, asks_for_ended)?;
         if !self.late_before.is_empty() {
             let begin = sessions::first_look(connection, place.row.id)?;
             let is_older = |change: &Change| time(change).is_some_and(|time| time.at < begin);
             self.late_before.drop_unchanged(&mut rows, is_older);
-            self.late_before.doubt(&mut rows, &ended);
+            self.late_before.doubt_ended(&mut rows, &ended);
         }
         Ok(rows)
     }
@@ -457,52 +468,6 @@ pub(crate) fn snapshot_of(row: &SnapshotRow) -> Snapshot {
         attributes: row.attributes,
         rules: row.rules,
         seen: row.seen,
-    }
-}
-
-/// What is known before a look at the workspace, read under its lock, so that no other process looks meanwhile.
-pub(crate) struct Baseline {
-    /// The paths that tools named: they are captured even if ignored.
-    named: Vec<WorkspacePath>,
-    last: Option<Last>,
-}
-
-impl Baseline {
-    /// Reads it. Call this in a transaction: otherwise each statement takes SQLite's locks anew.
-    pub fn of(connection: &Connection, workspace_id: i64) -> Result<Self> {
-        Ok(Self {
-            named: sessions::forced_paths(connection, workspace_id)?,
-            last: Last::of(connection, workspace_id)?,
-        })
-    }
-
-    /// Returns whether there was a look, and none of it was stopped by its deadline.
-    pub fn is_whole(&self) -> bool {
-        let last = self.last.as_ref();
-        last.is_some_and(|last| LatePaths::of(last.gaps.iter()).is_empty())
-    }
-}
-
-/// The newest snapshot of a workspace.
-struct Last {
-    id: i64,
-    snapshot: Snapshot,
-    gaps: Vec<Gap>,
-    taken_at: Milliseconds,
-}
-
-impl Last {
-    fn of(connection: &Connection, workspace_id: i64) -> Result<Option<Self>> {
-        let Some(id) = sessions::workspace(connection, workspace_id)?.last_snapshot_id else {
-            return Ok(None);
-        };
-        let row = sessions::snapshot(connection, id)?;
-        Ok(Some(Self {
-            id,
-            snapshot: snapshot_of(&row),
-            taken_at: row.taken_at,
-            gaps: sessions::gaps_of(connection, id)?,
-        }))
     }
 }
 

@@ -42,6 +42,8 @@ pub(crate) enum Doubt {
     Returned,
     /// The look at the end of the step had no time left to read it.
     Late,
+    /// The look that saw the change had no time left to ask for its time.
+    Untimed,
 }
 
 impl fmt::Display for Doubt {
@@ -74,7 +76,8 @@ impl Doubt {
             | Self::Timeless
             | Self::Paused
             | Self::Returned
-            | Self::Late => None,
+            | Self::Late
+            | Self::Untimed => None,
         }
     }
 
@@ -111,6 +114,9 @@ impl Doubt {
             }
             Self::Late => {
                 "read only after the step had ended, because the look at its end was stopped by its deadline"
+            }
+            Self::Untimed => {
+                "changed at a time that is not known: the look that saw it was stopped by its deadline"
             }
             Self::Paused => {
                 "changed while the agent's tools ran or between them: the file's time is by another clock"
