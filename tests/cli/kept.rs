@@ -412,7 +412,7 @@ fn state_before_an_uncaptured_file_is_offered() {
     let command = run
         .stdout
         .lines()
-        .find_map(|line| line.split_once("no snapshot holds what was there; "));
+        .find_map(|line| line.split_once("edits since cannot be told from it; "));
     let (_, way) = command.unwrap_or_else(|| panic!("it says a way: {run}"));
     let command = way.split(" puts the earlier version there").next();
     let done = in_shell(&world, command.expect("a command"));

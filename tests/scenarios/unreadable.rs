@@ -1,9 +1,10 @@
 //! What could not be read at one of two snapshots: named, never anybody's clean change, and no reason to take what it hides.
 
-use ckpt_schema::report::{FileResult, Outcome};
+use ckpt_schema::report::{FileResult, OperationKind, OperationReport, Outcome};
+use ckpt_store::RevertRequest;
 
 use testing::nobody::as_nobody;
-use testing::scenario::{World, paths_with};
+use testing::scenario::{World, paths_with, to};
 
 /// Edits below a directory that cannot be read do not disappear from a revert that went well.
 ///
@@ -334,4 +335,61 @@ fn never_read_excludes_may_hide_untracked_files() {
             }
         },
     );
+}
+
+/// What a closed directory keeps has a way out, which leads there once the directory is open.
+///
+/// Invariant `truth/way-out`.
+#[test]
+fn way_out_of_a_closed_directory_works() {
+    as_nobody(
+        "unreadable::way_out_of_a_closed_directory_works",
+        way_out_once_open,
+    );
+}
+
+fn way_out_once_open() {
+    let begin = || {
+        let mut world = World::new();
+        world.write("d/f", "0\n");
+        world.write("beside", "0\n");
+        let before = world.tree();
+        world.turn("m1", |world| {
+            world.write("d/f", "agent\n");
+            world.write("beside", "agent\n");
+        });
+        (world, before)
+    };
+    let way = |report: &OperationReport| {
+        assert_eq!(report.outcome, Outcome::Partial, "{report:#?}");
+        let way = report.kept.first().and_then(|kept| kept.way.clone());
+        let way = way.unwrap_or_else(|| panic!("there is one: {report:#?}"));
+        assert_eq!(way.parameters.only.len(), 1, "{report:#?}");
+        assert!(way.first.is_some(), "{report:#?}");
+        way.parameters
+    };
+    let (mut world, before) = begin();
+    world.chmod("d", 0o000);
+    let report = world.revert("m1");
+    let again = way(&report);
+    world.chmod("d", 0o755);
+    assert_eq!(again.operation, OperationKind::Revert);
+    let only = RevertRequest {
+        only: vec![world.path("d/f")],
+        ..to("m1")
+    };
+    world.try_revert(&only).expect("it is open");
+    assert_eq!(world.tree(), before);
+
+    let (mut world, _) = begin();
+    let after = world.tree();
+    world.revert("m1");
+    world.chmod("d", 0o000);
+    let report = world.unrevert();
+    let again = way(&report);
+    world.chmod("d", 0o755);
+    assert_eq!(again.operation, OperationKind::Restore);
+    let id = again.id.expect("the state");
+    world.restore(&id, &["d/f"]);
+    assert_eq!(world.tree(), after);
 }

@@ -10,6 +10,7 @@ use ckpt_schema::report::{
 };
 
 use crate::ids::name_beside;
+use crate::model::entry::is_unstored;
 use crate::model::item::Item;
 use crate::model::path::WorkspacePath;
 use crate::model::request::{OnConflict, Unclear};
@@ -33,6 +34,7 @@ pub(super) fn kept(
                 KeptKind::Database => Some(earlier.is_some()),
                 KeptKind::Blocked => Some(item.reason.iter().any(|reason| !reason.by.is_empty())),
                 // Only overwriting leads back, and only where it has something to put there.
+                KeptKind::NotCaptured if is_closed(operation, item) => Some(false),
                 KeptKind::NotCaptured | KeptKind::Forgotten => earlier.map(Option::is_none),
                 _ => Some(is_removed(operation, item)),
             };
@@ -93,6 +95,11 @@ fn is_removed(operation: &Operation<'_>, item: &Item) -> bool {
         Some(earlier) => earlier.is_none(),
         None => item.code() == Some(ReasonCode::Edited),
     }
+}
+
+/// Returns whether what is at the path of an item cannot be read, and so is not overwritten.
+fn is_closed(operation: &Operation<'_>, item: &Item) -> bool {
+    is_unstored(item.expected) && !operation.plan.earlier.contains_key(&item.path)
 }
 
 /// Returns why a file stays, wholly or in part; `None` if it does not. What failed is tried again by itself.
@@ -173,7 +180,14 @@ fn why(operation: &Operation<'_>, kind: KeptKind, item: &Item) -> String {
         .to_owned(),
         KeptKind::Blocked => "something else that stays is in the way".to_owned(),
         KeptKind::Moved => "changed at that very moment".to_owned(),
-        KeptKind::NotCaptured => "no snapshot holds what was there".to_owned(),
+        // The reason says which side no snapshot holds, or that it may be a repository's.
+        KeptKind::NotCaptured => {
+            let reason = item.reason.as_deref().unwrap_or_default();
+            reason
+                .split_once(": ")
+                .map_or(reason, |(_, why)| why)
+                .to_owned()
+        }
         KeptKind::Forgotten => "the content was removed from the store with `forget`".to_owned(),
         KeptKind::OtherMessage => "changed for another message".to_owned(),
     }
@@ -232,6 +246,9 @@ fn way(
             let does =
                 format!("{put} as well, and `ckpt-hook revert` takes back only what an agent did");
             Some(plain(&does, parameters))
+        }
+        KeptKind::NotCaptured if items.iter().any(|item| is_closed(operation, item)) => {
+            Some(first("make it readable, or move it away", "tries again"))
         }
         KeptKind::Conflict | KeptKind::OtherAgent | KeptKind::NotCaptured | KeptKind::Forgotten => {
             let theirs = ["", ", without theirs"][usize::from(kind == KeptKind::OtherAgent)];
