@@ -286,6 +286,43 @@ fn hints_name_the_given_workspace() {
     assert!(here.stdout.contains("ckpt-hook undo;"), "{here}");
 }
 
+/// A way out of many files names their folder where the revert has nothing else in it, and says what `FILE` stands for
+/// where it has.
+#[test]
+fn way_out_of_many_files_names_folders() {
+    let world = Sandbox::new();
+    let all = |text: &str| {
+        for number in 0..25 {
+            world.write(&format!("src/deep/{number}"), format!("{number} {text}"));
+        }
+    };
+    all("1\n");
+    world.play("m1", "change them", |world| {
+        all("2\n");
+        world.write("made", "of the agent\n");
+    });
+    all("mine\n");
+    let run = world.run(&["revert", "m1"], b"").exits(3);
+    let way = printed(&run, "25 files kept: changed since by you");
+    assert!(way.ends_with("--only src --on-conflict overwrite"), "{way}");
+    let done = in_shell(&world, &way);
+    assert_eq!(
+        content(&world, "src/deep/24").as_deref(),
+        Some("24 1\n"),
+        "{done}"
+    );
+    world.run(&["undo"], b"").exits(0);
+    world.run(&["undo"], b"");
+    world.play("m2", "and one more", |world| {
+        all("2\n");
+        world.write("src/deep/more", "of the agent\n");
+    });
+    all("mine\n");
+    let run = world.run(&["revert", "m2"], b"").exits(3);
+    let each = "with the name of each for FILE, ckpt-hook revert ";
+    assert!(run.stdout.contains(each), "`src` would take more: {run}");
+}
+
 /// A way out that leads to no file says that it removes the file.
 #[test]
 fn way_out_to_no_file_removes_it() {

@@ -5,7 +5,7 @@ use ckpt_store::model::entry::{Entry, EntryKind, Mode, State};
 use ckpt_store::model::path::WorkspacePath;
 use ckpt_store::model::request::OnConflict;
 use ckpt_store::revert::plan::Plan;
-use ckpt_store::revert::request::history::{Author, Claim, PastChange, Source};
+use ckpt_store::revert::request::history::{Author, Claim, PastChange, SessionRelation, Source};
 use proptest::prelude::*;
 
 use crate::disk::Disk;
@@ -322,6 +322,7 @@ fn claude(message: usize, is_shared: bool) -> Author {
         message: message.to_string(),
         session: "s1".into(),
         agent,
+        relation: SessionRelation::Other,
     })
 }
 

@@ -11,7 +11,9 @@ use ckpt_store::model::request::OnConflict;
 use ckpt_store::revert::goal::merge::{MergeBlobs, blob_id};
 use ckpt_store::revert::goal::target::{Target, target};
 use ckpt_store::revert::plan::{Plan, StateMove, plan};
-use ckpt_store::revert::request::history::{Author, Claim, History, PastChange, Source};
+use ckpt_store::revert::request::history::{
+    Author, Claim, History, PastChange, SessionRelation, Source,
+};
 
 pub type States = BTreeMap<WorkspacePath, State>;
 
@@ -81,6 +83,7 @@ pub fn codex() -> Author {
         session: "s2".into(),
         message: "m9".into(),
         agent: "codex".into(),
+        relation: SessionRelation::Other,
     })
 }
 
@@ -91,6 +94,7 @@ fn claude() -> Author {
         session: ours("s1"),
         message: ours("m1"),
         agent: ours("claude-code"),
+        relation: SessionRelation::Other,
     })
 }
 

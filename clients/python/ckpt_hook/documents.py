@@ -1585,7 +1585,7 @@ class WayParameters(TypedDict):
     """
     only: NotRequired[list[PathText]]
     """
-    The paths; all of them if empty.
+    The files, and folders with all that is below them; all paths if empty.
     """
     operation: OperationKind
     """

@@ -3143,7 +3143,7 @@ export interface WayParameters {
    */
   on_conflict?: string | null;
   /**
-   * The paths; all of them if empty.
+   * The files, and folders with all that is below them; all paths if empty.
    */
   only?: PathText[];
   /**

@@ -114,7 +114,7 @@ pub(super) fn others_in_short(report: &OperationReport) -> String {
         let paths: Vec<&PathText> = kept.paths.iter().collect();
         let names = stays(report, &fold::names(&paths, NAMED).join(", "), paths.len());
         let why = with_ids_shortened(&kept.why);
-        format!("{names}, {why}: `ckpt-hook revert` there takes that back.\n")
+        format!("{names}, {why}; `ckpt-hook revert` on that message takes that back.\n")
     };
     others(report).take(NAMED).map(line).collect()
 }
@@ -158,9 +158,13 @@ fn way_out(kept: &KeptReport, around: &Around, paint: Paint) -> String {
         }
         _ => paint.own_command(&way.parameters.command(short, path)),
     };
+    let each = match way.parameters.is_written_out() || around.keys.is_some() {
+        true => "",
+        false => "with the name of each for FILE, ",
+    };
     match &way.first {
-        None => format!("; {command} {}.", way.does),
-        Some(first) => format!("; {first}, then {command} {}.", way.does),
+        None => format!("; {each}{command} {}.", way.does),
+        Some(first) => format!("; {first}, then {each}{command} {}.", way.does),
     }
 }
 

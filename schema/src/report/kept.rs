@@ -79,7 +79,7 @@ pub struct WayParameters {
     /// For a restore: the state.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
-    /// The paths; all of them if empty.
+    /// The files, and folders with all that is below them; all paths if empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub only: Vec<PathText>,
     /// What to do with files that have changed since.
@@ -101,6 +101,9 @@ fn is_false(flag: &bool) -> bool {
 }
 
 impl WayParameters {
+    /// How many files a command names.
+    pub const NAMED: usize = 20;
+
     /// Returns those of an operation without further parameters.
     pub fn of(operation: OperationKind) -> Self {
         Self {
@@ -116,6 +119,11 @@ impl WayParameters {
             git: false,
             force: false,
         }
+    }
+
+    /// Returns whether a command line names all of its paths.
+    pub fn is_written_out(&self) -> bool {
+        self.only.len() <= Self::NAMED
     }
 
     /// Returns them as a command line. `name` shortens ids and `path` writes a file's name; more than 20 files stand
@@ -134,9 +142,9 @@ impl WayParameters {
                 .as_deref()
                 .map(|step| format!("--step {}", name(step))),
         );
-        let paths = match self.only.len() {
-            0..=NAMED => self.only.iter().map(&path).collect(),
-            _ => vec!["FILE".to_owned()],
+        let paths = match self.is_written_out() {
+            true => self.only.iter().map(&path).collect(),
+            false => vec!["FILE".to_owned()],
         };
         let option = match self.operation {
             OperationKind::Restore => "",
@@ -163,6 +171,3 @@ impl WayParameters {
         words.join(" ")
     }
 }
-
-/// How many files a command names.
-const NAMED: usize = 20;

@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::model::entry::Change;
 use crate::model::path::WorkspacePath;
 use crate::revert::request::authors::Authors;
-use crate::revert::request::history::{Author, Claim, PastChange, Source};
+use crate::revert::request::history::{Author, Claim, PastChange};
 use crate::revert::request::movement::Movement;
 use crate::revert::request::scope::RevertScope;
 use crate::revert::request::scope::{Coverage, UndoScope, is_covered};
@@ -93,7 +93,7 @@ pub(super) fn past_changes(
     asked: UndoScope<'_>,
     paths: &BTreeSet<WorkspacePath>,
 ) -> Result<Vec<PastChange>> {
-    let mut authors = Authors::new(connection, place.row.id);
+    let mut authors = Authors::new(connection, place.row.id).beside(&movement.session);
     let mut changes = Vec::new();
     for change in live
         .iter()
@@ -102,7 +102,7 @@ pub(super) fn past_changes(
         let past = PastChange {
             change: change.row.change.clone(),
             author: authors.of(change)?,
-            claim: claim(connection, change, asked)?,
+            claim: claim(connection, &authors, change, asked)?,
         };
         changes.push((change.row.id, past));
     }
@@ -141,12 +141,17 @@ fn kept(change: Change, author: Author) -> PastChange {
     }
 }
 
-fn claim(connection: &Connection, change: &LiveChange, asked: UndoScope<'_>) -> Result<Claim> {
+fn claim(
+    connection: &Connection,
+    authors: &Authors<'_>,
+    change: &LiveChange,
+    asked: UndoScope<'_>,
+) -> Result<Claim> {
     Ok(match asked.of(change) {
         Coverage::No => Claim::Keep,
         Coverage::Shared => {
             let others = sessions::sharers(connection, &change.row)?;
-            Claim::Shared(others.iter().map(Source::of).collect())
+            Claim::Shared(others.iter().map(|other| authors.source(other)).collect())
         }
         Coverage::Unclear => Claim::Unclear(change.row.reason.clone().unwrap_or_default()),
         Coverage::Undo => Claim::Undo,

@@ -16,18 +16,19 @@ use crate::model::path::WorkspacePath;
 use crate::model::request::{OnConflict, Unclear};
 use crate::revert::carry_out::databases;
 use crate::revert::plan::operation::Operation;
+use crate::revert::request::author::OWN_SESSION;
 use crate::revert::request::movement::Movement;
 use crate::revert::request::scope::Part;
 
 /// Returns the items that stay, and those that differ because another message changed them.
 pub(super) fn kept(
     operation: &Operation<'_>,
-    items: &[Item],
+    all_items: &[Item],
     receipt: Option<&Receipt>,
 ) -> Vec<KeptReport> {
     // What would be removed is told apart from what would be put back, and what can be overwritten from what cannot.
     let mut groups: BTreeMap<(KeptKind, String, Option<bool>), Vec<&Item>> = BTreeMap::new();
-    for item in items {
+    for item in all_items {
         if let Some(kind) = kind(item) {
             let earlier = operation.plan.earlier.get(&item.path);
             let is_removed = match kind {
@@ -46,7 +47,15 @@ pub(super) fn kept(
     }
     let group = |((kind, why, is_removed), items): ((_, _, Option<bool>), Vec<&Item>)| KeptReport {
         kind,
-        way: is_removed.and_then(|is_removed| way(operation, kind, is_removed, &items)),
+        way: is_removed.and_then(|is_removed| {
+            way(
+                operation,
+                kind,
+                is_removed,
+                &items,
+                asked_for(&items, all_items),
+            )
+        }),
         paths: items.iter().map(|item| item.path.to_report()).collect(),
         why,
     };
@@ -138,10 +147,14 @@ fn kind(item: &Item) -> Option<KeptKind> {
 
 /// Returns the names of the agents that a reason names.
 fn agents(operation: &Operation<'_>, item: &Item) -> String {
-    let own = operation.movement.map(|movement| &*movement.session.agent);
+    let own = operation.movement.map(|movement| &movement.session);
     let name = |by: &AuthorReport| {
         let (agent, session) = (by.agent.as_deref()?, by.session.as_deref()?);
-        Some(name_beside(own.unwrap_or_default(), agent, session))
+        Some(match own {
+            Some(own) if own.id == session => OWN_SESSION.to_owned(),
+            Some(own) => name_beside(&own.agent, agent, session),
+            None => agent.to_owned(),
+        })
     };
     let by = item.reason.iter().flat_map(|reason| &reason.by);
     let mut agents: Vec<String> = by.filter_map(name).collect();
@@ -202,16 +215,35 @@ fn put(is_removed: bool, files: usize) -> &'static str {
     }
 }
 
+/// Returns the paths that ask for some items of an operation: the files, or the folders in which it has no others if a
+/// command could not name so many files.
+fn asked_for(items: &[&Item], all: &[Item]) -> Vec<PathText> {
+    let files = items.iter().map(|item| &item.path);
+    if items.len() <= WayParameters::NAMED {
+        return files.map(WorkspacePath::to_report).collect();
+    }
+    let own: BTreeSet<&WorkspacePath> = files.clone().collect();
+    let rest = all.iter().map(|item| &item.path);
+    let mixed = WorkspacePath::all_above(rest.filter(|path| !own.contains(path)));
+    let folder = |path: &WorkspacePath| {
+        let above = path.directories_above();
+        above.filter(|folder| !mixed.contains(folder)).last()
+    };
+    let names = files.map(|path| folder(path).unwrap_or_else(|| path.clone()));
+    let names: BTreeSet<WorkspacePath> = names.collect();
+    names.iter().map(WorkspacePath::to_report).collect()
+}
+
 /// Returns the way out for files of one kind, if there is one.
 fn way(
     operation: &Operation<'_>,
     kind: KeptKind,
     is_removed: bool,
     items: &[&Item],
+    only: Vec<PathText>,
 ) -> Option<WayOut> {
     let put = put(is_removed, items.len());
     let again = again(operation)?;
-    let only: Vec<PathText> = items.iter().map(|item| item.path.to_report()).collect();
     let these = WayParameters {
         only: only.clone(),
         git: false,
@@ -251,7 +283,10 @@ fn way(
             Some(first("make it readable, or move it away", "tries again"))
         }
         KeptKind::Conflict | KeptKind::OtherAgent | KeptKind::NotCaptured | KeptKind::Forgotten => {
-            let theirs = ["", ", without theirs"][usize::from(kind == KeptKind::OtherAgent)];
+            let theirs = match kind == KeptKind::OtherAgent {
+                true => ", without what was changed since",
+                false => "",
+            };
             chosen(&format!("{put}{theirs}"), |parameters| {
                 parameters.on_conflict = Some(OnConflict::Overwrite.name().to_owned());
             })

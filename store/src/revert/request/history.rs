@@ -4,12 +4,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use ckpt_schema::report::{AuthorKind, AuthorReport, ReasonCode};
+use ckpt_schema::report::ReasonCode;
 
+use super::author::names;
 use crate::model::attribution::UNCLEAR;
 use crate::model::entry::{Change, State};
 use crate::model::item::ItemReason;
 use crate::model::path::WorkspacePath;
+
+pub use super::author::{Author, SessionRelation, Source};
 
 /// One change of the past.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,31 +23,6 @@ pub struct PastChange {
     pub author: Author,
     /// Whether the revert point asks for it to be undone.
     pub claim: Claim,
-}
-
-/// Who changed a path.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Author {
-    /// Nobody whose hook reported it: the user, their editor, another program, or what an agent left running in the
-    /// background.
-    User,
-    /// The user, or an unrecorded step that was at work: nobody saw which.
-    Unrecorded,
-    /// A step of an agent.
-    Agent(Source),
-}
-
-/// A step of an agent, by the ids that people are shown.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Source {
-    /// The step.
-    pub step: String,
-    /// Its session.
-    pub session: String,
-    /// The user message that it belongs to.
-    pub message: String,
-    /// The agent's name.
-    pub agent: String,
 }
 
 /// Whether a change is undone.
@@ -60,27 +38,6 @@ pub enum Claim {
     /// It stays: it belongs to another session, to a later step if one step alone is reverted, or to the user. It is
     /// kept here to name who changed a path since.
     Keep,
-}
-
-impl Author {
-    /// Returns the author of what belongs to no step: `is_unrecorded` says whether a step that was not recorded was at
-    /// work then.
-    pub(crate) fn nobody(is_unrecorded: bool) -> Self {
-        match is_unrecorded {
-            true => Self::Unrecorded,
-            false => Self::User,
-        }
-    }
-}
-
-impl fmt::Display for Author {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(match self {
-            Self::User => "you or another program",
-            Self::Unrecorded => "you, or a step that was not recorded",
-            Self::Agent(source) => &source.agent,
-        })
-    }
 }
 
 /// The changes of the paths of a revert, by path, newest first.
@@ -306,49 +263,6 @@ impl ConflictKind {
     }
 }
 
-impl Author {
-    /// Returns which agent's step it was, if it was one's.
-    fn source(&self) -> Option<&Source> {
-        match self {
-            Self::Agent(source) => Some(source),
-            Self::User | Self::Unrecorded => None,
-        }
-    }
-
-    /// Returns its report.
-    pub(crate) fn report(&self) -> AuthorReport {
-        match self {
-            Self::User => nobody(AuthorKind::User),
-            Self::Unrecorded => nobody(AuthorKind::Unrecorded),
-            Self::Agent(source) => source.report(),
-        }
-    }
-}
-
-/// Returns the report on an author who is no agent.
-fn nobody(kind: AuthorKind) -> AuthorReport {
-    AuthorReport {
-        kind,
-        session: None,
-        message: None,
-        step: None,
-        agent: None,
-    }
-}
-
-impl Source {
-    fn report(&self) -> AuthorReport {
-        let known = |text: &String| (!text.is_empty()).then(|| text.clone());
-        AuthorReport {
-            kind: AuthorKind::Agent,
-            session: known(&self.session),
-            message: known(&self.message),
-            step: known(&self.step),
-            agent: known(&self.agent),
-        }
-    }
-}
-
 impl fmt::Display for Reason {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -398,47 +312,6 @@ impl fmt::Display for Missing {
             Self::After => "left alone: no snapshot holds what the agent left, so edits since cannot be told from it",
             Self::Now => "left alone: no snapshot holds what is there now",
         })
-    }
-}
-
-/// Returns a phrase on who changed something. An agent is named once, however many steps it took; programs get the ids
-/// separately.
-fn names(authors: &[Author]) -> String {
-    let mut names: Vec<String> = Vec::new();
-    let mut agents: Vec<&str> = Vec::new();
-    for author in authors {
-        match author {
-            Author::User | Author::Unrecorded => names.push(author.to_string()),
-            Author::Agent(source) if agents.contains(&source.agent.as_str()) => {}
-            Author::Agent(source) => {
-                agents.push(&source.agent);
-                names.push(agent(&source.agent, authors));
-            }
-        }
-    }
-    match names.split_last() {
-        None => "another session".to_owned(),
-        Some((last, [])) => last.clone(),
-        Some((last, others)) => format!("{} and {last}", others.join(", ")),
-    }
-}
-
-/// Returns an agent's name, with the number of steps and sessions if that was more than one step.
-fn agent(name: &str, authors: &[Author]) -> String {
-    let sources: Vec<&Source> = authors
-        .iter()
-        .filter_map(Author::source)
-        .filter(|source| source.agent == name)
-        .collect();
-    let steps: BTreeSet<&str> = sources.iter().map(|source| source.step.as_str()).collect();
-    let sessions: BTreeSet<&str> = sources
-        .iter()
-        .map(|source| source.session.as_str())
-        .collect();
-    match (steps.len(), sessions.len()) {
-        (0 | 1, _) => name.to_owned(),
-        (steps, 1) => format!("{name} ({steps} steps)"),
-        (steps, sessions) => format!("{name} ({steps} steps of {sessions} sessions)"),
     }
 }
 
@@ -558,6 +431,16 @@ mod tests {
             Reason::Shared(vec![source("codex")]).to_string(),
             "shared with codex",
             "who else was at it"
+        );
+        let of_same_agent = |session: &str| Source {
+            session: session.into(),
+            relation: SessionRelation::OfSameAgent,
+            ..source("codex")
+        };
+        assert_eq!(
+            Reason::Shared(vec![of_same_agent("0123456789ab"), of_same_agent("ab")]).to_string(),
+            "shared with codex 01234567 and codex ab",
+            "the agent alone would be the one that asks"
         );
         let steps = |number: usize| -> Vec<Source> {
             (0..number)

@@ -1,6 +1,7 @@
 //! A request as a movement of a session's revert point, and the history that it is about: the chain of earlier reverts, the
 //! scopes that are undone, and who made which change. This folder reads rows, and never the workspace.
 
+pub(crate) mod author;
 pub(crate) mod authors;
 pub(crate) mod chain;
 #[cfg(test)]
