@@ -159,6 +159,13 @@ fn renamed_folder_is_one_row() {
     let first = list.stdout.lines().next().unwrap_or_default();
     assert!(first.starts_with("3 files tools/ → scripts/ "), "{list}");
     assert!(list.stdout.ends_with("\n3 files\n"), "{list}");
+    world.run(&["revert", "m1"], b"").exits(0);
+    let list = world.run(&["recover"], b"").exits(0);
+    let first = list.stdout.lines().next().unwrap_or_default();
+    assert!(
+        first.starts_with("3 files scripts/ → tools/ "),
+        "a revert moves, too: {list}"
+    );
 }
 
 /// A directory that is gone comes back in one operation.

@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-use ckpt_schema::report::{GoneReport, OperationReport, RecoverReport, RootGone, TakenBy, VERSION};
+use ckpt_schema::report::{
+    FileResult, GoneReport, OperationReport, RecoverReport, RootGone, TakenBy, VERSION,
+};
 use rusqlite::Connection;
 
 use super::{compare, renames};
@@ -11,6 +13,7 @@ use crate::error::Result;
 use crate::model::Milliseconds;
 use crate::model::attribution::Attribution;
 use crate::model::entry::{Change, Entry, EntryKind, State};
+use crate::model::item::Item;
 use crate::model::path::{WorkspacePath, list_once};
 use crate::revert::{self, StatesInRoots};
 use crate::sessions::{self, FileChange, TakenFile};
@@ -148,14 +151,14 @@ impl GoneFile {
         self.report.time.map_or(Went::SinceLastSnapshot, Went::At)
     }
 
-    /// Returns the change that removed it, if that is known.
-    fn as_change(&self) -> Option<Change> {
-        let change = self.change.as_ref()?;
-        Some(Change {
-            path: change.path.clone(),
-            old: change.old,
-            new: change.new,
-        })
+    /// Returns its removal.
+    fn as_change(&self) -> Change {
+        let change = self.change.as_ref();
+        Change {
+            path: self.path.clone(),
+            old: change.map_or(self.state, |change| change.old),
+            new: change.and_then(|change| change.new),
+        }
     }
 
     /// Marks the files whose bytes `gc` or `forget` removed as not stored, whatever the rows say.
@@ -231,7 +234,7 @@ fn latest(removals: impl Iterator<Item = GoneFile>) -> BTreeMap<WorkspacePath, G
     found
 }
 
-/// Notes what files were renamed to that went while another one like them came.
+/// Notes what files were renamed to that went while another one like them came, for a message or by an operation.
 fn note_renames(
     connection: &Connection,
     workspace_id: i64,
@@ -239,19 +242,28 @@ fn note_renames(
     gone: &mut [GoneFile],
 ) -> Result<()> {
     let mut seen: BTreeMap<i64, Vec<usize>> = BTreeMap::new();
+    let mut taken: BTreeMap<String, Vec<usize>> = BTreeMap::new();
     for (place, file) in gone.iter().enumerate() {
-        let change = file.change.as_ref();
-        if let Some(snapshot) = change.and_then(|change| change.to_snapshot_id) {
-            seen.entry(snapshot).or_default().push(place);
+        match (&file.change, &file.report.operation) {
+            (Some(change), _) => {
+                if let Some(snapshot) = change.to_snapshot_id {
+                    seen.entry(snapshot).or_default().push(place);
+                }
+            }
+            (None, Some(operation)) => taken.entry(operation.clone()).or_default().push(place),
+            (None, None) => {}
         }
     }
     let all: BTreeSet<i64> = seen.keys().copied().collect();
     let mut added = sessions::additions_in(connection, workspace_id, &all)?;
-    for (snapshot, places) in seen {
-        let Some(added) = added.remove(&snapshot) else {
-            continue;
-        };
-        let went = places.iter().filter_map(|place| gone[*place].as_change());
+    let of_snapshot = |(snapshot, places)| (places, added.remove(&snapshot).unwrap_or_default());
+    let mut together: Vec<(Vec<usize>, Vec<Change>)> = seen.into_iter().map(of_snapshot).collect();
+    for (operation, places) in taken {
+        let items = sessions::operation_items(connection, &operation)?;
+        together.push((places, items.into_iter().filter_map(put_there).collect()));
+    }
+    for (places, added) in together {
+        let went = places.iter().map(|place| gone[*place].as_change());
         let both = went.chain(added);
         let files = both.map(|change| compare::unread(&change)).collect();
         let files = renames::with_renames(snapshots, files);
@@ -260,6 +272,16 @@ fn note_renames(
         }
     }
     Ok(())
+}
+
+/// Returns the file that an operation put where there was none, if it did.
+fn put_there(item: Item) -> Option<Change> {
+    let is_new = item.expected.is_none() && item.target.is_some();
+    (is_new && item.result == FileResult::Done).then_some(Change {
+        path: item.path,
+        old: None,
+        new: item.target,
+    })
 }
 
 /// Returns the files of the newest snapshot. The caller drops those that still exist.
