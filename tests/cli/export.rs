@@ -104,6 +104,48 @@ fn record_tells_model_and_tokens() {
     assert_eq!(told(), ["sonnet 30 4"], "each answer once");
 }
 
+/// An agent with a database of its own tells what each message cost there, with what its sub-agents did.
+#[test]
+fn agents_database_tells_tokens_and_cost() {
+    for agent in ["opencode", "kilo"] {
+        let world = Sandbox::new();
+        let send = |event: serde_json::Value| {
+            let arguments = ["event", "--agent", agent];
+            let run = world.run(&arguments, event.to_string().as_bytes());
+            run.exits(0);
+        };
+        let cwd = world.workspace();
+        send(serde_json::json!({
+            "hook": "chat.message", "cwd": cwd, "input": {"sessionID": "root"},
+            "output": {"message": {"id": "m1"}, "parts": [{"type": "text", "text": "Say it"}]},
+        }));
+        send(serde_json::json!({
+            "hook": "event.session.idle", "cwd": cwd,
+            "event": {"properties": {"sessionID": "root"}},
+        }));
+        let folder = world.path("home/.local/share").join(agent);
+        std::fs::create_dir_all(&folder).expect("writable");
+        let answer = serde_json::json!({
+            "role": "assistant", "modelID": "large", "cost": 0.25,
+            "tokens": {"input": 100, "output": 20, "reasoning": 3, "cache": {"read": 1000, "write": 10}},
+        });
+        let prompt = serde_json::json!({"role": "user", "tokens": {"input": 7}});
+        // Later than anything here.
+        let rows = format!(
+            "CREATE TABLE session (id, parent_id);
+             INSERT INTO session VALUES ('root', NULL), ('child', 'root'), ('other', NULL);
+             CREATE TABLE message (session_id, time_created, data);
+             INSERT INTO message VALUES ('root', 32503680000000, '{answer}'), ('child', 32503680000001, '{answer}'),
+                    ('other', 32503680000000, '{answer}'), ('root', 32503680000000, '{prompt}'), ('root', 32503680000000, '?');"
+        );
+        testing::rows::execute(&folder.join(format!("{agent}.db")), &rows);
+        world.run(&["log"], b"").exits(0);
+        let sql = "SELECT model || ' ' || input_tokens || ' ' || output_tokens || ' ' || cost FROM message_overview";
+        let told = testing::rows::texts(&world.store().join("sessions.db"), sql);
+        assert_eq!(told, ["large 2220 46 0.5"], "{agent}");
+    }
+}
+
 /// Only a session can be exported.
 #[test]
 fn message_is_no_session_to_export() {

@@ -1,33 +1,43 @@
-//! What agents write into their own records about models and tokens, one JSON object per line with its time. No agent
-//! documents that; an entry of another shape says nothing.
+//! What agents write into their own records about models and tokens: one JSON object per line with its time, or per row
+//! of a database. No agent documents that; an entry of another shape says nothing.
 
 use std::collections::HashSet;
 use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use ckpt_store::Milliseconds;
-use ckpt_store::query::MessageUsage;
+use ckpt_store::query::{MessageUsage, UsageRecord};
 use serde_json::Value;
 
-use super::conversations::record;
+use super::conversations::{opencode, record};
 use super::transcripts::parsed;
 
 /// A longer record, in bytes, is not read.
 const LONGEST: u64 = 256 << 20;
 
+/// The agents whose records are in a database of their own.
+pub const WITH_DATABASE: [&str; 2] = ["opencode", "kilo"];
+
 /// Reads records; the last one stays in memory, because several messages of a conversation follow each other.
 #[derive(Debug, Default)]
 pub struct UsageOfRecords {
-    record: PathBuf,
+    record: Option<UsageRecord>,
     entries: Vec<(Milliseconds, MessageUsage)>,
 }
 
 impl UsageOfRecords {
     /// Returns the usage of a time in a record.
-    pub fn read(&mut self, record: &Path, during: Range<Milliseconds>) -> MessageUsage {
-        if self.record != record {
-            self.entries = entries(&text(record).unwrap_or_default());
-            self.record = record.to_owned();
+    pub fn read(&mut self, record: &UsageRecord, during: Range<Milliseconds>) -> MessageUsage {
+        if self.record.as_ref() != Some(record) {
+            self.entries = match record {
+                UsageRecord::File(path) => entries(&text(path).unwrap_or_default()),
+                UsageRecord::Database(agent, session) => {
+                    let answers = opencode::answers(agent, session).unwrap_or_default();
+                    let answers = answers.into_iter();
+                    answers.map(|(at, entry)| (at, usage_of(&entry))).collect()
+                }
+            };
+            self.record = Some(record.clone());
         }
         let of_it = self.entries.iter().filter(|(at, _)| during.contains(at));
         of_it.fold(MessageUsage::default(), |sum, (_, entry)| MessageUsage {
@@ -94,12 +104,13 @@ fn usage_of(entry: &Value) -> MessageUsage {
     ];
     let tokens = places.into_iter().find(|place| place.is_object());
     let sum = |names: &[&str]| {
-        let numbers = names.iter().filter_map(|name| tokens?[*name].as_i64());
-        numbers.reduce(i64::saturating_add)
+        let number = |name: &&str| tokens?.pointer(&format!("/{name}"))?.as_i64();
+        names.iter().filter_map(number).reduce(i64::saturating_add)
     };
     let models = [
         &entry["message"]["model"],
         &entry["model"],
+        &entry["modelID"],
         &entry["payload"]["model"],
         &entry["data"]["model"],
     ];
@@ -118,6 +129,8 @@ fn usage_of(entry: &Value) -> MessageUsage {
             "input",
             "cacheRead",
             "cacheWrite",
+            "cache/read",
+            "cache/write",
         ]),
         output_tokens: sum(&[
             "output_tokens",
@@ -125,8 +138,12 @@ fn usage_of(entry: &Value) -> MessageUsage {
             "thoughtsTokenCount",
             "output",
             "thoughts",
+            "reasoning",
         ]),
-        cost: entry["costUSD"].as_f64().or(cost),
+        cost: [&entry["costUSD"], &entry["cost"]]
+            .into_iter()
+            .find_map(Value::as_f64)
+            .or(cost),
     }
 }
 
@@ -135,11 +152,12 @@ mod tests {
     use super::*;
 
     fn read(lines: &[&str], during: Range<Milliseconds>) -> MessageUsage {
+        let record = UsageRecord::File("".into());
         let mut records = UsageOfRecords {
-            record: PathBuf::new(),
+            record: Some(record.clone()),
             entries: entries(&lines.join("\n")),
         };
-        records.read(Path::new(""), during)
+        records.read(&record, during)
     }
 
     fn usage(model: &str, input: i64, output: i64, cost: Option<f64>) -> MessageUsage {

@@ -56,7 +56,7 @@ pub(crate) use search::search;
 pub(crate) use show::{prompt, show};
 pub(crate) use status::status;
 pub(crate) use totals::{of_unsummed, wrong as wrong_totals};
-pub use usage::{MessageUsage, UsageReader};
+pub use usage::{MessageUsage, UsageReader, UsageRecord};
 pub use withheld::Withheld;
 
 /// The filter of `log`.

@@ -8,7 +8,7 @@ mod codebuddy;
 mod codex;
 mod copilot_cli;
 mod gemini_cli;
-mod opencode;
+pub(super) mod opencode;
 mod pi;
 mod program;
 mod qwen_code;

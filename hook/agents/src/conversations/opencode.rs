@@ -13,6 +13,7 @@ use base64::engine::general_purpose::STANDARD;
 use ckpt_process::ProcessGroup;
 use ckpt_process::surroundings::Environment;
 use ckpt_schema::report::ConversationReason;
+use ckpt_store::Milliseconds;
 use ckpt_store::model::conversation::{
     AgentConversation, ForkFailure, ForkPlan, FoundMessage, NoFork, SoughtMessage,
 };
@@ -73,6 +74,21 @@ impl KeptSession {
         let is_there = self.messages.iter().any(|id| id == message);
         is_undone || !is_there && !is_newest
     }
+}
+
+/// Returns the answers of a session's models and of its sub-agents', with their times, as the agent's database has them.
+pub fn answers(agent: &str, session: &str) -> Option<Vec<(Milliseconds, Value)>> {
+    let database = open(&database(agent)?).ok()?;
+    let sql = "SELECT time_created, data FROM message
+                WHERE session_id IN (SELECT id FROM session WHERE id = ?1 OR parent_id = ?1)
+                ORDER BY time_created";
+    let mut statement = database.prepare(sql).ok()?;
+    let rows = statement.query_map([session], |row| Ok((row.get(0)?, row.get(1)?)));
+    let answer = |(at, data): (Milliseconds, String)| {
+        let answer: Value = serde_json::from_str(&data).ok()?;
+        (answer["role"] == "assistant").then_some((at, answer))
+    };
+    Some(rows.ok()?.flatten().filter_map(answer).collect())
 }
 
 /// Returns an agent's database.

@@ -1,6 +1,6 @@
 //! `show` and `sessions`: what was recorded.
 
-use ckpt_agents::usage::UsageOfRecords;
+use ckpt_agents::usage::{self, UsageOfRecords};
 use ckpt_command::changes::ChangesView;
 use ckpt_command::invocation::Invocation;
 use ckpt_command::pager::{Pages, paged};
@@ -18,7 +18,9 @@ use crate::cli::arguments::{SessionsArguments, ShowArguments};
 /// Reads what agents' records say of models and tokens, for the views of the session store. No command depends on it.
 pub fn keep_usage(store: &mut Store) {
     let mut records = UsageOfRecords::default();
-    let _ = store.read_usage(&mut |record, during| records.read(record, during));
+    let _ = store.read_usage(&usage::WITH_DATABASE, &mut |record, during| {
+        records.read(record, during)
+    });
 }
 
 /// Shows whatever an id is of, and what it did.
