@@ -243,7 +243,8 @@ fn documented_keystrokes_do_their_task() {
         if task.starts_with("overwrite") {
             world.write("three", "mine\n");
         }
-        let Some(tmux) = Tmux::open(&world, 100 + u16::try_from(number).expect("few"), 30) else {
+        let (columns, lines) = [(80, 24), (200, 50), (100, 30)][number % 3];
+        let Some(tmux) = Tmux::open(&world, columns, lines) else {
             return;
         };
         tmux.keys(&[&format!("{} ui", binary()), "Enter"]);

@@ -145,10 +145,7 @@ fn listed_file(change: &ChangeReport, paint: Paint) -> ListedFile<'_> {
         additions: change.additions,
         deletions: change.deletions,
         word: kind(change, paint),
-        name: match &change.renamed_from {
-            Some(rename) => format!("{} → {}", path(&rename.path), path(&change.path)),
-            None => path(&change.path),
-        },
+        name: both_names(change),
         note: match change.kind {
             ChangeKind::Mode => {
                 let modes = change.old_mode.as_deref().zip(change.new_mode.as_deref());
@@ -159,6 +156,14 @@ fn listed_file(change: &ChangeReport, paint: Paint) -> ListedFile<'_> {
         },
         moved_from: change.renamed_from.as_ref().map(|rename| &rename.path),
         ..ListedFile::of(&change.path)
+    }
+}
+
+/// Returns the name of a changed file; of a renamed one both.
+pub fn both_names(change: &ChangeReport) -> String {
+    match &change.renamed_from {
+        Some(rename) => format!("{} → {}", path(&rename.path), path(&change.path)),
+        None => path(&change.path),
     }
 }
 

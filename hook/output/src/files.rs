@@ -30,7 +30,7 @@ pub fn in_roots(roots: &[RootFiles], view: &View) -> String {
 /// The same, with a line for each part of git's state below.
 pub fn moved(files: &[FileReport], git: &[GitReport], view: &View) -> String {
     let origins = origins(files);
-    let gone: BTreeSet<&PathText> = origins.values().map(|origin| &origin.path).collect();
+    let gone = moved_away(files);
     let shown: Vec<&FileReport> = files
         .iter()
         .filter(|file| says_something(file) || view.verbose)
@@ -46,15 +46,8 @@ pub fn moved(files: &[FileReport], git: &[GitReport], view: &View) -> String {
             group,
             additions: origin.map_or(file.additions, |it| edited(it.additions)),
             deletions: origin.map_or(file.deletions, |it| edited(it.deletions)),
-            word: match (moved_from, file.result) {
-                (Some(_), FileResult::Planned) => view.paint.id("move"),
-                (Some(_), _) => view.paint.good("moved"),
-                (None, _) => word(file, view.paint),
-            },
-            name: match moved_from {
-                Some(from) => format!("{} → {}", path(from), path(&file.path)),
-                None => path(&file.path),
-            },
+            word: word(file, view.paint),
+            name: name(file),
             note: permissions(file) + &reason(file.reason.as_deref(), view.paint),
             moved_from,
             ..ListedFile::of(&file.path)
@@ -82,6 +75,20 @@ pub fn moved(files: &[FileReport], git: &[GitReport], view: &View) -> String {
         view.paint,
     );
     format!("{}{total} (-v lists all)\n", table.render(view))
+}
+
+/// Returns the paths that go because their files move: these have no rows of their own.
+pub fn moved_away(files: &[FileReport]) -> BTreeSet<&PathText> {
+    let origins = files.iter().filter_map(|file| file.moved_from.as_ref());
+    origins.map(|origin| &origin.path).collect()
+}
+
+/// Returns the name of a file; of a moved one both.
+pub fn name(file: &FileReport) -> String {
+    match &file.moved_from {
+        Some(from) => format!("{} → {}", path(&from.path), path(&file.path)),
+        None => path(&file.path),
+    }
 }
 
 /// Returns the former path of each moved file.
@@ -219,6 +226,8 @@ fn reason(reason: Option<&str>, paint: Paint) -> String {
 /// Returns the word for what becomes of a file, in its colour.
 pub fn word(file: &FileReport, paint: Paint) -> String {
     match (file.result, file.action) {
+        (FileResult::Planned, _) if file.moved_from.is_some() => paint.id("move"),
+        (_, _) if file.moved_from.is_some() => paint.good("moved"),
         (FileResult::Conflict, _) => paint.warning("kept"),
         (FileResult::Gap, _) => paint.warning("not captured"),
         (FileResult::Failed, _) => paint.bad("failed"),

@@ -93,8 +93,16 @@ impl Canvas<'_, '_> {
             Some(Popup::Plan(plan)) => (
                 vec![
                     hint_if(plan.why_not().is_none(), "y", "do it"),
-                    hint_if(plan.taken() > 0, "Space", "leave"),
-                    hint_if(plan.taken() < plan.files.len(), "o", "take all the same"),
+                    hint_if(
+                        plan.can_mark(),
+                        "Space",
+                        if plan.is_left() { "take" } else { "leave" },
+                    ),
+                    hint_if(
+                        plan.can_overwrite_file(),
+                        plan.kind.keys().kept,
+                        "take all the same",
+                    ),
                     hint("Enter", "patch"),
                     hint_if(
                         plan.kind != PlanKind::Undo,
@@ -130,9 +138,9 @@ impl Canvas<'_, '_> {
                 vec![
                     hint_if(model.no_revert().is_none(), "r", "revert"),
                     hint_if(model.no_undo.is_none(), "u", "undo"),
+                    hint("Enter", "open"),
                     hint("/", "filter"),
                     hint_if(model.no_blame().is_none(), "b", "blame"),
-                    hint("Enter", "open"),
                     hint_if(model.no_mark().is_none(), "Tab", "mark"),
                     hint("o", "operations"),
                     hint("f", "forward"),

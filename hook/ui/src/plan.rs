@@ -201,11 +201,9 @@ impl Browser {
         };
         let text = operation::render(&report, &keyed, &view);
         let report = in_one_list(report);
-        let mut shown: Vec<FileReport> = report
-            .files
-            .into_iter()
-            .filter(files::says_something)
-            .collect();
+        let away = files::moved_away(&report.files);
+        let is_row = |file: &&FileReport| files::says_something(file) && !away.contains(&file.path);
+        let mut shown: Vec<FileReport> = report.files.iter().filter(is_row).cloned().collect();
         // What stays comes first: it waits for a decision. What is in other roots comes last.
         shown.sort_by_key(|file| {
             let is_elsewhere = file.path.path.starts_with('/');
@@ -289,11 +287,22 @@ impl Browser {
         let Some(Popup::Plan(plan)) = &self.model.overlay else {
             return Ok(());
         };
-        let path = plan.chosen_file().map(|file| file.path.clone());
+        let chosen = plan.chosen_file().cloned();
         let (mut patch, mut hunks) = (Vec::new(), Vec::new());
-        if let Some(file) = path.and_then(|path| self.planned_file(&path)) {
+        let planned = chosen.as_ref().and_then(|it| self.planned_file(&it.path));
+        if let Some(mut file) = planned {
+            let moved_from = chosen.and_then(|chosen| chosen.moved_from);
+            let origin = moved_from
+                .as_ref()
+                .and_then(|it| self.planned_file(&it.path));
+            if let Some(origin) = &origin {
+                file.change.renamed_from = moved_from;
+                file.change.old_mode = origin.change.old_mode.clone();
+                file.change.old_blob = origin.change.old_blob.clone();
+            }
             let sides = self.sides_in(&file.workspace, &file.change)?;
-            if let FileSides::Text { old, new } = &sides {
+            // A file moves as a whole.
+            if let (FileSides::Text { old, new }, None) = (&sides, &origin) {
                 hunks = hunk::spans(&difference(old, new, &DiffOptions::default()));
             }
             patch = self.patch_lines(&file.change, &sides);
@@ -313,7 +322,7 @@ impl Browser {
         };
         let operation = match (&plan.token, plan.is_whole()) {
             (Ok(token), true) => OperationRequest::Apply(token.clone()),
-            _ => self.chosen_parts(planned, &plan.choices)?,
+            _ => self.chosen_parts(planned, &plan)?,
         };
         let terms = Terms {
             force: Force::asked(plan.terms.force),
@@ -326,11 +335,17 @@ impl Browser {
     fn chosen_parts(
         &mut self,
         planned: Planned,
-        choices: &BTreeMap<PathText, FileChoice>,
+        plan: &PlanScreen,
     ) -> Result<OperationRequest, Failure> {
         let mut chosen: Vec<Chosen> = Vec::new();
+        let moved = plan.files.iter();
+        let moved = moved.filter_map(|file| Some((&file.moved_from.as_ref()?.path, &file.path)));
+        let moved: BTreeMap<&PathText, &PathText> = moved.collect();
         for file in &planned.proposed {
-            let lines: Option<&[Range<usize>]> = match choices.get(&file.change.path) {
+            let path = &file.change.path;
+            // A file goes where it comes, or not at all.
+            let path = moved.get(path).copied().unwrap_or(path);
+            let lines: Option<&[Range<usize>]> = match plan.choices.get(path) {
                 Some(FileChoice::Nothing) => continue,
                 Some(FileChoice::Lines(lines)) => Some(lines),
                 None => None,
@@ -412,7 +427,11 @@ fn in_one_list(mut report: OperationReport) -> OperationReport {
     {
         let full = |path: &mut PathText| *path = path.below(&workspace);
         let (mut files, mut kept) = (there.files, there.kept);
-        files.iter_mut().for_each(|file| full(&mut file.path));
+        let names = files.iter_mut().flat_map(|file| {
+            let origin = file.moved_from.as_mut().map(|origin| &mut origin.path);
+            std::iter::once(&mut file.path).chain(origin)
+        });
+        names.for_each(full);
         kept.iter_mut()
             .flat_map(|kept| &mut kept.paths)
             .for_each(full);

@@ -5,8 +5,8 @@ use ratatui::layout::{Constraint, Layout, Rect};
 use super::planned::{FileChoice, PlanKind, PlanScreen, goes_back};
 use super::view::{Canvas, LIST, Shown, TWO_COLUMNS};
 use ckpt_output::diff::counts;
-use ckpt_output::files::word;
-use ckpt_output::text::{fit_end, path, width, wrap};
+use ckpt_output::files::{name, word};
+use ckpt_output::text::{fit_end, width, wrap};
 
 /// What a plan is called.
 pub const TITLE: &str = "The plan: nothing is changed yet";
@@ -82,7 +82,7 @@ impl Canvas<'_, '_> {
             words.extend(counts.into_iter().filter(|count| !count.is_empty()));
             let head = words.join(" ") + " ";
             let left = room.saturating_sub(width(&head)).max(room / 3);
-            format!("{head}{}", fit_end(&path(&file.path), left))
+            format!("{head}{}", fit_end(&name(file), left))
         });
         let rows: Vec<String> = rows.collect();
         let rows: Vec<&str> = rows.iter().map(String::as_str).collect();
@@ -90,7 +90,7 @@ impl Canvas<'_, '_> {
     }
 
     fn plan_patch(&mut self, plan: &PlanScreen, area: Rect) -> Shown {
-        let name = plan.chosen_file().map(|file| path(&file.path));
+        let name = plan.chosen_file().map(name);
         let title = name.unwrap_or_else(|| "No file changes".to_owned());
         let room = usize::from(area.width).saturating_sub(2);
         let body = self.head(&fit_end(&title, room), plan.is_in_patch, area);

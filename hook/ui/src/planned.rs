@@ -126,6 +126,26 @@ impl PlanScreen {
         self.files.iter().filter(is_taken).count()
     }
 
+    /// Returns whether something can be left of the chosen file.
+    pub fn can_mark(&self) -> bool {
+        self.chosen_file().is_some_and(goes_back)
+    }
+
+    /// Returns whether the chosen file is left.
+    pub fn is_left(&self) -> bool {
+        let choice = self.chosen_file().map(|file| self.choices.get(&file.path));
+        choice.flatten() == Some(&FileChoice::Nothing)
+    }
+
+    /// Returns whether the key that takes what stays says something of the chosen file.
+    pub fn can_overwrite_file(&self) -> bool {
+        let is_taken =
+            |file: &FileReport| self.terms.overwrite || self.terms.overwritten.contains(&file.path);
+        let can_be = |file: &FileReport| stays(file) && (self.is_forward() || can_be_taken(file));
+        self.chosen_file()
+            .is_some_and(|file| is_taken(file) || can_be(file))
+    }
+
     /// Returns whether a hunk of the chosen file is taken.
     pub fn takes_hunk(&self, hunk: usize) -> bool {
         let choice = self
@@ -358,9 +378,7 @@ impl PlanScreen {
         if !stays(file) {
             return Err("it goes back already".to_owned());
         }
-        let takes = [PlanChoice::Take, PlanChoice::Overwrite];
-        let can_go = takes.iter().any(|choice| file.choices.contains(choice));
-        if !can_go || self.is_forward() {
+        if !can_be_taken(file) || self.is_forward() {
             return Err(self.about_file().unwrap_or_default());
         }
         // A database goes as a whole.
@@ -385,6 +403,12 @@ impl PlanScreen {
 /// Returns whether a file stays, wholly or in part.
 fn stays(file: &FileReport) -> bool {
     !goes_back(file) || file.unclear
+}
+
+/// Returns whether a file that stays can be taken by itself.
+fn can_be_taken(file: &FileReport) -> bool {
+    let takes = [PlanChoice::Take, PlanChoice::Overwrite];
+    takes.iter().any(|choice| file.choices.contains(choice))
 }
 
 /// Returns whether something is done to a file.

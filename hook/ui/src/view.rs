@@ -168,7 +168,7 @@ impl Canvas<'_, '_> {
                 let mut words = vec![diff::kind(file, self.view.paint)];
                 words.extend(counts.into_iter().filter(|count| !count.is_empty()));
                 let head = format!("{mark}{} ", words.join(" "));
-                let name = path(&file.path);
+                let name = diff::both_names(file);
                 // The end of a path says more; some of it is always shown.
                 let left = room.saturating_sub(width(&head)).max(room / 3);
                 format!("{head}{}", fit_end(&name, left))
