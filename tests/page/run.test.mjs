@@ -108,6 +108,7 @@ test("a renamed file has the lines that were edited in it, not all of them", asy
   await message(tab, "Move the rye bread").click();
   await tab.getByRole("heading", { name: "Move the rye bread" }).waitFor();
   assert.match(await tab.locator("#detail .sum").innerText(), /1 file\s+\+1/);
+  assert.equal(await tab.locator("#detail details.file .kind").getAttribute("title"), "renamed");
 });
 
 test("what cannot be shown here is told of with a command that shows it", async (t) => {
@@ -716,6 +717,7 @@ test("of what is already so, nothing can be done", async (t) => {
   await message(tab, "Write one").click();
   await tab.getByRole("button", { name: "Undo this alone" }).click();
   await dialogOf(tab).getByText("No file would change.").waitFor();
+  assert.match(await dialogOf(tab).innerText(), /Already so\s+one\.txt\s+already so/, "nothing of it stays");
   assert.equal(await tab.locator("#apply").count(), 0);
   await accessible(tab);
 });

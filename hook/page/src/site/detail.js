@@ -5,7 +5,7 @@ import { show, sidesOfBlobs } from "/diff.js";
 import { byId, count, h, lines, path, shown, time, titleOf } from "/dom.js";
 import { isUncounted, keyOf } from "/timeline.js";
 
-const kinds = { added: ["A", "added"], modified: ["M", "modified"], deleted: ["D", "deleted"], mode: ["P", "permissions"], type: ["T", "another type"] };
+const kinds = { added: ["A", "added"], modified: ["M", "modified"], deleted: ["D", "deleted"], mode: ["P", "permissions"], type: ["T", "another type"], renamed: ["R", "renamed"] };
 const actions = { write: "put back", delete: "removed", merge: "merged", keep: "kept", none: "already so" };
 const verbs = { revert: "Reverted", redo: "Redone", unrevert: "Brought back", restore: "Restored" };
 
@@ -152,7 +152,7 @@ function contentsList(changes, key) {
     event.preventDefault();
     history.replaceState(null, "", linkOf(key, file.path));
     reveal(file.path);
-  } } }, mark(file.kind), path(file.path), lines(edited(file).additions, edited(file).deletions)));
+  } } }, mark(file), path(file.path), lines(edited(file).additions, edited(file).deletions)));
   return h("nav.files", { "aria-label": "Files" }, h("ul", {}, folded(changes, { row, movement: movementOf })));
 }
 
@@ -232,7 +232,8 @@ function edited(file) {
   return file.renamed_from ?? file;
 }
 
-export function mark(kind) {
+export function mark(file) {
+  const kind = file.renamed_from ? "renamed" : file.kind;
   const [letter, word] = kinds[kind] ?? ["?", kind];
   return h(`span.kind.${kind}`, { title: word }, h("span", { "aria-hidden": "true" }, letter), h("span.unseen", {}, word));
 }
@@ -267,7 +268,7 @@ function section(file, index, { command, message }, handlers, number) {
     return drawing;
   };
   const element = h("details.file", { id: `file-${index}`, open: number <= OPEN, data: { path: file.path }, on: { toggle: () => element.open && draw() } },
-    h("summary", {}, mark(file.kind), path(file.path), tags.filter(Boolean).map((tag) => h("span.tag", {}, tag)),
+    h("summary", {}, mark(file), path(file.path), tags.filter(Boolean).map((tag) => h("span.tag", {}, tag)),
       lines(edited(file).additions, edited(file).deletions)),
     h("div.tools", {},
       !message?.revertable ? null : h("button.quiet.take", { type: "button", on: { click: () => handlers.take(message, file) } }, "Take back"),

@@ -133,7 +133,7 @@ class Proposal {
       this.conversation(report),
       sections,
       list,
-      same.length > 0 ? h("section", {}, h("h3", {}, "Stays"), h("ul.plan-files", {}, folded(same, { row: (file) => this.file(file), movement: () => null, group: () => "as it is" }))) : null,
+      same.length > 0 ? h("section", {}, h("h3", {}, same.every(({ action }) => action === "none") ? "Already so" : "Stays"), h("ul.plan-files", {}, folded(same, { row: (file) => this.file(file), movement: () => null, group: () => "as it is" }))) : null,
       moving.length === 0 ? h("p.empty", {}, "No file would change.") : null,
       h("footer", {},
         h("button", { type: "button", on: { click: () => this.dialog.close() } }, isSomething ? "Cancel" : "Close"),
@@ -299,7 +299,8 @@ class Proposal {
   file(file, way) {
     const body = h("div.change");
     const stays = !goes(file);
-    const tag = stays && file.result !== "planned" ? (file.result === "gap" ? "not captured" : "stays") : actions[file.action];
+    const isDecided = stays && file.action !== "none" && file.result !== "planned";
+    const tag = isDecided ? (file.result === "gap" ? "not captured" : "stays") : actions[file.action];
     const force = !way || !file.choices?.includes(way) || goes(file) && !file.unclear ? null : h("button.force", { type: "button", "aria-label": `${way === "take" ? "Take" : "Overwrite"} ${shown(nameOf(file))}`, on: { click: () => {
       this.forced.set(idOf(file), file);
       this.plan();
