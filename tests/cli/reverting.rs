@@ -92,7 +92,7 @@ fn what_git_keeps_is_named_with_its_reason() {
           kept            git's index (changed since by you or another program)
         Yours stays: notes.
         Kept branch main: `git update-ref refs/heads/main 123… 123…` moves it back, and what was committed since leaves it.
-        Kept git's index: no command puts that index back and keeps what was staged since; `git restore --staged FILE` takes out what is staged of a file.
+        Kept git's index: no command puts that index back and keeps what was staged since; `git restore --staged FILE` unstages a file.
         1 message is hidden until you redo, or send a new one.
         To undo this: ckpt-hook undo
     "#]]

@@ -12,7 +12,7 @@ use super::files;
 use super::operation;
 use super::paint::Paint;
 use super::table::Table;
-use super::text::{path, safe, short, title};
+use super::text::{path, safe, short, title, with_ids_shortened};
 
 /// How many gaps are listed; the rest is counted.
 const LISTED: usize = 10;
@@ -214,13 +214,16 @@ fn problems(report: &StatusReport, view: &View) -> String {
         text.push_str(&line(paint.warning("unfinished:"), &safe(operation)));
     }
     for agent in &report.agents_at_work {
-        text.push_str(&line(paint.id("at work:"), &safe(agent)));
+        text.push_str(&line(
+            paint.id("at work:"),
+            &safe(&with_ids_shortened(agent)),
+        ));
     }
     if report.open_steps > 0 {
         let steps = count(report.open_steps, "step");
         text.push_str(&line(
             paint.id("open:"),
-            &format!("{steps} not finished yet; the next revert closes those that are over"),
+            &format!("{steps} not finished; the next revert closes those whose agent is gone"),
         ));
     }
     for step in &report.unprotected {

@@ -116,7 +116,7 @@ impl GitItem {
         let command = match (self.part, self.target.as_deref()) {
             (GitPart::Index, _) => {
                 let text = "no command puts that index back and keeps what was staged since; \
-                    `git restore --staged FILE` takes out what is staged of a file";
+                    `git restore --staged FILE` unstages a file";
                 return Some(text.to_owned());
             }
             (GitPart::Branch, None) if !from.is_empty() => format!("update-ref -d {name} {from}"),

@@ -71,11 +71,16 @@ impl GitSide<'_> {
             }
         }
         let way = match items {
-            None => "; `git restore --staged` takes it out, or `--git` the whole index back",
-            Some(_) => "; `git restore --staged` takes it out",
+            None => {
+                "; `git restore --staged FILE` unstages a file, and `--git` moves the whole index back"
+            }
+            Some(_) => "; `git restore --staged FILE` unstages a file",
         };
-        let what = "in the index, what is staged of a file stays:";
-        Ok(of_names(NoteCode::Staged, [what, what], about, way))
+        let what = [
+            "in the index, a staged change stays:",
+            "in the index, staged changes stay:",
+        ];
+        Ok(of_names(NoteCode::Staged, what, about, way))
     }
 }
 
