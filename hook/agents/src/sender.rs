@@ -98,7 +98,7 @@ const SIGNS: [Sign; 12] = [
 ];
 
 /// The agents whose payloads are not of this format, or whose word counts: a script says itself what it is.
-const OTHERS: [&str; 6] = ["generic", "opencode", "kilo", "pi", "cline", "windsurf"];
+pub(crate) const OTHERS: [&str; 6] = ["generic", "opencode", "kilo", "pi", "cline", "windsurf"];
 
 /// Returns the agent that sent a payload, if it is known for another than the command line says.
 pub fn of(payload: &Payload<'_>) -> Option<&'static Agent> {
@@ -108,10 +108,9 @@ pub fn of(payload: &Payload<'_>) -> Option<&'static Agent> {
     let sign = by_session(payload)
         .or_else(|| by_fields(payload))
         .or_else(|| by_folder(payload));
-    let name = sign.map(|sign| sign.agent).or_else(|| {
-        let is_copilot = payload.agent() == "claude-code" && is_copilot(payload);
-        is_copilot.then_some("copilot-cli")
-    })?;
+    let name = sign
+        .map(|sign| sign.agent)
+        .or_else(|| is_copilot(payload).then_some("copilot-cli"))?;
     find(name).filter(|agent| agent.name != payload.agent())
 }
 
@@ -145,9 +144,12 @@ fn by_folder(payload: &Payload<'_>) -> Option<&'static Sign> {
     })
 }
 
-/// Copilot CLI runs the hooks of a project's `.claude/settings.json`. Claude Code in a shell of Copilot CLI inherits its
-/// variable.
+/// Copilot CLI runs the hooks of a project's `.claude/settings.json`, and those in the folder that it shares with Copilot
+/// in VS Code. Agents in its shell inherit its variable; of them, those that run these hooks, too, name their transcript
+/// with each event, while Copilot CLI names its record at the end of a turn.
 fn is_copilot(payload: &Payload<'_>) -> bool {
-    let is_set = |name| (payload.context().environment)(name).is_some();
-    is_set("COPILOT_CLI") && !is_set("CLAUDECODE")
+    let transcript = payload.text(&["transcript_path", "transcriptPath"]);
+    ["claude-code", "vscode", "plugin"].contains(&payload.agent())
+        && (payload.context().environment)("COPILOT_CLI").is_some()
+        && transcript.is_none_or(|path| path.ends_with("/events.jsonl"))
 }

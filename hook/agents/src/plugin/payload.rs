@@ -28,10 +28,9 @@ fn caller(payload: &Payload<'_>) -> &'static Agent {
     if payload.id(&["turn_id"]).is_some() {
         &CODEX
     } else if payload.object().text("timestamp").is_some() {
-        if payload.id(&["transcript_path"]).is_some() && variable("COPILOT_CLI").is_none() {
-            &QWEN_CODE
-        } else {
-            &COPILOT_CLI
+        match payload.id(&["transcript_path"]) {
+            Some(_) => &QWEN_CODE,
+            None => &COPILOT_CLI,
         }
     // Codex's events outside a turn; it sets both names, Claude Code only its own.
     } else if variable("PLUGIN_ROOT").is_some() && variable("CLAUDE_PLUGIN_DATA").is_some() {

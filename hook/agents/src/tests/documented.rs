@@ -1,7 +1,6 @@
 //! Payloads as documentation describes them, of agents that were not seen at work, and rules that recordings do not
 //! show.
 
-use std::ffi::OsString;
 use std::path::Path;
 
 use ckpt_schema::event::EventKind::{
@@ -11,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::*;
 
-fn events(agent: &str, event: Option<&str>, payload: &Value) -> Vec<ckpt_schema::event::Event> {
+pub fn events(agent: &str, event: Option<&str>, payload: &Value) -> Vec<ckpt_schema::event::Event> {
     let parsed = parse_alone(agent, event, payload.to_string().as_bytes());
     assert_eq!(
         parsed.problems,
@@ -195,31 +194,6 @@ fn copilots_first_message_is_told_once() {
     );
 }
 
-/// Copilot that runs Claude Code's hooks is known for Copilot.
-#[test]
-fn copilot_is_known_behind_claude_codes_hooks() {
-    let environment = |name: &str| (name == "COPILOT_CLI").then(|| OsString::from("1"));
-    let context = PayloadContext {
-        cwd: Path::new("/w"),
-        environment: &environment,
-        first_line: &|_| None,
-        last_lines: &|_| Vec::new(),
-        names_in: &|_| Vec::new(),
-        agent_process: &|| None,
-    };
-    let payload = br#"{"hook_event_name":"PostToolUse","session_id":"s","tool_name":"Bash"}"#;
-    let parsed = parse("claude-code", Some("PostToolUse"), payload, &context);
-    assert!(
-        parsed
-            .events
-            .iter()
-            .all(|event| event.agent == "copilot-cli"),
-        "{:?}",
-        parsed.events
-    );
-    assert_eq!(parsed.events.len(), 2, "and read as Copilot's");
-}
-
 /// Every edit tool that a page names tells its file and a tool that reads tells none.
 #[test]
 fn documented_edit_tools_tell_their_files() {
@@ -335,103 +309,6 @@ fn compacted_context_is_no_new_start() {
     }
 }
 
-/// What an agent sends tells who it is, whatever the line that it was called by says.
-#[test]
-fn payload_tells_who_sent_it() {
-    let grok = json!({"hookEventName": "stop", "hook_event_name": "Stop", "sessionId": "s", "workspaceRoot": "/w/"});
-    let cursor = json!({"hook_event_name": "beforeSubmitPrompt", "conversation_id": "s", "cursor_version": "2.4", "prompt": "x"});
-    let buddy = json!({"hook_event_name": "Stop", "session_id": "s", "client": "CLI", "version": "2.163.0", "generation_id": "g"});
-    let droid = json!({"hook_event_name": "SessionStart", "session_id": "s", "CLAUDE_ENV_FILE": "/t/env.sh"});
-    let kimi =
-        json!({"hook_event_name": "Stop", "session_id": "s", "client_type": "kimi_code_cli"});
-    let at =
-        |path: &str| json!({"hook_event_name": "Stop", "session_id": "s", "transcript_path": path});
-    let claude =
-        json!({"hook_event_name": "Stop", "session_id": "s", "cwd": "/home/u/.grok/worktrees/w"});
-    for (settings, payload, sender) in [
-        ("claude-code", &grok, "grok"),
-        ("cursor", &grok, "grok"),
-        ("claude-code", &cursor, "cursor"),
-        ("claude-code", &buddy, "codebuddy"),
-        ("claude-code", &droid, "droid"),
-        ("claude-code", &kimi, "kimi-code"),
-        ("claude-code", &claude, "claude-code"),
-        (
-            "vscode",
-            &at("/home/u/.copilot/session-state/s/events.jsonl"),
-            "copilot-cli",
-        ),
-        (
-            "claude-code",
-            &at("/home/u/.config/Code/User/workspaceStorage/1/chat.jsonl"),
-            "vscode",
-        ),
-        (
-            "claude-code",
-            &at("/home/u/.qoder/projects/w/s.jsonl"),
-            "qoder",
-        ),
-        (
-            "grok",
-            &at("/home/u/.claude/projects/-home-u--grok-w/s.jsonl"),
-            "claude-code",
-        ),
-        (
-            "codex",
-            &at("/home/u/.codex/worktrees/1/.claude/s.jsonl"),
-            "codex",
-        ),
-        (
-            "generic",
-            &json!({"event": "turn_end", "session_id": "s", "client_type": "x"}),
-            "generic",
-        ),
-    ] {
-        let told = events(settings, None, payload);
-        let agents: Vec<_> = told.iter().map(|event| event.agent.as_str()).collect();
-        assert_eq!(agents, [sender], "by {settings}: {payload}");
-    }
-}
-
-/// An agent in another one's shell inherits its variables, but not its session.
-#[test]
-fn inherited_variable_names_no_sender() {
-    let payload = json!({"hook_event_name": "Stop", "session_id": "inner"}).to_string();
-    for (variable, session, sender) in [
-        ("GROK_SESSION_ID", "outer", "claude-code"),
-        ("GROK_SESSION_ID", "inner", "grok"),
-        ("QWEN_CODE_SESSION_ID", "inner", "qwen-code"),
-    ] {
-        let environment = |name: &str| (name == variable).then(|| OsString::from(session));
-        let context = PayloadContext {
-            cwd: Path::new("/w"),
-            environment: &environment,
-            first_line: &|_| None,
-            last_lines: &|_| Vec::new(),
-            names_in: &|_| Vec::new(),
-            agent_process: &|| None,
-        };
-        let parsed = parse("claude-code", Some("Stop"), payload.as_bytes(), &context);
-        assert_eq!(parsed.events[0].agent, sender, "{variable}={session}");
-    }
-}
-
-/// An event that another agent's settings name in their way is read by the payload's own name.
-#[test]
-fn payloads_name_counts_behind_anothers_settings() {
-    let grok = json!({
-        "hookEventName": "user_prompt_submit", "hook_event_name": "UserPromptSubmit", "sessionId": "s",
-        "workspaceRoot": "/w/", "promptId": "p", "prompt": "do it",
-    });
-    let told = events("cursor", Some("beforeSubmitPrompt"), &grok);
-    let message = &told[0];
-    assert_eq!(
-        (message.event, message.message_id.as_deref()),
-        (UserMessage, Some("p")),
-        "each of its messages has an id"
-    );
-}
-
 /// A sub-agent of Grok Build is below the session that started it, and its prompt is nobody's.
 #[test]
 fn groks_sub_agent_is_below_its_parent() {
@@ -452,12 +329,8 @@ fn groks_sub_agent_is_below_its_parent() {
 #[test]
 fn kiros_process_is_its_session() {
     let context = PayloadContext {
-        cwd: Path::new("/w"),
-        environment: &|_| None,
-        first_line: &|_| None,
-        last_lines: &|_| Vec::new(),
-        names_in: &|_| Vec::new(),
         agent_process: &|| Some(7),
+        ..context_of(&|_| None)
     };
     let payload = br#"{"hook_event_name":"userPromptSubmit","cwd":"/w","prompt":"do it"}"#;
     let parsed = parse("kiro", None, payload, &context);

@@ -6,6 +6,7 @@ mod documented;
 mod pages;
 mod plugin;
 mod replay;
+mod sender;
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -14,22 +15,21 @@ use ckpt_schema::event::{EventKind, ToolKind};
 
 use super::*;
 
+/// Returns the context of a payload in a process with these variables and no files.
+pub fn context_of(environment: &dyn Fn(&str) -> Option<OsString>) -> PayloadContext<'_> {
+    PayloadContext {
+        cwd: Path::new("/hook"),
+        environment,
+        first_line: &|_| None,
+        last_lines: &|_| Vec::new(),
+        names_in: &|_| Vec::new(),
+        agent_process: &|| None,
+    }
+}
+
 /// Parses a payload with an empty environment.
 fn parse_alone(agent: &str, event: Option<&str>, payload: &[u8]) -> Parsed {
-    let environment = |_: &str| -> Option<OsString> { None };
-    parse(
-        agent,
-        event,
-        payload,
-        &PayloadContext {
-            cwd: Path::new("/hook"),
-            environment: &environment,
-            first_line: &|_| None,
-            last_lines: &|_| Vec::new(),
-            names_in: &|_| Vec::new(),
-            agent_process: &|| None,
-        },
-    )
+    parse(agent, event, payload, &context_of(&|_| None))
 }
 
 /// An agent that was seen to tell of tools says so from its first event on.

@@ -14,14 +14,7 @@ fn parse_shared(event: &str, payload: &Value, variables: &[(&str, &str)]) -> Par
             .find(|(known, _)| *known == name)
             .map(|(_, value)| OsString::from(value))
     };
-    let context = PayloadContext {
-        cwd: Path::new("/hook"),
-        environment: &environment,
-        first_line: &|_| None,
-        last_lines: &|_| Vec::new(),
-        names_in: &|_| Vec::new(),
-        agent_process: &|| None,
-    };
+    let context = context_of(&environment);
     parse(
         "plugin",
         Some(event),

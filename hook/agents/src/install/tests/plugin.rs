@@ -1,12 +1,11 @@
 //! The plugin for opencode and Kilo, as a JavaScript engine runs it.
 
-use std::path::Path;
 use std::process::{Command, Output};
 
 use ckpt_schema::event::Event;
 
 use super::*;
-use crate::PayloadContext;
+use crate::tests::context_of;
 
 /// A conversation as opencode tells it, with a sub-agent and a prompt of opencode's own.
 const CONVERSATION: &str = r#"
@@ -187,14 +186,7 @@ pub fn command_lines(events: &[Event]) -> Vec<String> {
 pub fn calls(world: &World, agent: &str) -> Vec<Event> {
     let log = world.read("log");
     let lines: Vec<_> = log.lines().collect();
-    let context = PayloadContext {
-        cwd: Path::new("/hook"),
-        environment: &no_environment,
-        first_line: &|_| None,
-        last_lines: &|_| Vec::new(),
-        names_in: &|_| Vec::new(),
-        agent_process: &|| None,
-    };
+    let context = context_of(&no_environment);
     let events = lines.chunks(2).flat_map(|call| {
         let name = call[0]
             .strip_prefix(&format!("event --agent {agent} --event "))

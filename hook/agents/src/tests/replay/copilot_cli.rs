@@ -23,12 +23,9 @@ fn unnamed_sub_agent_is_known_by_session_folders() {
             names.iter().copied().map(str::to_owned).collect()
         };
         let context = PayloadContext {
-            cwd: Path::new("/w"),
-            environment: &environment,
-            first_line: &|_| None,
-            last_lines: &|_| Vec::new(),
             names_in: &names,
             agent_process: &|| Some(7),
+            ..context_of(&environment)
         };
         let payload = serde_json::json!({"sessionId": session, "timestamp": 1, "prompt": "x", "toolName": "bash", "agentId": agent_id});
         let payload = payload.to_string();
@@ -97,12 +94,8 @@ fn message_without_hook_is_found_in_the_record() {
             record.iter().copied().map(str::to_owned).collect()
         };
         let context = PayloadContext {
-            cwd: Path::new("/w"),
-            environment: &environment,
-            first_line: &|_| None,
             last_lines: &lines,
-            names_in: &|_| Vec::new(),
-            agent_process: &|| None,
+            ..context_of(&environment)
         };
         let payload = serde_json::json!({"sessionId": session, "toolName": "bash", "prompt": "x"});
         let payload = payload.to_string();
@@ -173,14 +166,7 @@ fn message_without_hook_is_found_in_the_record() {
 #[test]
 fn record_of_a_session_follows_from_its_id() {
     let environment = |name: &str| (name == "HOME").then(|| OsString::from("/home/ada"));
-    let context = PayloadContext {
-        cwd: Path::new("/w"),
-        environment: &environment,
-        first_line: &|_| None,
-        last_lines: &|_| Vec::new(),
-        names_in: &|_| Vec::new(),
-        agent_process: &|| None,
-    };
+    let context = context_of(&environment);
     let record = |session: &str, named: Option<&str>| {
         let payload = serde_json::json!({"sessionId": session, "timestamp": 1, "prompt": "x", "transcriptPath": named});
         let payload = payload.to_string();

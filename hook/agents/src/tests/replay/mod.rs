@@ -19,7 +19,7 @@ use serde_json::Value;
 use super::*;
 
 /// The recordings, each with the agent that sent it.
-const RECORDINGS: &[(&str, &str)] = &[
+pub const RECORDINGS: &[(&str, &str)] = &[
     ("claude-code", "claude-code-2.1.329"),
     ("claude-code", "claude-code-2.1.329-interactive"),
     ("claude-code", "claude-code-2.1.329-queued-message"),
@@ -55,14 +55,7 @@ fn meaning(agent: &str, folder: &str) -> String {
     let mut lines = String::new();
     for (number, event, payload) in recording(folder) {
         let payload = plugin.hand_on(payload);
-        let context = PayloadContext {
-            cwd: Path::new("/workspace"),
-            environment: &|_| None,
-            first_line: &|_| None,
-            last_lines: &|_| Vec::new(),
-            names_in: &|_| Vec::new(),
-            agent_process: &|| None,
-        };
+        let context = context_of(&|_| None);
         let parsed = parse(agent, Some(&event), &payload, &context);
         assert_eq!(
             parsed.problems,
@@ -89,7 +82,7 @@ fn every_recording_means_what_its_folder_says() {
 }
 
 /// Returns the payloads of a recording in order: number, name of the event, bytes.
-fn recording(folder: &str) -> Vec<(String, String, Vec<u8>)> {
+pub fn recording(folder: &str) -> Vec<(String, String, Vec<u8>)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("../../tests/fixtures/agents")
         .join(folder);
