@@ -11,7 +11,29 @@ use ckpt_store::{
     Chosen, DryRun, Error, RedoRequest, RestoreRequest, RevertRequest, Store, UndoRequest,
 };
 
-use crate::outcome::AskedExtent;
+/// How much of the history was asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AskedExtent {
+    /// Everything from a point on: the revert point moves.
+    Whole,
+    /// Some files, or a single message or step: the revert point stays.
+    Part,
+}
+
+impl AskedExtent {
+    /// Returns that of something that is about a part, or is not.
+    pub fn of(is_part: bool) -> Self {
+        match is_part {
+            true => Self::Part,
+            false => Self::Whole,
+        }
+    }
+
+    /// Returns whether only a part was asked for.
+    pub fn is_part(self) -> bool {
+        self == Self::Part
+    }
+}
 
 /// An operation. The terms of its request do not count.
 #[derive(Clone, Debug)]

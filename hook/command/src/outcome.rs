@@ -12,7 +12,7 @@ use ckpt_store::Store;
 use ckpt_store::revert::PriorState;
 
 use crate::invocation::Invocation;
-use crate::operation::OperationResult;
+use crate::operation::{AskedExtent, OperationResult};
 use crate::pager::paged;
 
 /// Runs something that may take long, with a progress line on a terminal.
@@ -40,30 +40,6 @@ pub fn watched<T>(
     store.watch(None);
     line.end();
     done
-}
-
-/// How much of the history was asked for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AskedExtent {
-    /// Everything from a point on: the revert point moves.
-    Whole,
-    /// Some files, or a single message or step: the revert point stays.
-    Part,
-}
-
-impl AskedExtent {
-    /// Returns that of something that is about a part, or is not.
-    pub fn of(is_part: bool) -> Self {
-        match is_part {
-            true => Self::Part,
-            false => Self::Whole,
-        }
-    }
-
-    /// Returns whether only a part was asked for.
-    pub fn is_part(self) -> bool {
-        self == Self::Part
-    }
 }
 
 /// Shows what was done, and returns the exit code that says how much of it.

@@ -8,8 +8,8 @@ use std::process::{Child, Stdio};
 use ckpt_output::{Output, View};
 use ckpt_process::failure::{DONE, Failure};
 use ckpt_process::posix;
-use ckpt_process::programs::{self, git_value};
 use ckpt_process::surroundings;
+use ckpt_process::{git_value, programs};
 use serde::Serialize;
 
 use crate::invocation::Invocation;

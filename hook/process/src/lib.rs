@@ -20,7 +20,7 @@ pub mod starter;
 pub mod stdin;
 pub mod surroundings;
 
-pub use printed::{OutputEnd, ProcessGroup, answered, exchanged, printed};
+pub use printed::{OutputEnd, ProcessGroup, answered, desktop_path, exchanged, git_value, printed};
 pub use private_folder::PrivateFolder;
 pub use regular_file::open_regular;
 pub use room::with_room;

@@ -1,5 +1,6 @@
 //! What another program prints, as far as it prints it in time.
 
+use std::ffi::OsString;
 use std::io::{self, Read, Write};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, ChildStdin, Command, Stdio};
@@ -37,6 +38,28 @@ pub fn printed(command: &mut Command) -> Option<String> {
     let _ = child.kill();
     let _ = child.wait();
     Some(text)
+}
+
+/// Returns the `PATH` that the desktop gives to what it starts, if it tells.
+pub fn desktop_path() -> Option<OsString> {
+    if cfg!(target_os = "macos") {
+        let set = printed(programs::named("launchctl").args(["getenv", "PATH"]))?;
+        let path = Some(set.trim()).filter(|path| !path.is_empty());
+        return Some(path.unwrap_or("/usr/bin:/bin:/usr/sbin:/sbin").into());
+    }
+    let all = printed(programs::named("systemctl").args(["--user", "show-environment"]))?;
+    Some(
+        all.lines()
+            .find_map(|line| line.strip_prefix("PATH="))?
+            .into(),
+    )
+}
+
+/// Returns a value of the user's git configuration, or of the system's.
+pub fn git_value(name: &str) -> Option<OsString> {
+    let text = printed(programs::git().args(["config", "--get", name]))?;
+    let value = text.trim();
+    (!value.is_empty()).then(|| value.into())
 }
 
 /// Runs a server, and returns what it prints until `is_whole`.

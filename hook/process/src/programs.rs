@@ -3,10 +3,9 @@
 //! No repository decides what runs: programs are found in absolute folders, start outside every workspace, and git is
 //! asked without a repository. `SECURITY.md` lists them all.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsStr;
 use std::process::Command;
 
-use crate::printed;
 use crate::surroundings;
 
 /// Returns a command that starts in `/`, because many programs take settings from the folder in which they start. Its
@@ -39,26 +38,4 @@ pub fn git() -> Command {
     // While it is set, git looks for no repository, wherever it starts.
     git.env("GIT_DIR", "/dev/null");
     git
-}
-
-/// Returns the `PATH` that the desktop gives to what it starts, if it tells.
-pub fn desktop_path() -> Option<OsString> {
-    if cfg!(target_os = "macos") {
-        let set = printed(named("launchctl").args(["getenv", "PATH"]))?;
-        let path = Some(set.trim()).filter(|path| !path.is_empty());
-        return Some(path.unwrap_or("/usr/bin:/bin:/usr/sbin:/sbin").into());
-    }
-    let all = printed(named("systemctl").args(["--user", "show-environment"]))?;
-    Some(
-        all.lines()
-            .find_map(|line| line.strip_prefix("PATH="))?
-            .into(),
-    )
-}
-
-/// Returns a value of the user's git configuration, or of the system's.
-pub fn git_value(name: &str) -> Option<OsString> {
-    let text = printed(git().args(["config", "--get", name]))?;
-    let value = text.trim();
-    (!value.is_empty()).then(|| value.into())
 }

@@ -120,8 +120,7 @@ export class Messages implements vscode.TreeDataProvider<Node>, vscode.Disposabl
   }
 
   getTreeItem(node: Node): vscode.TreeItem {
-    const { history, follower } = this.workspace;
-    const shown = row(node, { entries: history.entries, now: Date.now() });
+    const shown = row(node, { entries: this.workspace.history.entries, now: Date.now() });
     const name = { file: "showChanges", action: node.id }[node.type as string];
     const command = { command: `ckpt-hook.${name}`, title: shown.label, arguments: node.type === "file" ? [node] : [] };
     return treeItem(shown, name === undefined ? undefined : command, node.id);

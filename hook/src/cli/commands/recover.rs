@@ -4,8 +4,8 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use ckpt_command::invocation::Invocation;
-use ckpt_command::operation::OperationResult;
-use ckpt_command::outcome::{AskedExtent, carried_out, finish, watched};
+use ckpt_command::operation::{AskedExtent, OperationResult};
+use ckpt_command::outcome::{carried_out, finish, watched};
 use ckpt_command::pager::paged;
 use ckpt_output::recover;
 use ckpt_output::text::{bytes, path};

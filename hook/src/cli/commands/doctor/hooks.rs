@@ -11,7 +11,7 @@ use ckpt_agents::install::{
 };
 use ckpt_agents::settings::file::is_executable;
 use ckpt_command::invocation::Invocation;
-use ckpt_process::{programs, surroundings};
+use ckpt_process::surroundings;
 use ckpt_schema::report::{Finding, FindingLevel};
 
 use crate::cli::commands::install::InstallPaths;
@@ -170,7 +170,7 @@ fn installation(agent: &str, installed: &Installed) -> Vec<Finding> {
 /// known. Settings say the whole path, but packages of an agent the name alone.
 fn on_one_path(agents: &[AgentState]) -> Option<Finding> {
     let here = surroundings::search_path().and_then(folder_of);
-    let desktop = programs::desktop_path()?;
+    let desktop = ckpt_process::desktop_path()?;
     let there = folder_of(desktop);
     let message = match (&here, &there) {
         (None, None) => return None,
