@@ -91,7 +91,8 @@ fn prompt(entry: &Value) -> Option<String> {
         && ["isMeta", "isSidechain", "isCompactSummary"]
             .into_iter()
             .all(is_own)
-        && entry.get("origin").is_none();
+        // At a terminal, each names the person.
+        && entry.get("origin").is_none_or(|origin| origin["kind"] == "human");
     let content = &entry["message"]["content"];
     let mut parts = content.as_array().into_iter().flatten();
     let is_result = parts.any(|part| part["type"] == "tool_result");

@@ -341,6 +341,7 @@ mod tests {
             let answer = format!("{id}'s answer");
             let mut prompt = user(id, parent);
             prompt["message"] = json!({"content": id});
+            prompt["origin"] = json!({"kind": "human"});
             [
                 prompt,
                 json!({"type": "assistant", "uuid": answer, "parentUuid": id}),
