@@ -149,6 +149,11 @@ impl Conversation {
         self.agent.say_in(&self.world, &self.folder, &message)
     }
 
+    /// Returns what the model was asked with.
+    pub fn asked(&self) -> String {
+        self.model.bodies()
+    }
+
     /// Returns whether the model was ever shown a text.
     pub fn model_was_shown(&self, text: &str) -> bool {
         self.model.was_shown(text)

@@ -190,15 +190,15 @@ use tests;
 tests! {
     claude_code: CLAUDE_CODE, bad, package, both, terminal, anew, next_day, beside, work_trees, background, rewind, models, forked, again, folder, one, pictured, compacted, resumed;
     codex: CODEX, bad, cut, package, both, terminal, anew, next_day, beside, work_trees, background, undo, forked, again, folder, one, pictured, compacted, resumed;
-    gemini_cli: GEMINI_CLI, bad, package, both, terminal, anew, next_day, beside, work_trees, background, rewind, named, left, forked, again, folder, one, compacted, resumed;
-    qwen_code: QWEN_CODE, bad, package, both, terminal, anew, next_day, beside, work_trees, background, rewind, forked, again, folder, one, compacted, resumed;
-    copilot_cli: COPILOT_CLI, bad, package, both, stories, untold, anew, next_day, beside, work_trees, background, undo, forked, again, folder, one, resumed;
-    opencode: OPENCODE, package, both, terminal, anew, next_day, beside, work_trees, background, undo, waits, forked, again, folder, resumed;
+    gemini_cli: GEMINI_CLI, bad, package, both, terminal, anew, next_day, beside, work_trees, background, rewind, named, left, forked, again, folder, one, pictured, compacted, resumed;
+    qwen_code: QWEN_CODE, bad, package, both, terminal, anew, next_day, beside, work_trees, background, rewind, forked, again, folder, one, pictured, compacted, resumed;
+    copilot_cli: COPILOT_CLI, bad, package, both, stories, untold, anew, next_day, beside, work_trees, background, undo, forked, again, folder, one, pictured, compacted, resumed;
+    opencode: OPENCODE, package, both, terminal, anew, next_day, beside, work_trees, background, undo, waits, forked, again, folder, one, resumed;
     kilo: KILO, bad, package, both, terminal, anew, next_day, beside, work_trees, background, undo, forked;
     cline: CLINE, bad, terminal, at_once, anew, next_day, beside, work_trees, background, undo, recover;
-    pi: PI, bad, terminal, anew, next_day, beside, work_trees, background, undo, forked, again, folder, one, compacted, resumed;
+    pi: PI, bad, terminal, anew, next_day, beside, work_trees, background, undo, forked, again, folder, one, pictured, compacted, resumed;
     grok: GROK, bad, stories, anew, next_day, beside, work_trees;
     grok_beside_claude: GROK_BESIDE_CLAUDE_CODE, beside;
     kimi_code: KIMI_CODE, bad, stories, anew, next_day, beside, work_trees;
-    codebuddy: CODEBUDDY, bad, beside, work_trees, forked, again, folder, one;
+    codebuddy: CODEBUDDY, bad, beside, work_trees, forked, again, folder, one, pictured;
 }

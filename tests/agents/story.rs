@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::program::Agent;
+use crate::program::{Agent, CLEAR};
 use crate::sitting::{HANGING, LATER, LONG, Sitting, messages};
 use testing::executable;
 
@@ -179,7 +179,8 @@ pub fn late_background_shells_work_is_offered(agent: &'static Agent) {
 
 /// After its own rewind a revert takes back what that left.
 ///
-/// See its name: an agent's own rewind puts back the files of its edit tools, and leaves what its shells did.
+/// See its name: an agent's own rewind puts back the files of its edit tools, and leaves what its shells did. It is the same
+/// after another message, when the agent's record tells of the rewind.
 pub fn revert_takes_what_its_own_rewind_left(agent: &'static Agent) {
     let mut sitting = Sitting::begin_to_rewind(agent);
     let before = sitting.world.tree();
@@ -194,6 +195,17 @@ pub fn revert_takes_what_its_own_rewind_left(agent: &'static Agent) {
     sitting.expect(&before, &hidden, "all that it did is gone");
     sitting.world.hook(&["unrevert"]).exits(0);
     sitting.expect(&rewound, &[], "as it was before the revert");
+    // The message that it went back to is in the input.
+    sitting.terminal().press(CLEAR);
+    sitting.say("TURN-TWO please", "Turn two is finished.");
+    let left = messages(&sitting.world);
+    let left: Vec<bool> = left.iter().map(|it| it["left"] == true).collect();
+    assert_eq!(left, [true, true, false], "the agent no longer knows them");
+    let status = sitting.world.json(&["status"]);
+    let named = status["left"].as_array().map(Vec::len);
+    assert_eq!(named, Some(2), "their files are offered: {status:#}");
+    sitting.revert("last~2");
+    sitting.expect(&before, &hidden, "all that they did is gone");
 }
 
 /// A message after its own undo goes back to what that left.

@@ -18,11 +18,10 @@ pub const CODEX: Agent = Agent {
                 .by_package
                 .then_some("--dangerously-bypass-hook-trust"),
         );
-        // It has an option for what others read from the message.
-        let picture = message.prompt.strip_prefix("@picture.png ");
-        command.args(picture.map(|_| "--image=picture.png"));
+        let (picture, prompt) = message.picture();
+        command.args(picture.map(|picture| format!("--image={picture}")));
         command
-            .args(["--skip-git-repo-check", picture.unwrap_or(message.prompt)])
+            .args(["--skip-git-repo-check", prompt])
             .env("FAKE_KEY", "dummy");
     },
     tells_prompts: true,

@@ -13,7 +13,9 @@ pub const COPILOT_CLI: Agent = Agent {
     say: |command, message| {
         command.args(message.goes_on(&["--continue"]));
         start(command, message.url);
-        command.args(["-p", message.prompt]);
+        let (picture, prompt) = message.picture();
+        command.args(picture.map(|picture| format!("--attachment={picture}")));
+        command.args(["-p", prompt]);
     },
     tells_prompts: true,
     goes_on: true,
@@ -48,7 +50,7 @@ pub const COPILOT_CLI: Agent = Agent {
         asks: "esc again to interrupt",
         interrupted: |screen| screen.contains("Operation cancelled by user"),
         anew: "/clear",
-        compact: ("/compact", "ompacted"),
+        compact: ("/compact", "Compaction completed"),
         asks_anew: &[],
         resume: &["--continue"],
         resumed: "? help",

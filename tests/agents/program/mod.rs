@@ -142,6 +142,15 @@ pub struct Message<'a> {
 }
 
 impl Message<'_> {
+    /// Tells the picture in a message from its text, for an agent that has an option for what others read from it.
+    pub fn picture(&self) -> (Option<&str>, &str) {
+        let named = self.prompt.strip_prefix('@');
+        match named.and_then(|named| named.split_once(' ')) {
+            Some((picture, prompt)) => (Some(picture), prompt),
+            None => (None, self.prompt),
+        }
+    }
+
     /// Returns the arguments that go on: with a conversation by name, with the newest one, or with none.
     pub fn goes_on<'m>(&'m self, newest: &'m [&'m str]) -> Vec<&'m str> {
         match (self.conversation, self.is_first) {

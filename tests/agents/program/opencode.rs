@@ -40,7 +40,8 @@ pub const KILO: Agent = Agent {
 fn settle(world: &Machine, url: &str, name: &str) {
     let options = json!({"baseURL": format!("{url}/v1"), "apiKey": "dummy"});
     let limits = json!({"context": 200_000, "output": 8_000});
-    let models = json!({"scripted": {"name": "scripted", "tool_call": true, "limit": limits}});
+    let models = json!({"scripted": {"name": "scripted", "tool_call": true, "attachment": true, "limit": limits,
+        "modalities": {"input": ["text", "image"], "output": ["text"]}}});
     let provider = json!({"npm": "@ai-sdk/openai-compatible", "name": "fake", "options": options, "models": models});
     let settings = json!({
         "autoupdate": false,
@@ -85,10 +86,12 @@ fn file_of(name: &str) -> String {
 
 fn say(command: &mut Command, message: &Message<'_>, prefix: &str) {
     command.arg("run").args(message.goes_on(&["--continue"]));
-    match message.prompt.strip_prefix('/') {
+    let (picture, prompt) = message.picture();
+    command.args(picture.map(|picture| format!("--file={picture}")));
+    match prompt.strip_prefix('/') {
         Some(name) => command.args(["--command", name]),
         // An argument with a space in it is sent with quotes around it.
-        None => command.args(message.prompt.split(' ')),
+        None => command.arg("--").args(prompt.split(' ')),
     };
     environment(command, prefix);
 }
@@ -109,7 +112,7 @@ const fn screen(start: fn(&mut Command, &str)) -> Screen {
             screen.contains("interrupted") || screen.contains("The operation was aborted")
         },
         anew: "/new",
-        compact: ("/compact", "ompacted"),
+        compact: ("/compact", "Compaction · scripted"),
         asks_anew: &[],
         resume: &["--continue"],
         resumed: "ctrl+p commands",

@@ -14,9 +14,11 @@ pub const PI: Agent = Agent {
     settle,
     say: |command, message| {
         start(command);
+        command.args(message.goes_on(&["-c"])).arg("-p");
+        let (picture, prompt) = message.picture();
         command
-            .args(message.goes_on(&["-c"]))
-            .args(["-p", message.prompt]);
+            .args(picture.map(|picture| format!("@{picture}")))
+            .arg(prompt);
     },
     tells_prompts: true,
     goes_on: true,
@@ -76,7 +78,7 @@ fn settle(world: &Machine, url: &str) {
         "api": "openai-completions",
         "apiKey": "dummy",
         "compat": abilities,
-        "models": [{"id": "scripted"}],
+        "models": [{"id": "scripted", "input": ["text", "image"]}],
     });
     world.write_home(
         ".pi/agent/models.json",

@@ -79,6 +79,7 @@ const SETTINGS: &str = r#"{
   "general": { "disableAutoUpdate": true, "enableAutoUpdate": false, "checkpointing": { "enabled": false } },
   "privacy": { "usageStatisticsEnabled": false },
   "telemetry": { "enabled": false },
-  "tools": { "sandbox": false }
+  "tools": { "sandbox": false },
+  "model": { "generationConfig": { "modalities": { "image": true } } }
 }
 "#;
