@@ -481,3 +481,49 @@ fn change_after_hiding_is_unclear() {
     world.revert("m1");
     assert_eq!(world.read("secret"), "agent\n", "what is unclear stays");
 }
+
+/// What came and stays is told, though other rules hide the folder that it is in by now, or no longer do.
+#[test]
+fn what_came_is_told_under_other_rules() {
+    for (rules, others, named) in [
+        ("sub/\n", "x\n", "`made/sub`"),
+        ("x\n", "sub/\n", "`made/sub/x`"),
+    ] {
+        let mut world = World::new();
+        world.write(".gitignore", rules);
+        world.message("m1");
+        world.step(|world| world.write(".gitignore", others));
+        world.step(|world| world.write("made/sub/x", "agent\n"));
+        world.step(|world| world.write(".gitignore", rules));
+        let report = world.revert("m1");
+        assert_eq!(world.read("made/sub/x"), "agent\n", "no snapshot holds it");
+        assert_eq!(report.outcome, Outcome::Partial, "{report:#?}");
+        let is_told = report.notes.iter().any(|note| note.contains(named));
+        assert!(is_told, "{named}: {report:#?}");
+    }
+}
+
+/// A file that was only seen then, and went after it had come into view, comes back as it came, and that is said.
+#[test]
+fn file_put_back_unseen_is_told() {
+    for is_folder in [false, true] {
+        let (rules, file) = match is_folder {
+            true => ("vendor/\n", "vendor/deep/f"),
+            false => ("/vendor/*\n", "vendor/f"),
+        };
+        let mut world = World::new();
+        world.write(".gitignore", rules);
+        world.write(file, "mine\n");
+        world.message("m1");
+        world.step(|world| {
+            world.remove(".gitignore");
+            world.write(file, "agent\n");
+        });
+        world.step(|world| world.remove_tree("vendor"));
+        let report = world.revert("m1");
+        assert_eq!(world.read(".gitignore"), rules);
+        assert_eq!(report.outcome, Outcome::Partial, "{report:#?}");
+        let is_told = report.notes.iter().any(|note| note.contains(file));
+        assert!(is_told, "{report:#?}");
+    }
+}

@@ -211,7 +211,8 @@ impl HistorySearch<'_> {
         for (entry, asked) in entries.into_iter().zip(asked) {
             let presence = asked.as_ref().and_then(|_| presences.next());
             let is_absent = match (asked, presence) {
-                // Nothing is stored of a pipe: a file in its place is another thing. So is one in a folder's.
+                // Nothing is stored of a pipe: a file in its place is another thing. So is one in a folder's, and a folder
+                // in a file's.
                 (Some((path, true)), Some(Presence::Stored)) => {
                     let is_file = || -> Result<bool> {
                         let stored = self.snapshots.states(snapshot, &[path])?;
@@ -219,7 +220,7 @@ impl HistorySearch<'_> {
                         Ok(stored.is_some_and(|entry| entry.mode.kind() != EntryKind::Directory))
                     };
                     matches!(entry.reason, GapReason::Special(_))
-                        || entry.is_directory && is_file()?
+                        || entry.reason == GapReason::Ignored && entry.is_directory == is_file()?
                 }
                 (Some(_), Some(Presence::Unknown)) => or_unknown,
                 (Some((_, is_own)), Some(presence)) => {

@@ -1,12 +1,14 @@
 //! Paths of which the state that a revert goes to tells only that something was there, or not even that, and that are in
 //! view since. This module does IO, but only reads.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use ckpt_schema::report::FileAction;
 
+use super::unstored::ways_to;
 use crate::error::Result;
-use crate::model::gap::GapReason;
+use crate::model::entry::{Entry, EntryKind};
+use crate::model::gap::{Gap, GapReason};
 use crate::model::path::WorkspacePath;
 use crate::revert::plan::Plan;
 use crate::snapshot::{Presence, Snapshot, Snapshots};
@@ -70,6 +72,58 @@ pub(super) fn moved_before(
         .collect();
     let presences = snapshots.presences(then, &paths)?;
     let unknown = paths.into_iter().zip(presences);
+    let unknown = unknown.filter(|(_, presence)| is_not_known(presence));
+    Ok(unknown.map(|(path, _)| path).collect())
+}
+
+/// Returns the ignored entries that hold what came in a step, or are in a folder that did: other rules hide it by now. Only
+/// where nothing was in the state that a revert goes to.
+pub(super) fn came_elsewhere<'n>(
+    snapshots: &Snapshots,
+    then: Option<&Snapshot>,
+    since: &BTreeMap<&[u8], usize>,
+    now: &'n [Gap],
+) -> Result<Vec<&'n [u8]>> {
+    let Some(then) = then.filter(|_| !since.is_empty()) else {
+        return Ok(Vec::new());
+    };
+    let holds_one = |path: &[u8]| {
+        let below = [path, b"/"].concat();
+        let mut next = since.range(&below[..]..);
+        next.next()
+            .is_some_and(|(came, _)| came.starts_with(&below))
+    };
+    let ignored = now.iter().filter(|entry| {
+        let mut above = ways_to(&entry.path).skip(1);
+        entry.reason == GapReason::Ignored
+            && !since.contains_key(&entry.path[..])
+            && (holds_one(&entry.path) || above.any(|folder| since.contains_key(folder)))
+    });
+    let (entries, paths): (Vec<&[u8]>, Vec<WorkspacePath>) = ignored
+        .filter_map(|entry| Some((&entry.path[..], WorkspacePath::new(&entry.path[..]).ok()?)))
+        .unzip();
+    let presences = snapshots.presences(then, &paths)?;
+    let absent = entries.into_iter().zip(presences);
+    let absent = absent.filter(|(_, presence)| *presence == Presence::Absent);
+    Ok(absent.map(|(path, _)| path).collect())
+}
+
+/// Returns the files that went after they had come into view, and that a plan puts back: what came into view may have
+/// changed just before that, and the state that a revert goes to does not tell what it was.
+pub(super) fn put_unseen(
+    snapshots: &Snapshots,
+    then: Option<&Snapshot>,
+    plan: &Plan,
+) -> Result<Vec<WorkspacePath>> {
+    let Some(then) = then else {
+        return Ok(Vec::new());
+    };
+    let is_file = |entry: Entry| entry.mode.kind() != EntryKind::Directory;
+    let items = plan.items.iter().filter(|item| item.is_planned());
+    let put = items.filter(|item| item.expected.is_none() && item.target.is_some_and(is_file));
+    let put: Vec<WorkspacePath> = put.map(|item| item.path.clone()).collect();
+    let presences = snapshots.presences(then, &put)?;
+    let unknown = put.into_iter().zip(presences);
     let unknown = unknown.filter(|(_, presence)| is_not_known(presence));
     Ok(unknown.map(|(path, _)| path).collect())
 }

@@ -10,10 +10,13 @@ use std::path::{Path, PathBuf};
 use ckpt_schema::report::{NoteCode, OperationKind};
 
 use super::ignored_changes;
-use super::in_view::{came_into_view, folders_in_view, is_not_known, moved_before};
+use super::in_view::{
+    came_elsewhere, came_into_view, folders_in_view, is_not_known, moved_before, put_unseen,
+};
 use super::repositories::{is_submodule, repositories_stay};
 use super::unstored_text::{
-    NAMED, of_gone, of_gone_repositories, of_ignore_files, of_ignored, of_replaced, of_vanished,
+    NAMED, of_gone, of_gone_repositories, of_ignore_files, of_ignored, of_put, of_replaced,
+    of_vanished,
 };
 use super::version_control;
 use super::{first_quoted, left_alone};
@@ -152,6 +155,8 @@ pub(crate) fn stays(
         texts(&ignored),
         ignored_changes::files_in(place, &ignored),
     ));
+    let put = put_unseen(snapshots, then, plan)?;
+    notes.extend(of_put(texts(&put)));
     notes.extend(of_own_rules(snapshots, (then, &seen.snapshot), leaving)?);
     let lost: BTreeSet<String> = made_again.iter().copied().map(repository_text).collect();
     notes.extend(of_gone_repositories(lost.into_iter().collect()));
@@ -164,7 +169,7 @@ pub(crate) fn stays(
     notes.extend(changed.notes);
     notes.extend(crowded);
     let has_come = !ignored.is_empty() || !repositories.is_empty() || !special.is_empty();
-    let is_left = has_come || !made_again.is_empty();
+    let is_left = has_come || !made_again.is_empty() || !put.is_empty();
     let is_shown = |(path, _): &(WorkspacePath, bool)| shown.contains(path);
     Ok(LeftPaths {
         is_incomplete: is_left
@@ -357,8 +362,12 @@ fn came<'n>(
     let new: Vec<&Gap> = new.collect();
     let there = were_there(snapshots, then, new.iter().copied())?;
     let all = new.into_iter().zip(there);
-    let came = all.filter(|(_, was_there)| !was_there);
-    Ok(came.map(|(entry, _)| &entry.path[..]).collect())
+    let mut came: BTreeSet<&[u8]> = all
+        .filter(|(_, was_there)| !was_there)
+        .map(|(entry, _)| &entry.path[..])
+        .collect();
+    came.extend(came_elsewhere(snapshots, then, &since, now)?);
+    Ok(came)
 }
 
 /// Returns of each entry whether the state that a revert goes to has one at its path.
@@ -441,7 +450,7 @@ fn on_disk(place: &Place, path: &[u8]) -> PathBuf {
 }
 
 /// Returns a path and the directories above it, without the workspace itself.
-fn ways_to(path: &[u8]) -> impl Iterator<Item = &[u8]> {
+pub(super) fn ways_to(path: &[u8]) -> impl Iterator<Item = &[u8]> {
     std::iter::successors(Some(path), |path| parent(path)).filter(|path| !path.is_empty())
 }
 

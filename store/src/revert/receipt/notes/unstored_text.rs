@@ -38,6 +38,15 @@ pub(super) fn of_replaced(about: Vec<String>) -> Option<Note> {
     of_paths(NoteCode::IgnoredRemoved, about, words)
 }
 
+/// Returns the note on files that rules hid, and that are put back as they came into view.
+pub(super) fn of_put(about: Vec<String>) -> Option<Note> {
+    let words = [
+        "a path that rules hid is put back as it came into view; what it held before that is not known",
+        "paths that rules hid are put back as they came into view; what they held before that is not known",
+    ];
+    of_paths(NoteCode::IgnoredChanged, about, words)
+}
+
 pub(super) fn of_gone_repositories(about: Vec<String>) -> Option<Note> {
     let text = format!(
         "the metadata of repositories is gone and does not come back, because it is never captured: {}",
