@@ -6,6 +6,7 @@ use ckpt_store::RestoreRequest;
 use super::removed::age;
 use super::*;
 use testing::clock::await_second;
+use testing::rows;
 use testing::scenario::{file_time, set_clock_from_files};
 
 pub(super) const MINUTE: i64 = 60_000;
@@ -61,6 +62,40 @@ fn branch_that_one_step_moved_and_left_stays() {
         "no snapshot shows that the agent alone moved it"
     );
     assert_eq!(report.outcome, Outcome::Partial, "{report:?}");
+}
+
+/// A step moved the branch before a snapshot saw HEAD on it, in the second of the message: it may have been there before.
+///
+/// Invariant `work/git-moved`.
+#[test]
+fn branch_moved_in_the_messages_second_stays() {
+    let mut world = repository();
+    let before = branch(&world, "side");
+    world.message("m1");
+    let database = world.base().join("store/sessions.db");
+    let taken = rows::texts(
+        &database,
+        "SELECT CAST(max(taken_at) AS TEXT) FROM snapshots",
+    );
+    let second = taken[0].parse::<i64>().expect("a time") / 1000;
+    for command in ["checkout -qB side topic", "reset -q --hard main"] {
+        let script = format!("GIT_COMMITTER_DATE='@{second} +0000' git {command}");
+        world.step(|world| {
+            world.run_git(&["-c", &format!("alias.then=!{script}"), "then"]);
+        });
+    }
+    let report = revert(&mut world, "m1");
+    assert_eq!(git(&world).head, "ref: refs/heads/main\n");
+    let stays = (GitPart::Branch, FileResult::Conflict);
+    assert!(parts(&report).contains(&stays), "{report:?}");
+    assert_eq!(report.outcome, Outcome::Partial, "{report:?}");
+    let to = report.git.iter().find(|part| part.part == GitPart::Branch);
+    let to = to.and_then(|part| part.to.as_deref());
+    assert_eq!(
+        to,
+        Some(before.trim()),
+        "and it is said where it may have been"
+    );
 }
 
 /// Branch that steps moved one by one goes back and forth.

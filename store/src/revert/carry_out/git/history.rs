@@ -17,7 +17,7 @@ use crate::timeline::step_afterwards;
 
 use super::plan::{GitChange, GitClaim};
 use super::reflog::{self, Moment, RefMove};
-use super::refs::Refs;
+use super::refs::{BranchTrace, Refs};
 use super::repository::Repository;
 use super::side::GitSide;
 
@@ -110,12 +110,36 @@ impl GitSide<'_> {
             let mut undone = spans.iter().filter(|span| undone.has(span));
             undone.any(|span| is_open_at(span, moment))
         };
-        let refs = Refs::written(repository, first.taken_at, log, &is_undone);
+        let mut refs = Refs::written(repository, first.taken_at, log, &is_undone);
+        self.narrow(&mut refs, first)?;
         Ok(GitHistory {
             line,
             changes,
             refs,
         })
+    }
+
+    /// Leaves out what branches were at before the last snapshot of that second saw them, up to the one that a movement
+    /// goes back to.
+    fn narrow(&self, refs: &mut Refs, first: &SeenGit) -> Result<()> {
+        let Some(until) = first.snapshot_id else {
+            return Ok(());
+        };
+        let since = first.taken_at - first.taken_at.rem_euclid(1000);
+        for (name, trace) in &mut refs.branches {
+            let BranchTrace::From(from) = trace else {
+                continue;
+            };
+            if from.len() > 1
+                && let span = (since, until)
+                && let Some(seen) =
+                    sessions::branch_seen(self.connection, self.place.row.id, name, span)?
+                && let Some(last) = from.iter().rposition(|one| *one == seen)
+            {
+                from.drain(..last);
+            }
+        }
+        Ok(())
     }
 
     /// Returns the restores since a snapshot that moved git's state.

@@ -347,11 +347,13 @@ fn others(movement: GitMove<'_>, goal: &Heads) -> Vec<GitItem> {
         let value = (movement.asked.value_of)(name);
         let base = movement.base_of(name, &value);
         let (target, seen) = match movement.traces.get(name) {
+            // It was at the first of them, or at another one if the moves in between came before the message.
             Some(BranchTrace::From(from)) => {
-                match fold_branch(name, base.clone(), movement.changes) {
-                    Ok(seen) if from.contains(&seen) => (seen, Ok(())),
-                    Ok(_) => (from.last().cloned().flatten(), Err(NOT_SEEN.into())),
-                    Err(reason) => (from.last().cloned().flatten(), Err(reason)),
+                let seen = fold_branch(name, base.clone(), movement.changes);
+                match (seen, from.iter().find(|from| **from != value)) {
+                    (Ok(seen), _) if from.first() == Some(&seen) => (seen, Ok(())),
+                    (Ok(_), other) => (other.cloned().flatten(), Err(NOT_SEEN.into())),
+                    (Err(reason), other) => (other.cloned().flatten(), Err(reason)),
                 }
             }
             Some(BranchTrace::Made | BranchTrace::Unknown) | None => (base.clone(), Ok(())),
