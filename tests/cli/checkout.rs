@@ -427,7 +427,7 @@ fn interrupted_bisect_leaves_nothing_behind() {
     stderr.read_to_string(&mut said).expect("text");
     // A signal that comes before the start has returned ends both.
     let ended = child.wait().expect("it ends");
-    let is_told = ended.code() == Some(1) && said.contains("the command was stopped");
+    let is_told = ended.code() == Some(1) && said.contains("without a verdict");
     assert!(is_told || ended.signal() == Some(2), "{ended}: {said}");
     assert_eq!(folder.read_dir().expect("readable").count(), 0);
     assert_eq!(world.tree(), before);
@@ -448,10 +448,15 @@ fn a_search_without_an_end_is_refused() {
         let run = world.run(arguments, b"").exits(4);
         assert!(run.stderr.contains(why), "{run}");
     }
-    let stopped = world
-        .run(&["bisect", "--", "sh", "-c", "kill -TERM $$"], b"")
-        .exits(1);
-    assert!(stopped.stderr.contains("was stopped"), "{stopped}");
+    for script in ["kill -TERM $$", "kill -SEGV $$", "exit 128", "exit 255"] {
+        let run = world
+            .run(&["bisect", "--", "sh", "-c", script], b"")
+            .exits(1);
+        assert!(run.stderr.contains("ended without a verdict"), "{run}");
+    }
+    let script = "sh check || kill -SEGV $$";
+    let wrapped = ["bisect", "--", "sh", "-c", "sh -c \"$0\" || exit 1", script];
+    assert_eq!(world.json(&wrapped)["files"][0]["path"], "broken");
 }
 
 /// With the state comes the conversation up to there, where the agent can fork it: in the directory in which the state is.

@@ -48,5 +48,5 @@ Examples:
   ckpt-hook bisect -- sh -c 'npm ci >/dev/null && npm test'  with what is ignored, and so in no snapshot
 
 The command runs in a scratch directory with a recorded state, one after the other; the workspace is \
-not touched. An exit code of 0 means that it succeeds, 125 that the state cannot be tested, any other \
-that it fails. What it prints goes to stderr.";
+not touched. An exit code of 0 means that it succeeds, 125 that the state cannot be tested, any other up to 127 \
+that it fails. Above that, or by a signal, it ends the search. What it prints goes to stderr.";

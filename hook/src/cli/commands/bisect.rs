@@ -4,14 +4,12 @@ use std::ffi::OsString;
 use std::fs::File;
 use std::io::ErrorKind;
 use std::os::fd::AsFd;
-use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 
 use ckpt_store::checkout::{Probe, Tested};
 use ckpt_store::error::Context;
 use ckpt_store::{Error, Result as Outcome};
-use rustix::process::Signal;
 
 use crate::cli::arguments::BisectArguments;
 use ckpt_command::invocation::Invocation;
@@ -81,15 +79,15 @@ fn to_stderr() -> Outcome<Stdio> {
     Ok(File::from(stderr.context(|| "cannot pass stderr on")?).into())
 }
 
-/// A command that a person stops says nothing about a state.
+/// Other ends, such as by a signal, say nothing about a state: `git bisect run` stops at them as well.
 fn verdict(status: ExitStatus) -> Outcome<Tested> {
-    let stops = [Signal::HUP, Signal::INT, Signal::QUIT, Signal::TERM].map(Signal::as_raw);
-    match (status.code(), status.signal()) {
-        (Some(0), _) => Ok(Tested::Succeeds),
-        (Some(UNKNOWN), _) => Ok(Tested::Unknown),
-        (None, Some(signal)) if stops.contains(&signal) => {
-            Err(Error::failed(format!("the command was stopped: {status}")))
-        }
-        _ => Ok(Tested::Fails),
+    match status.code() {
+        Some(0) => Ok(Tested::Succeeds),
+        Some(UNKNOWN) => Ok(Tested::Unknown),
+        Some(1..=127) => Ok(Tested::Fails),
+        _ => Err(
+            Error::failed(format!("the command ended without a verdict: {status}"))
+                .hint("where such an end is the failure to find, have it exit with 1: `sh -c 'COMMAND || exit 1'`"),
+        ),
     }
 }
