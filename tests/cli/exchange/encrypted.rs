@@ -5,6 +5,7 @@ use std::process::Command;
 
 use age::secrecy::ExposeSecret;
 use testing::binary::Sandbox;
+use testing::rows;
 
 use super::{fetch, holds, in_server, machine, objects, only, push, server};
 
@@ -190,6 +191,39 @@ fn what_is_no_public_key_is_refused() {
         assert!(matches!(run.code, Some(1 | 2)), "{given}: {run}");
         assert!(!run.stderr.contains("AGE-SECRET-KEY"), "{run}");
     }
+    // The private half, as a file and as text: nothing of it is shown or kept.
+    let text = std::fs::read_to_string(identity).expect("readable");
+    let mut lines = text.lines();
+    let secret = lines
+        .find(|line| line.starts_with("AGE-SECRET-KEY"))
+        .expect("it has one");
+    let ssh = "-----BEGIN OPENSSH PRIVATE KEY-----\nAGE-SECRET-KEY\n";
+    std::fs::write(world.path("ssh"), ssh).expect("writable");
+    let ssh = world.path("ssh");
+    let ssh = ssh.to_str().expect("plain");
+    for given in [identity, secret, &secret.to_ascii_lowercase(), ssh] {
+        for line in [
+            &["push", &server, "--yes", "--encrypt", given][..],
+            &[
+                "run",
+                "--push",
+                &server,
+                "--push-encrypt",
+                given,
+                "--",
+                "true",
+            ],
+        ] {
+            let run = world.run(line, b"");
+            assert!(matches!(run.code, Some(2 | 125)), "{run}");
+            assert!(run.stderr.contains("that is a private key"), "{run}");
+            let said = run.stderr.to_ascii_uppercase();
+            assert!(!said.contains("AGE-SECRET-KEY"), "{run}");
+        }
+    }
+    let kept = rows::values(&world.store().join("sessions.db")).join("\n");
+    let kept = kept.to_ascii_uppercase();
+    assert!(!kept.contains("AGE-SECRET-KEY"), "{kept}");
     assert_eq!(in_server(&world, &server, &["for-each-ref"]), b"");
 }
 

@@ -16,11 +16,14 @@ use console::Term;
 pub fn keys(given: &[String]) -> Result<Option<String>, Failure> {
     let mut keys = Vec::new();
     for given in given {
-        let text = match recipient(given) {
-            Some(_) => given.clone(),
-            None => std::fs::read_to_string(given)
+        let text = match recipient(given).is_some() || is_private(given) {
+            true => given.clone(),
+            false => std::fs::read_to_string(given)
                 .context(|| format!("`{}` is neither a public key nor a file", safe(given)))?,
         };
+        if is_private(&text) {
+            return Err(private_key());
+        }
         let lines = text.lines().map(str::trim);
         let lines = lines.filter(|line| !line.is_empty() && !line.starts_with('#'));
         let before = keys.len();
@@ -42,8 +45,21 @@ pub fn keys(given: &[String]) -> Result<Option<String>, Failure> {
     Ok((!keys.is_empty()).then(|| keys.join("\n")))
 }
 
+/// Returns whether text looks like a private key, or a file of one.
+fn is_private(text: &str) -> bool {
+    let text = text.to_ascii_uppercase();
+    text.contains("AGE-SECRET-KEY-") || text.contains("PRIVATE KEY-----")
+}
+
+/// Returns the error for a private key. What was given may be the key itself.
+fn private_key() -> Failure {
+    Failure::usage(
+        "that is a private key: what is pushed is encrypted for public ones",
+        "give its public half, `age-keygen -y FILE` or `ssh-keygen -y -f FILE` print it; nothing of this key was kept",
+    )
+}
+
 fn no_key(given: &str) -> Failure {
-    // The line itself may be a private key.
     Failure::usage(
         format!("`{}` has a line that is no public key", safe(given)),
         "give an age key (`age1…`), an SSH key (`ssh-ed25519` or `ssh-rsa`), or a file of such lines",
