@@ -409,13 +409,16 @@ CREATE TABLE remotes (
 ) STRICT;
 
 -- The rows that are in a remote, each with a hash of what it was.
+--   number  the row's own, in the order in which they were written
 CREATE TABLE pushed (
   remote_id INTEGER NOT NULL REFERENCES remotes ON DELETE CASCADE,
   kind      TEXT NOT NULL,
   row       TEXT NOT NULL,
+  number    INTEGER NOT NULL DEFAULT 0,
   hash      INTEGER NOT NULL,
   PRIMARY KEY (remote_id, kind, row)
 ) STRICT;
+CREATE INDEX pushed_by_number ON pushed (remote_id, kind, number);
 
 -- The histories that have come from other machines: each is a workspace of its own.
 --   beside   the workspace for which it was fetched

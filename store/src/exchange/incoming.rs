@@ -5,7 +5,8 @@ use std::path::Path;
 use rusqlite::{Connection, ErrorCode};
 
 use super::outgoing::is_pruned;
-use super::tables::{SentRow, Writing, table};
+use super::tables::{SentRow, table};
+use super::writing::Writing;
 use super::{Bundle, BundleHead, FORMAT};
 use crate::error::{Context, Error, Result};
 use crate::revert;

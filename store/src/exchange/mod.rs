@@ -8,6 +8,7 @@
 mod incoming;
 mod outgoing;
 mod tables;
+mod writing;
 
 use std::path::{Path, PathBuf};
 

@@ -1,19 +1,19 @@
 //! Makes a bundle of what a remote does not have yet.
 
-use std::collections::HashSet;
+use std::collections::{HashSet, VecDeque};
 use std::path::{Path, PathBuf};
 
 use ckpt_schema::report::{PathText, PushReport, VERSION};
 use rusqlite::Connection;
 use serde_json::Value;
 
-use super::tables::{SentRow, TABLES, short_hash};
+use super::tables::{Compared, SentRow, TABLES, short_hash};
 use super::{Bundle, BundleHead, FORMAT, Remote};
 use crate::error::{Context, Error, Result};
 use crate::fs::layout::make_private;
 use crate::model::entry::ObjectId;
 use crate::model::path::{IGNORE_FILE, WorkspacePath};
-use crate::sessions::{self, PushedRows, RemoteRow};
+use crate::sessions::{self, PushedRow, PushedRows, RemoteRow};
 use crate::snapshot::{Sending, Snapshot, Snapshots, looks_secret};
 use crate::store::Store;
 use crate::timeline::{self, Place};
@@ -36,6 +36,18 @@ const BLOBS: [&str; 9] = [
 const RULES: &str = "rules";
 const PRUNED: &str = "pruned";
 
+/// What stands among them for the rows that no push compares any more: the number of the last one of each table, how often
+/// any had been changed when all were compared, and how many rows may come before that is done again.
+const COMPARED: &str = "compared";
+const TIMES: &str = "times";
+const LEFT: &str = "left";
+
+/// How many of the rows before the last push each push compares, in each table: a late event changes one of them.
+const LATE: usize = 256;
+
+/// All rows are compared once there is one new row for so many of them.
+const SHARE: usize = 8;
+
 /// A bundle for a remote.
 pub struct Outgoing {
     /// What is in it.
@@ -43,8 +55,8 @@ pub struct Outgoing {
     pub(super) address: String,
     rows: Vec<u8>,
     pack: Option<PathBuf>,
-    sent: Vec<(String, String, i64)>,
-    gone: Vec<(String, String)>,
+    sent: Vec<PushedRow>,
+    gone: Vec<(&'static str, String)>,
 }
 
 impl Outgoing {
@@ -61,8 +73,8 @@ impl Outgoing {
 
     /// Returns whether there is nothing in it.
     pub fn is_empty(&self) -> bool {
-        let says_nothing = |kind: &str| [RULES, PRUNED].contains(&kind);
-        self.sent.iter().all(|(kind, ..)| says_nothing(kind)) && self.gone.is_empty()
+        let says_nothing = |row: &PushedRow| [RULES, PRUNED, COMPARED].contains(&row.kind);
+        self.sent.iter().all(says_nothing) && self.gone.is_empty()
     }
 
     /// Notes that it is at its remote.
@@ -70,11 +82,11 @@ impl Outgoing {
         if self.report.anew {
             sessions::forget_pushed(connection, remote)?;
         }
-        for (table, row, hash) in &self.sent {
-            sessions::put_pushed(connection, remote, (table, row), Some(*hash))?;
+        for row in &self.sent {
+            sessions::put_pushed(connection, remote, row)?;
         }
         for (table, row) in &self.gone {
-            sessions::put_pushed(connection, remote, (table, row), None)?;
+            sessions::remove_pushed(connection, remote, (table, row))?;
         }
         sessions::end_push(connection, remote, Some(commit))
     }
@@ -84,8 +96,8 @@ impl Outgoing {
 #[derive(Default)]
 struct UnsentRows {
     new: Vec<SentRow>,
-    sent: Vec<(String, String, i64)>,
-    gone: Vec<(String, String)>,
+    sent: Vec<PushedRow>,
+    gone: Vec<(&'static str, String)>,
     /// Whether something that was sent must not stay there.
     is_forgotten: bool,
     /// How many snapshots that were sent are pruned by now, and how many are not.
@@ -97,20 +109,56 @@ struct UnsentRows {
     rules: Option<i64>,
     /// The newest snapshot that is there.
     there: Option<i64>,
+    /// How many rows were compared.
+    compared: usize,
 }
 
-/// Compares each row with what was sent of it, in whatever way it may have come to differ.
+impl UnsentRows {
+    /// Notes a number of one of the kinds that are no rows.
+    fn note(&mut self, kind: &'static str, row: &str, hash: i64) {
+        let (row, number) = (row.to_owned(), 0);
+        self.sent.push(PushedRow {
+            kind,
+            row,
+            number,
+            hash,
+        });
+    }
+
+    /// Notes how many rows may come before all are compared again.
+    fn note_left(&mut self, left: usize) {
+        self.note(COMPARED, LEFT, left.try_into().unwrap_or(i64::MAX));
+    }
+}
+
+/// Compares each row with what was sent of it, in whatever way it may have come to differ; of long tables, those after the
+/// number that `compared` has, if it is not empty.
 fn differing(
     connection: &Connection,
     workspace_id: i64,
-    mut pushed: PushedRows,
+    remote: Option<i64>,
+    compared: &PushedRows,
 ) -> Result<UnsentRows> {
     let mut found = UnsentRows::default();
     let mut bytes = Vec::new();
     for table in TABLES {
+        let after = match table.compared {
+            Compared::All => None,
+            Compared::Late => compared.get(table.name).copied(),
+            Compared::WithOperations if compared.is_empty() => None,
+            Compared::WithOperations => continue,
+        };
+        let there = remote
+            .map(|remote| sessions::pushed(connection, (remote, table.name), after.unwrap_or(-1)));
+        let mut there = there.transpose()?.unwrap_or_default();
         let is_snapshots = table.name == "snapshots";
-        let mut there = pushed.remove(table.name).unwrap_or_default();
-        table.each(connection, workspace_id, |row| {
+        let mut late = VecDeque::new();
+        table.each(connection, (workspace_id, after), |row| {
+            found.compared += 1;
+            late.push_back(row.number()?);
+            if late.len() > LATE {
+                late.pop_front();
+            }
             let hash = row.hash(&mut bytes)?;
             let before = there.remove(row.key()?);
             let is_living = is_snapshots && row.is_null("pruned_at")?;
@@ -126,18 +174,50 @@ fn differing(
                 found.pruned += i64::from(!is_living);
                 found.is_forgotten |= is_living;
             }
-            let (name, key) = (table.name.to_owned(), row.key()?.to_owned());
-            found.sent.push((name, key, hash));
+            found.sent.push(PushedRow {
+                kind: table.name,
+                row: row.key()?.to_owned(),
+                number: row.number()?,
+                hash,
+            });
             found.new.push(row.record()?);
             Ok(())
         })?;
         for row in there.into_keys() {
             found.is_forgotten |= table.is_forgotten_with;
-            found.gone.push((table.name.to_owned(), row));
+            found.gone.push((table.name, row));
+        }
+        if late.len() == LATE {
+            found.note(COMPARED, table.name, late[0] - 1);
         }
     }
     found.gone.sort();
     Ok(found)
+}
+
+/// Returns the rows that are not at a remote, of those that a push still compares; `None` if it has to compare all.
+fn unsent_late(
+    connection: &Connection,
+    (workspace_id, remote): (i64, i64),
+    (compared, times): (&PushedRows, i64),
+) -> Result<Option<UnsentRows>> {
+    if compared.get(TIMES) != Some(&times) {
+        return Ok(None);
+    }
+    let mut found = differing(connection, workspace_id, Some(remote), compared)?;
+    let left = compared
+        .get(LEFT)
+        .and_then(|left| usize::try_from(*left).ok());
+    let left = left.and_then(|left| left.checked_sub(found.new.len()));
+    // An operation changes what was done before it.
+    let is_operation = |row: &PushedRow| row.kind == "operations";
+    let changes_older =
+        found.is_forgotten || found.pruned > 0 || found.sent.iter().any(is_operation);
+    let Some(left) = left.filter(|_| !changes_older) else {
+        return Ok(None);
+    };
+    found.note_left(left);
+    Ok(Some(found))
 }
 
 /// Returns the rows that are not at a remote, or all, if something there must not stay.
@@ -147,18 +227,35 @@ fn unsent(
     remote: Option<&RemoteRow>,
     anew: bool,
 ) -> Result<UnsentRows> {
-    let pushed = remote.map(|remote| sessions::pushed(connection, remote.id));
-    let mut pushed = pushed.transpose()?.unwrap_or_default();
-    // Another history was pushed from here before.
-    let is_other = pushed.is_empty() && remote.is_some_and(|remote| remote.tip.is_some());
-    let mut own = |kind: &str| pushed.remove(kind)?.remove("");
-    let (rules, pruned) = (own(RULES), own(PRUNED).unwrap_or_default());
-    let is_forgotten = own(sessions::FORGOTTEN).is_some();
-    if !anew && !is_other && !is_forgotten {
-        let found = differing(connection, workspace_id, pushed)?;
+    let of_kind = |kind: &str| match remote {
+        Some(remote) => sessions::pushed(connection, (remote.id, kind), -1),
+        None => Ok(PushedRows::new()),
+    };
+    let own = |kind: &str| Ok::<_, Error>(of_kind(kind)?.remove(""));
+    let (rules, pruned) = (own(RULES)?, own(PRUNED)?.unwrap_or_default());
+    let is_forgotten = own(sessions::FORGOTTEN)?.is_some();
+    let times = own(sessions::REWRITTEN)?.unwrap_or_default();
+    // Without rules, nothing is there, or another history that was pushed from here.
+    if let Some(remote) = remote.filter(|_| !anew && !is_forgotten && rules.is_some()) {
+        let both = (workspace_id, remote.id);
+        if let Some(found) = unsent_late(connection, both, (&of_kind(COMPARED)?, times))? {
+            return Ok(UnsentRows {
+                pruned,
+                rules,
+                ..found
+            });
+        }
+        let mut found = differing(
+            connection,
+            workspace_id,
+            Some(remote.id),
+            &PushedRows::new(),
+        )?;
         // What was pruned is not sent anew each time: it goes once it is the larger part of what is there.
         let pruned = pruned + found.pruned;
         if !found.is_forgotten && pruned <= found.living {
+            found.note(COMPARED, TIMES, times);
+            found.note_left(found.compared / SHARE);
             return Ok(UnsentRows {
                 pruned,
                 rules,
@@ -166,9 +263,12 @@ fn unsent(
             });
         }
     }
+    let mut found = differing(connection, workspace_id, None, &PushedRows::new())?;
+    found.note(COMPARED, TIMES, times);
+    found.note_left(found.compared / SHARE);
     Ok(UnsentRows {
         is_anew: true,
-        ..differing(connection, workspace_id, PushedRows::new())?
+        ..found
     })
 }
 
@@ -176,9 +276,9 @@ fn unsent(
 pub(super) fn behind_forget(connection: &Connection, workspace_id: i64) -> Result<Vec<Remote>> {
     let mut behind = Vec::new();
     for row in sessions::remotes(connection, workspace_id)? {
-        let pushed = sessions::pushed(connection, row.id)?;
-        let is_noted = pushed.contains_key(sessions::FORGOTTEN);
-        if is_noted || differing(connection, workspace_id, pushed)?.is_forgotten {
+        let is_noted = !sessions::pushed(connection, (row.id, sessions::FORGOTTEN), -1)?.is_empty();
+        let all = PushedRows::new();
+        if is_noted || differing(connection, workspace_id, Some(row.id), &all)?.is_forgotten {
             behind.push(row.into());
         }
     }
@@ -213,9 +313,8 @@ pub(super) fn outgoing(
     let there = there.transpose()?.map(|row| timeline::snapshot_of(&row));
     make_private(&scratch.join("objects/pack"))?;
     let new = std::mem::take(&mut found.new);
-    for (kind, number) in [(RULES, key), (PRUNED, found.pruned)] {
-        found.sent.push((kind.to_owned(), String::new(), number));
-    }
+    found.note(RULES, "", key);
+    found.note(PRUNED, "", found.pruned);
     let ((records, sums), pack) =
         snapshots.send(&place.root, Some(&newest), scratch, |sending| {
             sending.is_sealed = is_sealed;
@@ -253,7 +352,7 @@ pub(super) fn outgoing(
         made_at: store.now(),
     };
     let gone = found.gone.iter().map(|(table, row)| SentRow {
-        table: table.clone(),
+        table: (*table).to_owned(),
         row: row.clone(),
         values: None,
     });

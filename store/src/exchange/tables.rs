@@ -3,8 +3,8 @@
 //! A row is `{"table": …, "row": …, "values": {…}}`; without values, it is gone. Numbers of rows are another machine's
 //! own, so what refers to one is looked up in the table `fetched` when it arrives.
 
-use rusqlite::types::{Value as Cell, ValueRef};
-use rusqlite::{Connection, Row, params_from_iter};
+use rusqlite::types::ValueRef;
+use rusqlite::{Connection, Row};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -12,7 +12,6 @@ use crate::error::{Context, Error, Result};
 use crate::model::entry::ObjectId;
 use crate::model::hex::Hex;
 use crate::objects::hash::{ObjectKind, hash};
-use crate::sessions::{self, read};
 
 /// What tells the rows of a table apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,6 +24,17 @@ pub(super) enum Key {
     Columns(&'static str),
 }
 
+/// Which rows of a table a push compares with what was sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Compared {
+    /// All: they are few, and change long after they were written.
+    All,
+    /// Those that were written late.
+    Late,
+    /// None, unless an operation was carried out.
+    WithOperations,
+}
+
 /// A table of which rows are sent.
 pub(super) struct RowTable {
     pub name: &'static str,
@@ -32,14 +42,37 @@ pub(super) struct RowTable {
     /// Its columns. `name>table` refers to a row of another table, and `name>>table` always does.
     columns: &'static str,
     /// Whether it has a column `workspace_id`.
-    has_workspace: bool,
+    pub has_workspace: bool,
     /// Which rows are sent, of the workspace `?1`.
     which: &'static str,
     /// Whether what was sent before is not to stay there once such a row is gone.
     pub is_forgotten_with: bool,
+    pub compared: Compared,
 }
 
-const SESSIONS: &str = "(SELECT id FROM sessions WHERE workspace_id = ?1)";
+/// How a row is known to be of the workspace `?1`: where all rows are looked for, and where a few are looked at.
+const OWNERS: [(&str, &str, &str); 4] = [
+    (
+        "OF_SNAPSHOT",
+        "snapshot_id IN (SELECT id FROM snapshots WHERE workspace_id = ?1)",
+        "(SELECT workspace_id FROM snapshots WHERE snapshots.id = snapshot_id) = ?1",
+    ),
+    (
+        "OF_SESSION",
+        "session_id IN (SELECT id FROM sessions WHERE workspace_id = ?1)",
+        "(SELECT workspace_id FROM sessions WHERE sessions.id = session_id) = ?1",
+    ),
+    (
+        "OF_STEP",
+        "step_id IN (SELECT steps.id FROM steps JOIN sessions ON sessions.id = session_id WHERE workspace_id = ?1 AND state = 'closed')",
+        "(SELECT workspace_id FROM steps JOIN sessions ON sessions.id = session_id WHERE steps.id = step_id AND state = 'closed') = ?1",
+    ),
+    (
+        "OF_OPERATION",
+        "operation_id IN (SELECT id FROM operations WHERE workspace_id = ?1 AND state <> 'open')",
+        "(SELECT workspace_id FROM operations WHERE operations.id = operation_id AND state <> 'open') = ?1",
+    ),
+];
 
 /// The tables, each before those that refer to it.
 pub(super) const TABLES: &[RowTable] = &[
@@ -50,6 +83,7 @@ pub(super) const TABLES: &[RowTable] = &[
         has_workspace: true,
         which: "workspace_id = ?1",
         is_forgotten_with: false,
+        compared: Compared::Late,
     },
     RowTable {
         name: "snapshots",
@@ -58,14 +92,16 @@ pub(super) const TABLES: &[RowTable] = &[
         has_workspace: true,
         which: "workspace_id = ?1",
         is_forgotten_with: true,
+        compared: Compared::Late,
     },
     RowTable {
         name: "gaps",
         key: Key::Number,
         columns: "snapshot_id>>snapshots path path_raw reason size",
         has_workspace: false,
-        which: "snapshot_id IN (SELECT id FROM snapshots WHERE workspace_id = ?1)",
+        which: "OF_SNAPSHOT",
         is_forgotten_with: false,
+        compared: Compared::Late,
     },
     RowTable {
         name: "sessions",
@@ -74,38 +110,43 @@ pub(super) const TABLES: &[RowTable] = &[
         has_workspace: true,
         which: "workspace_id = ?1",
         is_forgotten_with: true,
+        compared: Compared::All,
     },
     RowTable {
         name: "messages",
         key: Key::Text,
         columns: "session_id>>sessions agent_id turn_id prompt state snapshot_id>snapshots unprotected created_at",
         has_workspace: false,
-        which: "pending = 0 AND session_id IN SESSIONS",
+        which: "pending = 0 AND OF_SESSION",
         is_forgotten_with: true,
+        compared: Compared::Late,
     },
     RowTable {
         name: "steps",
         key: Key::Text,
         columns: "session_id>>sessions message_id>>messages agent_id state recovered unprotected start_snapshot_id>snapshots finish_snapshot_id>snapshots started_at finished_at outside",
         has_workspace: false,
-        which: "state = 'closed' AND session_id IN SESSIONS",
+        which: "state = 'closed' AND OF_SESSION",
         is_forgotten_with: true,
+        compared: Compared::Late,
     },
     RowTable {
         name: "tools",
         key: Key::Number,
         columns: "step_id>>steps agent_id name kind paths outside command started_at finished_at ran_for waited_at background released_at",
         has_workspace: false,
-        which: "step_id IN (SELECT id FROM steps WHERE state = 'closed' AND session_id IN SESSIONS)",
+        which: "OF_STEP",
         is_forgotten_with: false,
+        compared: Compared::Late,
     },
     RowTable {
         name: "step_paths",
         key: Key::Columns("step_id path"),
         columns: "step_id>>steps path path_raw captured returned mode blob",
         has_workspace: false,
-        which: "step_id IN (SELECT id FROM steps WHERE state = 'closed' AND session_id IN SESSIONS)",
+        which: "OF_STEP",
         is_forgotten_with: false,
+        compared: Compared::Late,
     },
     RowTable {
         name: "operations",
@@ -114,30 +155,34 @@ pub(super) const TABLES: &[RowTable] = &[
         has_workspace: true,
         which: "workspace_id = ?1 AND state <> 'open'",
         is_forgotten_with: true,
+        compared: Compared::Late,
     },
     RowTable {
         name: "operation_files",
         key: Key::Columns("operation_id position"),
         columns: "operation_id>>operations position path path_raw action result reason reason_code reason_by expected_mode expected_blob target_mode target_blob goal_mode goal_blob additions deletions",
         has_workspace: false,
-        which: "operation_id IN (SELECT id FROM operations WHERE workspace_id = ?1 AND state <> 'open')",
+        which: "OF_OPERATION",
         is_forgotten_with: false,
+        compared: Compared::WithOperations,
     },
     RowTable {
         name: "operation_git",
         key: Key::Columns("operation_id position"),
         columns: "operation_id>>operations position part name expected target result reason unclear",
         has_workspace: false,
-        which: "operation_id IN (SELECT id FROM operations WHERE workspace_id = ?1 AND state <> 'open')",
+        which: "OF_OPERATION",
         is_forgotten_with: false,
+        compared: Compared::WithOperations,
     },
     RowTable {
         name: "changes",
         key: Key::Number,
         columns: "step_id>steps attribution reason from_snapshot_id>snapshots to_snapshot_id>snapshots path path_raw kind old_mode old_blob new_mode new_blob additions deletions undone_by>operations happened_at",
         has_workspace: true,
-        which: "workspace_id = ?1 AND (step_id IS NULL OR step_id IN (SELECT id FROM steps WHERE state = 'closed'))",
+        which: "workspace_id = ?1 AND (step_id IS NULL OR OF_STEP)",
         is_forgotten_with: false,
+        compared: Compared::Late,
     },
     RowTable {
         name: "labels",
@@ -146,14 +191,15 @@ pub(super) const TABLES: &[RowTable] = &[
         has_workspace: true,
         which: "workspace_id = ?1",
         is_forgotten_with: false,
+        compared: Compared::All,
     },
 ];
 
 /// A column that refers to a row of another table.
-struct Reference {
-    column: &'static str,
-    table: &'static str,
-    is_needed: bool,
+pub(super) struct Reference {
+    pub column: &'static str,
+    pub table: &'static str,
+    pub is_needed: bool,
 }
 
 /// A row on its way.
@@ -200,7 +246,7 @@ pub(super) fn short_hash(bytes: &[u8]) -> i64 {
     i64::from_be_bytes(first)
 }
 
-fn unhex(hex: &str) -> Option<Vec<u8>> {
+pub(super) fn unhex(hex: &str) -> Option<Vec<u8>> {
     let is_hex = hex.len().is_multiple_of(2) && hex.bytes().all(|digit| digit.is_ascii_hexdigit());
     let byte = |at| u8::from_str_radix(hex.get(at..at + 2)?, 16).ok();
     is_hex.then(|| (0..hex.len()).step_by(2).map_while(byte).collect())
@@ -216,12 +262,12 @@ pub(super) fn table(name: &str) -> Result<&'static RowTable> {
 }
 
 impl RowTable {
-    fn columns(&self) -> impl Iterator<Item = &'static str> {
+    pub fn columns(&self) -> impl Iterator<Item = &'static str> {
         let name = |column: &'static str| column.split('>').next().unwrap_or(column);
         self.columns.split(' ').map(name)
     }
 
-    fn references(&self) -> impl Iterator<Item = Reference> {
+    pub fn references(&self) -> impl Iterator<Item = Reference> {
         self.columns.split(' ').filter_map(|column| {
             let (name, table) = column.split_once('>')?;
             Some(Reference {
@@ -232,11 +278,19 @@ impl RowTable {
         })
     }
 
-    /// Looks at its rows of a workspace, in their order.
+    /// Returns the condition for rows that are sent, where all are looked for, or a few are looked at.
+    pub fn which(&self, are_all: bool) -> String {
+        let which = self.which.to_owned();
+        OWNERS.iter().fold(which, |which, (name, all, few)| {
+            which.replace(name, if are_all { all } else { few })
+        })
+    }
+
+    /// Looks at its rows of a workspace after a number, in the order in which they were written.
     pub fn each(
         &self,
         connection: &Connection,
-        workspace_id: i64,
+        (workspace_id, after): (i64, Option<i64>),
         mut see: impl FnMut(&FoundRow<'_>) -> rusqlite::Result<()>,
     ) -> Result<()> {
         let what = || format!("cannot read the table `{}`", self.name);
@@ -245,16 +299,19 @@ impl RowTable {
             Key::Columns(columns) => columns.replace(' ', " || ' ' || "),
         };
         let columns: Vec<&str> = self.columns().collect();
-        let order = match self.key {
-            Key::Number => "id",
-            Key::Text => "seq",
-            Key::Columns(_) => "1",
+        let number = match self.compared {
+            Compared::WithOperations => "0".to_owned(),
+            Compared::All | Compared::Late => format!("{}.rowid", self.name),
+        };
+        let (index, late) = match after {
+            None => ("", String::new()),
+            Some(after) => ("NOT INDEXED", format!("AND {number} > {after}")),
         };
         let sql = format!(
-            "SELECT {key}, {} FROM {} WHERE {} ORDER BY {order}",
+            "SELECT {key}, {}, {number} AS number FROM {} {index} WHERE {} {late} ORDER BY number, 1",
             columns.join(", "),
             self.name,
-            self.which.replace("SESSIONS", SESSIONS)
+            self.which(after.is_none()),
         );
         let mut statement = connection.prepare(&sql).context(what)?;
         let mut rows = statement.query([workspace_id]).context(what)?;
@@ -281,6 +338,11 @@ impl FoundRow<'_> {
     /// Returns what tells it apart.
     pub fn key(&self) -> rusqlite::Result<&str> {
         Ok(self.row.get_ref(0)?.as_str()?)
+    }
+
+    /// Returns its number in the table.
+    pub fn number(&self) -> rusqlite::Result<i64> {
+        self.row.get(self.columns.len() + 1)
     }
 
     /// Returns whether a column has no value.
@@ -333,185 +395,4 @@ fn value(cell: ValueRef<'_>) -> Value {
         ValueRef::Blob(bytes) => serde_json::json!({ "hex": Hex(bytes).to_string() }),
         ValueRef::Null | ValueRef::Real(_) => Value::Null,
     }
-}
-
-fn cell(value: &Value) -> Cell {
-    match value {
-        Value::Number(number) => number.as_i64().map_or(Cell::Null, Cell::Integer),
-        Value::String(text) => Cell::Text(text.clone()),
-        Value::Object(raw) => {
-            let hex = raw.get("hex").and_then(Value::as_str);
-            hex.and_then(unhex).map_or(Cell::Null, Cell::Blob)
-        }
-        Value::Null | Value::Bool(_) | Value::Array(_) => Cell::Null,
-    }
-}
-
-/// Writes rows that came from another machine into the workspace that stands for it.
-pub(super) struct Writing<'c> {
-    pub connection: &'c Connection,
-    pub workspace_id: i64,
-    /// What makes an id of ours of one that is taken.
-    pub salt: String,
-}
-
-impl Writing<'_> {
-    /// Returns the id here of a row of theirs.
-    pub fn ours(&self, table: &str, theirs: &str) -> Result<Option<String>> {
-        let sql = "SELECT ours FROM fetched WHERE workspace_id = ?1 AND kind = ?2 AND theirs = ?3";
-        let what = "cannot look up a row of another machine";
-        let parameters = (self.workspace_id, table, theirs);
-        read::value_or_none(self.connection, what, sql, parameters)
-    }
-
-    /// Gives a row of theirs an id here, unless it has one.
-    pub fn assign(&self, table: &RowTable, theirs: &str) -> Result<()> {
-        if self.ours(table.name, theirs)?.is_some() {
-            return Ok(());
-        }
-        let what = "cannot note a row of another machine";
-        let ours = match table.key {
-            Key::Columns(_) => return Ok(()),
-            Key::Number => {
-                let sql = format!(
-                    "SELECT max(ifnull((SELECT max(id) FROM {0}), 0), ifnull((SELECT max(CAST(ours AS INTEGER)) FROM fetched WHERE workspace_id = ?1 AND kind = '{0}'), 0)) + 1",
-                    table.name
-                );
-                let number: i64 = read::value(self.connection, what, &sql, [self.workspace_id])?;
-                number.to_string()
-            }
-            Key::Text => {
-                let sql = format!("SELECT 1 FROM {} WHERE id = ?1", table.name);
-                let is_taken = read::any(self.connection, what, &sql, [theirs])?;
-                let is_id = (8..=64).contains(&theirs.len())
-                    && theirs.bytes().all(|byte| byte.is_ascii_hexdigit());
-                match is_id && !is_taken {
-                    true => theirs.to_owned(),
-                    false => {
-                        let salted = format!("{} {theirs}", self.salt);
-                        hash(ObjectKind::Blob, salted.as_bytes()).to_string()[..32].to_owned()
-                    }
-                }
-            }
-        };
-        let sql = "INSERT INTO fetched (workspace_id, kind, theirs, ours) VALUES (?1, ?2, ?3, ?4)";
-        let row = (self.workspace_id, table.name, theirs, &ours);
-        sessions::execute(self.connection, what, sql, row)
-    }
-
-    /// Writes a row, or removes it. One that belongs to a row that is not there is left out.
-    pub fn write(&self, table: &RowTable, record: &SentRow) -> Result<()> {
-        let what = || {
-            format!(
-                "cannot write a row of another machine into `{}`",
-                table.name
-            )
-        };
-        let Some(values) = &record.values else {
-            return self.remove(table, &record.row);
-        };
-        let mut cells: Vec<(&str, Cell)> = Vec::new();
-        match (table.key, self.ours(table.name, &record.row)?) {
-            (Key::Number, Some(ours)) => cells.push(("id", Cell::Integer(number(&ours)?))),
-            (Key::Text, Some(ours)) => cells.push(("id", Cell::Text(ours))),
-            _ => {}
-        }
-        if table.has_workspace {
-            cells.push(("workspace_id", Cell::Integer(self.workspace_id)));
-        }
-        for column in table.columns() {
-            let value = values.get(column).unwrap_or(&Value::Null);
-            let reference = table.references().find(|to| to.column == column);
-            let cell = match reference {
-                None => cell(value),
-                Some(to) => match self.referred(&to, value)? {
-                    Cell::Null if to.is_needed => return Ok(()),
-                    cell => cell,
-                },
-            };
-            cells.push((column, cell));
-        }
-        let names: Vec<&str> = cells.iter().map(|(name, _)| *name).collect();
-        let marks = vec!["?"; names.len()].join(", ");
-        let updates: Vec<String> = names
-            .iter()
-            .map(|name| format!("{name} = excluded.{name}"))
-            .collect();
-        let key = match table.key {
-            Key::Number | Key::Text => "id".to_owned(),
-            Key::Columns(columns) => columns.replace(' ', ", "),
-        };
-        let sql = format!(
-            "INSERT INTO {} ({}) VALUES ({marks}) ON CONFLICT ({key}) DO UPDATE SET {}",
-            table.name,
-            names.join(", "),
-            updates.join(", ")
-        );
-        let cells = cells.into_iter().map(|(_, cell)| cell);
-        self.connection
-            .prepare_cached(&sql)
-            .and_then(|mut statement| statement.execute(params_from_iter(cells)))
-            .context(what)
-            .map(drop)
-    }
-
-    fn referred(&self, to: &Reference, value: &Value) -> Result<Cell> {
-        let theirs = match value {
-            Value::String(text) => text.clone(),
-            Value::Number(number) => number.to_string(),
-            _ => return Ok(Cell::Null),
-        };
-        let Some(ours) = self.ours(to.table, &theirs)? else {
-            return Ok(Cell::Null);
-        };
-        Ok(match table(to.table)?.key {
-            Key::Number => Cell::Integer(number(&ours)?),
-            Key::Text | Key::Columns(_) => Cell::Text(ours),
-        })
-    }
-
-    fn remove(&self, table: &RowTable, theirs: &str) -> Result<()> {
-        let what = || {
-            format!(
-                "cannot remove a row of another machine from `{}`",
-                table.name
-            )
-        };
-        if let Some(ours) = self.ours(table.name, theirs)? {
-            let sql = format!("DELETE FROM {} WHERE CAST(id AS TEXT) = ?1", table.name);
-            self.connection.execute(&sql, [ours]).context(what)?;
-            let sql = "DELETE FROM fetched WHERE workspace_id = ?1 AND kind = ?2 AND theirs = ?3";
-            let parameters = (self.workspace_id, table.name, theirs);
-            self.connection.execute(sql, parameters).context(what)?;
-        }
-        Ok(())
-    }
-
-    /// Removes all that came before.
-    pub fn clear(&self) -> Result<()> {
-        let what = || "cannot remove the rows of another machine";
-        for table in TABLES.iter().rev() {
-            let which = table.which.replace("SESSIONS", SESSIONS);
-            let sql = format!("DELETE FROM {} WHERE {which}", table.name);
-            let done = self.connection.execute(&sql, [self.workspace_id]);
-            done.context(what)?;
-        }
-        let sql = "DELETE FROM fetched WHERE workspace_id = ?1";
-        self.connection
-            .execute(sql, [self.workspace_id])
-            .context(what)?;
-        self.unsweep()
-    }
-
-    /// Has the next `gc` remove what no row names any more.
-    pub fn unsweep(&self) -> Result<()> {
-        let sql = "UPDATE workspaces SET unswept = 1 WHERE id = ?1";
-        let what = "cannot note that objects go";
-        sessions::execute(self.connection, what, sql, [self.workspace_id])
-    }
-}
-
-fn number(text: &str) -> Result<i64> {
-    text.parse()
-        .context(|| "a row of another machine has a wrong number")
 }

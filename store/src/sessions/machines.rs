@@ -93,24 +93,39 @@ pub(crate) fn end_push(connection: &Connection, remote: i64, tip: Option<&str>) 
     super::execute(connection, "cannot note a push", sql, params![remote, tip])
 }
 
-/// The hashes of the rows that are in a remote, by table and key.
-pub(crate) type PushedRows = HashMap<String, HashMap<String, i64>>;
+/// The hashes of the rows of a table that are in a remote, by key.
+pub(crate) type PushedRows = HashMap<String, i64>;
 
-/// Returns the rows that are in a remote.
-pub(crate) fn pushed(connection: &Connection, remote: i64) -> Result<PushedRows> {
-    let sql = "SELECT kind, row, hash FROM pushed WHERE remote_id = ?1";
-    let mut pushed = PushedRows::new();
-    read::all(connection, sql, [remote], |row| {
-        let kind = row.get_ref(0)?.as_str()?;
-        if !pushed.contains_key(kind) {
-            pushed.insert(kind.to_owned(), HashMap::new());
-        }
-        if let Some(rows) = pushed.get_mut(kind) {
-            rows.insert(row.get(1)?, row.get(2)?);
-        }
-        Ok(())
+/// Returns the rows of a table that are in a remote, after a number.
+pub(crate) fn pushed(
+    connection: &Connection,
+    (remote, kind): (i64, &str),
+    after: i64,
+) -> Result<PushedRows> {
+    let sql = "SELECT row, hash FROM pushed WHERE remote_id = ?1 AND kind = ?2 AND number > ?3";
+    let values = params![remote, kind, after];
+    let rows = read::all(connection, sql, values, |row| {
+        Ok((row.get(0)?, row.get(1)?))
     })?;
-    Ok(pushed)
+    Ok(rows.into_iter().collect())
+}
+
+/// What counts among the rows that are in a remote how often rows were changed here that had been there for long.
+pub(crate) const REWRITTEN: &str = "rewritten";
+
+/// Notes that any rows of a workspace were changed, or of all without one: the next push compares all of them.
+pub(crate) fn note_rewritten(connection: &Connection, workspace_id: Option<i64>) -> Result<()> {
+    let sql = format!(
+        "INSERT INTO pushed (remote_id, kind, row, hash)
+         SELECT id, '{REWRITTEN}', '', 1 FROM remotes WHERE workspace_id = ifnull(?1, workspace_id)
+         ON CONFLICT (remote_id, kind, row) DO UPDATE SET hash = hash + 1"
+    );
+    super::execute(
+        connection,
+        "cannot note what was changed",
+        &sql,
+        [workspace_id],
+    )
 }
 
 /// What stands among the rows that are in a remote if something of them was forgotten here.
@@ -136,24 +151,39 @@ pub(crate) fn note_forgotten(
 
 /// Forgets which rows are in a remote.
 pub(crate) fn forget_pushed(connection: &Connection, remote: i64) -> Result<()> {
-    let sql = "DELETE FROM pushed WHERE remote_id = ?1";
-    super::execute(connection, "cannot note a push", sql, [remote])
+    let sql = format!("DELETE FROM pushed WHERE remote_id = ?1 AND kind <> '{REWRITTEN}'");
+    super::execute(connection, "cannot note a push", &sql, [remote])
 }
 
-/// Notes that a row is in a remote with this hash, or no longer there.
-pub(crate) fn put_pushed(
+/// A row that is in a remote, or what else is known of that.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct PushedRow {
+    pub kind: &'static str,
+    pub row: String,
+    pub number: i64,
+    pub hash: i64,
+}
+
+/// Notes that a row is in a remote.
+pub(crate) fn put_pushed(connection: &Connection, remote: i64, row: &PushedRow) -> Result<()> {
+    let sql = "INSERT OR REPLACE INTO pushed (remote_id, kind, row, number, hash) VALUES (?1, ?2, ?3, ?4, ?5)";
+    let values = params![remote, row.kind, row.row, row.number, row.hash];
+    super::execute(connection, "cannot note a push", sql, values)
+}
+
+/// Notes that a row is no longer in a remote.
+pub(crate) fn remove_pushed(
     connection: &Connection,
     remote: i64,
     (kind, row): (&str, &str),
-    hash: Option<i64>,
 ) -> Result<()> {
-    let what = "cannot note a push";
-    let Some(hash) = hash else {
-        let sql = "DELETE FROM pushed WHERE remote_id = ?1 AND kind = ?2 AND row = ?3";
-        return super::execute(connection, what, sql, params![remote, kind, row]);
-    };
-    let sql = "INSERT OR REPLACE INTO pushed (remote_id, kind, row, hash) VALUES (?1, ?2, ?3, ?4)";
-    super::execute(connection, what, sql, params![remote, kind, row, hash])
+    let sql = "DELETE FROM pushed WHERE remote_id = ?1 AND kind = ?2 AND row = ?3";
+    super::execute(
+        connection,
+        "cannot note a push",
+        sql,
+        params![remote, kind, row],
+    )
 }
 
 /// Returns the histories that were fetched for a workspace.

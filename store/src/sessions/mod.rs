@@ -82,9 +82,10 @@ pub(crate) use labels::{
 };
 pub use library::{LibraryVersions, versions};
 pub(crate) use machines::{
-    FORGOTTEN, MachineRow, PushedRows, RemoteRow, add_foreign_workspace, adopt_machine, begin_push,
-    called_so, end_push, forget_pushed, machine_of, machines, note_forgotten, pushed, put_machine,
-    put_pushed, put_remote, remotes, store_number,
+    FORGOTTEN, MachineRow, PushedRow, PushedRows, REWRITTEN, RemoteRow, add_foreign_workspace,
+    adopt_machine, begin_push, called_so, end_push, forget_pushed, machine_of, machines,
+    note_forgotten, note_rewritten, pushed, put_machine, put_pushed, put_remote, remotes,
+    remove_pushed, store_number,
 };
 pub(crate) use mend::{complaint, lacks_column, mend_objects, wrong_objects};
 pub(crate) use migrate::{copies, copy_into};

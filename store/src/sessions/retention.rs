@@ -320,7 +320,8 @@ pub(crate) fn note_swept(connection: &Connection, id: i64) -> Result<()> {
 fn set_unswept(connection: &Connection, id: i64, is_unswept: bool) -> Result<()> {
     let sql = "UPDATE workspaces SET unswept = ?2 WHERE id = ?1";
     let what = "cannot note what is to be swept";
-    super::execute(connection, what, sql, params![id, is_unswept])
+    super::execute(connection, what, sql, params![id, is_unswept])?;
+    super::note_rewritten(connection, Some(id))
 }
 
 /// Removes a workspace with all of its rows.

@@ -22,6 +22,8 @@ impl Database {
     pub(crate) fn scrub(&self) -> Result<()> {
         self.overwrite_deleted()?;
         let connection = self.connection();
+        // It gives rows other numbers.
+        super::note_rewritten(connection, None)?;
         connection
             // This writes the new file to the log. Until the log is moved, the old file with its deleted rows is
             // what is on the disk, so the rest is no tidying but the second half.

@@ -18,7 +18,7 @@ use crate::model::entry::ObjectId;
 use crate::model::path::{IGNORE_FILE, PathKind, join};
 use crate::objects::hash::{ObjectKind, hash};
 use crate::objects::pack::compress::{Effort, pack_object};
-use crate::objects::pack::rebuild::{put, rebuild_indexes};
+use crate::objects::pack::rebuild::{index_pack, put};
 use crate::objects::pack::write::PackWriter;
 use crate::objects::reader::ObjectReader;
 use crate::objects::tree::{TreeMode, encode};
@@ -98,11 +98,9 @@ impl Snapshots {
             return Ok(());
         }
         put(&path, pack)?;
-        let rebuilt = rebuild_indexes(&packs, u64::MAX);
-        if !matches!(&rebuilt, Ok(names) if names.iter().any(|other| *other == Path::new(&name))) {
+        if let Err(error) = index_pack(&packs, &name) {
             presence::remove_file(&path)?;
-            rebuilt?;
-            return Err(Error::damaged("a pack from another machine is damaged"));
+            return Err(error);
         }
         self.objects.reader()?.reopen()
     }

@@ -4,6 +4,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use testing::binary::{Sandbox, finish};
+use testing::rows;
 
 use super::{fetch, holds, in_server, machine, objects, only, push, server};
 
@@ -59,6 +60,48 @@ fn later_push_costs_what_is_new() {
     assert!(short.1 < 8 << 10, "{short:?}");
 }
 
+/// A push does not read the rows of a long history again: what is changed in an old one behind its back goes with the next push
+/// after something that changes old rows, or once much is new.
+#[test]
+fn later_push_reads_what_is_new() {
+    let world = machine();
+    let server = server(&world);
+    let database = world.store().join("sessions.db");
+    push(&world, &server);
+    // As many messages more, with a step and two snapshots each.
+    let rows = "WITH RECURSIVE n (x) AS (SELECT 1 UNION SELECT x + 1 FROM n WHERE x < 3000)";
+    let sql = format!(
+        "{rows} INSERT INTO snapshots (workspace_id, tree, taken_at)
+           SELECT workspace_id, tree, taken_at + x FROM n, snapshots WHERE snapshots.id = 1;
+         {rows} INSERT INTO messages (id, session_id, prompt, snapshot_id, created_at)
+           SELECT printf('%032x', x), sessions.id, 'go on ' || x, x, x FROM n, sessions;
+         {rows} INSERT INTO steps (id, session_id, message_id, state, start_snapshot_id, finish_snapshot_id, started_at)
+           SELECT printf('%032x', 10000 + x), sessions.id, printf('%032x', x), 'closed', x, x, x FROM n, sessions"
+    );
+    rows::execute(&database, &sql);
+    assert_eq!(push(&world, &server)["messages"], 3000);
+    let change = |number: usize| {
+        let id = format!("{number:032x}");
+        let sql = format!("UPDATE messages SET prompt = 'changed' WHERE id = '{id}'");
+        rows::execute(&database, &sql);
+    };
+    change(5);
+    assert_eq!(push(&world, &server)["messages"], 0, "it is not read");
+    // A late event changes one that is not so old.
+    change(2990);
+    assert_eq!(push(&world, &server)["messages"], 1);
+    world.play("m3", "go on", |world| world.write("a", "3\n"));
+    assert_eq!(push(&world, &server)["messages"], 1);
+    world.run(&["revert", "last"], b"").exits(0);
+    let report = push(&world, &server);
+    assert_eq!(
+        report["messages"], 2,
+        "and the one that is reverted: {report}"
+    );
+    assert_eq!(report["anew"], false, "{report}");
+    assert_eq!(push(&world, &server)["pushed"], false, "all is there");
+}
+
 /// What is pruned is told of with the next push, which sends little, until it is the larger part of what is there.
 #[test]
 fn pruning_does_not_send_everything_anew() {
@@ -79,7 +122,7 @@ fn pruning_does_not_send_everything_anew() {
                (SELECT id FROM snapshots WHERE pruned_at IS NULL ORDER BY id LIMIT {count});
              UPDATE workspaces SET unswept = 1"
         );
-        testing::rows::execute(&one.store().join("sessions.db"), &sql);
+        rows::execute(&one.store().join("sessions.db"), &sql);
         one.run(&["gc"], b"").exits(0);
     };
     prune(2);

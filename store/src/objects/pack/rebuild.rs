@@ -51,6 +51,14 @@ pub(crate) fn rebuild_indexes(directory: &Path, largest: u64) -> Result<Vec<Path
     Ok(rebuilt)
 }
 
+/// Writes the index of a pack that came from elsewhere.
+pub(crate) fn index_pack(directory: &Path, name: &str) -> Result<()> {
+    let pack = directory.join(name);
+    let index = index_of(&pack)?;
+    put(&pack.with_extension("idx"), &index)?;
+    sync(directory)
+}
+
 /// Does this in memory, for a reader that has no lock and writes nothing. Packs that cannot be read are left out.
 pub(crate) fn with_rebuilt_index(directory: &Path, largest: u64) -> Vec<Arc<PackFile>> {
     let packs = without_index(directory, largest).into_iter().flatten();
