@@ -4,6 +4,7 @@ mod addresses;
 mod bombs;
 mod encrypted;
 mod forgotten;
+mod hostile;
 mod hosts;
 mod many;
 mod names;

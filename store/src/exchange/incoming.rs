@@ -152,6 +152,9 @@ fn write(
     for record in records {
         writing.write(table(&record.table)?, record)?;
     }
+    if records.iter().any(|record| record.values.is_none()) {
+        writing.unassign_gone()?;
+    }
     if records.iter().any(is_pruned) {
         writing.unsweep()?;
     }

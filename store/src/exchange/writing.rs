@@ -86,13 +86,14 @@ impl Writing<'_> {
             return self.remove(table, &record.row);
         };
         let mut cells: Vec<(&str, Cell)> = Vec::new();
+        let workspace = Cell::Integer(self.workspace_id);
         match (table.key, self.ours(table.name, &record.row)?) {
             (Key::Number, Some(ours)) => cells.push(("id", Cell::Integer(number(&ours)?))),
             (Key::Text, Some(ours)) => cells.push(("id", Cell::Text(ours))),
             _ => {}
         }
         if table.has_workspace {
-            cells.push(("workspace_id", Cell::Integer(self.workspace_id)));
+            cells.push(("workspace_id", workspace.clone()));
         }
         for column in table.columns() {
             let value = values.get(column).unwrap_or(&Value::Null);
@@ -100,14 +101,14 @@ impl Writing<'_> {
             let cell = match reference {
                 None => cell(value),
                 Some(to) => match self.referred(&to, value)? {
-                    Cell::Null if to.is_needed => return Ok(()),
+                    Cell::Null if to.is_needed => return self.unassign(table, &record.row),
                     cell => cell,
                 },
             };
             cells.push((column, cell));
         }
         let names: Vec<&str> = cells.iter().map(|(name, _)| *name).collect();
-        let marks: Vec<String> = (0..names.len()).map(|at| format!("?{}", at + 1)).collect();
+        let marks: Vec<String> = (0..names.len()).map(|at| format!("?{}", at + 2)).collect();
         let updates: Vec<String> = names
             .iter()
             .map(|name| format!("{name} = excluded.{name}"))
@@ -117,13 +118,15 @@ impl Writing<'_> {
             Key::Columns(columns) => columns.replace(' ', ", "),
         };
         let sql = format!(
-            "INSERT INTO {} ({}) VALUES ({}) ON CONFLICT ({key}) DO UPDATE SET {}",
+            "INSERT INTO {} ({}) VALUES ({}) ON CONFLICT ({key}) DO UPDATE SET {} WHERE {}",
             table.name,
             names.join(", "),
             marks.join(", "),
-            updates.join(", ")
+            updates.join(", "),
+            table.which(false)
         );
         let cells = cells.into_iter().map(|(_, cell)| cell);
+        let cells = [workspace].into_iter().chain(cells);
         self.connection
             .prepare_cached(&sql)
             .and_then(|mut statement| statement.execute(params_from_iter(cells)))
@@ -165,6 +168,22 @@ impl Writing<'_> {
         let what = "cannot note a row of another machine";
         let parameters = (self.workspace_id, table.name, theirs);
         sessions::execute(self.connection, what, sql, parameters)
+    }
+
+    /// Takes the ids here from rows of theirs that went with others: a number may be given to another row.
+    pub fn unassign_gone(&self) -> Result<()> {
+        let with_id = TABLES
+            .iter()
+            .filter(|table| !matches!(table.key, Key::Columns(_)));
+        for RowTable { name, .. } in with_id {
+            let sql = format!(
+                "DELETE FROM fetched WHERE workspace_id = ?1 AND kind = '{name}'
+                    AND NOT EXISTS (SELECT 1 FROM {name} WHERE id = ours)"
+            );
+            let what = "cannot note a row of another machine";
+            sessions::execute(self.connection, what, &sql, [self.workspace_id])?;
+        }
+        Ok(())
     }
 
     /// Removes all that came before.

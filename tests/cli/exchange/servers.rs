@@ -12,6 +12,7 @@ use testing::binary::Sandbox;
 use testing::git;
 use testing::mount::Mount;
 
+use super::hostile::Forger;
 use super::hosts::{Served, free_port};
 use super::random::is_full;
 use super::{fetch, in_server, machine, only, push, server};
@@ -104,26 +105,10 @@ fn forged_rows_are_data_and_refused() {
     one.play("m3", "go on", |world| world.write("a", "3\n"));
     let server = server(&one);
     push(&one, &server);
-    let in_one = |arguments: &[&str], input: &[u8]| {
-        let mut git = git::command(&one.path("."), &one.home());
-        git.args(["--git-dir", &server]).args(arguments);
-        let done = testing::binary::finish(&mut git, input).exits(0);
-        done.stdout.trim().to_owned()
-    };
-    let name = in_one(&["for-each-ref", "--format=%(refname)"], b"");
-    let rows = in_one(&["cat-file", "blob", &format!("{name}^:rows")], b"");
-    let pack = in_one(&["rev-parse", &format!("{name}^:pack.00000")], b"");
-    let forge = |rows: &str| {
-        let rows = in_one(&["hash-object", "-w", "--stdin"], rows.as_bytes());
-        let files = format!("100644 blob {pack}\tpack.00000\n100644 blob {rows}\trows\n");
-        let tree = in_one(&["mktree"], files.as_bytes());
-        let commit = in_one(&["commit-tree", &tree, "-m", "x"], b"");
-        let empty = in_one(&["mktree"], b"");
-        let end = in_one(&["commit-tree", &empty, "-p", &commit, "-m", "x"], b"");
-        in_one(&["update-ref", &name, &end], b"");
-    };
+    let forger = Forger::at(&one, &server);
+    let rows = &forger.rows;
     assert!(rows.contains(head.trim()), "it is recorded: {rows}");
-    forge(&rows.replace(head.trim(), "HEAD"));
+    forger.push(&rows.replace(head.trim(), "HEAD"), None);
     let machine = only(&fetch(&other, &server));
     let line = [
         "--machine",
@@ -138,7 +123,7 @@ fn forged_rows_are_data_and_refused() {
         refused.stderr.contains("no commit was checked out"),
         "{refused}"
     );
-    forge(&rows.replace("\"live\"", "\"odd\""));
+    forger.push(&rows.replace("\"live\"", "\"odd\""), None);
     let refused = other.run(&["fetch", &server], b"").exits(4);
     assert!(refused.stderr.contains("contradicts itself"), "{refused}");
 }

@@ -310,6 +310,10 @@ impl Transport {
             "--",
         ];
         self.reach(&[&fetch[..], &[&self.address, &refspec]].concat())?;
+        let end = self.run(&["cat-file", "commit", &got], &[]).map_err(|_| {
+            let name = ref_of(workspace, machine);
+            Error::unavailable(format!("`{name}` is no history that was pushed"))
+        })?;
         let mut list = vec!["rev-list", "--reverse", "--first-parent", &got];
         let without = have.map(|have| format!("^{have}"));
         let is_behind = without.as_deref().is_some_and(|without| {
@@ -321,7 +325,6 @@ impl Transport {
             list.extend(without.as_deref());
         }
         let commits = self.text(&list, &[])?;
-        let end = self.run(&["cat-file", "commit", &got], &[])?;
         let end = String::from_utf8_lossy(&end).into_owned();
         Ok((commits.lines().map(str::to_owned).collect(), end))
     }
