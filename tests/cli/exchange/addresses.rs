@@ -104,6 +104,8 @@ fn no_credential_of_an_address_is_shown() {
     }
     is_hidden(&["push", &good, "--yes"]).exits(0);
     is_hidden(&["push", &good, "--name", "other", "--yes", "--json"]).exits(0);
+    // As a hint has it, it is the same remote.
+    is_hidden(&["push", "http://127.0.0.1:1/good.git"]).exits(0);
     for arguments in [
         &["push", "--json"][..],
         &["push", "--dry-run"],

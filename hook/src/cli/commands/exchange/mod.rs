@@ -368,7 +368,10 @@ fn remote(
         .file_name()
         .map(|name| name.to_string_lossy().into_owned());
     let name = name.map(str::to_owned);
-    let mut known = known.into_iter().find(|remote| remote.address == address);
+    // By what is shown of it as well: that is in every hint.
+    let at = known.iter().position(|remote| remote.address == address);
+    let at = at.or_else(|| known.iter().position(|remote| remote.shown() == address));
+    let mut known = at.and_then(|at| known.into_iter().nth(at));
     let is_it = |known: &mut Remote| name.as_ref().is_none_or(|name| *name == known.name);
     if let Some(known) = known.take_if(is_it) {
         return Ok((known, true));
