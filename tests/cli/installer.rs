@@ -88,6 +88,38 @@ fn an_installation_that_is_killed_can_be_removed() {
     }
 }
 
+/// A dev container runs it as root, and its user then writes to the volume.
+#[test]
+fn dev_container_gets_the_program() {
+    if cfg!(not(target_os = "linux")) || !Path::new("/usr/bin/curl").exists() {
+        return skip("the archive is one for Linux, and curl fetches it");
+    }
+    let release = Release::new();
+    let folder = release.path("feature");
+    fs::create_dir(&folder).expect("writable");
+    fs::rename(release.path("install.sh"), folder.join("installer.sh")).expect("ours");
+    let script = include_str!("../../packaging/devcontainer/install.sh");
+    fs::write(folder.join("install.sh"), script).expect("writable");
+    let volume = release.path("volume");
+    let run = format!(
+        "CKPT_VOLUME='{}' _REMOTE_USER=$(id -un) sh feature/install.sh",
+        volume.display()
+    );
+    assert!(release.sh(&["-c", &run], None).success());
+    assert!(release.path("prefix/bin/ckpt-hook").exists());
+    let mode = fs::metadata(&volume).expect("it is there").permissions();
+    assert_eq!(mode.mode() & 0o777, 0o700);
+    let feature = include_str!("../../packaging/devcontainer/devcontainer-feature.json");
+    let feature: serde_json::Value = serde_json::from_str(feature).expect("JSON");
+    let target = feature["mounts"][0]["target"].as_str().expect("a folder");
+    let home = feature["containerEnv"]["CKPT_HOOK_HOME"].as_str();
+    assert!(home.is_some_and(|home| Path::new(home).starts_with(target)));
+    assert!(
+        script.contains(&format!("CKPT_VOLUME:-{target}}}")),
+        "the same folder"
+    );
+}
+
 /// Wget takes no plain HTTP for HTTPS either.
 #[test]
 fn wget_follows_nobody_to_another_protocol() {
