@@ -40,6 +40,12 @@ and before you go back.
 """
 
 
+NOT_PLAYED = (
+    "Entire and git-ai, which record with a commit what agents did, are not in these tables. Neither npm nor PyPI has their "
+    "programs, so they could not be run where this page is made, and nothing is claimed of them."
+)
+
+
 def wrapped(text):
     """Text as lines of the width that the other pages have."""
     further = "  " if text.startswith("- ") else ""
@@ -117,6 +123,7 @@ def page(versions, results):
     parts += [wrapped(f"- **{rival.name}**: {sentence}") for rival in there for sentence in sentences(rival, results)]
     parts.append("\n## How each was used\n\nAs a careful user does who knows it well.\n\n")
     parts += [wrapped(f"- **{rival.name}**: {rival.use}") for rival in versions]
+    parts += ["\n## What was not played\n\n", wrapped(NOT_PLAYED)]
     return "".join(parts)
 
 
