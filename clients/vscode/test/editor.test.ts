@@ -307,6 +307,35 @@ test("in another directory, what changed and who wrote it is known", () =>
     assert.equal(readFileSync(`${lib}/l.txt`, "utf-8"), "1\n2\n3\n", editor.said.join("\n"));
   }));
 
+test("a window on a further directory of the session has all of it", () =>
+  atDesk(async (desk, world) => {
+    const lib = `${world.scratch}/lib`;
+    mkdirSync(lib);
+    const files = [`${world.workspace}/a.txt`, `${lib}/l.txt`];
+    for (const file of files) writeFileSync(file, "1\n2\n");
+    world.event("user_message", "m1", { prompt: "both", roots: [lib] });
+    world.begin("m1");
+    for (const file of files) writeFileSync(file, "one\n2\n");
+    world.event("tool_finish", "m1", { tool_use_id: "m1", tool_name: "shell" });
+    world.event("turn_end", "m1");
+    await desk.open([lib]);
+    await desk.run("changesSince", await desk.message("both"));
+    const [, sides] = editor.executed.find(({ command }) => command === "vscode.changes")?.given as [string, Uri[][]];
+    assert.equal(sides.length, 2);
+    for (const file of files) {
+      const original = editor.originals?.provideOriginalResource(Uri.file(file));
+      assert.equal(`${await editor.files?.readFile(original as Uri)}`, "1\n2\n");
+    }
+    const rows = await desk.items("messages", await desk.message("both"));
+    const other = rows.find(({ item }) => item.label === "a.txt");
+    await desk.run("revertFile", other?.node);
+    await desk.run("apply");
+    assert.equal(world.read("a.txt"), "1\n2\n", editor.said.join("\n"));
+    await desk.run("revertTo", await desk.message("both"));
+    await desk.run("apply");
+    assert.equal(readFileSync(`${lib}/l.txt`, "utf-8"), "1\n2\n", editor.said.join("\n"));
+  }));
+
 test("a folder in the workspace has its history", () =>
   atDesk(async (desk, world) => {
     assert.equal(spawnSync("git", ["init", "--quiet", world.workspace]).status, 0);
@@ -413,13 +442,17 @@ test("in several directories, one of several files is overwritten", () =>
     const lib = `${world.scratch}/lib`;
     mkdirSync(lib);
     const files = [`${lib}/a.txt`, `${lib}/b.txt`, `${world.workspace}/a.txt`];
+    const merged = [`${lib}/c.txt`, `${lib}/d.txt`];
+    for (const file of merged) writeFileSync(file, CHAIN.join(""));
     const make = (text: string) => files.forEach((file) => writeFileSync(file, text));
     world.event("user_message", "m1", { prompt: "make", roots: [lib] });
     world.begin("m1");
     make("the agent's\n");
+    for (const file of merged) writeFileSync(file, CHAIN.join("").replace("2\n", "two\n"));
     world.event("tool_finish", "m1", { tool_use_id: "m1", tool_name: "shell" });
     world.event("turn_end", "m1");
     make("mine\n");
+    for (const file of merged) writeFileSync(file, readFileSync(file, "utf-8").replace("11\n", "mine\n"));
     await desk.open();
     await desk.run("revertTo", await desk.message("make"));
     const rows = async () => {
@@ -427,11 +460,17 @@ test("in several directories, one of several files is overwritten", () =>
       return (await Promise.all(groups.map(({ node }) => desk.items("plan", node)))).flat();
     };
     const there = () => files.map((file) => (existsSync(file) ? "mine" : ""));
-    const first = (await rows()).find(({ item }) => item.label === "a.txt" && /^lib/.test(item.description));
-    await desk.run("overwrite", first?.node);
+    const row = async (name: string) =>
+      (await rows()).find(({ item }) => item.label === name && /^lib/.test(item.description))?.node;
+    await desk.run("overwrite", await row("a.txt"));
+    await desk.run("keep", await row("c.txt"));
     assert.match((await desk.labels()).join("\n"), /hides no message/);
     await desk.run("apply");
     assert.deepEqual(there(), ["", "mine", "mine"], editor.said.join("\n"));
+    assert.deepEqual(
+      merged.map((file) => /two/.test(readFileSync(file, "utf-8"))),
+      [true, false],
+    );
     await desk.run("undo");
     await desk.run("apply");
     assert.deepEqual(there(), ["mine", "mine", "mine"], editor.said.join("\n"));

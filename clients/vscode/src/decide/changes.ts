@@ -107,9 +107,14 @@ export function inRoot(root: string | null): { root?: string } {
   return root === null ? {} : { root };
 }
 
+/** The id of a message in all directories of its session: that of its part in one of them ends with a number. */
+export function wholeOf(message: string): string {
+  return message.replace(/-\d+$/, "");
+}
+
 /** What takes it back, as parameters of a plan. */
-export function takingBack({ message, step, alone, root }: Origin, only: PathText[]): PlanParameters {
-  const what = step === undefined ? { message: message ?? "", ...(alone && { alone }) } : { step };
+export function takingBack({ message = "", step, alone, root }: Origin, only: PathText[]): PlanParameters {
+  const what = step === undefined ? { message: wholeOf(message), ...(alone && { alone }) } : { step };
   return { operation: "revert", ...what, only, workspace: root ?? null };
 }
 

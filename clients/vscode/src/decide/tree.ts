@@ -8,7 +8,7 @@ import type {
   StepReport,
   TimelineEntry,
 } from "ckpt-hook";
-import { changed, descriptionOf, type FileChange, inRoot, joinRenames, nameOf, type Origin } from "./changes.js";
+import { changed, descriptionOf, type FileChange, inRoot, joinRenames, nameOf, type Origin, wholeOf } from "./changes.js";
 import { ago, clean, count, isAtWork, lines, named, quoted, stateOf, titleOf } from "./words.js";
 
 export type Node =
@@ -118,9 +118,9 @@ export function files(
   });
 }
 
-/** The message of an id, which may be that of its part in another directory: the id of the whole, and a number. */
+/** The message of an id, in whichever directory that is its id. */
 export function messageIn(entries: readonly TimelineEntry[], id = ""): MessageReport | undefined {
-  const isOf = (entry: TimelineEntry) => entry.type === "message" && (id === entry.id || id.startsWith(`${entry.id}-`));
+  const isOf = (entry: TimelineEntry) => entry.type === "message" && wholeOf(entry.id) === wholeOf(id);
   return entries.find(isOf) as MessageReport | undefined;
 }
 
@@ -132,9 +132,9 @@ export function firstIn(entries: readonly TimelineEntry[], id: string): Map<stri
   const from = messageIn(entries, id);
   const messages = entries.filter((entry) => entry.type === "message" && entry.session === from?.session);
   const since = messages.slice(0, messages.findIndex((entry) => entry === from) + 1) as MessageReport[];
-  const first = new Map<string | null, string>([[null, id]]);
+  const first = new Map<string | null, string>([[null, wholeOf(id)]]);
   for (const message of since.reverse())
-    for (const { workspace } of message.roots ?? []) if (!first.has(workspace)) first.set(workspace, message.id);
+    for (const { workspace } of message.roots ?? []) if (!first.has(workspace)) first.set(workspace, wholeOf(message.id));
   return first;
 }
 

@@ -2,7 +2,7 @@
 
 import type { MessageReport } from "ckpt-hook";
 import * as vscode from "vscode";
-import { nameOf, pathsOf, takingBack } from "../decide/changes.js";
+import { nameOf, pathsOf, takingBack, wholeOf } from "../decide/changes.js";
 import { messageIn, NO_FILTER, type Node, operationTitle, originOf } from "../decide/tree.js";
 import { ago, clean, failure, quoted, stateOf, titleOf } from "../decide/words.js";
 import type { Annotations } from "./annotations.js";
@@ -126,8 +126,7 @@ function revertingCommands({ workspace, messages, proposal, since }: Parts): Rec
       );
     const title = `${asked} ${quoted(message.prompt)}${how.conversation ? ", with the conversation" : ""}`;
     const done = title.replace(/^Take/, "Took").replace(/^Go/, "Went");
-    const { id, session } = message;
-    await proposal.propose(title, done, { operation: "revert", message: id, session, ...how });
+    await proposal.propose(title, done, { operation: "revert", message: wholeOf(message.id), ...how });
   };
   return {
     revertTo: (given) => revert(given),

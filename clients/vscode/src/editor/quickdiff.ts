@@ -2,7 +2,7 @@
 
 import type { MessageReport } from "ckpt-hook";
 import * as vscode from "vscode";
-import { inRoot } from "../decide/changes.js";
+import { inRoot, wholeOf } from "../decide/changes.js";
 import { titleOf } from "../decide/words.js";
 import type { Documents } from "./documents.js";
 import type { Workspace } from "./workspace.js";
@@ -42,7 +42,7 @@ export class SinceLastMessage implements vscode.Disposable {
         const { path, root = null } = this.workspace.place(uri) ?? {};
         const isOf = root === null || last.roots?.some(({ workspace }) => workspace === root);
         const origin = { message: last.id, ...inRoot(root) };
-        return path && isOf ? this.documents.uri(path, { before: last.id }, origin) : undefined;
+        return path && isOf ? this.documents.uri(path, { before: wholeOf(last.id) }, origin) : undefined;
       },
     };
   }
