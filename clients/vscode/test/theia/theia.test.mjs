@@ -69,8 +69,8 @@ function port() {
   });
 }
 
-async function shot(name) {
-  if (CKPT_SHOTS) await page.screenshot({ path: path.join(CKPT_SHOTS, `${name}.png`) });
+async function shot(name, where = page) {
+  if (CKPT_SHOTS) await where.screenshot({ path: path.join(CKPT_SHOTS, `${name}.png`) });
 }
 
 /** A row of a tree, by a part of its text. */
@@ -141,6 +141,7 @@ before(
   async () => {
     for (const folder of ["home", "bin", "shop"]) fs.mkdirSync(path.join(root, folder));
     fs.symlinkSync(fs.realpathSync(CKPT_HOOK_BINARY), path.join(root, "bin", "ckpt-hook"));
+    assert.equal(spawnSync("git", ["init", "--quiet", shop]).status, 0);
     fs.mkdirSync(path.dirname(settings));
     fs.writeFileSync(settings, JSON.stringify(PREFERENCES));
     write("a.txt", LINES);
@@ -432,6 +433,146 @@ test("setting up shows what would be changed, and what doctor says", async () =>
   await tab("doctor.txt").waitFor();
   await page.getByText("not installed in any agent").first().waitFor();
   await shot("doctor");
+});
+
+test("unclear changes are taken back only if that is chosen, and all is redone", async () => {
+  write("u.txt", "before\n");
+  event("user_message", "m8", { prompt: "lost", tells_of_tools: true });
+  event("step_start", "m8");
+  write("u.txt", "after\n");
+  event("step_finish", "m8", { tools: [{ tool_use_id: "lost", tool_name: "shell" }] });
+  event("turn_end", "m8");
+  await row("lost").waitFor();
+  await press("lost", "Revert to Here");
+  await row("Stays").waitFor();
+  await shot("unclear");
+  await press(/^u\.txt/, "Take the Unclear");
+  await row("Change 1 file").click();
+  await said("Went back to before “lost”").waitFor();
+  assert.equal(read("u.txt"), "before\n");
+  await page.locator("#theia-statusBar").getByText("Redo All", { exact: true }).click();
+  await row("Change 1 file").click();
+  await said("Redone all").waitFor();
+  assert.equal(read("u.txt"), "after\n");
+  await quiet();
+});
+
+test("a file and a step are reverted from the tree", async () => {
+  event("user_message", "m9", { prompt: "two steps" });
+  for (const name of ["s.txt", "t.txt"]) {
+    event("step_start", "m9");
+    event("tool_start", "m9", { tool_use_id: name, tool_name: "edit" });
+    write(name, "1\n");
+    event("tool_finish", "m9", { tool_use_id: name, tool_name: "edit" });
+    event("step_finish", "m9");
+  }
+  event("turn_end", "m9");
+  await row("two steps").filter({ hasText: "2 files" }).click();
+  await press(/^s\.txt/, "Revert This File");
+  await row("Change 1 file").click();
+  await said("Reverted s.txt").waitFor();
+  assert.deepEqual([fs.existsSync(path.join(shop, "s.txt")), read("t.txt")], [false, "1\n"]);
+  await row(/^2 steps/).click();
+  const step = page.locator(".theia-TreeNode", { hasText: /^edit/ }).last();
+  await step.hover();
+  await shot("steps");
+  await step.locator('[title^="Revert This Step"]').click();
+  await row("Change 1 file").click();
+  await said("Took back a step of “two steps”").waitFor();
+  assert.equal(fs.existsSync(path.join(shop, "t.txt")), false);
+  await quiet();
+});
+
+test("keys lead through a plan", async () => {
+  await row("spell it out").click();
+  await page.keyboard.press("Delete");
+  await pick("spell it out");
+  await row("Cancel").waitFor();
+  await page.keyboard.press("Escape");
+  await row("Cancel").waitFor({ state: "hidden" });
+  await page.keyboard.press("Control+Alt+Backspace");
+  await pick("after the end");
+  await row("Change 1 file").waitFor();
+  await page.keyboard.press("Control+Enter");
+  await said("Went back to before “after the end”").waitFor();
+  assert.equal(fs.existsSync(path.join(shop, "c.txt")), false);
+  await command("Undo the Last Operation");
+  await row("Change 1 file").click();
+  await said("Undone").waitFor();
+  assert.equal(read("c.txt"), "c\n");
+  await quiet();
+});
+
+/** A message of Claude Code, which keeps a transcript that can be forked. */
+function chat(id, before) {
+  const session = "0a0a0a0a-0000-4000-8000-000000000001";
+  const transcript = path.join(root, "home", ".claude", "projects", "-w", `${session}.jsonl`);
+  fs.mkdirSync(path.dirname(transcript), { recursive: true });
+  const tell = (name, more) => {
+    const payload = { session_id: session, transcript_path: transcript, cwd: shop, hook_event_name: name, prompt_id: id };
+    const input = JSON.stringify({ ...payload, ...more });
+    const { status, stderr } = spawnSync(CKPT_HOOK_BINARY, ["event", "--agent", "claude-code"], { input, env });
+    assert.equal(status, 0, String(stderr));
+  };
+  const entry = { isSidechain: false, version: "2.1.332", cwd: shop, sessionId: session };
+  const asked = { type: "user", uuid: `${id}-1`, parentUuid: before ?? null, promptId: id, message: { role: "user", content: id } };
+  const answer = { type: "assistant", uuid: `${id}-2`, parentUuid: `${id}-1`, message: { content: [{ type: "text", text: "done" }] } };
+  const tool = { tool_name: "Bash", tool_use_id: id, tool_input: { command: "make" } };
+  tell("UserPromptSubmit", { prompt: id });
+  for (const one of [asked, answer])
+    fs.appendFileSync(transcript, `${JSON.stringify({ ...entry, ...one })}\n`, { mode: 0o600 });
+  tell("PreToolUse", tool);
+  write(`${id}.txt`, "made\n");
+  tell("PostToolUse", tool);
+  tell("PostToolBatch", { tool_calls: [tool] });
+  tell("Stop", {});
+}
+
+test("a conversation is forked with its files, and goes on in a terminal", async () => {
+  const started = path.join(root, "started");
+  const agent = `#!/bin/sh\npwd >"${started}.part"; echo "$@" >>"${started}.part"; mv "${started}.part" "${started}"\n`;
+  fs.writeFileSync(path.join(root, "bin", "claude"), agent, { mode: 0o755 });
+  chat("first");
+  chat("second", "first-2");
+  await row(/^second/).filter({ hasText: "claude-code" }).waitFor();
+  await press(/^second/, "Revert to Here and Fork");
+  await row("The conversation goes on in a new one").waitFor();
+  await shot("fork");
+  await row("Change 1 file").click();
+  await said("Went back to before “second”").getByText("Go On in a Terminal").click();
+  assert.deepEqual([fs.existsSync(path.join(shop, "second.txt")), read("first.txt")], [false, "made\n"]);
+  await until(() => fs.existsSync(started), "the agent is started");
+  await shot("terminal");
+  assert.match(fs.readFileSync(started, "utf8"), new RegExp(`^${shop}\n--resume [0-9a-f-]{36}\n$`));
+  await quiet();
+});
+
+test("the hook is installed after what would change was seen", async () => {
+  fs.mkdirSync(path.join(root, "home", ".qwen"));
+  await command("Install the Hook into All Agents");
+  await tab("install.txt").click();
+  const file = path.join(root, "home", ".qwen", "settings.json");
+  await said("settings of these agents").waitFor();
+  assert.equal(fs.existsSync(file), false);
+  await shot("installing");
+  await said("settings of these agents").getByText("Install", { exact: true }).click();
+  await tab("installed.txt").waitFor();
+  await said("Start the agents again").waitFor();
+  assert.match(fs.readFileSync(file, "utf8"), /ckpt-hook event --agent qwen-code/);
+  await quiet();
+});
+
+test("a folder with no history says why, and one in the workspace has its history", async () => {
+  for (const folder of ["empty", "shop/src"]) fs.mkdirSync(path.join(root, folder), { recursive: true });
+  for (const [folder, text] of [["empty", "No messages were recorded here"], ["shop/src", "spell it out"]]) {
+    const other = await open(address.replace(/#.*/, `#${path.join(root, folder)}`));
+    await other.getByText("Yes, I trust the authors").click({ timeout: 15_000 }).catch(() => {});
+    await view(other);
+    const found = other.getByText(text).first().waitFor({ timeout: 20_000 });
+    await found.finally(() => shot(folder.replace("/", "-"), other));
+    if (folder === "empty") await row("Install the Hook into All Agents", other).waitFor();
+    await other.close();
+  }
 });
 
 test("dark and high contrast are the theme's", async () => {
