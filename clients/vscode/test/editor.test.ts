@@ -403,7 +403,10 @@ test("one of several files is overwritten, and the others stay", () =>
     const changes = async () => [...(await desk.planned())].filter(([, { item }]) => !/ stays/.test(` ${item.description}`));
     await desk.open();
     await desk.run("revertTo", await desk.message("make"));
-    for (const name of ["b.txt", "c.txt"]) await on("overwrite", name);
+    // From the palette, it is asked for which.
+    editor.presses.push({ at: /For which file/, press: "b.txt" });
+    await desk.run("overwrite");
+    await on("overwrite", "c.txt");
     await on("keep", "c.txt");
     assert.deepEqual((await changes()).map(([name]) => name), ["a.txt", "b.txt"]);
     assert.match((await desk.planned()).get("b.txt")?.item.description ?? "", /though/);

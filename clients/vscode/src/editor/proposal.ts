@@ -135,12 +135,13 @@ export class Proposal implements vscode.TreeDataProvider<PlanNode>, vscode.Dispo
     this.#changed.fire();
   }
 
+  /** Goes a way out for a file; for one that is picked from a list, if none is given. */
   async choose(way: PlanChoice, row: PlanRow | undefined): Promise<void> {
-    const shown = this.#shown;
-    const asked = this.#asked;
-    const chosen = row ?? shown?.rows.find((one) => one.ways.includes(way));
-    if (!asked || !chosen) return void vscode.window.showInformationMessage("No file of the plan has this way out.");
-    await this.again("", choose(asked, way, chosen, shown?.rows ?? []));
+    const rows = this.#shown?.rows ?? [];
+    const picks = rows.filter((one) => one.ways.includes(way)).map((one) => ({ label: nameIn(one), row: one }));
+    if (picks.length === 0) return void vscode.window.showInformationMessage("No file of the plan has this way out.");
+    const chosen = row ?? (await vscode.window.showQuickPick(picks, { title: "For which file?" }))?.row;
+    if (this.#asked && chosen) await this.again("", choose(this.#asked, way, chosen, rows));
   }
 
   /** Carries the plan out, if it still holds and no editor has unsaved text of its files. */
