@@ -40,12 +40,11 @@ pub fn moved(files: &[FileReport], git: &[GitReport], view: &View) -> String {
     let lines = shown.iter().zip(groups).map(|(file, group)| {
         let origin = origins.get(&file.path);
         let moved_from = origin.map(|origin| &origin.path);
-        // Only what an edit changed besides.
-        let edited = |lines: Option<u64>| lines.filter(|lines| *lines > 0);
+        let (additions, deletions) = line_counts(file);
         ListedFile {
             group,
-            additions: origin.map_or(file.additions, |it| edited(it.additions)),
-            deletions: origin.map_or(file.deletions, |it| edited(it.deletions)),
+            additions,
+            deletions,
             word: word(file, view.paint),
             name: name(file),
             note: permissions(file) + &reason(file.reason.as_deref(), view.paint),
@@ -88,6 +87,15 @@ pub fn name(file: &FileReport) -> String {
     match &file.moved_from {
         Some(from) => format!("{} → {}", path(&from.path), path(&file.path)),
         None => path(&file.path),
+    }
+}
+
+/// Returns the lines that come to a file and go; of a moved one only those that an edit changed besides.
+pub fn line_counts(file: &FileReport) -> (Option<u64>, Option<u64>) {
+    let edited = |lines: Option<u64>| lines.filter(|lines| *lines > 0);
+    match &file.moved_from {
+        Some(origin) => (edited(origin.additions), edited(origin.deletions)),
+        None => (file.additions, file.deletions),
     }
 }
 

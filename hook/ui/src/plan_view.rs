@@ -5,7 +5,7 @@ use ratatui::layout::{Constraint, Layout, Rect};
 use super::planned::{FileChoice, PlanKind, PlanScreen, goes_back};
 use super::view::{Canvas, LIST, Shown, TWO_COLUMNS};
 use ckpt_output::diff::counts;
-use ckpt_output::files::{name, word};
+use ckpt_output::files::{line_counts, name, word};
 use ckpt_output::text::{fit_end, width, wrap};
 
 /// What a plan is called.
@@ -78,7 +78,8 @@ impl Canvas<'_, '_> {
                 Some(FileChoice::Lines(_)) => "[~]",
             };
             let mut words = vec![mark.to_owned(), word(file, paint)];
-            let counts = counts(file.additions, file.deletions, paint);
+            let (additions, deletions) = line_counts(file);
+            let counts = counts(additions, deletions, paint);
             words.extend(counts.into_iter().filter(|count| !count.is_empty()));
             let head = words.join(" ") + " ";
             let left = room.saturating_sub(width(&head)).max(room / 3);
