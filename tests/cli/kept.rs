@@ -237,7 +237,7 @@ pub const CASES: [Case; 9] = [
             world
         },
         command: &["revert", "m1"],
-        why: "changed by generic for another message",
+        why: " for another message",
         choice: "",
         keys: "",
         first: nothing,

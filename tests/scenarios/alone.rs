@@ -87,7 +87,7 @@ fn later_messages_same_lines_are_a_conflict() {
     assert_eq!(file.result, FileResult::Conflict, "{file:?}");
     let reason = file.reason.as_deref().unwrap_or_default();
     assert!(
-        reason.ends_with("same lines since by generic"),
+        reason.ends_with("same lines since by this session"),
         "it says who: {reason}"
     );
     let is_named = matches!(&file.by[..], [by] if by.step.is_some());

@@ -62,7 +62,7 @@ pub(super) fn kept(
     let mut all: Vec<KeptReport> = groups.into_iter().map(group).collect();
     let told: BTreeSet<&PathText> = all.iter().flat_map(|kept| &kept.paths).collect();
     let others = receipt
-        .map(|receipt| others(receipt, &told))
+        .map(|receipt| others(operation, receipt, &told))
         .unwrap_or_default();
     all.extend(others);
     all
@@ -145,19 +145,21 @@ fn kind(item: &Item) -> Option<KeptKind> {
     })
 }
 
+/// Returns what an agent's session is called beside the one that asks.
+fn name(operation: &Operation<'_>, by: &AuthorReport) -> Option<String> {
+    let own = operation.movement.map(|movement| &movement.session);
+    let (agent, session) = (by.agent.as_deref()?, by.session.as_deref()?);
+    Some(match own {
+        Some(own) if own.id == session => OWN_SESSION.to_owned(),
+        Some(own) => name_beside(&own.agent, agent, session),
+        None => agent.to_owned(),
+    })
+}
+
 /// Returns the names of the agents that a reason names.
 fn agents(operation: &Operation<'_>, item: &Item) -> String {
-    let own = operation.movement.map(|movement| &movement.session);
-    let name = |by: &AuthorReport| {
-        let (agent, session) = (by.agent.as_deref()?, by.session.as_deref()?);
-        Some(match own {
-            Some(own) if own.id == session => OWN_SESSION.to_owned(),
-            Some(own) => name_beside(&own.agent, agent, session),
-            None => agent.to_owned(),
-        })
-    };
     let by = item.reason.iter().flat_map(|reason| &reason.by);
-    let mut agents: Vec<String> = by.filter_map(name).collect();
+    let mut agents: Vec<String> = by.filter_map(|by| name(operation, by)).collect();
     agents.sort_unstable();
     agents.dedup();
     match agents.is_empty() {
@@ -424,7 +426,11 @@ fn state(operation: &Operation<'_>) -> Option<String> {
 
 /// Returns the changes of other messages, by message. The user's own need no way out: no request is about them.
 /// What stays for another reason is `told` already.
-fn others(receipt: &Receipt, told: &BTreeSet<&PathText>) -> Vec<KeptReport> {
+fn others(
+    operation: &Operation<'_>,
+    receipt: &Receipt,
+    told: &BTreeSet<&PathText>,
+) -> Vec<KeptReport> {
     let is_others = |difference: &&Difference| {
         let is_others = matches!(
             difference.reason,
@@ -436,7 +442,7 @@ fn others(receipt: &Receipt, told: &BTreeSet<&PathText>) -> Vec<KeptReport> {
     for difference in receipt.differences.iter().filter(is_others) {
         let by = difference.by.iter().find(|by| by.message.is_some());
         if let Some((by, message)) = by.and_then(|by| Some((by, by.message.clone()?))) {
-            let agent = by.agent.clone().unwrap_or_default();
+            let agent = name(operation, by).unwrap_or_default();
             let paths = messages.entry((message, agent)).or_default();
             paths.push(difference.path.clone());
         }

@@ -115,9 +115,11 @@ pub(crate) fn passed_over(connection: &Connection, movement: &Movement) -> Resul
         many => {
             let name = |one: &OthersMessage| name_beside(&session.agent, &one.agent, &one.session);
             let agents: BTreeSet<String> = many.iter().map(name).collect();
+            let sessions: BTreeSet<&str> = many.iter().map(|one| &*one.session).collect();
             format!(
-                "{} of other sessions stay ({})",
+                "{} of {} stay ({})",
                 count(many.len() as u64, "newer message"),
+                ["other sessions", "another session"][usize::from(sessions.len() == 1)],
                 first_of(agents.into_iter(), NAMED)
             )
         }
