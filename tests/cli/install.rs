@@ -202,7 +202,7 @@ fn the_list_shows_every_agent_in_one_table() {
         openhands    -                by hand    by hand  its documentation only
         kiro         -                by hand    by hand  its documentation only
         antigravity  -                by hand    by hand  its documentation only
-        note: claude-code: the version of Claude Code is unknown, so that only what every version reports is recorded, without `PermissionRequest`, `PostToolUseFailure`, `PostToolBatch`, `SubagentStart`: everything that it does for a message is one step: put `claude` on the PATH, and run `ckpt-hook install claude-code` again
+        note: claude-code: the version of Claude Code is unknown, so each message is recorded as one step: put `claude` on the PATH, and run `ckpt-hook install claude-code` again
         note: gemini-cli: Gemini CLI does not trust this project, and skips its hooks: run `gemini` in the project and trust it, or install with `--user`
     "#]]
     .assert_eq(&world.run(&["install", "--list"], b"").exits(0).stdout);

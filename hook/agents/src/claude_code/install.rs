@@ -147,11 +147,7 @@ fn check(_: SettingsScope, place: &SettingsPlace<'_>, _: &Path, text: &str) -> R
     let missing = missing_events(text)?;
     if TARGET.version(place).is_none() && missing.contains(&STEP_END) {
         advice.push(Advice::remark(
-            format!(
-                "the version of Claude Code is unknown, so that only what every version reports is recorded, without {}: \
-                 everything that it does for a message is one step",
-                listed(&missing)
-            ),
+            "the version of Claude Code is unknown, so each message is recorded as one step",
             "put `claude` on the PATH, and run `ckpt-hook install claude-code` again",
         ));
     }
