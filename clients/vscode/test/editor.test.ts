@@ -597,6 +597,7 @@ test("while an agent works, going back needs a second word", () =>
     assert.match(editor.statusBar[0]?.text ?? "", /agent at work/);
     await desk.run("revertTo", await desk.message("spell it out"));
     assert.equal((await desk.labels())[0], "Change 1 file Anyway");
+    assert.match((await desk.labels()).join("\n"), /An agent is at work here/);
     await desk.run("apply");
     assert.match(world.read("a.txt"), /two/);
     await desk.run("revertHunk", { lineNumber: 2, uri: (await desk.document("a.txt")).uri });

@@ -114,6 +114,7 @@ export function view({ report, token }: Omit<Planned, "parts">, asked: PlanParam
     dirty.length > 0
       ? `${count(dirty.length, "file")} with unsaved text in the editor: ${dirty.map(nameIn).join(", ")}. Save first, and the plan is made again.`
       : "",
+    report.busy ? "An agent is at work here: the button asks once more." : "",
     report.messages_hidden.length > 0 ? `${count(report.messages_hidden.length, "message")} hidden afterwards.` : "",
     ...notesOf(report, () => true),
     ...differs.slice(0, 20),
