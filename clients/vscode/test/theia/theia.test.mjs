@@ -16,7 +16,7 @@ const { chromium } = createRequire(path.join(CKPT_THEIA, "package.json"))("playw
 /** An editor that saves by itself has no unsaved text for long. */
 const PREFERENCES = { "files.autoSave": "off", "files.autoSaveDelay": 1_000_000 };
 
-const LONGEST = 60_000;
+const LONGEST = 120_000;
 const LINES = Array.from({ length: 12 }, (_, at) => `${at + 1}\n`).join("");
 
 const root = fs.realpathSync(fs.mkdtempSync(path.join(os.tmpdir(), "ckpt-theia.")));
