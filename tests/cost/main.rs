@@ -441,3 +441,20 @@ fn directories_of_a_file_server_are_always_read() {
         );
     }
 }
+
+/// Files that a clone or a switch of branches has just touched are read once: that no program has them open for writing is
+/// remembered, and with it the next look needs no more than an old tree.
+#[test]
+fn touched_files_are_read_once() {
+    if !has_strace() || !is_debug_build() {
+        return;
+    }
+    let tree = SizedWorkspace::just_written();
+    if !tree.tells_of_writers() {
+        return testing::skip::skip("this file system does not tell who writes to a file");
+    }
+    let limit = tree.files() + 3 * tree.directories() + OVERHEAD + NOISE;
+    let calls = tree.counts("step_start").calls;
+    println!("after a look at new files: {calls} calls of {limit}");
+    assert!(calls <= limit, "{calls} calls are more than {limit}");
+}

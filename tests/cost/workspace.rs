@@ -1,6 +1,7 @@
 //! A workspace of known size whose files are old enough for their times to be trusted.
 
 use testing::binary::Sandbox;
+use testing::clock::await_tick;
 use testing::count::{self, Counts};
 
 /// A git repository with files in directories of ten, in which a session goes on.
@@ -23,6 +24,27 @@ impl SizedWorkspace {
     /// A few files that nothing was recorded of.
     pub fn untouched() -> Self {
         Self::written(2)
+    }
+
+    /// Two hundred files that were written a moment ago, and looked at once.
+    pub fn just_written() -> Self {
+        let tree = Self::written(20);
+        await_tick();
+        tree.world
+            .event(serde_json::json!({"event": "user_message", "session_id": "s"}))
+            .ends_silently();
+        tree
+    }
+
+    /// Returns whether the file system is one whose leases show every writer.
+    pub fn tells_of_writers(&self) -> bool {
+        let mut stat = std::process::Command::new("stat");
+        let told = stat
+            .args(["-f", "-c", "%T"])
+            .arg(self.world.workspace())
+            .output();
+        let name = told.expect("`stat` runs").stdout;
+        [&b"ext2/ext3\n"[..], b"xfs\n", b"btrfs\n", b"f2fs\n"].contains(&&name[..])
     }
 
     fn written(directories: u64) -> Self {

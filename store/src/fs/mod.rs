@@ -5,6 +5,7 @@ pub(crate) mod beneath;
 pub(crate) mod disk;
 pub(crate) mod identity;
 pub(crate) mod layout;
+pub(crate) mod lease;
 pub(crate) mod leftover;
 pub(crate) mod names;
 pub(crate) mod ownership;

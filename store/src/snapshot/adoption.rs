@@ -250,8 +250,8 @@ pub(super) fn from_workspace(root: &OwnedFd, path: &[u8], id: ObjectId) -> Optio
         return None;
     }
     let directory = beneath::open_directory(root.as_fd(), outer).ok()?;
-    let bytes = match read::file(directory.as_fd(), name).ok()? {
-        ReadOutcome::Bytes(bytes, _) => bytes,
+    let bytes = match read::file(directory.as_fd(), name, &|_| false).ok()? {
+        ReadOutcome::Bytes(bytes, ..) => bytes,
         ReadOutcome::Other => rustix::fs::readlinkat(&directory, name, Vec::new())
             .ok()?
             .into_bytes(),

@@ -139,11 +139,13 @@ fn file(directory: &impl AsFd, name: &[u8], sink: &Sink<'_>, mode: Mode) -> Resu
         Some(Entry { mode, blob })
     };
     Ok(
-        match read::file(directory.as_fd(), name)
+        match read::file(directory.as_fd(), name, &|_| false)
             .map_err(std::io::Error::from)
             .context(|| "cannot read it")?
         {
-            ReadOutcome::Bytes(bytes, stamp) => entry(stamp, sink.add(ObjectKind::Blob, &bytes)?),
+            ReadOutcome::Bytes(bytes, stamp, _) => {
+                entry(stamp, sink.add(ObjectKind::Blob, &bytes)?)
+            }
             ReadOutcome::Large(before) => {
                 let file = beneath::open_file(directory.as_fd(), name)
                     .map_err(std::io::Error::from)

@@ -12,9 +12,9 @@ use std::time::Instant;
 use super::directory;
 use super::listing::ItemKind;
 use super::read::{self, ReadOutcome};
-use super::walk;
 use crate::fs::beneath::{self, Anchor};
 use crate::fs::disk::Stamp;
+use crate::fs::lease::Writers;
 use crate::fs::system;
 use crate::fs::threads;
 use crate::model::FileTime;
@@ -48,6 +48,9 @@ impl Differences {
     }
 }
 
+/// How many files with stamps that cannot be trusted yet are read at each look rather than written down.
+const FEW_YOUNG: usize = 32;
+
 /// How much of a directory is compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Depth {
@@ -65,6 +68,10 @@ pub(crate) struct CacheCheck<'a> {
     pub store: Option<(u64, u64)>,
     /// Whether directory times cannot be trusted.
     pub is_remote: bool,
+    /// Whether the file system tells of every writer.
+    pub writers: &'a Writers,
+    /// How many files with stamps that cannot be trusted yet were met.
+    pub young: AtomicUsize,
     /// The moment before the scan began, by the clock of file times.
     pub now: FileTime,
     /// From then on, no file is read here: it is left to the walk, which gives up.
@@ -175,7 +182,8 @@ impl CacheCheck<'_> {
             }
         }
         // Files are read here only if nothing else requires a look at the directory, which would read them again.
-        if !changed
+        let is_read_here = !changed && !self.is_worth_a_look(&young);
+        if is_read_here
             && young
                 .iter()
                 .all(|item| self.is_as_remembered(item, directory.as_fd()))
@@ -245,6 +253,14 @@ impl CacheCheck<'_> {
         }
     }
 
+    /// Returns whether a look at these files would remember that no program can write to them, and so many were met
+    /// that to read them once is worth the writing of a new cache.
+    fn is_worth_a_look(&self, young: &[CachedItem<'_>]) -> bool {
+        let is_past_the_tick = |item: &CachedItem<'_>| item.stamp.is_settled(self.now, 0);
+        let met = young.len() + self.young.fetch_add(young.len(), Ordering::Relaxed);
+        met > FEW_YOUNG && young.iter().any(is_past_the_tick) && self.writers.are_told(self.root)
+    }
+
     /// Returns whether the stamp of a file cannot be trusted yet. If it can by now, the walk looks, so that the next
     /// cache says so. An unsettled ignore file may not be the one that decided, so the walk looks at that, too.
     fn is_young(&self, item: &CachedItem<'_>) -> bool {
@@ -253,7 +269,7 @@ impl CacheCheck<'_> {
             && item.stamp.size <= read::STREAMED
             && !item
                 .stamp
-                .is_settled(self.now, walk::margin(self.is_remote))
+                .is_settled(self.now, read::margin(self.is_remote))
     }
 
     /// Reads a file, and returns whether its stamp and hash are those that are remembered.
@@ -264,8 +280,8 @@ impl CacheCheck<'_> {
         {
             return false;
         }
-        match read::file(directory, item.name) {
-            Ok(ReadOutcome::Bytes(bytes, stamp)) => {
+        match read::file(directory, item.name, &|_| false) {
+            Ok(ReadOutcome::Bytes(bytes, stamp, _)) => {
                 stamp == item.stamp && Some(hash::blob_id(&bytes)) == item.content()
             }
             Ok(

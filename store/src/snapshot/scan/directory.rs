@@ -350,8 +350,9 @@ impl Open<'_> {
             return old.clone();
         }
         // Git's index knows the stamp and the blob, so the first snapshot of a large repository reads hardly any
-        // file.
-        if let Some(id) = (self.walk.seeded)(path, &stamp) {
+        // file. What a map wrote since shows only in the bytes, so the next one reads it.
+        let seeded = || (self.walk.seeded)(path, &stamp);
+        if let Some(id) = remembered.is_none().then(seeded).flatten() {
             return self.walk.content(name, self.with_acl(name, stamp), id);
         }
         unread.push(UnreadFile {

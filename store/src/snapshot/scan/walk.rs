@@ -21,6 +21,7 @@ use super::sink::Sink;
 use crate::error::{Context, Error, Result, contained};
 use crate::fs::beneath::{self, Anchor};
 use crate::fs::disk::{self, Stamp};
+use crate::fs::lease::{self, Writers};
 use crate::fs::system;
 use crate::fs::threads;
 use crate::model::FileTime;
@@ -30,21 +31,6 @@ use crate::model::progress::SnapshotProgress;
 use crate::objects::hash::{self, ObjectKind};
 use crate::snapshot::GapReason;
 use crate::snapshot::rules::{DirectoryView, Matcher, Neighbours};
-
-/// How long a write through a memory map may leave a file's time unchanged: until the kernel has written the page (30 s
-/// and 5 s by default), in nanoseconds.
-const MAPPED: i64 = 35_000_000_000;
-/// How far the clock of a file server may be behind ours, in nanoseconds.
-const REMOTE_CLOCK: i64 = 60_000_000_000;
-
-/// Returns how long the stamp of a touched file is not trusted, in nanoseconds.
-pub(crate) fn margin(is_remote: bool) -> i64 {
-    if is_remote {
-        MAPPED + REMOTE_CLOCK
-    } else {
-        MAPPED
-    }
-}
 
 /// See [`Walk::listed`].
 type Listed<'a> = &'a (dyn Fn(&[u8], &dyn Fn(&[u8]) -> bool) + Sync);
@@ -79,6 +65,8 @@ pub(crate) struct Walk<'a> {
     pub now: FileTime,
     /// Whether the file system is remote, so that directory times cannot be trusted.
     pub is_remote: bool,
+    /// Whether the file system tells of every writer.
+    pub writers: &'a Writers,
     /// The times at which it stops.
     pub limits: Option<TimeLimits>,
     /// The same as a number of files, for a test.
@@ -350,15 +338,19 @@ impl Walk<'_> {
 
     fn file(&self, directory: BorrowedFd<'_>, file: &UnreadFile) -> Result<FileRead> {
         let name = &file.name[..];
-        let item = match read::file(directory, name).map_err(ours)? {
-            ReadOutcome::Bytes(bytes, stamp) => {
+        let is_young = |stamp: &Stamp| self.is_young(stamp);
+        let item = match read::file(directory, name, &is_young).map_err(ours)? {
+            ReadOutcome::Bytes(bytes, stamp, has_no_writer) => {
                 self.count(stamp.size);
                 let id = hash::blob_id(&bytes);
                 // With the same stamp and hash, the object is stored already, as the last snapshot named it.
                 match file.remembered == Some((stamp, id))
                     || self.sink.add_hashed(ObjectKind::Blob, id, &bytes)?
                 {
-                    true => Some(self.content(name, stamp, id)),
+                    true => Some(ListedItem {
+                        is_settled: has_no_writer || self.is_settled(&stamp),
+                        ..self.content(name, stamp, id)
+                    }),
                     false => Some(ListedItem::gap(name, stamp, collision())),
                 }
             }
@@ -445,6 +437,7 @@ impl Walk<'_> {
                 file: std::fs::File::from(file),
                 walk: self,
             };
+            let has_no_writer = self.is_young(&before) && lease::has_no_writer(file.file.as_fd());
             self.count(before.size);
             let id = match self.stream(&mut file, before.size, old) {
                 Err(_) if self.is_time_up() => {
@@ -456,7 +449,10 @@ impl Walk<'_> {
             let after = after.with_acl(file.file.as_fd());
             // What was stored of a file that changed meanwhile stays in the pack, and nothing names it.
             if let Some(id) = id.filter(|_| before == after) {
-                return Ok(Some(self.content(name, after, id)));
+                return Ok(Some(ListedItem {
+                    is_settled: has_no_writer || self.is_settled(&after),
+                    ..self.content(name, after, id)
+                }));
             }
         }
         Ok(Some(ListedItem::unseen(name, GapReason::Changing)))
@@ -496,14 +492,25 @@ impl Walk<'_> {
         //         │◄─── margin ───►│   younger than that: read again by the next look
         //
         // Longer, because a write through a memory map changes the bytes now and the time only when the page is
-        // written back.
-        let is_settled = stamp.is_settled(self.now, margin(self.is_remote));
+        // written back. A file that no program had open for writing when it was read needs only the first.
         ListedItem {
             name: name.to_vec(),
             stamp,
-            is_settled,
+            is_settled: self.is_settled(&stamp),
             kind: ItemKind::Content(id),
         }
+    }
+
+    fn is_settled(&self, stamp: &Stamp) -> bool {
+        stamp.is_settled(self.now, read::margin(self.is_remote))
+    }
+
+    /// Returns whether only a write through a memory map could still change a file without a new stamp, and the file
+    /// system tells of maps.
+    fn is_young(&self, stamp: &Stamp) -> bool {
+        !self.is_settled(stamp)
+            && stamp.is_settled(self.now, 0)
+            && self.writers.are_told(self.root.as_fd())
     }
 
     /// Counts a file, and reports the progress now and then: the callback may be slow.

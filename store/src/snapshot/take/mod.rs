@@ -30,6 +30,7 @@ use super::{Request, Snapshot, Snapshots, Taken};
 use crate::error::{Result, contained};
 use crate::fs::beneath;
 use crate::fs::disk::Stamp;
+use crate::fs::lease::Writers;
 use crate::git::{Location, state};
 use crate::model::FileTime;
 use crate::model::entry::ObjectId;
@@ -140,6 +141,7 @@ struct SnapshotBuilder<'a> {
     unread: Vec<String>,
     now: FileTime,
     is_remote: bool,
+    writers: Writers,
     /// Whether it is of a state that a plan leads to. Then nothing of it is remembered.
     is_foreseen: bool,
 }
@@ -157,6 +159,7 @@ impl<'a> SnapshotBuilder<'a> {
             // On a server's file system, another machine's clock makes the times, and attributes come late: no
             // stamp of a directory says that nothing happened in it.
             is_remote: crate::fs::system::is_remote(root.as_fd()),
+            writers: Writers::default(),
             store: request
                 .store
                 .metadata()

@@ -106,6 +106,7 @@ impl SnapshotBuilder<'_> {
             sink,
             now: self.now,
             is_remote: self.is_remote,
+            writers: &self.writers,
             limits: self.request.deadline.map(TimeLimits::before),
             #[cfg(debug_assertions)]
             most_files: crate::fault::most_files(),

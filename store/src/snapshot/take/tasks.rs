@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeSet, HashSet};
 use std::os::fd::AsFd;
+use std::sync::atomic::AtomicUsize;
 
 use super::SnapshotBuilder;
 use super::hint::Hint;
@@ -62,6 +63,8 @@ impl SnapshotBuilder<'_> {
             root: self.root.as_fd(),
             store: self.store,
             is_remote: self.is_remote,
+            writers: &self.writers,
+            young: AtomicUsize::new(0),
             now: self.now,
             deadline: self.request.deadline,
         }
