@@ -188,7 +188,7 @@ fn the_list_shows_every_agent_in_one_table() {
         opencode     no               -          -        1.18.33
         kilo         no               -          -        7.7.7
         cline        no               -          -        3.0.65
-        pi           no               -          -        1.5.2
+        pi           no               -          -        1.6.0
         windsurf     -                by hand    by hand  its documentation only
         grok         no               -          -        1.0.41
         kimi-code    no               -          -        2.1.0

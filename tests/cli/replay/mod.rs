@@ -166,7 +166,7 @@ recordings! {
     cline_with_three_messages_and_a_sub_agent: "cline", "cline-cli-3.0.65";
     cline_message_sent_during_a_tool: "cline", "cline-cli-3.0.65-interactive-steer";
     pi_with_messages_and_tools_beside_each_other: "pi", "pi-0.73.1";
-    pi_newest_whose_turns_settle: "pi", "pi-1.5.2";
+    pi_newest_whose_turns_settle: "pi", "pi-1.6.0";
     grok_three_messages_and_sub_agent: "grok", "grok-1.0.41";
     kimi_code_three_messages_and_sub_agent: "kimi-code", "kimi-code-2.1.0";
     codebuddy_three_messages_and_sub_agent: "codebuddy", "codebuddy-2.163.0";

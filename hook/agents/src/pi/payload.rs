@@ -10,7 +10,7 @@ use crate::payload::{Agent, PLAIN, Payload, PayloadError, shape};
 /// Pi.
 pub const PI: Agent = Agent {
     name: "pi",
-    proven_on: &["1.5.2"],
+    proven_on: &["1.6.0"],
     // The extension prints the answer.
     tell: |line| Some(line.to_owned()),
     tells_of_tools: true,

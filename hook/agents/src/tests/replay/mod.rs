@@ -41,7 +41,7 @@ pub const RECORDINGS: &[(&str, &str)] = &[
     ("cline", "cline-cli-3.0.65"),
     ("cline", "cline-cli-3.0.65-interactive-steer"),
     ("pi", "pi-0.73.1"),
-    ("pi", "pi-1.5.2"),
+    ("pi", "pi-1.6.0"),
     ("grok", "grok-1.0.41"),
     ("kimi-code", "kimi-code-2.1.0"),
     ("codebuddy", "codebuddy-2.163.0"),
