@@ -55,7 +55,10 @@ fn meaning(agent: &str, folder: &str) -> String {
     let mut lines = String::new();
     for (number, event, payload) in recording(folder) {
         let payload = plugin.hand_on(payload);
-        let context = context_of(&|_| None);
+        let context = PayloadContext {
+            cwd: Path::new("/workspace"),
+            ..context_of(&|_| None)
+        };
         let parsed = parse(agent, Some(&event), &payload, &context);
         assert_eq!(
             parsed.problems,
