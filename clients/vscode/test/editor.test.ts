@@ -883,7 +883,7 @@ test("where an agent cannot fork its conversation, the plan says so", () =>
     world.event("tool_finish", "m1", { tool_use_id: "m1", tool_name: "shell" });
     world.event("turn_end", "m1");
     await desk.open();
-    await desk.run("revertForked", await desk.message("m1"));
+    await desk.run("revertForked", await desk.message("make it"));
     assert.match((await desk.labels()).join("\n"), /The conversation stays as it is: unsupported/);
   }));
 
