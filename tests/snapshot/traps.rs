@@ -1,6 +1,6 @@
 //! The traps of a stat cache, each by its name, in workspaces whose times are trusted.
 //!
-//! A file that was touched in the last 35 s is read again by each snapshot, which would hide every mistake in what is trusted
+//! A file that was touched in the last 35 s may be read again by each snapshot, which would hide every mistake in what is trusted
 //! after that; so the first snapshots of these tests are told that it is later. Traps that need no old files:
 //!
 //! | trap | also held by |

@@ -153,9 +153,9 @@ fn copilot_is_known_behind_anothers_hooks() {
         if agent == "copilot-cli" {
             payload["timestamp"] = "2026-11-28T00:01:03.212Z".into();
         }
-        payload
-            .as_object_mut()
-            .and_then(|fields| Some(fields.extend(extra.as_object()?.clone())));
+        for (key, value) in extra.as_object().expect("an object") {
+            payload[key] = value.clone();
+        }
         for around in ["", "CLAUDECODE", "GROK_SESSION_ID", "QWEN_CODE_SESSION_ID"] {
             let environment = |name: &str| {
                 let is_set = name == "COPILOT_CLI" || name == around;
