@@ -5,11 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use ckpt_schema::report::FileAction;
 
-use super::unstored::ways_to;
 use crate::error::Result;
 use crate::model::entry::{Entry, EntryKind};
 use crate::model::gap::{Gap, GapReason};
-use crate::model::path::WorkspacePath;
+use crate::model::path::{WorkspacePath, above};
 use crate::revert::plan::Plan;
 use crate::snapshot::{Presence, Snapshot, Snapshots};
 
@@ -94,10 +93,10 @@ pub(super) fn came_elsewhere<'n>(
             .is_some_and(|(came, _)| came.starts_with(&below))
     };
     let ignored = now.iter().filter(|entry| {
-        let mut above = ways_to(&entry.path).skip(1);
+        let mut folders = above(&entry.path);
         entry.reason == GapReason::Ignored
             && !since.contains_key(&entry.path[..])
-            && (holds_one(&entry.path) || above.any(|folder| since.contains_key(folder)))
+            && (holds_one(&entry.path) || folders.any(|folder| since.contains_key(folder)))
     });
     let (entries, paths): (Vec<&[u8]>, Vec<WorkspacePath>) = ignored
         .filter_map(|entry| Some((&entry.path[..], WorkspacePath::new(&entry.path[..]).ok()?)))

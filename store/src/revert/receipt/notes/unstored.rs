@@ -450,7 +450,7 @@ fn on_disk(place: &Place, path: &[u8]) -> PathBuf {
 }
 
 /// Returns a path and the directories above it, without the workspace itself.
-pub(super) fn ways_to(path: &[u8]) -> impl Iterator<Item = &[u8]> {
+fn ways_to(path: &[u8]) -> impl Iterator<Item = &[u8]> {
     std::iter::successors(Some(path), |path| parent(path)).filter(|path| !path.is_empty())
 }
 
