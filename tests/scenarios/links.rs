@@ -102,6 +102,37 @@ fn link_that_the_tool_replaced_comes_back() {
     assert_eq!(world.tree(), before);
 }
 
+/// Links that the turn itself makes or turns are followed as they are when a tool names them.
+///
+/// Invariant `truth/links-of-a-tool`.
+#[test]
+fn edit_through_a_new_link_goes_back() {
+    for named in ["new", "folder/new", "turned", "swapped/x"] {
+        let mut world = linked();
+        world.write("other/x", "1\n");
+        world.link("turned", "real/x");
+        world.link("swapped", "real");
+        let before = world.tree();
+        world.message("m1");
+        world.step(|world| {
+            world.link("new", "chain");
+            world.link("real/new", "../other/x");
+            for (link, target) in [("turned", "folder/x"), ("swapped", "other")] {
+                world.remove(link);
+                world.link(link, target);
+            }
+        });
+        edit(&mut world, named, |world| world.write(named, "2\n"));
+        // While the model thinks, and so by hand.
+        world.write("by hand", "x\n");
+        let report = world.revert("m1");
+        assert_eq!(report.outcome, Outcome::Restored, "{named}: {report:#?}");
+        assert!(world.exists("by hand"), "{named}: {report:#?}");
+        world.remove("by hand");
+        assert_eq!(world.tree(), before, "{named}");
+    }
+}
+
 /// A tool that names a link reaches nothing else: what its user saves meanwhile stays.
 #[test]
 fn other_files_stay_the_users() {

@@ -246,3 +246,104 @@ fn command_before_the_first_message_is_no_message() {
         (false, true)
     );
 }
+
+/// How an agent runs one of our commands.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Form {
+    /// By itself.
+    Typed,
+    /// Its model is called, and answers.
+    Model,
+    /// Its model runs a shell.
+    Shell,
+    /// Its model loads a skill, and runs a shell.
+    Skill,
+}
+
+/// The moments of a turn with a shell that made a file, from the message on.
+const MOMENTS: usize = 7;
+
+/// The first moments of a turn. Esc ends it there. Returns whether the shell's work is known to be whole.
+fn turn_until(world: &mut World, moment: usize) -> bool {
+    // What is done by hand while a step counts as open comes long after it began.
+    set_clock_from_files(if matches!(moment, 1..=4) { -3_000 } else { 0 });
+    for now in 0..=moment {
+        match now {
+            0 => _ = world.message("m1"),
+            1 => _ = world.start(),
+            2 => _ = world.start_shell(),
+            3 => world.write("made", "x\n"),
+            4 => {
+                let finish = world.shell(EventKind::ToolFinish);
+                world.send(&finish);
+            }
+            5 => _ = world.finish(),
+            _ => end(world),
+        }
+    }
+    set_clock_from_files(0);
+    moment > 4
+}
+
+fn run_as(world: &mut World, form: Form) {
+    command(world);
+    match form {
+        Form::Typed => end(world),
+        Form::Model => run(world, false),
+        Form::Shell => run(world, true),
+        Form::Skill => {
+            world.start();
+            for kind in [EventKind::ToolStart, EventKind::ToolFinish] {
+                let event = Event {
+                    tool_use_id: Some("skill".to_owned()),
+                    tool_name: Some("Skill".to_owned()),
+                    tool_kind: Some(ToolKind::Read),
+                    ..world.event(kind, "s1")
+                };
+                world.send(&event);
+            }
+            run(world, true);
+        }
+    }
+}
+
+/// Each form of a command at each moment at which Esc may end a turn: what is done by hand before and after it stays.
+///
+/// Invariant `truth/own-commands`.
+#[test]
+fn command_at_each_moment_takes_no_edit() {
+    let forms = [Form::Typed, Form::Model, Form::Shell, Form::Skill];
+    for moment in 0..MOMENTS {
+        for (number, form) in forms.into_iter().enumerate() {
+            let mut world = World::new();
+            // The agent tells of its tools.
+            world.message("m0");
+            world.start_shell();
+            end(&mut world);
+            let is_whole = turn_until(&mut world, moment);
+            world.write("by hand", "x\n");
+            run_as(&mut world, form);
+            world.write("by hand too", "x\n");
+            if (moment + number) % 2 == 0 {
+                world.message("m2");
+                world.start_shell();
+                world.write("next", "x\n");
+                let finish = world.shell(EventKind::ToolFinish);
+                world.send(&finish);
+                end(&mut world);
+            }
+            let what = format!("{form:?} at {moment}");
+            let report = world.try_revert(&to("m1"));
+            let report = report.unwrap_or_else(|error| panic!("{what}: {error}"));
+            for mine in ["by hand", "by hand too"] {
+                assert!(world.exists(mine), "{what}: `{mine}` went: {report:#?}");
+            }
+            assert!(!world.exists("next"), "{what}: {report:#?}");
+            assert!(!is_whole || !world.exists("made"), "{what}: {report:#?}");
+            assert!(
+                !world.exists("made") || report.outcome == Outcome::Partial,
+                "{what}: {report:#?}"
+            );
+        }
+    }
+}
