@@ -463,7 +463,7 @@ mod tests {
                                                 │
                                                 │
             r: its snapshot was pruned
-            (r revert)  u undo  / filter  b blame  Enter open  (Tab mark)  ? keys  q back
+            (r revert)  u undo  Enter open  / filter  b blame  (Tab mark)  ? keys  q back
         "#]]
         .assert_eq(&screen(&model, 80, 24));
     }
