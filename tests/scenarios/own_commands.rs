@@ -66,6 +66,29 @@ fn command_after_esc_leaves_what_was_edited_unclear() {
     }
 }
 
+/// The same in the first turn of a session, before any tool: it is not known yet whether the agent tells of tools.
+///
+/// Invariant `truth/own-commands`.
+#[test]
+fn command_after_esc_before_any_tool_takes_nothing() {
+    for shell in [None, Some(false), Some(true)] {
+        let mut world = World::new();
+        world.message("m1");
+        set_clock_from_files(-MINUTE);
+        world.start();
+        world.write("by hand", "x\n");
+        set_clock_from_files(0);
+        command(&mut world);
+        match shell {
+            Some(shell) => run(&mut world, shell),
+            None => end(&mut world),
+        }
+        let report = world.try_revert(&to("m1")).expect("no agent is at work");
+        assert!(world.exists("by hand"), "{shell:?}: {report:#?}");
+        assert_eq!(report.outcome, Outcome::Partial, "{shell:?}: {report:#?}");
+    }
+}
+
 /// Tool of a command leaves what was edited unclear.
 ///
 /// So does a tool of its turn, with which it is run: a step that was cut off is that from the first event on.

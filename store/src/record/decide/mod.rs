@@ -196,8 +196,7 @@ fn interrupted_by_command(event: &Event, view: &EventContext) -> Option<Decision
     let is_of_it = event.step_id.is_some() && event.step_id == own.row.agent_id
         || own.tools.iter().any(names_it);
     let ends = match event.event {
-        EventKind::TurnEnd => true,
-        EventKind::StepStart => own.tool_events,
+        EventKind::TurnEnd | EventKind::StepStart => true,
         EventKind::StepFinish | EventKind::ToolStart | EventKind::ToolWait => {
             own.has_running && !is_of_it
         }
@@ -208,12 +207,19 @@ fn interrupted_by_command(event: &Event, view: &EventContext) -> Option<Decision
     let cut = close(vec![closing(own, EndedBy::Another, StepStanding::Cut)]);
     ends.then_some(match event.event {
         // The tool is the first of a step of its own.
-        EventKind::ToolStart => Decision {
-            action: Action::OpenStep,
-            ..cut
-        },
+        EventKind::ToolStart => begins(cut),
+        // The agent may tell of no tools: then it may be at work, and not only run the command.
+        EventKind::StepStart if !own.tool_events => begins(cut),
         _ => cut,
     })
+}
+
+/// Has a step begin with what a decision closes.
+fn begins(decision: Decision) -> Decision {
+    Decision {
+        action: Action::OpenStep,
+        ..decision
+    }
 }
 
 fn close(closing: Vec<Closing>) -> Decision {
