@@ -211,6 +211,7 @@ fn some_paths_of_it_can_be_undone_alone() {
     world.try_revert(&request).expect("it changed it");
     assert!(!world.exists("one"), "asked for");
     assert_eq!(world.read("f"), LINES.replace('a', "A").replace('g', "G"));
+    assert_eq!(undone(&mut world), [""; 0], "a file is not the message");
 }
 
 /// A planned one is carried out by its token.

@@ -268,6 +268,8 @@ pub(crate) fn undone_alone(
     for operation in reverts_that_hold(&chain) {
         if let Some(message) = operation.row.part_message_id.as_ref()
             && operation.row.is_alone
+            // Some files of it are not the message.
+            && operation.row.only_paths.is_empty()
             && !operation.is_taken_back()
             && !alone.contains(message)
         {
