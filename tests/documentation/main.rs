@@ -179,7 +179,7 @@ fn ci_runs_the_first_commands_of_the_readme() {
         .collect();
     assert_eq!(commands.len(), 2, "{commands:?}");
     for command in commands {
-        let runs = |line: &str| line.starts_with("run ") && line.contains(command);
+        let runs = |line: &str| line.trim_start().starts_with("run ") && line.contains(command);
         assert!(run.lines().any(runs), "`.ci/run` runs no `{command}`");
     }
 }
