@@ -334,7 +334,7 @@ fn reverted(bench: &mut Bench, git: &Git, measured: &mut Measured, rounds: usize
         bench.edit(&files)?;
         ours.snapshot()?;
         ours.event("turn_end")?;
-        // What the agent wrote is on the disk by the time that somebody has read it: neither way pays for that.
+        // What the agent wrote is on the disk by the time that a person has read it: neither way pays for that.
         rustix::fs::sync();
         let begin = Instant::now();
         ours.revert()?;

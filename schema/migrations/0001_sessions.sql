@@ -364,7 +364,7 @@ CREATE INDEX operation_files_by_path ON operation_files (path);
 --   name      the full ref name, 'HEAD' or 'index'
 --   expected  what it is before: a commit, HEAD's text, the index's blob; NULL: not there
 --   target    what the plan makes of it
---   unclear   the reason is that nobody knows whose change it is
+--   unclear   the reason is that it is unclear whose change it is
 CREATE TABLE operation_git (
   operation_id TEXT NOT NULL REFERENCES operations (id) ON DELETE CASCADE,
   position     INTEGER NOT NULL,

@@ -274,7 +274,7 @@ pub struct OperationParameters {
     pub only: Vec<PathParameter>,
     /// What to do with files that have changed since: `merge`, `keep` or `overwrite`.
     pub on_conflict: Option<String>,
-    /// For a revert: what to do with changes that may be somebody else's: `keep` or `take`.
+    /// For a revert: what to do with changes that may be another author's: `keep` or `take`.
     pub unclear: Option<String>,
     /// For a revert: what to do with the agent's conversation: `fork`, `only`, `cut` or `no`.
     pub conversation: Option<String>,

@@ -71,7 +71,7 @@ pub fn prepare_directory(directory: &Path) -> Result<PathBuf> {
     fs::ownership::prepare(directory)
 }
 
-/// Returns whether this process has begun to change a workspace. If it has, nobody can say after a panic that nothing
+/// Returns whether this process has begun to change a workspace. If it has, it is unclear after a panic whether nothing
 /// was changed.
 pub fn has_begun_to_change() -> bool {
     revert::has_begun()

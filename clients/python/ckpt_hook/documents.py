@@ -674,7 +674,7 @@ class MessageRoot(TypedDict):
     """
     unclear: int
     """
-    How many files they or somebody else may have changed.
+    How many files they or another author may have changed.
     """
     workspace: str
     """
@@ -1153,7 +1153,7 @@ class SessionReport(TypedDict):
     """
     unclear: int
     """
-    How many files they or somebody else may have changed.
+    How many files they or another author may have changed.
     """
     workspace: str
     """
@@ -1597,7 +1597,7 @@ class WayParameters(TypedDict):
     """
     unclear: NotRequired[str | None]
     """
-    What to do with changes that may be somebody else's.
+    What to do with changes that may be another author's.
     """
     workspace: NotRequired[str | None]
     """
@@ -2086,7 +2086,7 @@ class Difference(TypedDict):
 
     by: list[AuthorReport]
     """
-    Whose change it is, if the reason is somebody's change.
+    Whose change it is, if the reason is another author's change.
     """
     path: str
     """
@@ -2388,7 +2388,7 @@ class FileReport(TypedDict):
     """
     by: list[AuthorReport]
     """
-    Whose changes keep it from going back, if the reason names somebody.
+    Whose changes keep it from going back, if the reason names an author.
     """
     choices: list[PlanChoice]
     """
@@ -2445,7 +2445,7 @@ class FileReport(TypedDict):
     """
     unclear: bool
     """
-    Whether it stays, completely or in part, because nobody knows whose change it is. `--unclear take` undoes it.
+    Whether it stays, completely or in part, because it is unclear whose change it is. `--unclear take` undoes it.
     """
 
 
@@ -2764,7 +2764,7 @@ class MessageReport(TypedDict):
     """
     unclear: int
     """
-    How many files they or somebody else may have changed.
+    How many files they or another author may have changed.
     """
     undone_alone: bool
     """
@@ -2836,7 +2836,7 @@ class OperationParameters(TypedDict):
     """
     conversation: NotRequired[str | None]
     """
-    For a revert: what to do with the agent's conversation: `fork`, `cut` or `no`.
+    For a revert: what to do with the agent's conversation: `fork`, `only`, `cut` or `no`.
     """
     exact: NotRequired[bool]
     """
@@ -2880,7 +2880,7 @@ class OperationParameters(TypedDict):
     """
     unclear: NotRequired[str | None]
     """
-    For a revert: what to do with changes that may be somebody else's: `keep` or `take`.
+    For a revert: what to do with changes that may be another author's: `keep` or `take`.
     """
     workspace: NotRequired[str | None]
     """
@@ -3735,7 +3735,7 @@ class MessageShowReport(TypedDict):
 
     changes: list[ChangeReport]
     """
-    The total of what its steps did, by path. A path occurs again for each time that somebody else changed it in
+    The total of what its steps did, by path. A path occurs again for each time that another author changed it in
     between.
     """
     conversation: ConversationPlace | None
@@ -3952,7 +3952,7 @@ class StatusReport(TypedDict):
     """
     unclear: list[UnclearReport]
     """
-    Files that the session's live messages, or somebody else, may have changed, by path, with what is known.
+    Files that the session's live messages, or another author, may have changed, by path, with what is known.
     """
     undone_alone: list[str]
     """

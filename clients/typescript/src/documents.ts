@@ -563,7 +563,7 @@ export interface MessageReport {
    */
   time: number;
   /**
-   * How many files they or somebody else may have changed.
+   * How many files they or another author may have changed.
    */
   unclear: number;
   /**
@@ -600,7 +600,7 @@ export interface MessageRoot {
    */
   message: string;
   /**
-   * How many files they or somebody else may have changed.
+   * How many files they or another author may have changed.
    */
   unclear: number;
   /**
@@ -1117,7 +1117,7 @@ export interface OperationParameters {
    */
   contents?: boolean;
   /**
-   * For a revert: what to do with the agent's conversation: `fork`, `cut` or `no`.
+   * For a revert: what to do with the agent's conversation: `fork`, `only`, `cut` or `no`.
    */
   conversation?: string | null;
   /**
@@ -1164,7 +1164,7 @@ export interface OperationParameters {
    */
   step?: string | null;
   /**
-   * For a revert: what to do with changes that may be somebody else's: `keep` or `take`.
+   * For a revert: what to do with changes that may be another author's: `keep` or `take`.
    */
   unclear?: string | null;
   /**
@@ -2230,7 +2230,7 @@ export interface FileReport {
    */
   additions: number | null;
   /**
-   * Whose changes keep it from going back, if the reason names somebody.
+   * Whose changes keep it from going back, if the reason names an author.
    */
   by: AuthorReport[];
   /**
@@ -2287,7 +2287,7 @@ export interface FileReport {
    */
   result: FileResult;
   /**
-   * Whether it stays, completely or in part, because nobody knows whose change it is. `--unclear take` undoes it.
+   * Whether it stays, completely or in part, because it is unclear whose change it is. `--unclear take` undoes it.
    */
   unclear: boolean;
 }
@@ -2464,7 +2464,7 @@ export interface SessionReport {
    */
   steps: number;
   /**
-   * How many files they or somebody else may have changed.
+   * How many files they or another author may have changed.
    */
   unclear: number;
   /**
@@ -3029,7 +3029,7 @@ export interface GitReport {
    */
   to: string | null;
   /**
-   * Whether it stays because nobody knows whose move it is. `--unclear take` undoes it.
+   * Whether it stays because it is unclear whose move it is. `--unclear take` undoes it.
    */
   unclear: boolean;
   /**
@@ -3056,7 +3056,7 @@ export interface Receipt {
  */
 export interface Difference {
   /**
-   * Whose change it is, if the reason is somebody's change.
+   * Whose change it is, if the reason is another author's change.
    */
   by: AuthorReport[];
   /**
@@ -3155,7 +3155,7 @@ export interface WayParameters {
    */
   step?: string | null;
   /**
-   * What to do with changes that may be somebody else's.
+   * What to do with changes that may be another author's.
    */
   unclear?: string | null;
   /**
@@ -3423,7 +3423,7 @@ export interface SessionsReport {
  */
 export interface MessageShowReport {
   /**
-   * The total of what its steps did, by path. A path occurs again for each time that somebody else changed it in
+   * The total of what its steps did, by path. A path occurs again for each time that another author changed it in
    * between.
    */
   changes: ChangeReport[];
@@ -3855,7 +3855,7 @@ export interface StatusReport {
    */
   session: string | null;
   /**
-   * Files that the session's live messages, or somebody else, may have changed, by path, with what is known.
+   * Files that the session's live messages, or another author, may have changed, by path, with what is known.
    */
   unclear: UnclearReport[];
   /**
@@ -3979,7 +3979,7 @@ export interface TimelineReport {
   version: 1;
 }
 /**
- * Files changed while no step was open, or by somebody else.
+ * Files changed while no step was open, or by another author.
  */
 export interface OutsideTimelineEntry {
   /**

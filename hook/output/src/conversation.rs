@@ -40,7 +40,7 @@ pub fn lines(report: &ConversationReport, is_plan: bool, paint: Paint) -> Vec<St
         (ConversationKind::Back, false) => vec!["The conversation goes on in the one before:".to_owned(), command()],
         (ConversationKind::Manual, _) => vec!["The conversation stays: ckpt-hook cannot take this one back.".to_owned()],
         (ConversationKind::None, _) => {
-            // Nobody asked for more.
+            // No more was asked for.
             let is_told = |reason: &ConversationReason| {
                 !matches!(reason, ConversationReason::NotAsked | ConversationReason::Part)
             };

@@ -13,7 +13,7 @@ pub enum LineAuthor {
     Agent,
     /// One of the steps': nothing shows which.
     Shared,
-    /// The step's, or somebody else's.
+    /// The step's, or another author's.
     Unclear,
     /// Not by an agent that sends events: yours, or another program's.
     Outside,
@@ -21,7 +21,7 @@ pub enum LineAuthor {
     Operation,
     /// Written before anything was recorded, or while the file was not being captured.
     Unrecorded,
-    /// Nobody can tell: older versions of the file were pruned, or cannot be read.
+    /// It is unclear: older versions of the file were pruned, or cannot be read.
     Unknown,
     /// Not captured yet: written since the newest snapshot.
     Uncaptured,

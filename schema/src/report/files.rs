@@ -37,13 +37,13 @@ pub enum TakenBy {
     Agent,
     /// One of several steps: nothing shows which.
     Shared,
-    /// A step, or somebody else.
+    /// A step, or another author.
     Unclear,
     /// Not an agent that sends events: you, or another program.
     Outside,
     /// An operation, such as a revert.
     Operation,
-    /// Nobody knows: it disappeared after the newest snapshot.
+    /// It is unknown: it disappeared after the newest snapshot.
     Uncaptured,
 }
 

@@ -58,7 +58,7 @@ pub struct MessageReport {
     pub steps: u64,
     /// How many files they changed.
     pub files: u64,
-    /// How many files they or somebody else may have changed.
+    /// How many files they or another author may have changed.
     #[serde(default)]
     pub unclear: u64,
     /// Lines added. In a list, the sum of what each step added: a line that a second step rewrote counts twice. In
@@ -95,7 +95,7 @@ pub struct MessageRoot {
     pub message: String,
     /// How many files its steps changed there.
     pub files: u64,
-    /// How many files they or somebody else may have changed.
+    /// How many files they or another author may have changed.
     pub unclear: u64,
     /// Lines added.
     pub additions: u64,
@@ -159,7 +159,7 @@ pub enum TimelineEntry {
     Message(MessageReport),
     /// Something was reverted, redone or restored.
     Operation(OperationEntry),
-    /// Files changed while no step was open, or by somebody else.
+    /// Files changed while no step was open, or by another author.
     Outside {
         /// The time at which the change was seen.
         time: i64,
@@ -258,7 +258,7 @@ pub struct SessionReport {
     pub steps: u64,
     /// How many files they changed.
     pub files: u64,
-    /// How many files they or somebody else may have changed.
+    /// How many files they or another author may have changed.
     #[serde(default)]
     pub unclear: u64,
 }
@@ -325,7 +325,7 @@ pub enum ShowReport {
         snapshot: Option<String>,
         /// Its steps, oldest first.
         steps: Vec<StepReport>,
-        /// The total of what its steps did, by path. A path occurs again for each time that somebody else changed it in
+        /// The total of what its steps did, by path. A path occurs again for each time that another author changed it in
         /// between.
         #[serde(default)]
         changes: Vec<ChangeReport>,

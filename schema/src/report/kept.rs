@@ -32,7 +32,7 @@ pub enum KeptKind {
     OtherAgent,
     /// Several agents may have made the same change.
     Shared,
-    /// Nobody knows whose change it is.
+    /// It is unclear whose change it is.
     Unclear,
     /// They belong to a database that is open or cannot go back as a whole.
     Database,
@@ -85,7 +85,7 @@ pub struct WayParameters {
     /// What to do with files that have changed since.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on_conflict: Option<String>,
-    /// What to do with changes that may be somebody else's.
+    /// What to do with changes that may be another author's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unclear: Option<String>,
     /// Whether git's own state moves, too.

@@ -93,7 +93,7 @@ crate::words! {
     #[derive(Serialize, Deserialize, JsonSchema)]
     #[serde(rename_all = "snake_case")]
     pub enum PlanChoice {
-        /// It goes back as well, though it may be somebody else's.
+        /// It goes back as well, though it may be another author's.
         Take = "take",
         /// It goes back whatever it holds now.
         Overwrite = "overwrite",
@@ -119,7 +119,7 @@ pub struct FileReport {
     /// The same for programs; null without a reason, and in operations of older versions.
     #[serde(default)]
     pub reason_code: Option<ReasonCode>,
-    /// Whose changes keep it from going back, if the reason names somebody.
+    /// Whose changes keep it from going back, if the reason names an author.
     #[serde(default)]
     pub by: Vec<AuthorReport>,
     /// The octal mode before; null if nothing is there.
@@ -137,7 +137,7 @@ pub struct FileReport {
     /// With `--contents`, the bytes.
     #[serde(default)]
     pub contents: Option<FileContents>,
-    /// Whether it stays, completely or in part, because nobody knows whose change it is. `--unclear take` undoes it.
+    /// Whether it stays, completely or in part, because it is unclear whose change it is. `--unclear take` undoes it.
     #[serde(default)]
     pub unclear: bool,
     /// How else it can be planned: `keep` with `on_conflict` `keep`, the others with the parameters that the way out in
@@ -207,7 +207,7 @@ pub struct GitReport {
     pub result: FileResult,
     /// The reason, if it is not obvious.
     pub reason: Option<String>,
-    /// Whether it stays because nobody knows whose move it is. `--unclear take` undoes it.
+    /// Whether it stays because it is unclear whose move it is. `--unclear take` undoes it.
     #[serde(default)]
     pub unclear: bool,
     /// If it stays: the command that moves it, or that there is none; null if `--unclear take` does.
@@ -331,7 +331,7 @@ pub struct Difference {
     /// The same in words.
     #[serde(default)]
     pub words: String,
-    /// Whose change it is, if the reason is somebody's change.
+    /// Whose change it is, if the reason is another author's change.
     #[serde(default)]
     pub by: Vec<AuthorReport>,
 }
@@ -361,7 +361,7 @@ impl Difference {
 pub enum DifferenceReason {
     /// It was changed since, not by an agent as far as is known: it is yours.
     Yours,
-    /// Nobody can tell whose change it is.
+    /// It is unclear whose change it is.
     Unclear,
     /// Several sessions changed it at once.
     Shared,

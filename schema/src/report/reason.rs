@@ -30,7 +30,7 @@ crate::words! {
         Changed = "changed",
         /// Several sessions changed it at once.
         Shared = "shared",
-        /// Nobody knows whose change it is.
+        /// It is unclear whose change it is.
         Unclear = "unclear",
         /// No snapshot holds a side of it: what it was, what the agent left, or what is there now.
         NotCaptured = "not_captured",

@@ -62,7 +62,7 @@ pub struct StatusReport {
     pub interrupted: Vec<String>,
     /// Steps that cannot be put back, and why.
     pub unprotected: Vec<String>,
-    /// Files that the session's live messages, or somebody else, may have changed, by path, with what is known.
+    /// Files that the session's live messages, or another author, may have changed, by path, with what is known.
     #[serde(default)]
     pub unclear: Vec<UnclearReport>,
     /// What the newest snapshot does not hold.

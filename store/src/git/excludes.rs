@@ -33,7 +33,7 @@ impl Excludes {
 /// Reads the repository's `info/exclude`.
 pub(crate) fn of_repository(location: Option<&Location>) -> Excludes {
     let path = location.map(|location| location.common.join("info/exclude"));
-    // A repository may be somebody else's, and a link in it would make us read any file of the user's.
+    // A repository may be another author's, and a link in it would make us read any file of the user's.
     Excludes::read(path, OFlags::NOFOLLOW)
 }
 

@@ -7,9 +7,9 @@ ckpt_schema::words! {
         Agent = "agent",
         /// The step's, or that of a step in another session that was open at the same time.
         Shared = "shared",
-        /// Of nobody who sends events.
+        /// Of no author who sends events.
         Outside = "outside",
-        /// The step's or somebody else's: there is no evidence for either.
+        /// The step's or another author's: there is no evidence for either.
         Unclear = "unclear",
     }
 }

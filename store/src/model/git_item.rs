@@ -41,7 +41,7 @@ pub(crate) struct GitItem {
 pub(crate) struct GitReason {
     /// The sentence.
     pub text: String,
-    /// Whether it may be the agent's or somebody else's change.
+    /// Whether it may be the agent's or another author's change.
     pub is_unclear: bool,
 }
 

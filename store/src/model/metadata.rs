@@ -4,7 +4,7 @@
 //! A folder is git's if it has `HEAD` and `refs` beside `objects` or `config`, whatever it is called: a bare repository,
 //! what `--separate-git-dir` or `GIT_DIR` made, or what a `.git` file or link points at. Its objects may be elsewhere
 //! (`GIT_OBJECT_DIRECTORY`). Only the names that git gives there are its
-//! metadata. Whatever else is in the folder is somebody's: work trees are often put into a bare repository, and
+//! metadata. Whatever else is in the folder belongs to a user: work trees are often put into a bare repository, and
 //! `git init --bare` in the wrong folder must not hide what is in it.
 
 use super::path::split;

@@ -3,7 +3,7 @@
 //! prompt, and no attribution.
 //!
 //! ```text
-//! key 0198…                       the workspace's own; nobody else knows it
+//! key 0198…                       the workspace's own; no other program knows it
 //! path /home/me/project
 //! directory 2049 131074 -         device, inode, time of birth
 //! gap 0 - unreadable:%20denied a/b    of list 0: size, reason, path

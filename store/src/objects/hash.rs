@@ -108,7 +108,7 @@ impl Hasher {
     }
 }
 
-/// How contents begin that have one id in tests, if they are equally long: nobody has two real ones, because a header
+/// How contents begin that have one id in tests, if they are equally long: there are no two real ones, because a header
 /// comes before them.
 #[cfg(test)]
 pub(crate) const COLLIDES: &str = "a file that has the SHA-1 of another: ";

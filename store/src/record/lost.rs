@@ -128,7 +128,7 @@ pub(crate) fn note(directory: &Path, event: &Event, error: &Error, now: Millisec
         || reserve::beside(directory).is_some_and(|path| reserve::change_at(&path, add).is_ok())
 }
 
-/// Returns whether a directory is the user's own, and yet lets nobody look into it.
+/// Returns whether a directory is the user's own, and yet lets no program look into it.
 fn is_shut(directory: &Path) -> bool {
     let is_ours = |found: std::fs::Metadata| found.uid() == ownership::user();
     directory.metadata().is_ok_and(is_ours)

@@ -157,12 +157,12 @@ fn attempt_known(
         .then(|| with_process(store, event));
     let mut known = known;
     known.event = completed.as_ref().unwrap_or(event);
-    let patience = known.place.settings.hook_deadline;
-    let end = begin + patience;
+    let hook_deadline = known.place.settings.hook_deadline;
+    let end = begin + hook_deadline;
     let until = |reserve| end.checked_sub(reserve).unwrap_or(begin).max(begin);
     let deadlines = Deadlines {
-        look: until(RESERVE.max(patience / 4)),
-        rows: until((RESERVE / 2).max(patience / 8)),
+        look: until(RESERVE.max(hook_deadline / 4)),
+        rows: until((RESERVE / 2).max(hook_deadline / 8)),
     };
     let mut held = None;
     // Nearly always once. What another process commits meanwhile may ask for a look, for a wider one, or for none.

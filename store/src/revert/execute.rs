@@ -310,7 +310,7 @@ impl Execution<'_> {
             ..
         } = *self;
         let scene = self.scene(store);
-        // After the fingerprint, of which the counts are no part. Counting reads both sides of each file, and nobody
+        // After the fingerprint, of which the counts are no part. Counting reads both sides of each file, and no reader
         // shows a plan that is refused as stale.
         count_lines(snapshots, &mut operation.plan, &operation.lines);
         refusal::unread_files(scene, &operation.plan, options)?;

@@ -71,7 +71,7 @@ pub(crate) fn planned<'m>(
     let snapshots = place.snapshots()?;
 
     // Observe: one look at the workspace, with which the session's own steps end.
-    // They end as cut off, not as finished: nobody reported their ends, so what came long after the last sign of
+    // They end as cut off, not as finished: no event reported their ends, so what came long after the last sign of
     // life stays unclear instead of going back with the agent's work.
     let closing = ending
         .iter()
@@ -410,7 +410,7 @@ fn is_incomplete(movement: &Movement, material: &Material) -> bool {
     is_revert && !material.unprotected.is_empty() || !material.seen.unread.is_empty()
 }
 
-/// Returns whether a note says that a message changed files in no step: nobody knows what of it was the agent's.
+/// Returns whether a note says that a message changed files in no step: it is unclear what of it was the agent's.
 fn is_of_no_step(note: &Note) -> bool {
     note.code() == NoteCode::NoStep
 }

@@ -201,7 +201,7 @@ pub(crate) fn finish_open_operations(
             done.push(format!(
                 "{name} was resumed, and is still open: the next command or message finishes it"
             ));
-            // While it is open, nobody knows where the revert point is, so no command goes on.
+            // While it is open, it is unclear where the revert point is, so no command goes on.
             return Err(error.after(done));
         }
         let text = finished_text(&name, &items, &git, &compared);

@@ -389,7 +389,7 @@ fn state_named(store: &Store, place: &Place, id: &str) -> Result<NamedState> {
 }
 
 /// Returns the gaps, among the paths that are asked for, of only one side: of the wanted state, or of the present.
-/// Nobody knows whether these paths are as they were.
+/// It is unclear whether these paths are as they were.
 fn unseen(
     store: &Store,
     wanted_id: i64,

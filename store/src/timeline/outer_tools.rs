@@ -62,7 +62,7 @@ impl OuterAgents {
         let began = began(step, change);
         let is_above = |number: usize| self.is_above(number, process, has_started);
         // A shell that began before the inner agent's tool and is above it in the process tree most likely is what
-        // runs that agent. One that began later runs beside it, whoever started whom.
+        // runs that agent. One that began later runs beside it, whichever started the other.
         let is_rival = |(number, shell): (usize, &evidence::Step)| {
             evidence.could_make(number, change) && (shell.started_at > began || !is_above(number))
         };

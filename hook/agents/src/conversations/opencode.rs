@@ -165,10 +165,10 @@ pub fn fork(plan: &ForkPlan) -> Result<AgentConversation, ForkFailure> {
 fn fork_by(
     mut command: Command,
     plan: &ForkPlan,
-    patience: Duration,
+    timeout: Duration,
 ) -> Result<AgentConversation, ForkFailure> {
     let failed = ForkFailure::Failed;
-    let end = Instant::now() + patience;
+    let end = Instant::now() + timeout;
     let password = uuid::Uuid::new_v4().simple().to_string();
     command
         .args(["serve", "--hostname", "127.0.0.1", "--port", "0"])

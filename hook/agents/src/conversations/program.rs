@@ -60,12 +60,12 @@ pub fn ask(asked: AskedProgram<'_>) -> Result<Value, ForkFailure> {
     ask_within(asked, PROGRAM_TIMEOUT)
 }
 
-fn ask_within(mut asked: AskedProgram<'_>, patience: Duration) -> Result<Value, ForkFailure> {
+fn ask_within(mut asked: AskedProgram<'_>, timeout: Duration) -> Result<Value, ForkFailure> {
     let name = PathBuf::from(asked.program.get_program());
     let name = name.file_name().unwrap_or_default().to_string_lossy();
     let mut waiting = asked.greeting.iter().chain(asked.requests).enumerate();
     let (mut awaited, mut sent, mut last): (Option<&Value>, usize, _) = (None, 0, None);
-    let talked = exchanged(&mut asked.program, patience, |text, stdin| {
+    let talked = exchanged(&mut asked.program, timeout, |text, stdin| {
         loop {
             if let Some(id) = awaited {
                 let mut said = objects(text);
@@ -106,7 +106,7 @@ fn ask_within(mut asked: AskedProgram<'_>, patience: Duration) -> Result<Value, 
         (OutputEnd::TimedOut, _) => {
             format!(
                 "`{name}` gave no answer within {} seconds",
-                patience.as_secs()
+                timeout.as_secs()
             )
         }
         (OutputEnd::TooMuch, _) => format!("`{name}` printed much, and no answer"),
@@ -180,7 +180,7 @@ mod tests {
     use super::*;
 
     /// Greets a script, asks it for something, and waits for this long.
-    fn asked(script: &str, framing: Framing, patience: Duration) -> Result<Value, ForkFailure> {
+    fn asked(script: &str, framing: Framing, timeout: Duration) -> Result<Value, ForkFailure> {
         let mut program = Command::new("/bin/sh");
         program.args(["-c", script]);
         let [greeting, request] = [0, 1].map(|id| json!({"id": id, "method": "m"}));
@@ -190,7 +190,7 @@ mod tests {
             greeting: &[greeting],
             requests: &[request],
         };
-        ask_within(asked, patience)
+        ask_within(asked, timeout)
     }
 
     /// Answers are read whatever tells them from each other.
@@ -222,7 +222,7 @@ mod tests {
         let greeted = r#"read one; echo '{"id":0}'; read two; "#;
         let noise = "exec yes 'some noise'";
         let (no_time, time) = (Duration::ZERO, PROGRAM_TIMEOUT);
-        for (script, patience, is_known, said) in [
+        for (script, timeout, is_known, said) in [
             ("exit 2".to_owned(), time, true, "ended without an answer"),
             (
                 "echo usage: sh".to_owned(),
@@ -245,7 +245,7 @@ mod tests {
             ),
             (format!("{greeted} {noise}"), time, false, "printed much"),
         ] {
-            let failure = asked(&script, Framing::Lines, patience).expect_err("no answer");
+            let failure = asked(&script, Framing::Lines, timeout).expect_err("no answer");
             let is_as_known = matches!(failure, ForkFailure::Failed(_)) == is_known;
             let (ForkFailure::Failed(why) | ForkFailure::Unknown(why)) = failure;
             assert!(is_as_known && why.contains(said), "{script}: {why}");

@@ -141,7 +141,7 @@ impl JournalEntry<'_, '_> {
 }
 
 /// Takes back the rows after they could not be synced. They may still be complete in the database's log, and valid for
-/// the next process that opens it. Other rows now replace them. If those cannot be written either, nobody knows whether
+/// the next process that opens it. Other rows now replace them. If those cannot be written either, it is unclear whether
 /// the plan is valid. A read-only file took nothing.
 pub(crate) fn take_back_what_was_written(
     store: &mut Store,
@@ -358,7 +358,7 @@ impl Performed {
 /// Whether this process has begun to move files.
 static HAS_BEGUN: AtomicBool = AtomicBool::new(false);
 
-/// Returns whether this process has begun to change a workspace. If it has, nobody can say after a panic that nothing
+/// Returns whether this process has begun to change a workspace. If it has, it is unclear after a panic whether nothing
 /// was changed.
 pub(crate) fn has_begun() -> bool {
     HAS_BEGUN.load(Ordering::Relaxed)
@@ -501,12 +501,12 @@ fn put_files<R>(
 }
 
 /// Looks at what an operation left where it worked, and at what others did there meanwhile. What they did elsewhere is
-/// for the next look. The operation's own changes are in its rows, and are nobody's.
+/// for the next look. The operation's own changes are in its rows, and have no author.
 fn look_again(store: &Store, opened: WritableWorkspace<'_>, items: &[Item]) -> Result<Observation> {
     let (open, before) = known(store, opened.place)?;
     let touched: BTreeSet<WorkspacePath> = items
         .iter()
-        // What was kept is still somebody else's change, and belongs into the timeline.
+        // What was kept is still another author's change, and belongs into the timeline.
         .filter(|item| item.action != FileAction::Keep)
         .map(|item| item.path.clone())
         .collect();
@@ -523,7 +523,7 @@ fn look_again(store: &Store, opened: WritableWorkspace<'_>, items: &[Item]) -> R
             None => touched.contains(&change.path),
         };
         // A directory above a file comes and goes with it. A file in the place of such a directory was put there by
-        // somebody else.
+        // another author.
         is_asked || is_directory(change) && parents.contains(&change.path)
     };
     let how = CaptureOptions {

@@ -1,4 +1,4 @@
-//! Lets nobody do more with what comes back without its ACL. The group bits of a file with an ACL are its mask, and
+//! Lets no user do more with what comes back without its ACL. The group bits of a file with an ACL are its mask, and
 //! would be the group's own permissions without it. No snapshot holds an ACL, only what it takes from the group bits.
 
 use std::collections::BTreeMap;

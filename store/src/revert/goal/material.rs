@@ -37,7 +37,7 @@ pub(crate) struct Material {
     pub base: PathStates,
     pub goals: PathStates,
     pub current: PathStates,
-    /// The steps in question whose changes nobody saw, by id, with the reason.
+    /// The steps in question whose changes no look saw, by id, with the reason.
     pub unprotected: Vec<(String, String)>,
     /// What the steps in question did to paths that no snapshot stores.
     pub seen: SeenHistory,

@@ -96,7 +96,7 @@ impl UnseenSearch<'_> {
         Ok(hidden.map(|(path, _)| path).collect())
     }
 
-    /// Finds files that a step hid and that are gone, or something else by now. Nobody saw who did that, because they
+    /// Finds files that a step hid and that are gone, or something else by now. No look saw who did that, because they
     /// were hidden; only their absence is certain. Such a file comes back if nothing took its place, and is otherwise
     /// kept and named.
     fn removed_while_hidden(
@@ -145,7 +145,7 @@ impl UnseenSearch<'_> {
                     true => None,
                     false => self.weigh(spans, span, &path, entry)?,
                 };
-                // Whoever takes what is unclear takes what is there.
+                // A user who takes what is unclear takes what is there.
                 let new = match (judged, first.get(&path)) {
                     (None, _) => None,
                     (Some(_), Some(item)) => item.expected,
@@ -245,7 +245,7 @@ impl UnseenSearch<'_> {
         later.retain(|span| span.started_at >= hiding.started_at);
         let (_, verdict) = self.judge(later, path, at)?;
         Ok(match verdict {
-            // A step changed it last. Nobody knows what it was in between.
+            // A step changed it last. It is unclear what it was in between.
             Verdict::Agent(_) | Verdict::Shared(_) if is_there => Some(Doubt::Hidden),
             Verdict::Agent(_) | Verdict::Shared(_) => None,
             Verdict::Unclear(_, doubt) => Some(doubt),
@@ -271,7 +271,7 @@ impl UnseenSearch<'_> {
             }
         }
         let changed = Changed { path, at: Some(at) };
-        // By the rules of a look: what nobody saw is no easier to blame on a step than what somebody did.
+        // By the rules of a look: what no look saw is no easier to blame on a step than what one did.
         let verdict = Evidence::new(&at_work, &[changed], self.now).judge(changed, None);
         Ok((those, verdict))
     }

@@ -47,7 +47,7 @@ pub fn three_way(
         ours,
     } = sides;
     // Equal states come first, because they need no bytes: what is too large to merge, or a link, still goes back
-    // if nobody else touched it.
+    // if no other author touched it.
     if ours == theirs || theirs == ancestor {
         return Ok(Ruling::Already);
     }

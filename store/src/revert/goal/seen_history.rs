@@ -1,4 +1,4 @@
-//! What steps did to paths that no snapshot stores: what came, what went, and where nobody could look. The snapshots
+//! What steps did to paths that no snapshot stores: what came, what went, and where no look could reach. The snapshots
 //! around each step say so; nothing of it is put back or removed. This module does IO, but only reads.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};

@@ -37,7 +37,7 @@ pub struct Target {
 pub enum TargetReason {
     /// No change is to be undone: the target is the state before the first revert.
     Untouched,
-    /// It is as before the first revert: somebody undid the changes already, or they stay.
+    /// It is as before the first revert: the changes are undone already, or they stay.
     Same,
     /// It is as it was before a change.
     Undone,
@@ -177,7 +177,7 @@ struct ChangeRun<'a> {
 enum ChangeHolder<'a> {
     /// Others may have made it, at the same time.
     Shared(&'a [Source]),
-    /// Nobody knows who made it.
+    /// It is unclear who made it.
     Unclear(&'a str),
 }
 
@@ -250,7 +250,7 @@ impl Present {
     }
 }
 
-/// Undoes changes, given newest first: one by one, or else all as one, or else from the state to which somebody took the
+/// Undoes changes, given newest first: one by one, or else all as one, or else from the state to which an author took the
 /// path back, or else as far as possible, or by force if asked to.
 fn undo<'a>(
     present: Present,
@@ -371,7 +371,7 @@ impl<'a> Undone<'a> {
         on_conflict: OnConflict,
     ) -> Result<()> {
         if is_unstored(run.old) && is_unstored(run.new) && self.state != run.old {
-            // It changed from one state that nobody stored to another. The two only look equal.
+            // It changed from one state without stored bytes to another. The two only look equal.
             self.stop = Some(Stop::Missing(Missing::Before));
             return Ok(());
         }
@@ -381,7 +381,7 @@ impl<'a> Undone<'a> {
             ours: self.state,
         };
         match (three_way(sides, contents, on_conflict)?, run.held) {
-            // First: what nobody has to undo any more cannot be held up by a doubt about its author.
+            // First: what need not be undone any more cannot be held up by a doubt about its author.
             (Ruling::Already, _) => {}
             (_, Some(held)) => self.stop = Some(Stop::Held(held)),
             (Ruling::Taken(state), None) => (self.state, self.is_merged) = (state, false),

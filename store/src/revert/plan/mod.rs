@@ -444,7 +444,7 @@ pub(crate) fn plan_exactly(
     let earlier = earlier.collect();
     let targets: BTreeMap<_, _> = wanted
         .iter()
-        // What is there now counts as what was left, so that nothing conflicts, whoever changed it since.
+        // What is there now counts as what was left, so that nothing conflicts, whichever author changed it since.
         .map(|(path, state)| {
             let target = Target::exactly(state_now(path), *state, kept.remove(path));
             (path.clone(), target)

@@ -106,7 +106,7 @@ pub(crate) fn leaves_open(compared: &Result<Option<Receipt>>) -> bool {
     matches!(compared, Ok(Some(receipt)) if is_incomplete(receipt))
 }
 
-/// Returns whether a path differs and nobody knows why, or only because it is out of view.
+/// Returns whether a path differs and it is unclear why, or only because it is out of view.
 pub(crate) fn is_incomplete(receipt: &Receipt) -> bool {
     receipt.differences.iter().any(|difference| {
         difference.reason == DifferenceReason::Unexplained
@@ -185,7 +185,7 @@ impl ReceiptComparison<'_> {
             unseen.moved.extend(self.as_at(*point, paths)?);
         }
         unseen.moved.extend(self.of_parts()?);
-        // An empty folder appears and disappears with a row, except one whose files were all ignored: nobody changed
+        // An empty folder appears and disappears with a row, except one whose files were all ignored: no author changed
         // that one.
         unseen.hidden.extend(
             paths
@@ -389,7 +389,7 @@ impl ReceiptComparison<'_> {
     }
 
     /// Returns the paths that ignore rules hid then, hide now, or hid in between. If a path came into view or went out
-    /// of it because rules changed, that is nobody's change, and in no row.
+    /// of it because rules changed, that is no author's change, and in no row.
     fn hidden(&self, paths: &[WorkspacePath]) -> Result<BTreeSet<WorkspacePath>> {
         let between = sessions::snapshots_since(
             self.connection,

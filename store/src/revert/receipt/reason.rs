@@ -70,14 +70,14 @@ impl KnownPath<'_> {
             .unwrap_or(DifferenceReason::Unexplained)
     }
 
-    /// Returns the reason that the operation itself gives for leaving a path. If that is somebody's change, the history
+    /// Returns the reason that the operation itself gives for leaving a path. If that is another author's change, the history
     /// says whose; if not, the change was seen only when the file was to be touched, and belongs to no step.
     fn of_item(&self) -> Option<DifferenceReason> {
         let item = self.item?;
         match item.result {
             FileResult::Failed => Some(DifferenceReason::Failed),
             FileResult::Gap => Some(DifferenceReason::NotCaptured),
-            // Somebody changed it between the plan and the moment of writing. No row knows that yet.
+            // Another program changed it between the plan and the moment of writing. No row knows that yet.
             FileResult::Conflict if is_moved(item) => Some(DifferenceReason::Yours),
             _ if item.code() == Some(ReasonCode::Unclear) => {
                 let is_yours = self.of_history() == Some(DifferenceReason::Yours);
@@ -101,7 +101,7 @@ impl KnownPath<'_> {
         }
     }
 
-    /// Returns the reason for the newest change that is not undone. If nobody knows whose that is, but an older one is
+    /// Returns the reason for the newest change that is not undone. If it is unclear whose that is, but an older one is
     /// certainly not an agent's, the path still counts as the user's.
     fn of_history(&self) -> Option<DifferenceReason> {
         let newest = self.since.iter().find_map(LaterChange::reason)?;

@@ -10,10 +10,10 @@ use crate::ids::name_beside;
 /// Who changed a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Author {
-    /// Nobody whose hook reported it: the user, their editor, another program, or what an agent left running in the
+    /// No agent whose hook reported it: the user, their editor, another program, or what an agent left running in the
     /// background.
     User,
-    /// The user, or an unrecorded step that was at work: nobody saw which.
+    /// The user, or an unrecorded step that was at work: no look saw which.
     Unrecorded,
     /// A step of an agent.
     Agent(Source),

@@ -33,7 +33,7 @@ pub enum Claim {
     /// Both the session, at or after the revert point, and other sessions (empty if unknown) may have made it. It is
     /// undone only if its path is named.
     Shared(Vec<Source>),
-    /// It may be the session's, at or after the revert point, or somebody else's, for a reason. It stays.
+    /// It may be the session's, at or after the revert point, or another author's, for a reason. It stays.
     Unclear(String),
     /// It stays: it belongs to another session, to a later step if one step alone is reverted, or to the user. It is
     /// kept here to name who changed a path since.
@@ -84,7 +84,7 @@ impl<'a> History<'a> {
         restored == Some(&state)
     }
 
-    /// Returns whether an operation brought a state on which nobody worked since the changes to undo, and could not give
+    /// Returns whether an operation brought a state on which no author worked since the changes to undo, and could not give
     /// the file all that it had.
     pub fn lacks_something(&self, path: &WorkspacePath, state: State) -> bool {
         let lacking = self.lacking.and_then(|lacking| lacking.get(path));
@@ -168,7 +168,7 @@ pub enum Reason {
     },
     /// Other sessions (empty if unknown) changed it at the same time.
     Shared(Vec<Source>),
-    /// Nobody knows whose change it is, for a reason.
+    /// It is unclear whose change it is, for a reason.
     Unclear(String),
     /// A side's bytes are not stored.
     Missing(Missing),

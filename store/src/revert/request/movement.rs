@@ -47,7 +47,7 @@ pub(crate) struct Movement {
 }
 
 /// Returns the paths that a part is limited to. Where edits are overwritten, a link that an agent changed stands for itself
-/// alone: nobody agreed to lose the file that it leads to by now.
+/// alone: the user did not agree to lose the file that it leads to by now.
 pub(crate) fn limits(
     connection: &Connection,
     place: &Place,
@@ -532,7 +532,7 @@ fn point_of(store: &Store, session: &SessionRow) -> Result<Option<MessageRow>> {
     }
 }
 
-/// Refuses a discarded message with nothing left to undo: a revert to it would undo later messages that nobody asked
+/// Refuses a discarded message with nothing left to undo: a revert to it would undo later messages that were not asked
 /// about. What could not be put back is still the agent's, and can be reverted.
 fn refuse_discarded(
     connection: &Connection,

@@ -131,7 +131,7 @@ pub(crate) enum Coverage {
     Undo,
     /// It covers it, but others may have made it, and the request does not name its path.
     Shared,
-    /// It covers it, but nobody knows whose it is, and the request leaves such changes alone.
+    /// It covers it, but it is unclear whose it is, and the request leaves such changes alone.
     Unclear,
     /// It is about other changes.
     No,
@@ -145,7 +145,7 @@ impl UndoScope<'_> {
         let mut covering = self.scopes.iter().filter(|scope| scope.covers(change));
         match change.row.attribution {
             _ if !is_covered(self.scopes, change) => Coverage::No,
-            // Whoever names the very file knows what goes with it; a revert of the whole message does not say so.
+            // A user who names the very file knows what goes with it; a revert of the whole message does not say so.
             Attribution::Shared if !covering.any(|scope| scope.names(path)) => Coverage::Shared,
             // Naming a directory does not choose among the changes below it: unclear ones need `--unclear take`.
             Attribution::Unclear if !is_covered(self.taken, change) => Coverage::Unclear,

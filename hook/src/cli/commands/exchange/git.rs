@@ -37,7 +37,7 @@ const LARGEST_PART: usize = 32 << 20;
 const PACK: &str = "pack.";
 const SEALED: &str = "age.";
 /// How long nothing may come from a server, which may run hooks or wait for a passphrase.
-const PATIENCE: Duration = Duration::from_secs(180);
+const SILENCE_TIMEOUT: Duration = Duration::from_secs(180);
 /// What git's lines on its progress have in them.
 const PROGRESS: [&str; 4] = ["objects: ", "deltas: ", "Total ", "Delta compression"];
 /// What the user may have set for git's connections.
@@ -142,7 +142,7 @@ impl Transport {
         let (mut out, mut err) = (Vec::new(), Vec::new());
         let mut is_stalled = false;
         loop {
-            match said.recv_timeout(patience()) {
+            match said.recv_timeout(silence_timeout()) {
                 Ok((Stream::Out, bytes)) => out.extend(bytes),
                 Ok((Stream::Err, bytes)) => err.extend(bytes),
                 Err(RecvTimeoutError::Disconnected) => break,
@@ -164,7 +164,7 @@ impl Transport {
             _ if status.success() => Ok(out),
             _ if is_stalled => Err(Error::failed(format!(
                 "nothing has come from `{shown}` for {}, so git was ended",
-                count(patience().as_secs(), "second")
+                count(silence_timeout().as_secs(), "second")
             ))
             .hint(again)),
             Some(_) => Err(
@@ -375,14 +375,14 @@ fn pass_on(
 }
 
 /// Returns how long nothing may come from a server.
-fn patience() -> Duration {
+fn silence_timeout() -> Duration {
     if cfg!(debug_assertions)
         && let Some(text) = variable("CKPT_HOOK_TEST_PATIENCE")
         && let Ok(milliseconds) = text.to_string_lossy().parse()
     {
         return Duration::from_millis(milliseconds);
     }
-    PATIENCE
+    SILENCE_TIMEOUT
 }
 
 /// Returns the ref of what a machine has pushed of a workspace.

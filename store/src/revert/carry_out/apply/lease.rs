@@ -12,10 +12,10 @@ use crate::fs::lease;
 
 /// The kernel's answer on who writes to a file.
 pub(super) enum Lease {
-    /// Nobody has it open for writing, and nobody can open it so while this is held: the file, open for reading, with
+    /// No program has it open for writing, and none can open it so while this is held: the file, open for reading, with
     /// its `fstat` of before.
     Held(File, Stat),
-    /// Somebody has it open for writing, or maps it.
+    /// A program has it open for writing, or maps it.
     Busy,
     /// Unknown: it is not a regular file, or another user's, or its file system has no leases.
     Unknown,

@@ -8,12 +8,12 @@
 //! | --- | --- | --- | --- |
 //! | the target | the expected state | what came out, already checked | let go |
 //! | the target | part of the target | a second try's beginning | let go |
-//! | the target | anything else | what came out: somebody's edit | swapped back |
+//! | the target | anything else | what came out: another program's edit | swapped back |
 //! | nothing | the expected state | what was moved aside | let go |
 //! | nothing | the target, whole | the end of a replacement in two calls | moved in |
-//! | nothing | anything else | what was moved aside: somebody's edit | moved back |
-//! | anything else | the expected state, or part of the target | nobody's | let go |
-//! | anything else | anything else | bytes that nobody stored | kept and named |
+//! | nothing | anything else | what was moved aside: another program's edit | moved back |
+//! | anything else | the expected state, or part of the target | no author's | let go |
+//! | anything else | anything else | bytes that are not stored | kept and named |
 //!
 //! If a file is replaced in three calls, what was there has a second name beside our own one:
 //!
@@ -70,7 +70,7 @@ impl ItemWriter<'_> {
         self.clean_second_name(place, expected)?;
         let (left, _) = look(place.directory, &place.own).map_err(not_cleaned_up)?;
         let (standing, _) = look(place.directory, place.name).map_err(not_cleaned_up)?;
-        // The snapshot before the operation holds what was there, so nobody misses it. But a directory compares equal
+        // The snapshot before the operation holds what was there, so nothing is lost. But a directory compares equal
         // whatever is in it, and it was swapped out by its name alone.
         let stored = left.is(expected) && !matches!(left, Found::Directory { empty: false, .. });
         // This comes before the leftover is discarded as our own beginning. Where the old entry had to go first,
@@ -151,7 +151,7 @@ impl ItemWriter<'_> {
             equal: true,
         };
         (self.contents)(blob, &mut comparison).map_err(|error| ItemFailure::from_error(&error))?;
-        // A file with more bytes than the target is somebody else's, though it begins like ours.
+        // A file with more bytes than the target is another program's, though it begins like ours.
         let ended = comparison
             .left
             .read(&mut [0])

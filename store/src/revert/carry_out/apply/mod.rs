@@ -3,7 +3,7 @@
 //!
 //! It does not decide anything (the plan does), keep a journal (the operation does), or take a snapshot. It promises:
 //!
-//! - Nothing outside the root, through a symbolic link, or at or below a `.git` is ever written, even if somebody
+//! - Nothing outside the root, through a symbolic link, or at or below a `.git` is ever written, even if another program
 //!   renames directories meanwhile: `root` walks by descriptors.
 //! - Nothing is replaced or removed before it was hashed at a name that no other program uses: `writer`.
 //! - A crash at any point leaves every file whole, old or new; [`apply`] called again with the same items finishes the

@@ -172,7 +172,7 @@ impl Root {
                 made.push(length);
                 Ok(MadeDirectory::Yes)
             }
-            // Another thread, or somebody else, made it just now. Opening it tells whether it is a directory.
+            // Another thread, or another program, made it just now. Opening it tells whether it is a directory.
             Err(Errno::EXIST) => Ok(MadeDirectory::Yes),
             Err(error) => Err(error),
         })

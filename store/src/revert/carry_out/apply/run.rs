@@ -178,7 +178,7 @@ impl<'a> Attempt<'a> {
         self.work.items.iter().map(|_| None).collect()
     }
 
-    /// Refuses to touch bytes that nobody stored, whatever the plan says.
+    /// Refuses to touch bytes that are not stored, whatever the plan says.
     fn refuse(item: &Item) -> ItemResult<()> {
         if is_unstored(item.expected) {
             return Err(ItemFailure::conflict("what is there is not stored"));
@@ -334,7 +334,7 @@ impl<'a> Attempt<'a> {
         }
         match sys::remove_directory(directory.as_fd(), path.name()) {
             Ok(()) => Ok(true),
-            // Somebody put something in, or took it away. Nobody asked for the directory itself, so there is nothing
+            // Another program put something in, or took it away. The directory itself was not asked for, so there is nothing
             // to report.
             Err(Errno::NOENT | Errno::NOTEMPTY | Errno::EXIST | Errno::NOTDIR | Errno::LOOP) => {
                 Ok(false)

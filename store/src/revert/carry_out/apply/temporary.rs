@@ -39,7 +39,7 @@ impl ItemWriter<'_> {
         old: Option<&Stat>,
         target: Entry,
     ) -> ItemResult<Option<String>> {
-        // Nobody else may read it before it has the owner and the permissions of what it replaces.
+        // No other user may read it before it has the owner and the permissions of what it replaces.
         let permissions = OpenMode::from_raw_mode(0o600);
         let file = beneath::create(place.directory, &place.own, permissions).map_err(blocked)?;
         self.write(place, old, target, File::from(file))
@@ -66,7 +66,7 @@ impl ItemWriter<'_> {
             })?;
         // One sync of the file system follows for all of them.
         if self.sync_each {
-            // All of it was written, but nobody knows whether it reached the disk.
+            // All of it was written, but it is unclear whether it reached the disk.
             retry_on_intr(|| full_sync(&file)).map_err(ItemFailure::not_synced)?;
         }
         Ok(lost)

@@ -8,7 +8,7 @@
 //!          unlink it, else swap back
 //! ```
 //!
-//! So at every moment `name` is the whole old or new file, and bytes that somebody wrote since the plan was made are
+//! So at every moment `name` is the whole old or new file, and bytes that were written since the plan was made are
 //! found in what was moved aside, before it is removed. A program that had the old file open could still write to it:
 //! asked for a lease, the kernel reports such a program, and the file is moved back. On file systems without leases
 //! (network file systems, some overlays), or if the file belongs to another user, the old file stays aside for a little
@@ -44,7 +44,7 @@ pub(super) enum ItemChange {
     Nothing,
     /// As planned.
     Done,
-    /// As planned, but what was there is still at the place's own name: nobody can say whether a program has it open
+    /// As planned, but what was there is still at the place's own name: it is unclear whether a program has it open
     /// for writing.
     Aside,
 }
@@ -78,7 +78,7 @@ impl ItemWriter<'_> {
             found if found.is(expected) => {}
             found => return Err(ItemFailure::unexpected(&found)),
         }
-        // Not `unlink`: between the look and the call, somebody may have saved a new file at this name. Moved
+        // Not `unlink`: between the look and the call, a program may have saved a new file at this name. Moved
         // aside, it is seen.
         match sys::take_out(self.rename_flags, place.directory, place.name, &place.own) {
             Ok(()) => self.let_go(place, expected, None, AsideLook::First),
@@ -87,7 +87,7 @@ impl ItemWriter<'_> {
         }
     }
 
-    /// Removes what was moved aside if it is still what was expected and nobody writes to it. Otherwise puts it back,
+    /// Removes what was moved aside if it is still what was expected and no program writes to it. Otherwise puts it back,
     /// or keeps it where it is.
     pub(super) fn let_go(
         &self,
@@ -128,9 +128,9 @@ impl ItemWriter<'_> {
             return Err(self.move_back(place, failure));
         };
         Err(match look(place.directory, place.name) {
-            // Ours stands at the name, and nobody touched it. So the edit that came out gets its name back.
+            // Ours stands at the name, and no program touched it. So the edit that came out gets its name back.
             Ok((found, _)) if found.is(Some(target)) => self.swap_back(place, target, failure),
-            // Somebody saved again, over ours. The newest file keeps the name.
+            // A program saved again, over ours. The newest file keeps the name.
             _ => failure.kept_in(&place.own),
         })
     }
@@ -182,7 +182,7 @@ impl ItemWriter<'_> {
             self.clean_second_name(place, expected)?;
         }
         // Asked before anything is compared with what was expected: a second try of the same operation meets what
-        // the first one did, and must not call its own work somebody's edit.
+        // the first one did, and must not call its own work another program's edit.
         if found.is(Some(target)) {
             return Ok(Prepared::Already);
         }
@@ -270,7 +270,7 @@ impl ItemWriter<'_> {
         expected: State,
         target: Entry,
     ) -> ItemResult<ItemChange> {
-        // Nothing expected: a name that is taken by now is somebody else's, and the call fails. Something expected:
+        // Nothing expected: a name that is taken by now is another program's, and the call fails. Something expected:
         // the call cannot fail for that, so what comes out is checked afterwards, and goes back if it is not what
         // was expected.
         let moved = match expected {
@@ -318,7 +318,7 @@ impl ItemWriter<'_> {
         match look(place.directory, &place.own) {
             Ok((found, _)) if found.is(Some(target)) => Self::drop_prepared(place, target, failure),
             Ok((Found::Entry(_) | Found::Changing, _)) => {
-                // Somebody saved just now, over ours, so swap once more.
+                // A program saved just now, over ours, so swap once more.
                 let _ = sys::exchange(self.rename_flags, place.directory, &place.own, place.name);
                 failure.kept_in(&place.own)
             }
@@ -328,7 +328,7 @@ impl ItemWriter<'_> {
 
     /// The weaker way, for file systems that cannot exchange names. The check and the rename are two calls, so a file
     /// that is put there in between is replaced. A directory cannot be replaced by a rename at all, so it goes first;
-    /// from then on the place's own name is kept whatever happens, so that the next try can finish. If nobody can say
+    /// from then on the place's own name is kept whatever happens, so that the next try can finish. If it is unclear
     /// whether a program writes to a file, the file gets a second name first, so that it is not lost.
     fn replace_checked(
         &self,

@@ -140,7 +140,7 @@ impl Databases<'_> {
         };
         let others = there.into_iter().zip(now.into_iter().zip(then));
         Ok(others
-            // A file that rules hide is in no snapshot: nobody knows which state it belongs to.
+            // A file that rules hide is in no snapshot: it is unclear which state it belongs to.
             .filter(|(_, (now, then))| now.is_none() || now != then)
             .map(|(path, _)| path)
             .collect())

@@ -93,7 +93,7 @@ impl GitSide<'_> {
             };
             let (from, to) = (pair[0].snapshot_id, pair[1].snapshot_id);
             let is_restore = |restore: &GitOperation| from <= restore.before && restore.after <= to;
-            // What a restore brought is nobody's, unless it was somebody else's before.
+            // What a restore brought has no author, unless it had another one before.
             let mut kept = changes
                 .iter()
                 .filter(|past| matches!(past.claim, GitClaim::Keep(_)));

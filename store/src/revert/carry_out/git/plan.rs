@@ -36,11 +36,11 @@ pub(crate) struct GitChange {
 pub(crate) enum GitClaim {
     /// The agent's, to be undone.
     Undo,
-    /// Somebody else's: their name.
+    /// Another author's: their name.
     Keep(String),
-    /// It cannot be told from what somebody else did: their name.
+    /// It cannot be told from what another author did: their name.
     Shared(String),
-    /// It may be the agent's or somebody else's, with what is known.
+    /// It may be the agent's or another author's, with what is known.
     Unclear(String),
 }
 
@@ -67,7 +67,7 @@ impl GitClaim {
 /// The reason that a branch stays of which no snapshot shows how it moved.
 const NOT_SEEN: &str = "no snapshot shows that the agent alone moved it";
 
-/// Returns the reason that somebody moved something after the agent did.
+/// Returns the reason that something was moved after the agent did.
 fn changed_since(by: impl fmt::Display) -> String {
     format!("changed since by {by}")
 }
@@ -183,8 +183,8 @@ fn fold<T>(
     for change in changes {
         //     state      the change      then
         //     is new     is the agent's  the state becomes old
-        //     is old     is the agent's  it stays: somebody has undone the change already
-        //     is other   is the agent's  nobody can tell where it would be without the change
+        //     is old     is the agent's  it stays: the change is undone already
+        //     is other   is the agent's  it is unclear where it would be without the change
         //     is any     is another's    it stays, and explains the line above
         let mut why = None;
         let (old, new) = (part(&change.old), part(&change.new));
@@ -264,7 +264,7 @@ fn heads_items(movement: GitMove<'_>, goal: &Heads) -> Vec<GitItem> {
     }
     let head = GitItem::planned(GitPart::Head, "HEAD", now.text(), goal.text());
     let head = (now.text() != goal.text()).then_some(head);
-    // On a branch that stays somewhere else, HEAD would be at a commit where nobody wants it.
+    // On a branch that stays somewhere else, HEAD would be at a commit that was not asked for.
     if items.iter().any(|item| !item.is_planned()) {
         items.extend(
             head.map(|head| head.left(FileResult::Conflict, "it stays because the branch stays")),

@@ -266,7 +266,7 @@ fn head_of(folder: &Path) -> Option<String> {
     Some(String::from_utf8(text).ok()?.trim_end().to_owned())
 }
 
-/// Returns the reason for a lock that somebody holds.
+/// Returns the reason for a lock that another program holds.
 pub(super) fn locked(lock: &str) -> String {
     format!("`{lock}` is there: git is at work, or was interrupted")
 }

@@ -1,5 +1,5 @@
 //! Names what a revert removes that was moved into the workspace. It does not go back where it came from, because
-//! nobody captured that. This module does IO, but only reads.
+//! that was not captured. This module does IO, but only reads.
 //!
 //! A file that was created here is younger than the message. One that was moved in is older, if the file system knows
 //! when files were created.
@@ -133,7 +133,7 @@ impl<'a> RecreatedFiles<'a> {
     }
 }
 
-/// Returns the message that the revert goes back to. Going forward removes nothing that nobody captured.
+/// Returns the message that the revert goes back to. Going forward removes nothing that was not captured.
 fn message_of(movement: &Movement) -> Option<&str> {
     if movement.kind != OperationKind::Revert {
         return None;

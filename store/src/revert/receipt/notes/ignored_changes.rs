@@ -40,7 +40,7 @@ pub(super) struct TouchedPaths {
 
 /// Names those of the ignored paths that changed, or in which something did, while a command of the message that a
 /// revert goes back to, or of a later one, may have been running, and those that were `moved_before`. Folders that it
-/// cannot look through whole are named apart. Nobody can say who made these changes.
+/// cannot look through whole are named apart. It is unclear who made these changes.
 pub(super) fn notes(
     store: &Store,
     place: &Place,

@@ -67,7 +67,7 @@ pub(crate) fn unknown_paths(movement: &Movement, material: &Material) -> Result<
     Ok(Some(Note::about(NoteCode::UnknownPath, what, unknown)))
 }
 
-/// Names the steps whose changes nobody saw when they were made.
+/// Names the steps whose changes no look saw when they were made.
 pub(crate) fn unprotected_steps(material: &Material) -> impl Iterator<Item = Note> {
     let steps = material.unprotected.iter();
     steps.map(|(step, why)| step_not_recorded(step, why))
@@ -192,7 +192,7 @@ pub(crate) fn not_captured(movement: &Movement, plan: &Plan, seen: &Observation)
     left_alone(plan, seen.gaps.iter())
 }
 
-/// Names changes during a message without a recorded step. They belong to nobody, and stay as if they were the user's.
+/// Names changes during a message without a recorded step. They have no author, and stay as if they were the user's.
 /// The warning comes once, when the message is reverted.
 pub(crate) fn without_a_step(
     scene: Scene<'_>,

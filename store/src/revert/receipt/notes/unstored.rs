@@ -110,7 +110,7 @@ pub(crate) fn gone(
 
 /// Finds what is not stored and came while a step of the message, or of a later one, was open, and what changed
 /// meanwhile. It leaves out what is in folders that are `leaving`: if such a folder cannot go because of that, it is
-/// named itself. Nobody can say who made these files.
+/// named itself. It is unclear who made these files.
 pub(crate) fn stays(
     store: &Store,
     place: &Place,

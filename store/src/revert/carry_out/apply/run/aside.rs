@@ -1,4 +1,4 @@
-//! Checks again the files that were moved aside while nobody could say whether a program writes to them, and only then
+//! Checks again the files that were moved aside while it was unclear whether a program writes to them, and only then
 //! removes them. This module does IO.
 
 use std::thread::sleep;
@@ -9,7 +9,7 @@ use crate::fs::threads;
 use crate::revert::carry_out::apply::writer::AsideLook;
 
 /// How much later to check. A program that writes now and then, such as to a log, mostly does so in this time, and
-/// nobody minds waiting for it.
+/// a command can wait for it.
 const RECHECK_DELAY: Duration = Duration::from_millis(200);
 
 impl Attempt<'_> {

@@ -115,7 +115,7 @@ impl GitWork<'_> {
     /// Takes all locks, or none of them.
     fn lock_all(&self, items: &[GitItem], moves: &[FileMove]) -> Result<(), GitFailure> {
         let mut held: Vec<&GitFile> = Vec::new();
-        // All of them before the first move: a lock that somebody else holds must not be met halfway, with HEAD on
+        // All of them before the first move: a lock that another program holds must not be met halfway, with HEAD on
         // a branch that did not move.
         let locked = moves.iter().try_for_each(|FileMove { index, place, way }| {
             place.lock(&self.contents(&items[*index], way)?)?;

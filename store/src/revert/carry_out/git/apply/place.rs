@@ -108,7 +108,7 @@ impl GitFile {
             return Ok(());
         };
         let lock = stat(&self.directory, &self.lock_name()).map_err(what)?;
-        // Any other lock is git's, or somebody's, however old it is: removing it may let two processes write at
+        // Any other lock is git's, or another program's, however old it is: removing it may let two processes write at
         // once.
         if lock.is_some_and(|lock| (lock.st_dev, lock.st_ino) == (own.st_dev, own.st_ino)) {
             self.unlock().map_err(what)?;
@@ -133,7 +133,7 @@ impl GitFile {
     }
 
     /// Makes the lock by linking our own file. Without hard links, the lock is created first and then replaced: after a
-    /// kill, nobody can tell it from one of git's, and it is reported as such.
+    /// kill, it cannot be told from one of git's, and it is reported as such.
     fn link(&self) -> Result<(), Errno> {
         let (own, lock) = (&*self.own, self.lock_name());
         match retry_on_intr(|| linkat(&self.home, own, &self.directory, &*lock, AtFlags::empty())) {
@@ -201,7 +201,7 @@ impl GitFile {
 
     /// Removes the file, and releases the lock.
     pub fn take_out(&self) -> Result<(), GitFailure> {
-        // The file goes while the lock is held: nobody can have written it meanwhile.
+        // The file goes while the lock is held: no program can have written it meanwhile.
         remove(&self.directory, &self.name).map_err(|error| {
             GitFailure::failed(&format!("`{}` cannot be removed", self.name), error)
         })?;
