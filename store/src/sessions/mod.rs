@@ -129,7 +129,7 @@ pub(crate) use steps::{
     count_steps, find_step_by_agent_id, first_start_since, hand_over_steps,
     has_steps_in_background, insert_step, is_another_at_work, move_step_start, newest_step,
     open_steps, step, step_at, step_sides, step_with_tools, steps_ended_around,
-    steps_in_background, steps_with_attributes,
+    steps_in_background, steps_with_attributes, was_look_missed,
 };
 pub(crate) use tools::{
     OuterTool, StepPath, ToolRow, commands_of, ended_step_of_tool, files_outside, finish_tool,

@@ -371,6 +371,21 @@ pub(crate) fn steps_ended_around(
         .collect()
 }
 
+/// Returns whether a step of a workspace, one of the newest, ended without a look after the snapshot with this id.
+pub(crate) fn was_look_missed(
+    connection: &Connection,
+    workspace_id: i64,
+    since: Option<i64>,
+) -> Result<bool> {
+    const NEWEST: u32 = 64;
+    let sql = "SELECT 1 FROM (SELECT session_id, unprotected, finished_at FROM steps ORDER BY seq DESC LIMIT ?3)
+                 JOIN sessions ON sessions.id = session_id
+                WHERE workspace_id = ?1 AND unprotected IS NOT NULL
+                  AND finished_at > (SELECT taken_at FROM snapshots WHERE id = ?2)";
+    let what = "cannot look for steps without a look";
+    read::any(connection, what, sql, params![workspace_id, since, NEWEST])
+}
+
 /// Returns whether there is such a step. Each event asks, and the answer is nearly always no, which the tools alone
 /// tell.
 pub(crate) fn has_steps_in_background(connection: &Connection, workspace_id: i64) -> Result<bool> {

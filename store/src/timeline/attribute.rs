@@ -60,8 +60,8 @@ pub(crate) struct Patch<'a> {
     pub is_replaced: bool,
     /// The newest snapshot before it.
     pub from: Option<i64>,
-    /// The steps that had ended before and may have made some of it, if a watcher may have hidden that: each with when it
-    /// ended.
+    /// The steps that had ended before and may have made some of it, if a watcher hid that or a look was missed: each with
+    /// when it ended.
     pub ended: &'a [(OpenStep, Milliseconds)],
     /// When everything was last looked at.
     pub looked_at: Option<Milliseconds>,
@@ -174,7 +174,7 @@ impl Interval<'_> {
     }
 }
 
-/// The steps that had ended before, as far as a watcher may have hidden their changes from the looks at their ends.
+/// The steps that had ended before, as far as the looks at their ends may not have shown their changes.
 struct EndedSteps<'a> {
     steps: Vec<&'a OpenStep>,
     /// When each of them was at work.
@@ -185,7 +185,8 @@ struct EndedSteps<'a> {
 impl<'a> EndedSteps<'a> {
     fn of(patch: &Patch<'a>) -> Self {
         let seen = patch.ended.iter();
-        let seen = seen.filter(|(step, _)| step.row.unprotected.is_none());
+        // One that could not be looked at when it ended began at a snapshot all the same.
+        let seen = seen.filter(|(step, _)| step.row.start_snapshot_id.is_some());
         Self {
             steps: seen.clone().map(|(step, _)| step).collect(),
             spans: (seen.clone())

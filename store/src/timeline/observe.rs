@@ -357,7 +357,11 @@ impl Observation {
                 is_stale: is_old && came.is_none() && !times.may_have_come(change),
             })
         };
-        let asks_for_ended = self.is_hinted || !self.late_before.is_empty();
+        let late = match sessions::was_look_missed(connection, place.row.id, from)? {
+            true => &LatePaths::all(),
+            false => &self.late_before,
+        };
+        let asks_for_ended = self.is_hinted || !late.is_empty();
         let ended = match asks_for_ended {
             true => hidden_steps(connection, place, changes.iter().filter_map(&time))?,
             false => Vec::new(),
@@ -380,8 +384,8 @@ impl Observation {
             let begin = sessions::first_look(connection, place.row.id)?;
             let is_older = |change: &Change| time(change).is_some_and(|time| time.at < begin);
             self.late_before.drop_unchanged(&mut rows, is_older);
-            self.late_before.doubt_ended(&mut rows, &ended);
         }
+        late.doubt_ended(&mut rows, &ended);
         Ok(rows)
     }
 }
