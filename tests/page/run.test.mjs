@@ -827,7 +827,7 @@ const kept = {
       world.write("x.txt", "1\n");
       world.play("m1", "Grow it", () => world.write("x.txt", "2".repeat(2000)));
     },
-    says: /No snapshot holds what was there\./, button: "Take the earlier version of these", then: "1\n",
+    says: /No snapshot holds what the agent left/, button: "Take the earlier version of these", then: "1\n",
   },
 };
 
