@@ -4,6 +4,8 @@
 use ckpt_schema::report::Outcome;
 use ckpt_schema::{Event, EventKind};
 
+use ckpt_store::fault;
+use ckpt_store::query::LogFilter;
 use testing::scenario::{World, set_clock_from_files, to};
 
 const MINUTE: i64 = 60_000;
@@ -111,4 +113,29 @@ fn edit_during_an_undated_prompt_is_unclear() {
         assert_eq!(world.read("by hand"), "an hour\n", "{report:#?}");
         assert_eq!(unclear_of(&report), ["by hand"], "and named: {report:#?}");
     }
+}
+
+/// A long look is of the moment at which it began: what changes while it goes on may have been read before.
+#[test]
+fn look_is_of_the_moment_it_began() {
+    let mut world = World::new();
+    set_clock_from_files(0);
+    world.message("m1");
+    world.write("a", "1\n");
+    let cwd = world.cwd.clone();
+    let mut has_lock = false;
+    fault::at_each_moment(move |name| {
+        has_lock |= name == "locked";
+        if has_lock && name == "write" {
+            set_clock_from_files(MINUTE);
+        }
+    });
+    world.store.snapshot(&cwd, None, None).expect("a snapshot");
+    fault::at_no_moment();
+    let snapshots = world.store.snapshots(&cwd, &LogFilter::default());
+    let snapshots = snapshots.expect("readable").snapshots;
+    let [newest, first] = &snapshots[..] else {
+        panic!("{snapshots:?}");
+    };
+    assert!(newest.time < first.time + MINUTE, "{snapshots:?}");
 }

@@ -499,6 +499,8 @@ fn snapshot_under_lock(
     (mut notes, finished): (Vec<String>, Vec<FinishedReport>),
 ) -> Result<SnapshotReport> {
     let snapshots = place.snapshots()?;
+    // What changes while a long look goes on is since the look: it may have been read before.
+    let now = store.now();
     let (open, before) = store.database.read(|connection| {
         let open = crate::sessions::open_steps(connection, place.row.id)?;
         Ok((open, Baseline::of(connection, place.row.id)?))
@@ -517,7 +519,6 @@ fn snapshot_under_lock(
             ..Looking::default()
         },
     )?;
-    let now = store.now();
     notes.extend(store.database.write(|connection| {
         let moved = label::moved(connection, place, label)?;
         observation.write(connection, place.row.id, label, now)?;
