@@ -306,6 +306,15 @@ impl Observation {
             .count() as u64
     }
 
+    /// Returns what the looks before did not reach: everything, if one was missed.
+    fn unseen_before(&self, connection: &Connection, workspace_id: i64) -> Result<LatePaths> {
+        let is_missed = sessions::was_look_missed(connection, workspace_id, self.previous)?;
+        Ok(match is_missed {
+            true => LatePaths::all(),
+            false => self.late_before.clone(),
+        })
+    }
+
     /// Returns the changes with their authors.
     fn attributed(
         &self,
@@ -357,10 +366,7 @@ impl Observation {
                 is_stale: is_old && came.is_none() && !times.may_have_come(change),
             })
         };
-        let late = match sessions::was_look_missed(connection, place.row.id, from)? {
-            true => &LatePaths::all(),
-            false => &self.late_before,
-        };
+        let late = self.unseen_before(connection, place.row.id)?;
         let asks_for_ended = self.is_hinted || !late.is_empty();
         let ended = match asks_for_ended {
             true => hidden_steps(connection, place, changes.iter().filter_map(&time))?,
