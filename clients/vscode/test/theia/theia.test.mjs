@@ -194,7 +194,7 @@ test("an untrusted folder is looked at, and nothing is reverted", async () => {
   await row("spell it out").waitFor();
   await shot("untrusted");
   const before = read("a.txt");
-  await press("spell it out", "Revert to Here");
+  await press("spell it out", "Revert to Here…");
   await row("Change 1 file").click();
   await said("not trusted").waitFor();
   assert.equal(read("a.txt"), before);
@@ -255,7 +255,7 @@ test("a conflict stays with its reason, and is overwritten only if that is chose
   play("m3", "shout", () => write("b.txt", LINES.replace("5\n", "FIVE\n")));
   await row("shout").waitFor();
   write("b.txt", LINES.replace("5\n", "mine\n"));
-  await press("shout", "Revert to Here");
+  await press("shout", "Revert to Here…");
   await row("same lines").waitFor();
   await shot("conflict");
   await row("same lines").click();
@@ -278,7 +278,7 @@ test("unsaved text is named, and saved before a plan is carried out", async () =
   await editor.click();
   await page.keyboard.press("Control+End");
   await page.keyboard.type("unsaved");
-  await press("shout", "Revert to Here");
+  await press("shout", "Revert to Here…");
   await row("unsaved text in the editor: b.txt").waitFor();
   await shot("unsaved");
   await row("Change 1 file").click();
@@ -401,7 +401,7 @@ test("another window and another agent are seen", async () => {
     await row("from elsewhere", one).filter({ hasText: "at work" }).waitFor();
     await row("and elsewhere", one).filter({ hasText: "at work" }).waitFor();
   }
-  await press("add more", "Revert to Here");
+  await press("add more", "Revert to Here…");
   await row("is at work here").waitFor();
   await shot("busy");
   await row("Cancel").click();
@@ -450,7 +450,7 @@ test("unclear changes are taken back only if that is chosen, and all is redone",
   event("step_finish", "m8", { tools: [{ tool_use_id: "lost", tool_name: "shell" }] });
   event("turn_end", "m8");
   await row("lost").waitFor();
-  await press("lost", "Revert to Here");
+  await press("lost", "Revert to Here…");
   await row("Stays").waitFor();
   await shot("unclear");
   await press(/^u\.txt/, "Take the Unclear");
@@ -583,7 +583,7 @@ test("a folder with no history says why, and one in the workspace has its histor
 });
 
 test("dark and high contrast are the theme's", async () => {
-  await press("shout", "Revert to Here");
+  await press("shout", "Revert to Here…");
   await row("Cancel").waitFor();
   for (const theme of ["dark", "hc-theia"]) {
     const known = JSON.parse(fs.readFileSync(settings, "utf8"));
