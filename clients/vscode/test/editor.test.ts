@@ -354,14 +354,19 @@ test("a folder in the workspace has its history", () =>
     assert.equal(world.read("src/a.txt"), "1\n2\n3\n", editor.said.join("\n"));
   }));
 
+/** Opens the workspace after a folder in which nothing was recorded. */
+async function openBesideAnother(desk: Desk, world: World): Promise<void> {
+  play(world);
+  const other = `${world.scratch}/other`;
+  mkdirSync(other);
+  await desk.open([other, world.workspace]);
+  // Doctor is asked in the background, and reads the store.
+  await desk.until(() => /not installed/.test(editor.view.get("ckpt-hook.messages")?.message ?? ""));
+}
+
 test("who wrote a file of another folder of the window is known", () =>
   atDesk(async (desk, world) => {
-    play(world);
-    const other = `${world.scratch}/other`;
-    mkdirSync(other);
-    await desk.open([other, world.workspace]);
-    // Doctor is asked in the background, and reads the store.
-    await desk.until(() => /not installed/.test(editor.view.get("ckpt-hook.messages")?.message ?? ""));
+    await openBesideAnother(desk, world);
     const links = await hunkLinks(desk, await desk.document("a.txt"));
     assert.equal(links.length, 2);
     await desk.run("showMessage", (links[0] as { origin: { message: string } }).origin.message);
@@ -969,12 +974,7 @@ test("a folder that is opened by a link has the same files", () =>
 
 test("one of several folders is chosen", () =>
   atDesk(async (desk, world) => {
-    play(world);
-    const other = `${world.scratch}/other`;
-    mkdirSync(other);
-    await desk.open([other, world.workspace]);
-    // Doctor is asked in the background, and reads the store.
-    await desk.until(() => /not installed/.test(editor.view.get("ckpt-hook.messages")?.message ?? ""));
+    await openBesideAnother(desk, world);
     editor.presses.push({ at: /^The folder/, press: "workspace" });
     await desk.run("chooseFolder");
     await desk.message("spell it out");
