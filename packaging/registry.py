@@ -20,6 +20,9 @@ def packages(folder: Path, address: str) -> dict[str, dict[str, object]]:
     found = {}
     for file in folder.glob("*.tgz"):
         with tarfile.open(file) as archive:
+            # A dev container feature is a .tgz as well.
+            if "package/package.json" not in archive.getnames():
+                continue
             member = archive.extractfile("package/package.json")
             assert member is not None, f"{file} has a package.json"
             manifest = json.load(member)

@@ -113,7 +113,7 @@ impl Doubt {
                 "changed after the agent's tool had written the file, and something had taken that back unseen"
             }
             Self::Late => {
-                "read only after the step had ended, because the look at its end was stopped by its deadline"
+                "read only after the step had ended: the look at its end did not get that far"
             }
             Self::Untimed => {
                 "changed at a time that is not known: the look that saw it was stopped by its deadline"
