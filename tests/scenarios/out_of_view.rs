@@ -503,10 +503,10 @@ fn what_came_is_told_under_other_rules() {
     }
 }
 
-/// A file that was only seen then, and went after it had come into view, comes back as it came, and that is said.
+/// A file that was only seen then, and changed or went after it had come into view, comes back as it came, and that is said.
 #[test]
 fn file_put_back_unseen_is_told() {
-    for is_folder in [false, true] {
+    for (is_folder, goes) in [(false, true), (true, true), (false, false), (true, false)] {
         let (rules, file) = match is_folder {
             true => ("vendor/\n", "vendor/deep/f"),
             false => ("/vendor/*\n", "vendor/f"),
@@ -519,11 +519,42 @@ fn file_put_back_unseen_is_told() {
             world.remove(".gitignore");
             world.write(file, "agent\n");
         });
-        world.step(|world| world.remove_tree("vendor"));
+        world.step(|world| match goes {
+            true => world.remove_tree("vendor"),
+            false => world.write(file, "again\n"),
+        });
         let report = world.revert("m1");
         assert_eq!(world.read(".gitignore"), rules);
+        assert_eq!(world.read(file), "agent\n");
         assert_eq!(report.outcome, Outcome::Partial, "{report:#?}");
         let is_told = report.notes.iter().any(|note| note.contains(file));
         assert!(is_told, "{report:#?}");
+    }
+}
+
+/// What a hidden folder held is not known, however often a revert goes back to where it was hidden, and whether it is in view
+/// when it goes back.
+#[test]
+fn folder_in_view_meanwhile_is_told() {
+    set_clock_from_files(0);
+    for is_hidden_again in [false, true] {
+        let mut world = World::new();
+        world.write(".gitignore", "gen/\n");
+        world.write("gen/f", "mine\n");
+        world.message("m1");
+        world.step(|world| {
+            world.remove(".gitignore");
+            world.write("gen/f", "agent\n");
+        });
+        if is_hidden_again {
+            world.step(|world| world.write(".gitignore", "gen/\n"));
+        }
+        for _ in 0..2 {
+            let report = world.revert("m1");
+            assert_eq!(world.read(".gitignore"), "gen/\n");
+            assert_eq!(report.outcome, Outcome::Partial, "{report:#?}");
+            let is_told = report.notes.iter().any(|note| note.contains("gen/"));
+            assert!(is_told, "{report:#?}");
+        }
     }
 }

@@ -299,7 +299,9 @@ fn look_is_recorded_as_far_as_it_got() {
     );
     let is_told = |file: &&ckpt_schema::report::FileReport| {
         let mut reason = file.reason.iter();
-        reason.any(|reason| reason.contains("did not get that far") || reason.contains("stopped by its deadline"))
+        reason.any(|reason| {
+            reason.contains("did not get that far") || reason.contains("stopped by its deadline")
+        })
     };
     assert_eq!(
         report.files.iter().filter(is_told).count(),

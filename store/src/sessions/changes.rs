@@ -422,6 +422,21 @@ pub(crate) fn rows_since(
     )
 }
 
+/// Returns the snapshot before the first change of a path since a time, if it still has its objects.
+pub(crate) fn first_snapshot_of(
+    connection: &Connection,
+    workspace_id: i64,
+    path: &WorkspacePath,
+    since: Milliseconds,
+) -> Result<Option<i64>> {
+    let sql = "SELECT from_snapshot_id FROM changes JOIN snapshots ON snapshots.id = from_snapshot_id
+                WHERE changes.workspace_id = ?1 AND path = ?2 AND path_raw IS ?3 AND happened_at >= ?4 AND pruned_at IS NULL
+                ORDER BY changes.id LIMIT 1";
+    let what = "cannot read the first change of a path";
+    let parameters = params![workspace_id, path.to_text(), path.raw(), since];
+    read::value_or_none(connection, what, sql, parameters)
+}
+
 /// Returns changes that are not written yet, in order, each with the step that it belongs to.
 pub(crate) fn owners_of(
     connection: &Connection,

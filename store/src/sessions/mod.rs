@@ -61,8 +61,8 @@ pub(crate) use backup::back_up;
 pub(crate) use changes::{
     ChangeRow, ChangeSince, LiveChange, changes_between, changes_between_kept, changes_of_message,
     changes_of_others, changes_of_step, changes_since, delete_changes, doubt_outside,
-    has_step_changed, insert_changes, live_changes, mark_undone, outside_paths, owners_of,
-    paths_of_session, release_to_outside, reverted_changes, rows_since, sharers,
+    first_snapshot_of, has_step_changed, insert_changes, live_changes, mark_undone, outside_paths,
+    owners_of, paths_of_session, release_to_outside, reverted_changes, rows_since, sharers,
 };
 pub(crate) use conversations::{
     conversation_of, conversation_of_operation, conversations, go_on_in, messages_before,
@@ -122,7 +122,8 @@ pub(crate) use runs::{begin_run, end_run, note_killed};
 pub(crate) use salvage::{Salvaged, add_former, remove_unfinished, salvage, unfinished, unread};
 pub(crate) use snapshots::{
     MessageSpan, NewSnapshot, SnapshotRow, first_look, gaps_of, git_state, put_git_state,
-    put_snapshot, snapshot, snapshot_row, snapshots_beside, snapshots_of_tree, snapshots_since,
+    put_snapshot, snapshot, snapshot_row, snapshots_beside, snapshots_by_seen, snapshots_of_tree,
+    snapshots_since,
 };
 pub(crate) use steps::{
     Life, OpenStep, StepEnd, StepRow, StepSides, boundary_before, close_open_steps, close_step,

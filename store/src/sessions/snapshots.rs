@@ -133,6 +133,24 @@ pub(crate) fn snapshots_since(
     )
 }
 
+/// Returns the newest snapshot of a workspace since a time with each list of seen entries: newest first, and at most this many.
+/// Where another path is in view, another list is.
+pub(crate) fn snapshots_by_seen(
+    connection: &Connection,
+    workspace_id: i64,
+    since: Milliseconds,
+    most: u32,
+) -> Result<Vec<SnapshotRow>> {
+    // SQLite takes the other columns from the row with the highest id.
+    let sql = format!(
+        "SELECT {COLUMNS}, max(id) FROM snapshots WHERE workspace_id = ?1 AND taken_at >= ?2 AND pruned_at IS NULL
+          GROUP BY seen_blob ORDER BY max(id) DESC LIMIT ?3"
+    );
+    let what = "cannot read the snapshots with different seen entries";
+    let parameters = params![workspace_id, since, most];
+    read::all_or(connection, what, &sql, parameters, SnapshotRow::read)
+}
+
 /// How many snapshots with the same tree are returned.
 const ALIKE: u32 = 4;
 

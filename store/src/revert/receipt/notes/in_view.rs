@@ -4,25 +4,72 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ckpt_schema::report::FileAction;
+use rusqlite::Connection;
 
 use crate::error::Result;
+use crate::model::Milliseconds;
 use crate::model::entry::{Entry, EntryKind};
 use crate::model::gap::{Gap, GapReason};
 use crate::model::path::{WorkspacePath, above};
 use crate::revert::plan::Plan;
+use crate::sessions;
 use crate::snapshot::{Presence, Snapshot, Snapshots};
+use crate::timeline::{Place, snapshot_of};
 
-/// Returns the paths that are in view now, and of which the state that a revert goes to only tells that something was
-/// there, or not even that.
-pub(super) fn came_into_view(
+/// How many lists of seen entries since a message are compared.
+const LOOKED_BACK: u32 = 64;
+
+/// What rules hid in the state that a revert goes to, and what was in view at a look since. Rules may hide it again by now.
+#[derive(Debug, Default)]
+pub(super) struct ViewedPaths {
+    pub folders: BTreeSet<WorkspacePath>,
+    /// The files, also those in the folders.
+    pub files: BTreeSet<WorkspacePath>,
+}
+
+impl ViewedPaths {
+    /// Compares the present look, and those since a time that have other seen entries.
+    pub fn of(
+        connection: &Connection,
+        place: &Place,
+        snapshots: &Snapshots,
+        (then, now): (&Snapshot, &Snapshot),
+        since: Milliseconds,
+    ) -> Result<Self> {
+        let mut viewed = Self::default();
+        let seen = snapshots.seen(then.seen)?.into_iter();
+        let hidden = seen.filter(|entry| entry.reason == GapReason::Ignored);
+        let (hidden, are_folders): (Vec<WorkspacePath>, Vec<bool>) = hidden
+            .filter_map(|entry| Some((WorkspacePath::new(entry.path).ok()?, entry.is_directory)))
+            .unzip();
+        let looks = sessions::snapshots_by_seen(connection, place.row.id, since, LOOKED_BACK)?;
+        let looks = looks.iter().map(snapshot_of);
+        for look in [*now]
+            .into_iter()
+            .chain(looks.filter(|look| look.seen != now.seen))
+        {
+            let presences = snapshots.presences(&look, &hidden)?;
+            let shown = hidden.iter().zip(&are_folders).zip(presences);
+            let shown = shown.filter(|(_, presence)| *presence == Presence::Stored);
+            let shown: Vec<(&WorkspacePath, &bool)> = shown.map(|(path, _)| path).collect();
+            if !shown.is_empty() || look == *now {
+                viewed.files.extend(came_into_view(snapshots, then, &look)?);
+            }
+            let folders = shown.into_iter().filter(|(_, is_folder)| **is_folder);
+            viewed.folders.extend(folders.map(|(path, _)| path.clone()));
+        }
+        Ok(viewed)
+    }
+}
+
+/// Returns the paths that are in view at a look, and of which the state that a revert goes to only tells that something
+/// was there, or not even that.
+fn came_into_view(
     snapshots: &Snapshots,
-    then: Option<&Snapshot>,
-    now: &Snapshot,
+    then: &Snapshot,
+    look: &Snapshot,
 ) -> Result<Vec<WorkspacePath>> {
-    let Some(then) = then else {
-        return Ok(Vec::new());
-    };
-    let came = snapshots.difference(then, now)?.into_iter();
+    let came = snapshots.difference(then, look)?.into_iter();
     let came = came.filter(|change| change.old.is_none());
     let came = came.filter(|change| !change.new.is_some_and(|entry| entry.is_empty_directory()));
     let came: Vec<WorkspacePath> = came.map(|change| change.path).collect();
@@ -30,26 +77,6 @@ pub(super) fn came_into_view(
     let came = came.into_iter().zip(presences);
     let came = came.filter(|(_, presence)| is_not_known(presence));
     Ok(came.map(|(path, _)| path).collect())
-}
-
-/// Returns the folders in view now that were hidden in the state that a revert goes to.
-pub(super) fn folders_in_view(
-    snapshots: &Snapshots,
-    then: Option<&Snapshot>,
-    now: &Snapshot,
-) -> Result<BTreeSet<WorkspacePath>> {
-    let Some(then) = then else {
-        return Ok(BTreeSet::new());
-    };
-    let hidden = snapshots.seen(then.seen)?.into_iter();
-    let hidden = hidden.filter(|entry| entry.is_directory && entry.reason == GapReason::Ignored);
-    let hidden: Vec<WorkspacePath> = hidden
-        .filter_map(|entry| WorkspacePath::new(entry.path).ok())
-        .collect();
-    let presences = snapshots.presences(now, &hidden)?;
-    let shown = hidden.into_iter().zip(presences);
-    let shown = shown.filter(|(_, presence)| *presence == Presence::Stored);
-    Ok(shown.map(|(path, _)| path).collect())
 }
 
 /// Returns the paths that an earlier operation moved and that stay, where the state that a revert goes to does not tell
@@ -107,11 +134,13 @@ pub(super) fn came_elsewhere<'n>(
     Ok(absent.map(|(path, _)| path).collect())
 }
 
-/// Returns the files that went after they had come into view, and that a plan puts back: what came into view may have
-/// changed just before that, and the state that a revert goes to does not tell what it was.
+/// Returns the files that changed or went after they had come into view, and that a plan puts back: what came into view may
+/// have changed just before that, and the state that a revert goes to does not tell what it was.
 pub(super) fn put_unseen(
+    connection: &Connection,
+    place: &Place,
     snapshots: &Snapshots,
-    then: Option<&Snapshot>,
+    (then, since): (Option<&Snapshot>, Milliseconds),
     plan: &Plan,
 ) -> Result<Vec<WorkspacePath>> {
     let Some(then) = then else {
@@ -119,12 +148,28 @@ pub(super) fn put_unseen(
     };
     let is_file = |entry: Entry| entry.mode.kind() != EntryKind::Directory;
     let items = plan.items.iter().filter(|item| item.is_planned());
-    let put = items.filter(|item| item.expected.is_none() && item.target.is_some_and(is_file));
+    let put = items.filter(|item| item.target.is_some_and(is_file));
     let put: Vec<WorkspacePath> = put.map(|item| item.path.clone()).collect();
     let presences = snapshots.presences(then, &put)?;
     let unknown = put.into_iter().zip(presences);
     let unknown = unknown.filter(|(_, presence)| is_not_known(presence));
-    Ok(unknown.map(|(path, _)| path).collect())
+    let mut unseen = Vec::new();
+    for (path, _) in unknown {
+        // A tool that names a hidden file has its bytes stored before it writes.
+        let first = sessions::first_snapshot_of(connection, place.row.id, &path, since)?;
+        let was_in_view = match first {
+            Some(id) => {
+                let before = snapshot_of(&sessions::snapshot(connection, id)?);
+                let presences = snapshots.presences(&before, std::slice::from_ref(&path))?;
+                presences == [Presence::Stored]
+            }
+            None => true,
+        };
+        if was_in_view {
+            unseen.push(path);
+        }
+    }
+    Ok(unseen)
 }
 
 /// Returns whether a state does not tell what a file at a path was.

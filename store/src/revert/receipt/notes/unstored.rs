@@ -10,9 +10,7 @@ use std::path::{Path, PathBuf};
 use ckpt_schema::report::{NoteCode, OperationKind};
 
 use super::ignored_changes;
-use super::in_view::{
-    came_elsewhere, came_into_view, folders_in_view, is_not_known, moved_before, put_unseen,
-};
+use super::in_view::{ViewedPaths, came_elsewhere, is_not_known, moved_before, put_unseen};
 use super::repositories::{is_submodule, repositories_stay};
 use super::unstored_text::{
     NAMED, of_gone, of_gone_repositories, of_ignore_files, of_ignored, of_put, of_replaced,
@@ -143,11 +141,19 @@ pub(crate) fn stays(
         special,
     } = StandingPaths::of(place, plan, &came, &now);
     known.retain(|(folder, _)| !repositories.contains(folder));
-    let shown = folders_in_view(snapshots, then, &seen.snapshot)?;
+    let connection = store.database.connection();
+    let since = sessions::message_time(connection, &revert.to.id)?;
+    let shown = match then {
+        Some(then) => {
+            let sides = (then, &seen.snapshot);
+            ViewedPaths::of(connection, place, snapshots, sides, since)?
+        }
+        None => ViewedPaths::default(),
+    };
     others.retain(|path| !ignored.contains(path));
-    others.extend(came_into_view(snapshots, then, &seen.snapshot)?);
+    others.extend(shown.files);
     others.extend(unremembered(place, snapshots, &seen.snapshot, &now)?);
-    others.extend(shown.iter().cloned());
+    others.extend(shown.folders.iter().cloned());
     let moved_before = moved_before(snapshots, then, plan, &others)?;
     let planned: BTreeSet<&WorkspacePath> = plan.items.iter().map(|item| &item.path).collect();
     others.retain(|path| !planned.contains(path) || moved_before.contains(path));
@@ -155,14 +161,12 @@ pub(crate) fn stays(
         texts(&ignored),
         ignored_changes::files_in(place, &ignored),
     ));
-    let put = put_unseen(snapshots, then, plan)?;
+    let put = put_unseen(connection, place, snapshots, (then, since), plan)?;
     notes.extend(of_put(texts(&put)));
     notes.extend(of_own_rules(snapshots, (then, &seen.snapshot), leaving)?);
     let lost: BTreeSet<String> = made_again.iter().copied().map(repository_text).collect();
     notes.extend(of_gone_repositories(lost.into_iter().collect()));
     notes.extend((!repositories.is_empty()).then(|| repositories_stay(texts(&repositories))));
-    let connection = store.database.connection();
-    let since = sessions::message_time(connection, &revert.to.id)?;
     notes.extend(version_control::moved(place, since, &known));
     notes.extend(version_control::altered(place, since, &known, true));
     let changed = ignored_changes::notes(store, place, revert, &others, &moved_before)?;
@@ -170,7 +174,7 @@ pub(crate) fn stays(
     notes.extend(crowded);
     let has_come = !ignored.is_empty() || !repositories.is_empty() || !special.is_empty();
     let is_left = has_come || !made_again.is_empty() || !put.is_empty();
-    let is_shown = |(path, _): &(WorkspacePath, bool)| shown.contains(path);
+    let is_shown = |(path, _): &(WorkspacePath, bool)| shown.folders.contains(path);
     Ok(LeftPaths {
         is_incomplete: is_left
             || changed.paths.iter().any(is_shown)
