@@ -532,18 +532,20 @@ fn file_put_back_unseen_is_told() {
     }
 }
 
-/// What a hidden folder held is not known, however often a revert goes back to where it was hidden, and whether it is in view
-/// when it goes back.
+/// What a hidden folder held is not known, however often a revert goes back to where it was hidden, and whether it came into
+/// view, and is in view when it goes back.
 #[test]
 fn folder_in_view_meanwhile_is_told() {
     set_clock_from_files(0);
-    for is_hidden_again in [false, true] {
+    for (comes_into_view, is_hidden_again) in [(true, false), (true, true), (false, false)] {
         let mut world = World::new();
         world.write(".gitignore", "gen/\n");
         world.write("gen/f", "mine\n");
         world.message("m1");
         world.step(|world| {
-            world.remove(".gitignore");
+            if comes_into_view {
+                world.remove(".gitignore");
+            }
             world.write("gen/f", "agent\n");
         });
         if is_hidden_again {

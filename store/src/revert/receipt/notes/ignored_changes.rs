@@ -34,8 +34,7 @@ const MOST_FILES_NAMED: usize = 100;
 #[derive(Debug, Default)]
 pub(super) struct TouchedPaths {
     pub notes: Vec<Note>,
-    /// The paths, each with whether it is a folder. What else is in a folder is not known.
-    pub paths: Vec<(WorkspacePath, bool)>,
+    pub paths: Vec<WorkspacePath>,
 }
 
 /// Names those of the ignored paths that changed, or in which something did, while a command of the message that a
@@ -89,7 +88,7 @@ pub(super) fn notes(
     ];
     let changed = paths.iter().zip(&findings);
     let changed = changed.filter(|(_, found)| found.touched == Touched::Yes);
-    let changed = changed.map(|(path, found)| ((*path).clone(), found.is_directory));
+    let changed = changed.map(|(path, _)| (*path).clone());
     Ok(TouchedPaths {
         paths: changed.collect(),
         notes: notes.into_iter().flatten().collect(),

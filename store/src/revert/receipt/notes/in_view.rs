@@ -19,47 +19,35 @@ use crate::timeline::{Place, snapshot_of};
 /// How many lists of seen entries since a message are compared.
 const LOOKED_BACK: u32 = 64;
 
-/// What rules hid in the state that a revert goes to, and what was in view at a look since. Rules may hide it again by now.
-#[derive(Debug, Default)]
-pub(super) struct ViewedPaths {
-    pub folders: BTreeSet<WorkspacePath>,
-    /// The files, also those in the folders.
-    pub files: BTreeSet<WorkspacePath>,
-}
-
-impl ViewedPaths {
-    /// Compares the present look, and those since a time that have other seen entries.
-    pub fn of(
-        connection: &Connection,
-        place: &Place,
-        snapshots: &Snapshots,
-        (then, now): (&Snapshot, &Snapshot),
-        since: Milliseconds,
-    ) -> Result<Self> {
-        let mut viewed = Self::default();
-        let seen = snapshots.seen(then.seen)?.into_iter();
-        let hidden = seen.filter(|entry| entry.reason == GapReason::Ignored);
-        let (hidden, are_folders): (Vec<WorkspacePath>, Vec<bool>) = hidden
-            .filter_map(|entry| Some((WorkspacePath::new(entry.path).ok()?, entry.is_directory)))
-            .unzip();
-        let looks = sessions::snapshots_by_seen(connection, place.row.id, since, LOOKED_BACK)?;
-        let looks = looks.iter().map(snapshot_of);
-        for look in [*now]
-            .into_iter()
-            .chain(looks.filter(|look| look.seen != now.seen))
-        {
-            let presences = snapshots.presences(&look, &hidden)?;
-            let shown = hidden.iter().zip(&are_folders).zip(presences);
-            let shown = shown.filter(|(_, presence)| *presence == Presence::Stored);
-            let shown: Vec<(&WorkspacePath, &bool)> = shown.map(|(path, _)| path).collect();
-            if !shown.is_empty() || look == *now {
-                viewed.files.extend(came_into_view(snapshots, then, &look)?);
-            }
-            let folders = shown.into_iter().filter(|(_, is_folder)| **is_folder);
-            viewed.folders.extend(folders.map(|(path, _)| path.clone()));
+/// Returns the paths that rules hid in the state that a revert goes to, and that were in view at a look since a time: folders, and
+/// files, also those in the folders. Rules may hide them again by now.
+pub(super) fn viewed_since(
+    connection: &Connection,
+    place: &Place,
+    snapshots: &Snapshots,
+    (then, now): (&Snapshot, &Snapshot),
+    since: Milliseconds,
+) -> Result<BTreeSet<WorkspacePath>> {
+    let seen = snapshots.seen(then.seen)?.into_iter();
+    let hidden = seen.filter(|entry| entry.reason == GapReason::Ignored);
+    let hidden: Vec<WorkspacePath> = hidden
+        .filter_map(|entry| WorkspacePath::new(entry.path).ok())
+        .collect();
+    let looks = sessions::snapshots_by_seen(connection, place.row.id, since, LOOKED_BACK)?;
+    let looks = looks.iter().map(snapshot_of);
+    let looks = looks.filter(|look| look.seen != now.seen);
+    let mut viewed = BTreeSet::new();
+    for look in [*now].into_iter().chain(looks) {
+        let presences = snapshots.presences(&look, &hidden)?;
+        let shown = hidden.iter().zip(presences);
+        let shown = shown.filter(|(_, presence)| *presence == Presence::Stored);
+        let shown: Vec<WorkspacePath> = shown.map(|(path, _)| path.clone()).collect();
+        if !shown.is_empty() || look == *now {
+            viewed.extend(came_into_view(snapshots, then, &look)?);
         }
-        Ok(viewed)
+        viewed.extend(shown);
     }
+    Ok(viewed)
 }
 
 /// Returns the paths that are in view at a look, and of which the state that a revert goes to only tells that something

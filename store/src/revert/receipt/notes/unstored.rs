@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use ckpt_schema::report::{NoteCode, OperationKind};
 
 use super::ignored_changes;
-use super::in_view::{ViewedPaths, came_elsewhere, is_not_known, moved_before, put_unseen};
+use super::in_view::{came_elsewhere, is_not_known, moved_before, put_unseen, viewed_since};
 use super::repositories::{is_submodule, repositories_stay};
 use super::unstored_text::{
     NAMED, of_gone, of_gone_repositories, of_ignore_files, of_ignored, of_put, of_replaced,
@@ -143,17 +143,12 @@ pub(crate) fn stays(
     known.retain(|(folder, _)| !repositories.contains(folder));
     let connection = store.database.connection();
     let since = sessions::message_time(connection, &revert.to.id)?;
-    let shown = match then {
-        Some(then) => {
-            let sides = (then, &seen.snapshot);
-            ViewedPaths::of(connection, place, snapshots, sides, since)?
-        }
-        None => ViewedPaths::default(),
-    };
     others.retain(|path| !ignored.contains(path));
-    others.extend(shown.files);
+    if let Some(then) = then {
+        let sides = (then, &seen.snapshot);
+        others.extend(viewed_since(connection, place, snapshots, sides, since)?);
+    }
     others.extend(unremembered(place, snapshots, &seen.snapshot, &now)?);
-    others.extend(shown.folders.iter().cloned());
     let moved_before = moved_before(snapshots, then, plan, &others)?;
     let planned: BTreeSet<&WorkspacePath> = plan.items.iter().map(|item| &item.path).collect();
     others.retain(|path| !planned.contains(path) || moved_before.contains(path));
@@ -174,11 +169,8 @@ pub(crate) fn stays(
     notes.extend(crowded);
     let has_come = !ignored.is_empty() || !repositories.is_empty() || !special.is_empty();
     let is_left = has_come || !made_again.is_empty() || !put.is_empty();
-    let is_shown = |(path, _): &(WorkspacePath, bool)| shown.folders.contains(path);
     Ok(LeftPaths {
-        is_incomplete: is_left
-            || changed.paths.iter().any(is_shown)
-            || is_any_another(snapshots, then, changed.paths)?,
+        is_incomplete: is_left || is_any_another(snapshots, then, &changed.paths)?,
         notes,
         ..LeftPaths::default()
     })
@@ -331,21 +323,17 @@ impl<'n> StandingPaths<'n> {
     }
 }
 
-/// Returns whether one of the paths, each with whether it is a folder, may be another than it was in a state.
+/// Returns whether one of the paths that changed was there in a state, or may have been. No snapshot tells what it was.
 fn is_any_another(
     snapshots: &Snapshots,
     then: Option<&Snapshot>,
-    changed: Vec<(WorkspacePath, bool)>,
+    changed: &[WorkspacePath],
 ) -> Result<bool> {
     let Some(then) = then else { return Ok(false) };
-    let (paths, are_folders): (Vec<WorkspacePath>, Vec<bool>) = changed.into_iter().unzip();
-    let were_there = snapshots.presences(then, &paths)?;
-    let mut all = were_there.iter().zip(are_folders);
-    // A folder that was one is named for what is in it, and may be as it was.
-    Ok(all.any(|(presence, is_folder)| match is_folder {
-        true => *presence == Presence::Seen,
-        false => is_not_known(presence) || *presence == Presence::SeenDirectory,
-    }))
+    let were_there = snapshots.presences(then, changed)?;
+    let is_another =
+        |presence: &Presence| is_not_known(presence) || *presence == Presence::SeenDirectory;
+    Ok(were_there.iter().any(is_another))
 }
 
 fn texts<'p>(paths: impl IntoIterator<Item = &'p WorkspacePath>) -> Vec<String> {
