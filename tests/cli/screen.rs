@@ -77,6 +77,18 @@ impl Screen {
         }
     }
 
+    /// Waits until a program has written a text, though this screen may be too small to show it.
+    pub fn wait_for_written(&mut self, text: &str) {
+        let begin = self.raw.len();
+        let is_written = |raw: &[u8]| raw.windows(text.len()).any(|part| part == text.as_bytes());
+        while !is_written(&self.raw[begin..]) {
+            assert!(
+                self.read(),
+                "`{text}` was waited for, and the program ended"
+            );
+        }
+    }
+
     /// Takes in what comes until the screen is as asked, for so long at most.
     pub fn read_until(&mut self, is_so: impl Fn(&str) -> bool, patience: Duration) {
         let begin = Instant::now();

@@ -524,9 +524,9 @@ fn huge_terminal_costs_no_huge_memory() {
     let Some(mut screen) = Screen::open(&world, 100, &line) else {
         return;
     };
-    screen.wait_for("second");
+    screen.wait_for_written("second");
     screen.press("?");
-    screen.wait_for("one row up or down");
+    screen.wait_for_written("Shift-Tab");
     let pid = std::fs::read_to_string(world.path("pid")).expect("the shell wrote it");
     let status = std::fs::read_to_string(format!("/proc/{}/status", pid.trim()));
     let status = status.expect("it runs");

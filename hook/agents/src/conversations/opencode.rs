@@ -261,7 +261,10 @@ fn exchange(address: SocketAddr, request: &str, end: Instant) -> io::Result<Resu
     let (mut answer, mut piece) = (Vec::new(), [0; 4096]);
     while answer.len() < LONGEST {
         stream.set_read_timeout(Some(left()?))?;
-        let length = stream.read(&mut piece)?;
+        let length = match stream.read(&mut piece) {
+            Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+            length => length?,
+        };
         answer.extend_from_slice(&piece[..length]);
         if let Some(whole) = whole(&String::from_utf8_lossy(&answer)) {
             return Ok(whole);
