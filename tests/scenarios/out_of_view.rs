@@ -560,3 +560,29 @@ fn folder_in_view_meanwhile_is_told() {
         }
     }
 }
+
+/// What a hidden folder held is gone and named, also where the folder stays, and comes into view as an empty one.
+#[test]
+fn emptied_hidden_folder_is_told() {
+    set_clock_from_files(0);
+    for goes in [false, true] {
+        let mut world = World::new();
+        world.write("made/.gitignore", "gen/\n");
+        world.write("made/gen/f", "mine\n");
+        world.message("m1");
+        world.step(|world| {
+            world.remove("made/.gitignore");
+            world.remove("made/gen/f");
+        });
+        if goes {
+            world.step(|world| world.remove_tree("made"));
+        }
+        for _ in 0..2 {
+            let report = world.revert("m1");
+            assert_eq!(world.read("made/.gitignore"), "gen/\n");
+            assert_eq!(report.outcome, Outcome::Partial, "{goes}: {report:#?}");
+            let is_told = report.notes.iter().any(|note| note.contains("made/gen"));
+            assert!(is_told, "{goes}: {report:#?}");
+        }
+    }
+}

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use rusqlite::Connection;
 
 use crate::error::Result;
-use crate::model::entry::{EntryKind, ObjectId};
+use crate::model::entry::{Entry, EntryKind, ObjectId};
 use crate::model::gap::{Gap, GapReason};
 use crate::model::path::{WorkspacePath, parent};
 use crate::revert::request::scope::RevertScope;
@@ -212,15 +212,17 @@ impl HistorySearch<'_> {
             let presence = asked.as_ref().and_then(|_| presences.next());
             let is_absent = match (asked, presence) {
                 // Nothing is stored of a pipe: a file in its place is another thing. So is one in a folder's, and a folder
-                // in a file's.
+                // in a file's. A folder is an entry only where nothing is left in it.
                 (Some((path, true)), Some(Presence::Stored)) => {
-                    let is_file = || -> Result<bool> {
-                        let stored = self.snapshots.states(snapshot, &[path])?;
-                        let stored = stored.first().copied().flatten();
-                        Ok(stored.is_some_and(|entry| entry.mode.kind() != EntryKind::Directory))
-                    };
+                    let stored = self.snapshots.states(snapshot, &[path])?;
+                    let stored = stored.first().copied().flatten();
+                    let is_file = |entry: Entry| entry.mode.kind() != EntryKind::Directory;
                     matches!(entry.reason, GapReason::Special(_))
-                        || entry.reason == GapReason::Ignored && entry.is_directory == is_file()?
+                        || entry.reason == GapReason::Ignored
+                            && match entry.is_directory {
+                                true => stored.is_some(),
+                                false => !stored.is_some_and(is_file),
+                            }
                 }
                 (Some(_), Some(Presence::Unknown)) => or_unknown,
                 (Some((_, is_own)), Some(presence)) => {

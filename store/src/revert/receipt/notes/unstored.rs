@@ -60,9 +60,14 @@ pub(crate) fn gone(
     plan: &Plan,
 ) -> Result<LeftPaths> {
     let then = snapshots.seen(then.seen)?;
-    let is_back = |path: &[u8]| {
+    // An empty folder is nothing of what a hidden one held.
+    let is_whole = |entry: &Gap, put: Entry| !(entry.is_directory && put.is_empty_directory());
+    let is_back = |entry: &Gap| {
         let mut items = plan.items.iter();
-        items.any(|item| item.path.as_bytes() == path && item.target.is_some())
+        items.any(|item| {
+            item.path.as_bytes() == entry.path
+                && item.target.is_some_and(|put| is_whole(entry, put))
+        })
     };
     // What took the place of an entry, or of a folder above it, goes.
     let items = plan.items.iter().filter(|item| item.is_planned());
@@ -75,7 +80,7 @@ pub(crate) fn gone(
     };
     let asked = then
         .iter()
-        .filter(|entry| is_asked(entry) && !is_ignore_file(entry) && !is_back(&entry.path));
+        .filter(|entry| is_asked(entry) && !is_ignore_file(entry) && !is_back(entry));
     let (mut ignored, mut repositories, mut others) = (Vec::new(), BTreeSet::new(), Vec::new());
     let mut replaced = Vec::new();
     for entry in asked {
