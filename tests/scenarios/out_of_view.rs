@@ -586,3 +586,41 @@ fn emptied_hidden_folder_is_told() {
         }
     }
 }
+
+/// A file that a step made while rules hid it goes, also where a later step changed or removed it once it was in view.
+#[test]
+fn file_made_hidden_and_changed_in_view_goes() {
+    set_clock_from_files(0);
+    for (is_removed, is_first_back) in [(false, false), (true, false), (false, true), (true, true)]
+    {
+        let mut world = World::new();
+        world.write("a", "1\n");
+        let before = world.tree();
+        world.message("m1");
+        world.step(|world| {
+            world.write(".gitignore", "made\n");
+            world.write("made", "1\n");
+        });
+        world.step(|world| {
+            world.remove(".gitignore");
+            world.write("a", "2\n");
+        });
+        let between = world.tree();
+        world.message("m2");
+        world.step(|world| match is_removed {
+            true => world.remove("made"),
+            false => world.write("made", "2\n"),
+        });
+        let after = world.tree();
+        if is_first_back {
+            world.revert("m2");
+            assert_eq!(world.tree(), between);
+        }
+        let what = format!("{is_removed}, {is_first_back}");
+        let report = world.revert("m1");
+        assert_eq!(world.tree(), before, "{what}: {report:#?}");
+        assert_eq!(report.outcome, Outcome::Restored, "{what}: {report:#?}");
+        world.unrevert();
+        assert_eq!(world.tree(), after, "{what}");
+    }
+}

@@ -40,11 +40,14 @@ impl UnseenSearch<'_> {
         for item in self.chain.iter().flat_map(|operation| &operation.items) {
             first.entry(&item.path).or_insert(item);
         }
-        // They are newer than any row.
-        let mut changes = Vec::new();
+        // They are newer than any row, but for what was made before one.
+        let (mut changes, mut oldest) = (Vec::new(), Vec::new());
         if !self.scopes.is_empty() {
             changes.extend(self.removed_while_hidden(&spans, &first)?);
-            changes.extend(self.made_while_hidden(&spans, &history, &first, reference)?);
+            let (before_rows, newer) =
+                self.made_while_hidden(&spans, &history, &first, reference)?;
+            oldest = before_rows;
+            changes.extend(newer);
             changes.extend(self.hidden_folders(&spans, &history, &first)?);
             changes.extend(self.hidden_folders_taken(&spans, &history, &first, &changes)?);
         }
@@ -69,6 +72,7 @@ impl UnseenSearch<'_> {
             .iter()
             .filter(|change| !told.contains(&key(change)));
         changes.extend(of_folders.into_iter().chain(others.cloned()));
+        changes.extend(oldest);
         // A folder that was there then did not come since, though rules hid it.
         let was_hidden = self.hidden_in(reference, &folders)?;
         let is_folder = |state: State| state.is_some_and(|entry| entry.is_empty_directory());
@@ -157,22 +161,20 @@ impl UnseenSearch<'_> {
         Ok(changes)
     }
 
-    /// Finds files that came while rules hid them, or in a folder that did, and that are in view now or were when they
-    /// were first moved. No row says that they came.
+    /// Finds files that came while rules hid them, or in a folder that did, and that came into view: those that rows say more
+    /// of, and those that are in view now or were when they were first moved. No row says that they came.
     fn made_while_hidden(
         &self,
         spans: &StepSpans<'_>,
         history: &SeenHistory,
         first: &BTreeMap<&WorkspacePath, &Item>,
         reference: Option<i64>,
-    ) -> Result<Vec<LiveChange>> {
-        let Some(reference) = reference else {
-            return Ok(Vec::new());
-        };
+    ) -> Result<(Vec<LiveChange>, Vec<LiveChange>)> {
+        let (mut before_rows, mut newer) = (Vec::new(), Vec::new());
         let came = history.came_by_path();
-        if came.is_empty() {
-            return Ok(Vec::new());
-        }
+        let Some(reference) = reference.filter(|_| !came.is_empty()) else {
+            return Ok((before_rows, newer));
+        };
         let step_of = |path: &WorkspacePath| {
             let mut ways = path.clone().at_and_above();
             ways.find_map(|way| came.get(way.as_bytes()).copied())
@@ -184,15 +186,20 @@ impl UnseenSearch<'_> {
         let moved = first.iter();
         let moved = moved.filter_map(|(path, item)| Some(((*path).clone(), item.expected?)));
         let mut found: BTreeMap<WorkspacePath, Entry> = now.chain(moved).collect();
-        let rows = self.live.iter().map(|change| &change.row.change.path);
-        let rows: BTreeSet<&WorkspacePath> = rows.collect();
-        found.retain(|path, entry| {
-            !entry.is_empty_directory() && !rows.contains(path) && step_of(path).is_some()
-        });
+        // Newest first, so the oldest of a path stays.
+        let rows = self.live.iter().map(|change| &change.row);
+        let rows: BTreeMap<&WorkspacePath, &ChangeRow> =
+            rows.map(|row| (&row.change.path, row)).collect();
+        found.retain(|path, _| !rows.contains_key(path));
+        // The oldest row of a path says what it was when it had come.
+        found.extend(
+            rows.iter()
+                .filter_map(|(path, row)| Some(((*path).clone(), row.change.old?))),
+        );
+        found.retain(|path, entry| !entry.is_empty_directory() && step_of(path).is_some());
         let paths: Vec<WorkspacePath> = found.keys().cloned().collect();
         let mut presences = self.snapshots.presences(&reference, &paths)?.into_iter();
         found.retain(|_, _| presences.next() == Some(Presence::Absent));
-        let mut changes = Vec::new();
         for (path, entry) in found {
             let creator = self.creator(spans, &path)?;
             let span = creator.or_else(|| Some(&spans.all[step_of(&path)?]));
@@ -203,9 +210,18 @@ impl UnseenSearch<'_> {
                 || creator.is_some()
                 || first.contains_key(&path);
             let doubt = (!is_sure).then_some(Doubt::Hidden);
-            changes.extend(self.change(span, path, None, Some(entry), doubt));
+            let row = rows.get(&path);
+            let Some(mut change) = self.change(span, path, None, Some(entry), doubt) else {
+                continue;
+            };
+            // Beside the row that it came before, in their order.
+            change.row.id = row.and_then(|row| row.id);
+            match row {
+                Some(_) => before_rows.push(change),
+                None => newer.push(change),
+            }
         }
-        Ok(changes)
+        Ok((before_rows, newer))
     }
 
     /// Judges whether a step removed what an earlier one had hidden. The only known time is that of the present entry,
