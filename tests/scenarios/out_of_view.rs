@@ -3,7 +3,9 @@
 use ckpt_schema::report::{FileResult, Outcome};
 
 use ckpt_store::{RevertRequest, Unclear};
-use testing::scenario::{World, paths_with, set_clock_from_files, set_moment, to, with_result};
+use testing::scenario::{
+    World, file_time, paths_with, set_clock_from_files, set_moment, to, with_result,
+};
 
 /// When a day that is played begins.
 const MORNING: i64 = 1_700_000_000_000;
@@ -623,4 +625,32 @@ fn file_made_hidden_and_changed_in_view_goes() {
         world.unrevert();
         assert_eq!(world.tree(), after, "{what}");
     }
+}
+
+/// A folder that a step left empty, and that rules hide since, stays on the way forward.
+#[test]
+fn emptied_hidden_folder_stays_forward() {
+    let mut world = World::git(&[(".gitignore", "pkg/deep/\n"), ("a", "1\n")]);
+    world.write("pkg/deep/er/f", "1\n");
+    world.run_git(&["add", "--force", "pkg/deep/er/f"]);
+    set_clock_from_files(0);
+    world.message("m1");
+    world.step(|world| world.remove("pkg/deep/er/f"));
+    let emptied = world.tree();
+    // The folder is older than the message by more than its time may lag behind.
+    let made = file_time();
+    while file_time() <= made + 100 {
+        std::thread::yield_now();
+    }
+    world.message("m2");
+    world.step(|world| world.write("a", "2\n"));
+    world.message("m3");
+    world.step(|world| drop(world.run_git(&["add", "-A"])));
+    let after = world.tree();
+    world.revert("m1");
+    assert_eq!(world.read("pkg/deep/er/f"), "1\n");
+    let report = world.revert("m2");
+    assert_eq!(world.tree(), emptied, "{report:#?}");
+    world.unrevert();
+    assert_eq!(world.tree(), after);
 }

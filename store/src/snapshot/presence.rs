@@ -10,7 +10,7 @@ use super::view::SnapshotView;
 use super::{Gap, GapReason, Snapshot, seen};
 use crate::error::Result;
 use crate::model::metadata;
-use crate::model::path::{WorkspacePath, split};
+use crate::model::path::{WorkspacePath, above, split};
 use crate::objects::reader::ObjectReader;
 
 /// What a snapshot tells of a path.
@@ -33,6 +33,8 @@ pub(crate) struct Presences<'a> {
     view: &'a SnapshotView<'a>,
     /// What is there and is not stored, each with whether it is a directory.
     seen: HashMap<Vec<u8>, bool>,
+    /// The directories above them. One that holds nothing that is stored is in no tree.
+    above: HashSet<Vec<u8>>,
     /// The directories that hold a repository's metadata.
     repositories: HashSet<Vec<u8>>,
     /// The directories of which not all names are known, each with the number of ignored ones and the last of them.
@@ -49,6 +51,7 @@ impl<'a> Presences<'a> {
         let mut presences = Self {
             view,
             seen: HashMap::new(),
+            above: HashSet::new(),
             repositories: HashSet::new(),
             partial: HashMap::new(),
         };
@@ -60,6 +63,11 @@ impl<'a> Presences<'a> {
             is_directory,
         } in seen::read(reader, snapshot.seen)?
         {
+            for directory in above(&path) {
+                if !presences.above.insert(directory.to_vec()) {
+                    break;
+                }
+            }
             match reason {
                 GapReason::Repository => drop(presences.repositories.insert(path)),
                 GapReason::MoreIgnored => {
@@ -89,18 +97,27 @@ impl<'a> Presences<'a> {
 
     /// Returns the presence of a path in the snapshot.
     pub fn at(&self, path: &WorkspacePath) -> Result<Presence> {
+        let own = self.in_known(path)?;
+        // Something of it was seen, so all above it was there.
+        if own != Presence::Absent {
+            return Ok(own);
+        }
         let mut ways: Vec<WorkspacePath> = path.directories_above().collect();
         ways.reverse();
         for directory in ways {
             match self.in_known(&directory)? {
-                Presence::Stored if self.view.is_directory(&directory)? => {}
+                Presence::Stored if self.is_directory(&directory)? => {}
                 // It was a file or a link.
                 Presence::Stored | Presence::Absent => return Ok(Presence::Absent),
                 Presence::Seen => return Ok(Presence::Absent),
                 Presence::SeenDirectory | Presence::Unknown => return Ok(Presence::Unknown),
             }
         }
-        self.in_known(path)
+        Ok(own)
+    }
+
+    fn is_directory(&self, path: &WorkspacePath) -> Result<bool> {
+        Ok(self.above.contains(path.as_bytes()) || self.view.is_directory(path)?)
     }
 
     /// Returns the presence of a path in a directory in view.
@@ -114,6 +131,7 @@ impl<'a> Presences<'a> {
         Ok(match self.seen.get(path.as_bytes()) {
             Some(true) => Presence::SeenDirectory,
             Some(false) => Presence::Seen,
+            None if self.above.contains(path.as_bytes()) => Presence::Stored,
             None if is_metadata || last.is_some_and(|(_, last)| name > &last[..]) => {
                 Presence::Unknown
             }
