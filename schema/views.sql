@@ -183,15 +183,10 @@ SELECT id AS seq, tree AS snapshot,
        (SELECT path FROM workspaces WHERE id = snapshots.workspace_id) AS workspace,
        datetime(taken_at / 1000, 'unixepoch') AS taken, taken_at AS at_ms,
        (SELECT group_concat(text, ', ') FROM labels WHERE snapshot_id = snapshots.id) AS labels,
-       (SELECT count(*) FROM gaps WHERE snapshot_id = snapshots.id) AS gaps,
+       gaps,
        (SELECT replace(branch, 'refs/heads/', '') FROM git_states WHERE id = snapshots.git_state_id) AS branch,
        stored_bytes AS bytes, pruned_at IS NOT NULL AS pruned
   FROM snapshots;
-
-CREATE VIEW gap_overview AS
-SELECT path, reason, size AS bytes, snapshot, workspace, taken AS time, at_ms
-  FROM gaps
-  JOIN snapshot_overview ON seq = snapshot_id;
 
 CREATE VIEW label_overview AS
 SELECT text AS label, iif(message_id IS NULL, 'snapshot', 'message') AS kind, message_id AS message, tree AS snapshot,

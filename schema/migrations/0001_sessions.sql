@@ -59,6 +59,8 @@ CREATE INDEX git_states_by_workspace ON git_states (workspace_id);
 --   attributes_blob  modes beyond git's, empty directories
 --   rules_blob       the ignore rules that are not in the tree
 --   seen_blob        what was seen and is not stored
+--   gaps             how many of these entries reports list
+--   forgotten        whether some of them stand for what was forgotten
 --   pruned_at        its objects were removed; its row, and what others tell of it, stay readable
 --   stored_bytes     the bytes in packs that it was the first to need, as `gc` or `du` found them last
 CREATE TABLE snapshots (
@@ -68,6 +70,8 @@ CREATE TABLE snapshots (
   attributes_blob TEXT CHECK (length(attributes_blob) = 40),
   rules_blob      TEXT CHECK (length(rules_blob) = 40),
   seen_blob       TEXT CHECK (length(seen_blob) = 40),
+  gaps            INTEGER NOT NULL DEFAULT 0,
+  forgotten       INTEGER NOT NULL DEFAULT 0,
   git_state_id    INTEGER REFERENCES git_states,
   taken_at        INTEGER NOT NULL,
   pruned_at       INTEGER,
@@ -75,18 +79,6 @@ CREATE TABLE snapshots (
 ) STRICT;
 CREATE INDEX snapshots_by_workspace ON snapshots (workspace_id, id);
 CREATE INDEX snapshots_by_tree ON snapshots (tree);
-
--- What a snapshot does not hold.
---   size  in bytes, where known
-CREATE TABLE gaps (
-  id          INTEGER PRIMARY KEY,
-  snapshot_id INTEGER NOT NULL REFERENCES snapshots ON DELETE CASCADE,
-  path        TEXT NOT NULL,
-  path_raw    BLOB,
-  reason      TEXT NOT NULL,
-  size        INTEGER
-) STRICT;
-CREATE INDEX gaps_by_snapshot ON gaps (snapshot_id);
 
 --   agent_id           the agent's own name for it
 --   revert_message_id  the revert point

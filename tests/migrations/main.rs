@@ -6,13 +6,12 @@ use ckpt_schema::migration::{MIGRATIONS, VIEWS};
 use rusqlite::Connection;
 
 /// The tables that hold a session store.
-const TABLES: [&str; 11] = [
+const TABLES: [&str; 10] = [
     "workspaces",
     "sessions",
     "messages",
     "steps",
     "changes",
-    "gaps",
     "git_states",
     "operations",
     "operation_files",

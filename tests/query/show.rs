@@ -161,8 +161,7 @@ fn a_snapshot_is_shown_with_its_repository() {
     let mut world = world();
     world.rows(&format!(
         "INSERT INTO snapshots (id, workspace_id, tree, taken_at) VALUES (9, 1, '{}', 99);
-         INSERT INTO labels (workspace_id, text, snapshot_id, created_at) VALUES (1, 'lunch', 9, 100);
-         INSERT INTO gaps (snapshot_id, path, reason) VALUES (9, 'big.iso', 'larger than `max_file_size`')",
+         INSERT INTO labels (workspace_id, text, snapshot_id, created_at) VALUES (1, 'lunch', 9, 100)",
         tree(2)
     ));
     let cwd = world.cwd();
@@ -172,7 +171,6 @@ fn a_snapshot_is_shown_with_its_repository() {
             repository,
             time,
             label,
-            gaps,
             ..
         } = world.store.show(&cwd, id).unwrap()
         else {
@@ -189,7 +187,6 @@ fn a_snapshot_is_shown_with_its_repository() {
             expected.display().to_string(),
             "{id}: where git finds it"
         );
-        assert_eq!(gaps.len(), 1, "{id}: what it does not hold");
     }
 }
 

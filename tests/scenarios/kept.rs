@@ -1,8 +1,10 @@
 //! Small ignored files that a snapshot holds all the same: what people write by hand, keep out of git, and cannot make again.
 
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use ckpt_schema::report::{FileResult, Outcome};
+use ckpt_schema::report::{FileResult, Outcome, ShowReport};
 use ckpt_store::Settings;
 
 use testing::scenario::{World, paths_with};
@@ -90,6 +92,23 @@ fn folder_named_like_a_kept_file_is_uncaptured() {
     assert_eq!(world.status().gaps, [], "and nobody misses it");
     world.revert("m1");
     assert!(!world.exists(".env"), "nothing is half back");
+}
+
+/// What a snapshot does not hold is shown with it, whatever its name is.
+#[test]
+fn gaps_are_shown_with_their_snapshot() {
+    let mut world = world();
+    let name = OsStr::from_bytes(b"\xff.pem");
+    std::fs::write(world.root.join(name), [b'x'; (64 << 10) + 1]).unwrap();
+    let snapshot = world.snapshot();
+    let cwd = world.cwd.clone();
+    let report = world.store.show(&cwd, &snapshot).unwrap();
+    let ShowReport::Snapshot { gaps, .. } = report else {
+        panic!("it is a snapshot: {report:?}");
+    };
+    assert_eq!(gaps.len(), 1, "{gaps:?}");
+    assert_eq!(gaps[0].path.path_hex.as_deref(), Some("ff2e70656d"));
+    assert_eq!(world.status().gaps, gaps, "the newest has the same");
 }
 
 /// Invariant `truth/ignored-small`.

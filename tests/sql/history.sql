@@ -49,7 +49,7 @@ INSERT INTO operation_files (operation_id, position, path, action, result, reaso
 SELECT operations.id, n.i, 'src/parser/file' || n.i || '.rs', iif(n.i % 9, 'write', 'keep'), iif(n.i % 9, 'done', 'conflict'),
        iif(n.i % 9, NULL, 'changed since by the user'), '100644', printf('%040x', n.i), 3, 4
   FROM operations JOIN n ON n.i < 10;
-INSERT INTO gaps (snapshot_id, path, reason, size) SELECT 1000 + i * 100, 'data/large' || i, 'larger than `max_file_size`', 300000000 + i FROM n WHERE i < 200;
+UPDATE snapshots SET gaps = 1 WHERE id IN (SELECT 1000 + i * 100 FROM n WHERE i < 200);
 INSERT INTO labels (workspace_id, text, message_id, created_at)
 SELECT 1, 'it works ' || i, (SELECT id FROM messages WHERE seq = 10000 + i * 70), 1700000000000 + i FROM n WHERE i < 50;
 INSERT INTO diagnostics (level, workspace, message, at) SELECT 'warning', NULL, 'a hook took long', 1700000000000 + i FROM n WHERE i < 30;

@@ -155,7 +155,7 @@ fn lay_out(store: &Store, state: &RecordedState, directory: &Path) -> Result<Bra
         is_scratch: false,
     }
     .write(&entries, directory)?;
-    let gaps = sessions::gaps_of(connection, state.snapshot_id)?;
+    let gaps = snapshots.gaps(&snapshot)?;
     Ok(BranchReport {
         version: VERSION,
         workspace: state.root.to_string_lossy().into_owned(),

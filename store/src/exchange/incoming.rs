@@ -178,7 +178,6 @@ pub(super) fn bring(store: &mut Store, cwd: &Path, id: &str) -> Result<String> {
     let snapshot_id = revert::snapshot_named(store, &theirs, id)?;
     let connection = store.database.connection();
     let row = sessions::snapshot(connection, snapshot_id)?;
-    let gaps = sessions::gaps_of(connection, snapshot_id)?;
     let snapshot = timeline::snapshot_of(&row);
     store.machine = None;
     let own = Place::claim(store, cwd)?;
@@ -195,9 +194,10 @@ pub(super) fn bring(store: &mut Store, cwd: &Path, id: &str) -> Result<String> {
             attributes: snapshot.attributes,
             rules: snapshot.rules,
             seen: snapshot.seen,
+            gaps: row.gaps,
             git_state_id: None,
         };
-        sessions::put_snapshot(connection, &new, &gaps, None, now)
+        sessions::put_snapshot(connection, &new, None, now)
     })?;
     Ok(row.tree.to_string())
 }

@@ -51,12 +51,7 @@ pub(super) struct RowTable {
 }
 
 /// How a row is known to be of the workspace `?1`: where all rows are looked for, and where a few are looked at.
-const OWNERS: [(&str, &str, &str); 4] = [
-    (
-        "OF_SNAPSHOT",
-        "snapshot_id IN (SELECT id FROM snapshots WHERE workspace_id = ?1)",
-        "(SELECT workspace_id FROM snapshots WHERE snapshots.id = snapshot_id) = ?1",
-    ),
+const OWNERS: [(&str, &str, &str); 3] = [
     (
         "OF_SESSION",
         "session_id IN (SELECT id FROM sessions WHERE workspace_id = ?1)",
@@ -88,19 +83,10 @@ pub(super) const TABLES: &[RowTable] = &[
     RowTable {
         name: "snapshots",
         key: Key::Number,
-        columns: "tree attributes_blob rules_blob seen_blob git_state_id>git_states taken_at pruned_at",
+        columns: "tree attributes_blob rules_blob seen_blob gaps forgotten git_state_id>git_states taken_at pruned_at",
         has_workspace: true,
         which: "workspace_id = ?1",
         is_forgotten_with: true,
-        compared: Compared::Late,
-    },
-    RowTable {
-        name: "gaps",
-        key: Key::Number,
-        columns: "snapshot_id>>snapshots path path_raw reason size",
-        has_workspace: false,
-        which: "OF_SNAPSHOT",
-        is_forgotten_with: false,
         compared: Compared::Late,
     },
     RowTable {

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::fmt;
 
+use super::entry::ObjectId;
 use super::metadata;
 use super::path::{WorkspacePath, is_below};
 
@@ -68,50 +69,12 @@ impl GapReason {
         !matches!(self, Self::Ignored | Self::Metadata | Self::MoreIgnored)
     }
 
-    /// Every reason without a detail. A new one has to be added here, too.
-    pub(crate) const PLAIN: [Self; 17] = [
-        Self::TooLarge,
-        Self::KeptTooLarge,
-        Self::Changing,
-        Self::Late,
-        Self::ReservedName,
-        Self::Repository,
-        Self::TooDeep,
-        Self::Mount,
-        Self::Forgotten,
-        Self::ForgottenDirectory,
-        Self::Ignored,
-        Self::Metadata,
-        Self::MoreIgnored,
-        Self::Special(SpecialFile::Pipe),
-        Self::Special(SpecialFile::Socket),
-        Self::Special(SpecialFile::BlockDevice),
-        Self::Special(SpecialFile::CharacterDevice),
-    ];
-
-    /// Comes before the cause why a path could not be read.
-    pub(crate) const UNREADABLE: &str = "unreadable: ";
-
-    /// The beginning of the reasons of everything forgotten.
-    pub(crate) const FORGOTTEN: &str = "forgotten";
-
     /// Returns whether its content was removed from the store.
     pub(crate) fn is_forgotten(&self) -> bool {
         matches!(self, Self::Forgotten | Self::ForgottenDirectory)
     }
-
-    /// Parses the text of a reason, as [`Display`](fmt::Display) writes it. `None` for any other text.
-    pub(crate) fn parse(text: &str) -> Option<Self> {
-        if let Some(cause) = text.strip_prefix(Self::UNREADABLE) {
-            return Some(Self::Unreadable(cause.to_owned()));
-        }
-        Self::PLAIN
-            .into_iter()
-            .find(|reason| reason.to_string() == text)
-    }
 }
 
-/// The text is shown to people, and stored in the session store: changing it needs a migration.
 impl fmt::Display for GapReason {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -119,7 +82,7 @@ impl fmt::Display for GapReason {
             Self::KeptTooLarge => {
                 formatter.write_str("ignored, and over the limits of `keep_ignored`")
             }
-            Self::Unreadable(cause) => write!(formatter, "{}{cause}", Self::UNREADABLE),
+            Self::Unreadable(cause) => write!(formatter, "unreadable: {cause}"),
             Self::Changing => formatter.write_str("changed while it was being read"),
             Self::Late => formatter.write_str("not read before the deadline"),
             Self::ReservedName => formatter.write_str("its name is `.git` on some file systems"),
@@ -127,8 +90,8 @@ impl fmt::Display for GapReason {
             Self::TooDeep => formatter.write_str("too many directories deep"),
             Self::Special(kind) => write!(formatter, "not a file: {}", kind.name()),
             Self::Mount => formatter.write_str("another file system is mounted there"),
-            Self::Forgotten => formatter.write_str(Self::FORGOTTEN),
-            Self::ForgottenDirectory => write!(formatter, "{}, with all below it", Self::FORGOTTEN),
+            Self::Forgotten => formatter.write_str("forgotten"),
+            Self::ForgottenDirectory => formatter.write_str("forgotten, with all below it"),
             Self::Ignored => formatter.write_str("ignored"),
             Self::Metadata => formatter.write_str("the metadata of version control"),
             Self::MoreIgnored => formatter.write_str("more ignored names than are kept"),
@@ -169,6 +132,25 @@ impl Gap {
     }
 }
 
+/// Returns how many seen entries reports list.
+pub(crate) fn reported(entries: &[Gap]) -> u64 {
+    let reported = entries.iter().filter(|entry| entry.reason.is_reported());
+    reported.count() as u64
+}
+
+/// The tree and the seen entries of a snapshot.
+pub(crate) type StateIds = (ObjectId, Option<ObjectId>);
+
+/// A snapshot's tree and seen entries that hold something that is forgotten.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct RewrittenState {
+    pub old: StateIds,
+    /// Those in their place. The seen entries name what the tree lacks.
+    pub new: StateIds,
+    /// How many of the new seen entries reports list.
+    pub gaps: u64,
+}
+
 /// The paths of gaps, to ask of many paths whether one of them covers it.
 #[derive(Default)]
 pub(crate) struct Covering(HashSet<Vec<u8>>);
@@ -206,32 +188,5 @@ mod tests {
         assert!(covers("a", "a") && covers("a", "a/b") && covers("a", "a/b/c"));
         assert!(!covers("a", "ab") && !covers("a/b", "a") && !covers("a", "b/a"));
         assert!(covers("", "a/b"), "the workspace itself");
-    }
-
-    #[test]
-    fn a_reason_is_read_as_it_was_written() {
-        let unreadable = ["permission denied", "", "unreadable: twice"];
-        let unreadable = unreadable.map(|cause| GapReason::Unreadable(cause.to_owned()));
-        for reason in GapReason::PLAIN.into_iter().chain(unreadable) {
-            assert_eq!(
-                GapReason::parse(&reason.to_string()),
-                Some(reason),
-                "the next snapshot compares with it"
-            );
-        }
-    }
-
-    /// A text that is not the text of a reason is none.
-    #[test]
-    fn text_of_no_reason_is_none() {
-        for text in [
-            "",
-            "unreadable",
-            "not a file: ",
-            "not a file: door",
-            "too large",
-        ] {
-            assert_eq!(GapReason::parse(text), None, "{text}");
-        }
     }
 }

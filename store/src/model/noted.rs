@@ -1,25 +1,22 @@
 //! What the repository of a workspace notes about its snapshots, in case the session store is lost: which directory
-//! they belong to, when they were taken, which records belong to them, and what they could not hold. It contains no
+//! they belong to, when they were taken, which records belong to them, and how much they could not hold. It contains no
 //! prompt, and no attribution.
 //!
 //! ```text
 //! key 0198…                       the workspace's own; no other program knows it
 //! path /home/me/project
 //! directory 2049 131074 -         device, inode, time of birth
-//! gap 0 - unreadable:%20denied a/b    of list 0: size, reason, path
-//! snapshot TREE 1700000000000 ATTRIBUTES RULES SEEN 0
+//! snapshot TREE 1700000000000 ATTRIBUTES RULES SEEN GAPS FORGOTTEN
 //! ```
 //!
 //! A missing value is `-`. Other bytes than letters, digits and a few signs are `%` and two hex digits.
 
-use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use super::Milliseconds;
 use super::entry::ObjectId;
-use super::gap::{Gap, GapReason};
 use super::hex;
 
 /// The directory that snapshots belong to.
@@ -54,15 +51,18 @@ pub(crate) struct NotedSnapshot {
     pub attributes: Option<ObjectId>,
     pub rules: Option<ObjectId>,
     pub seen: Option<ObjectId>,
+    /// How many of the seen entries reports list.
+    pub gaps: u64,
+    /// Whether some of them were forgotten.
+    pub has_forgotten: bool,
     pub taken_at: Milliseconds,
-    pub gaps: Vec<Gap>,
 }
 
 impl NotedSnapshot {
     /// Returns whether another note is the same, apart from the time.
     pub fn is_like(&self, other: &Self) -> bool {
         let ids = |note: &Self| (note.tree, note.attributes, note.rules, note.seen);
-        ids(self) == ids(other) && self.gaps == other.gaps
+        ids(self) == ids(other)
     }
 }
 
@@ -81,42 +81,24 @@ pub(crate) fn encode(origin: WorkspaceOrigin<'_>, snapshots: &[NotedSnapshot]) -
         escaped(path.as_os_str().as_bytes()),
         optional(born)
     );
-    let mut lists: BTreeMap<String, usize> = BTreeMap::new();
     for snapshot in snapshots {
-        let next = lists.len();
-        let gaps: String = snapshot.gaps.iter().map(gap_words).collect();
-        // Most snapshots have the gaps of the one before: each list is written once.
-        let number = *lists.entry(gaps).or_insert(next);
-        if number == next {
-            for gap in &snapshot.gaps {
-                text.push_str(&format!("gap {number}{}", gap_words(gap)));
-            }
-        }
         text.push_str(&format!(
-            "snapshot {} {} {} {} {} {number}\n",
+            "snapshot {} {} {} {} {} {} {}\n",
             snapshot.tree,
             snapshot.taken_at,
             optional(snapshot.attributes),
             optional(snapshot.rules),
-            optional(snapshot.seen)
+            optional(snapshot.seen),
+            snapshot.gaps,
+            u8::from(snapshot.has_forgotten)
         ));
     }
     text
 }
 
-fn gap_words(gap: &Gap) -> String {
-    format!(
-        " {} {} {}\n",
-        optional(gap.size),
-        escaped(gap.reason.to_string().as_bytes()),
-        escaped(&gap.path)
-    )
-}
-
 /// Parses a note. `None` if it contains an unknown word.
 pub(crate) fn decode(text: &str) -> Option<(NotedWorkspace, Vec<NotedSnapshot>)> {
     let mut workspace = NotedWorkspace::default();
-    let mut lists: BTreeMap<usize, Vec<Gap>> = BTreeMap::new();
     let mut snapshots = Vec::new();
     for line in text.lines() {
         let words: Vec<&str> = line.split(' ').collect();
@@ -128,24 +110,24 @@ pub(crate) fn decode(text: &str) -> Option<(NotedWorkspace, Vec<NotedSnapshot>)>
                 workspace.inode = inode.parse().ok()?;
                 workspace.born = value(born, |born| born.parse().ok())?;
             }
-            ["gap", list, size, reason, path] => {
-                let reason = String::from_utf8(plain(reason)?).ok()?;
-                lists.entry(list.parse().ok()?).or_default().push(Gap {
-                    path: plain(path)?,
-                    reason: GapReason::parse(&reason)?,
-                    size: value(size, |size| size.parse().ok())?,
-                    is_directory: false,
-                });
-            }
-            ["snapshot", tree, taken_at, attributes, rules, seen, list] => {
-                let gaps = lists.get(&list.parse().ok()?);
+            [
+                "snapshot",
+                tree,
+                taken_at,
+                attributes,
+                rules,
+                seen,
+                gaps,
+                forgotten,
+            ] => {
                 snapshots.push(NotedSnapshot {
                     tree: ObjectId::from_hex(tree)?,
                     attributes: value(attributes, ObjectId::from_hex)?,
                     rules: value(rules, ObjectId::from_hex)?,
                     seen: value(seen, ObjectId::from_hex)?,
+                    gaps: gaps.parse().ok()?,
+                    has_forgotten: forgotten != "0",
                     taken_at: taken_at.parse().ok()?,
-                    gaps: gaps.cloned().unwrap_or_default(),
                 });
             }
             _ => return None,
@@ -155,12 +137,12 @@ pub(crate) fn decode(text: &str) -> Option<(NotedWorkspace, Vec<NotedSnapshot>)>
     is_whole.then_some((workspace, snapshots))
 }
 
-fn optional(value: Option<impl ToString>) -> String {
+pub(crate) fn optional(value: Option<impl ToString>) -> String {
     value.map_or_else(|| "-".to_owned(), |value| value.to_string())
 }
 
 /// Parses a value that may be missing. `None` if it is neither missing nor valid.
-fn value<T>(word: &str, read: impl FnOnce(&str) -> Option<T>) -> Option<Option<T>> {
+pub(crate) fn value<T>(word: &str, read: impl FnOnce(&str) -> Option<T>) -> Option<Option<T>> {
     match word {
         "-" => Some(None),
         word => read(word).map(Some),
@@ -204,14 +186,15 @@ mod tests {
     use super::*;
     use std::ffi::OsStr;
 
-    fn snapshot(number: u8, gaps: &[Gap]) -> NotedSnapshot {
+    fn snapshot(number: u8) -> NotedSnapshot {
         NotedSnapshot {
             tree: ObjectId::new([number; 20]),
             attributes: (number > 1).then_some(ObjectId::new([9; 20])),
             seen: (number > 2).then_some(ObjectId::new([8; 20])),
             rules: None,
             taken_at: i64::from(number),
-            gaps: gaps.to_vec(),
+            gaps: u64::from(number) - 1,
+            has_forgotten: number > 2,
         }
     }
 
@@ -227,20 +210,6 @@ mod tests {
     /// What is noted is read again whatever the names are.
     #[test]
     fn noted_names_are_read_again() {
-        let gaps = [
-            Gap {
-                path: b"a b\n\xff%".to_vec(),
-                reason: GapReason::Unreadable("permission denied".to_owned()),
-                size: None,
-                is_directory: false,
-            },
-            Gap {
-                path: Vec::new(),
-                reason: GapReason::TooLarge,
-                size: Some(7),
-                is_directory: false,
-            },
-        ];
         let origin = WorkspaceOrigin {
             key: "k1",
             path: Path::new(OsStr::from_bytes(b"/home/me/my \xfe")),
@@ -248,9 +217,8 @@ mod tests {
             inode: 2,
             born: Some(-3),
         };
-        let snapshots = [snapshot(1, &gaps), snapshot(2, &[]), snapshot(3, &gaps)];
+        let snapshots = [1, 2, 3].map(snapshot);
         let text = encode(origin, &snapshots);
-        assert_eq!(text.matches("gap 0").count(), 2, "a list is there once");
         let (workspace, read) = decode(&text).expect("it was just written");
         assert_eq!(read, snapshots);
         assert_eq!(workspace.path, origin.path.as_os_str().as_bytes());
@@ -265,9 +233,8 @@ mod tests {
             "",
             "key k\n",
             "key k\npath /w\nsnapshot\n",
-            "key k\npath /w\nsnapshot 00 1 - - 0\n",
+            "key k\npath /w\nsnapshot 00 1 - - - 0 0\n",
             "key k\npath /%f\n",
-            "key k\npath /w\ngap 0 - nonsense a\n",
         ] {
             assert_eq!(decode(text), None, "{text}");
         }

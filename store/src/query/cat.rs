@@ -7,6 +7,7 @@ use ckpt_schema::report::{CatReport, VERSION};
 use super::blame::one_path;
 use crate::error::{Error, Result};
 use crate::model::entry::EntryKind;
+use crate::model::gap::Gap;
 use crate::model::hex::Hex;
 use crate::model::path::WorkspacePath;
 use crate::revert;
@@ -52,14 +53,14 @@ pub(crate) fn cat(store: &Store, cwd: &Path, id: &str, named: &Path) -> Result<C
         if are_directories.contains(&true) {
             return Err(directory(&path));
         }
-        return Err(missing(store, snapshot_id, &path)?);
+        return Err(missing(&snapshots.gaps(&snapshot)?, &path));
     };
     let kind = entry.mode.kind();
     if kind == EntryKind::Directory {
         return Err(directory(&path));
     }
     let Some(blob) = entry.blob else {
-        return Err(missing(store, snapshot_id, &path)?);
+        return Err(missing(&snapshots.gaps(&snapshot)?, &path));
     };
     let bytes = snapshots.read_blob(blob)?;
     Ok(CapturedFile {
@@ -87,11 +88,10 @@ fn directory(path: &WorkspacePath) -> Error {
 }
 
 /// Says why a path is missing. A path that the snapshot could not hold is different from one that did not exist.
-fn missing(store: &Store, snapshot_id: i64, path: &WorkspacePath) -> Result<Error> {
-    let gaps = sessions::gaps_of(store.database.connection(), snapshot_id)?;
+fn missing(gaps: &[Gap], path: &WorkspacePath) -> Error {
     let name = path.to_text();
     let name = name.escape_debug();
-    Ok(match gaps.iter().find(|gap| gap.covers(path)) {
+    match gaps.iter().find(|gap| gap.covers(path)) {
         Some(gap) => Error::unavailable(format!(
             "that state does not hold `{name}`: {}",
             gap.reason
@@ -99,5 +99,5 @@ fn missing(store: &Store, snapshot_id: i64, path: &WorkspacePath) -> Result<Erro
         None => Error::unavailable(format!("there is no `{name}` in that state")).hint(
             "`ckpt-hook diff ID` lists what changed since; an ignored file is captured only if `keep_ignored` lists it or an edit tool named it",
         ),
-    })
+    }
 }

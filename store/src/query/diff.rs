@@ -11,7 +11,7 @@ use crate::fs::threads;
 use crate::ids::{self, Any};
 use crate::model::entry::Change;
 use crate::sessions::{self, ChangeRow, MessageRow, StepRow, read};
-use crate::snapshot::{self, Gap, Snapshot, Snapshots};
+use crate::snapshot::{PatchSide, Snapshot, Snapshots};
 use crate::store::Store;
 use crate::timeline::{self, Place};
 
@@ -23,14 +23,7 @@ enum Endpoint {
     /// The workspace as it is now. It is captured last, when all else is known.
     Current,
     /// A state that was captured.
-    Captured(CapturedState),
-}
-
-/// What a snapshot holds, and its gaps.
-#[derive(Clone)]
-pub(super) struct CapturedState {
-    pub(super) snapshot: Snapshot,
-    gaps: Vec<Gap>,
+    Captured(Snapshot),
 }
 
 /// What a request asks for.
@@ -72,17 +65,7 @@ pub(crate) fn diff(store: &mut Store, cwd: &Path, request: &DiffRequest) -> Resu
             let mut changes = patched(&snapshots, &place.root, &from, &to)?;
             changes.retain(|change| change.path.is_asked_for(&only));
             let files = threads::map(&changes, |change| compare::report(&snapshots, change));
-            let sides = [from.snapshot, to.snapshot];
-            Ok(document(&snapshots, names, sides, files))
-        }
-    }
-}
-
-impl CapturedState {
-    fn side(&self) -> snapshot::PatchSide<'_> {
-        snapshot::PatchSide {
-            snapshot: self.snapshot,
-            gaps: &self.gaps,
+            Ok(document(&snapshots, names, [from, to], files))
         }
     }
 }
@@ -129,18 +112,27 @@ fn document(
 fn patched(
     snapshots: &Snapshots,
     root: &Path,
-    from: &CapturedState,
-    to: &CapturedState,
+    from: &Snapshot,
+    to: &Snapshot,
 ) -> Result<Vec<Change>> {
-    snapshots.patch(root, from.side(), to.side())
+    let (gaps_then, gaps) = (snapshots.gaps(from)?, snapshots.gaps(to)?);
+    let old = PatchSide {
+        snapshot: *from,
+        gaps: &gaps_then,
+    };
+    let new = PatchSide {
+        snapshot: *to,
+        gaps: &gaps,
+    };
+    snapshots.patch(root, old, new)
 }
 
 /// Returns the difference between two snapshots, by path, with renames.
 pub(super) fn between(
     snapshots: &Snapshots,
     root: &Path,
-    from: &CapturedState,
-    to: &CapturedState,
+    from: &Snapshot,
+    to: &Snapshot,
 ) -> Result<Vec<ChangeReport>> {
     let changes = patched(snapshots, root, from, to)?;
     let mut files = threads::map(&changes, |change| compare::report(snapshots, change));
@@ -153,7 +145,7 @@ pub(super) fn before(
     connection: &Connection,
     workspace_id: i64,
     tree: &str,
-) -> Result<Option<(CapturedState, CapturedState)>> {
+) -> Result<Option<(Snapshot, Snapshot)>> {
     let sql = "SELECT first.id AS first,
                       (SELECT max(id) FROM snapshots WHERE workspace_id = ?1 AND id < first.id) AS previous
                  FROM (SELECT min(id) AS id FROM snapshots WHERE workspace_id = ?1 AND tree = ?2) AS first";
@@ -213,13 +205,9 @@ fn patch(connection: &Connection, step: &StepRow) -> Result<DiffQuery> {
             to: Endpoint::Current,
         });
     }
-    let (from, to) = (
-        from.snapshot,
-        step_snapshot(connection, step, DiffSide::Right)?.snapshot,
-    );
     Ok(DiffQuery::Patch {
         from,
-        to,
+        to: step_snapshot(connection, step, DiffSide::Right)?,
         changes: sessions::changes_of_step(connection, &step.id)?,
     })
 }
@@ -249,12 +237,12 @@ fn state(connection: &Connection, named: Option<Any>, side: DiffSide) -> Result<
     Ok(Endpoint::Captured(seen))
 }
 
-fn message_snapshot(connection: &Connection, message: &MessageRow) -> Result<CapturedState> {
+fn message_snapshot(connection: &Connection, message: &MessageRow) -> Result<Snapshot> {
     let missing = || no_snapshot("message", &message.id, message.unprotected.as_deref());
     seen(connection, message.snapshot_id.ok_or_else(missing)?)
 }
 
-fn step_snapshot(connection: &Connection, step: &StepRow, side: DiffSide) -> Result<CapturedState> {
+fn step_snapshot(connection: &Connection, step: &StepRow, side: DiffSide) -> Result<Snapshot> {
     let snapshot_id = match side {
         DiffSide::Left => step.start_snapshot_id,
         DiffSide::Right => step.finish_snapshot_id,
@@ -265,12 +253,9 @@ fn step_snapshot(connection: &Connection, step: &StepRow, side: DiffSide) -> Res
     )
 }
 
-fn seen(connection: &Connection, snapshot_id: i64) -> Result<CapturedState> {
-    let snapshot = timeline::snapshot_of(&sessions::snapshot(connection, snapshot_id)?);
-    Ok(CapturedState {
-        snapshot,
-        gaps: sessions::gaps_of(connection, snapshot_id)?,
-    })
+fn seen(connection: &Connection, snapshot_id: i64) -> Result<Snapshot> {
+    let row = sessions::snapshot(connection, snapshot_id)?;
+    Ok(timeline::snapshot_of(&row))
 }
 
 fn no_snapshot(kind: &str, id: &str, reason: Option<&str>) -> Error {
@@ -287,22 +272,18 @@ fn capture(
     place: &Place,
     from: Endpoint,
     to: Endpoint,
-) -> Result<(CapturedState, CapturedState)> {
+) -> Result<(Snapshot, Snapshot)> {
     Ok(match (from, to) {
         (Endpoint::Captured(from), Endpoint::Captured(to)) => (from, to),
         (Endpoint::Captured(from), Endpoint::Current) => (from, current(store, place)?),
         (Endpoint::Current, Endpoint::Captured(to)) => (current(store, place)?, to),
         (Endpoint::Current, Endpoint::Current) => {
             let current = current(store, place)?;
-            (current.clone(), current)
+            (current, current)
         }
     })
 }
 
-fn current(store: &mut Store, place: &Place) -> Result<CapturedState> {
-    let taken = timeline::current(store, place)?;
-    Ok(CapturedState {
-        snapshot: taken.snapshot,
-        gaps: taken.gaps(),
-    })
+fn current(store: &mut Store, place: &Place) -> Result<Snapshot> {
+    Ok(timeline::current(store, place)?.snapshot)
 }

@@ -4,15 +4,17 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use ckpt_schema::report::{GapReport, Notification, StepSummary};
-use rusqlite::{Connection, Row, params};
+use rusqlite::{Row, params};
 
 use super::{files, history, status};
 use crate::error::Result;
 use crate::fs::names;
 use crate::sessions;
-use crate::sessions::read::{self, FeedKind, StepState, WordTable, all, count, gaps, row, word};
+use crate::sessions::read::{
+    self, FeedKind, StepState, WordTable, all, count, gap_reports, row, word,
+};
 use crate::store::Store;
-use crate::timeline::Place;
+use crate::timeline::{self, Place};
 
 /// How many rows of the feed are read at a time, so that a client that was away for months costs no more memory.
 const AT_A_TIME: i64 = 500;
@@ -134,7 +136,7 @@ fn notification(store: &Store, entry: FeedRow) -> Result<Option<Notification>> {
                     operation,
                 })
         }
-        FeedKind::Gap => gaps_of_step(connection, &subject)?.map(|gaps| Notification::Gap {
+        FeedKind::Gap => gaps_of_step(store, &subject)?.map(|gaps| Notification::Gap {
             seq,
             workspace,
             step: subject,
@@ -188,14 +190,31 @@ fn read_step(row: &Row<'_>) -> rusqlite::Result<StepSummary> {
     })
 }
 
-/// Returns the gaps of the snapshot at a step's end, or `None` if the step or its snapshot is gone.
-fn gaps_of_step(connection: &Connection, id: &str) -> Result<Option<Vec<GapReport>>> {
+/// Returns the gaps of the snapshot at a step's end, or `None` if none is new, or the step or its snapshot is gone.
+fn gaps_of_step(store: &Store, id: &str) -> Result<Option<Vec<GapReport>>> {
+    let connection = store.database.connection();
     let Some(step) = sessions::step(connection, id)? else {
         return Ok(None);
     };
-    step.finish_snapshot_id
-        .map(|snapshot| gaps(connection, snapshot))
-        .transpose()
+    let gaps = |snapshot: Option<i64>| -> Result<Vec<GapReport>> {
+        let Some(snapshot) = snapshot else {
+            return Ok(Vec::new());
+        };
+        let row = sessions::snapshot_row(connection, snapshot)?;
+        let workspace = sessions::workspace(connection, row.workspace_id)?;
+        let folder = names::workspace(&store.surroundings.directory, &workspace.key);
+        // Those of a pruned snapshot are gone with its objects.
+        let seen = files::snapshots(&folder)
+            .and_then(|snapshots| snapshots.gaps(&timeline::snapshot_of(&row)).ok());
+        Ok(gap_reports(&seen.unwrap_or_default()))
+    };
+    let (before, after) = (
+        gaps(step.start_snapshot_id)?,
+        gaps(step.finish_snapshot_id)?,
+    );
+    let is_known = |gap: &GapReport| before.iter().any(|before| before.path == gap.path);
+    let is_new = !after.iter().all(is_known);
+    Ok(is_new.then_some(after))
 }
 
 /// Returns the sessions with a tool at work, by agent and session, of each workspace in which there are any.

@@ -106,7 +106,7 @@ pub(crate) fn snapshots(store: &Store, cwd: &Path, filter: &LogFilter) -> Result
     let sql = "
         SELECT snapshots.tree, snapshots.taken_at,
                (SELECT text FROM labels WHERE labels.snapshot_id = snapshots.id LIMIT 1) AS label,
-               (SELECT count(*) FROM gaps WHERE gaps.snapshot_id = snapshots.id) AS gaps, after.ids AS messages
+               snapshots.gaps, after.ids AS messages
           FROM snapshots
           LEFT JOIN (SELECT snapshot_id, group_concat(id, ' ' ORDER BY seq DESC) AS ids
                        FROM messages GROUP BY snapshot_id) AS after

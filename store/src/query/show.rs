@@ -20,11 +20,11 @@ use crate::model::entry::Change;
 use crate::model::git_item::GitItem;
 use crate::model::item::Item;
 use crate::model::path::list_once;
-use crate::sessions::read::{self, StepState, WordTable, all, gaps, word};
+use crate::sessions::read::{self, StepState, WordTable, all, gap_reports, word};
 use crate::sessions::{self, ChangeRow, SnapshotRow};
 use crate::snapshot::Snapshots;
 use crate::store::Store;
-use crate::timeline::Place;
+use crate::timeline::{self, Place};
 
 /// Shows what an id means in the workspace that holds a directory.
 pub(crate) fn show(store: &Store, cwd: &Path, id: &str) -> Result<ShowReport> {
@@ -247,14 +247,16 @@ fn show_snapshot(
     let values = (place.row.id, &tree);
     let (time, label): (Milliseconds, Option<String>) =
         read::one(connection, what, sql, values, |row| row.try_into())?;
-    let gaps = gaps(connection, snapshot.id)?;
     let snapshots = place.snapshots()?;
+    // Those of a pruned snapshot are gone with its objects.
+    let gaps = snapshots.gaps(&timeline::snapshot_of(snapshot));
+    let gaps = gap_reports(&gaps.unwrap_or_default());
     let repository = snapshots.repository().display().to_string();
     let previous = diff::before(connection, place.row.id, &tree)?;
     // If a tree is damaged, everything else is still shown.
     let difference = previous.and_then(|(previous, first)| {
         let changes = diff::between(&snapshots, &place.root, &previous, &first).ok()?;
-        Some((previous.snapshot.tree.to_string(), changes))
+        Some((previous.tree.to_string(), changes))
     });
     let (previous, changes) = difference.unzip();
     Ok(ShowReport::Snapshot {

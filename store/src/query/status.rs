@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use ckpt_schema::report::{DiagnosticReport, StatusReport, UnclearReport, VERSION};
+use ckpt_schema::report::{DiagnosticReport, GapReport, StatusReport, UnclearReport, VERSION};
 use rusqlite::{Connection, Row, params};
 
 use super::check::served_by_another;
@@ -17,12 +17,12 @@ use crate::model::Milliseconds;
 use crate::model::item::Item;
 use crate::revert::interrupted;
 use crate::revert::request::chain::{reverted_files, undone_alone};
-use crate::sessions::read::{self, all, count, gaps, path};
+use crate::sessions::read::{self, all, count, gap_reports, path};
 use crate::sessions::{self, DiagnosticLevel, OpenStep, SessionRow};
 use crate::store::Store;
 use crate::timeline::life::is_at_work;
 use crate::timeline::root::Workspace;
-use crate::timeline::{Place, offered};
+use crate::timeline::{self, Place, offered};
 
 /// How many unprotected steps and messages are named.
 const UNPROTECTED: u32 = 20;
@@ -96,11 +96,22 @@ pub(crate) fn status(store: &Store, cwd: &Path, session: Option<&str>) -> Result
         report.unclear = unclear(connection, session)?;
         report.left = crate::revert::left(store, session)?;
     }
-    report.gaps = place
-        .row
-        .last_snapshot_id
-        .map_or(Ok(Vec::new()), |snapshot_id| gaps(connection, snapshot_id))?;
+    let gaps = gaps(store, &place);
+    report.gaps = readable(gaps, store.now(), &mut report);
     Ok(report)
+}
+
+/// Returns what the newest snapshot could not hold.
+fn gaps(store: &Store, place: &Place) -> Result<Vec<GapReport>> {
+    let Some(id) = place.row.last_snapshot_id else {
+        return Ok(Vec::new());
+    };
+    let row = sessions::snapshot_row(store.database.connection(), id)?;
+    if row.gaps == 0 {
+        return Ok(Vec::new());
+    }
+    let snapshots = place.snapshots()?;
+    Ok(gap_reports(&snapshots.gaps(&timeline::snapshot_of(&row))?))
 }
 
 /// Returns the session that the answer is about: the one that is asked for, or the default.

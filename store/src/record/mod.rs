@@ -346,7 +346,7 @@ fn lock(store: &Store, place: &Place, deadline: Instant) -> Result<Lock> {
         // the first one, or one that goes on in the background. It may be done by now, and the processes that waited for it
         // hold the lock in turn.
         let baseline = Baseline::of(store.database.connection(), place.row.id)?;
-        match baseline.is_whole() {
+        match baseline.is_whole(place)? {
             true => place.lock(left()),
             false => Err(error),
         }

@@ -179,12 +179,12 @@ impl WantedState<'_> {
             |path: &WorkspacePath| !ends.contains(path) && (overwrite_mine || only.contains(path));
         let (agreed, kept) = yours.into_iter().partition(|(path, _)| is_agreed(path));
         let mut plan = plan_exactly(snapshots, states, &forgotten, kept)?;
+        let reference = snapshot_of(&sessions::snapshot(connection, id)?);
         mark(&mut plan, &agreed);
-        let unseen = unseen(store, id, seen, only)?;
+        let unseen = unseen(&snapshots.gaps(&reference)?, seen, only);
         let now = unseen.iter().filter(|gap| seen.gaps.contains(gap));
         refusal::failed_reads(now, options)?;
         let left_alone = super::receipt::notes::left_alone(&plan, unseen.iter());
-        let reference = snapshot_of(&sessions::snapshot(store.database.connection(), id)?);
         let is_asked = |entry: &Gap| {
             let path = WorkspacePath::new(&entry.path[..]);
             is_name(entry) && path.map_or(only.is_empty(), |path| path.is_asked_for(only))
@@ -237,7 +237,7 @@ impl WantedState<'_> {
         } = scene;
         let connection = scene.connection();
         let wanted = snapshot_of(&sessions::snapshot(connection, id)?);
-        let old_gaps = sessions::gaps_of(connection, id)?;
+        let old_gaps = snapshots.gaps(&wanted)?;
         let old = PatchSide {
             snapshot: wanted,
             gaps: &old_gaps,
@@ -390,13 +390,7 @@ fn state_named(store: &Store, place: &Place, id: &str) -> Result<NamedState> {
 
 /// Returns the gaps, among the paths that are asked for, of only one side: of the wanted state, or of the present.
 /// It is unclear whether these paths are as they were.
-fn unseen(
-    store: &Store,
-    wanted_id: i64,
-    seen: &Observation,
-    only: &[WorkspacePath],
-) -> Result<Vec<Gap>> {
-    let then = sessions::gaps_of(store.database.connection(), wanted_id)?;
+fn unseen(then: &[Gap], seen: &Observation, only: &[WorkspacePath]) -> Vec<Gap> {
     let now = &seen.gaps;
     let is_of_interest = |gap: &Gap| match WorkspacePath::new(gap.path.clone()) {
         Ok(path) => path.is_asked_for(only) || only.iter().any(|named| named.is_below(&path)),
@@ -404,15 +398,13 @@ fn unseen(
     };
     let paths =
         |gaps: &'_ [Gap]| -> HashSet<Vec<u8>> { gaps.iter().map(|gap| gap.path.clone()).collect() };
-    let (paths_then, paths_now) = (paths(&then), paths(now));
+    let (paths_then, paths_now) = (paths(then), paths(now));
     // What was a gap then and is one now is no difference that anybody could see.
     let one_sided = |gap: &Gap| paths_then.contains(&gap.path) != paths_now.contains(&gap.path);
     let all = then.iter().chain(now);
-    let unseen = all
-        .filter(|gap| gap.reason.hides_content() && one_sided(gap) && is_of_interest(gap))
+    all.filter(|gap| gap.reason.hides_content() && one_sided(gap) && is_of_interest(gap))
         .cloned()
-        .collect();
-    Ok(unseen)
+        .collect()
 }
 
 /// Adds what the snapshot before an operation did not hold, from the operation's own rows.

@@ -3,7 +3,6 @@
 
 use rusqlite::{Connection, params};
 
-use super::snapshots;
 use crate::error::Result;
 
 /// Notes that a message was added.
@@ -44,25 +43,17 @@ pub(super) fn hidden_messages_discarded(connection: &Connection, session: &str) 
     )
 }
 
-/// Notes that a step ended, and its new gaps: what a snapshot could not hold is reported once, not with every later
-/// snapshot.
-pub(super) fn step_closed(connection: &Connection, id: &str, finish: Option<i64>) -> Result<()> {
+/// Notes that a step ended, and that it may have new gaps: what a snapshot could not hold is reported once, not with every
+/// later snapshot.
+pub(super) fn step_closed(connection: &Connection, id: &str) -> Result<()> {
     step(connection, id)?;
-    // Few snapshots have gaps, and the statement below is dear to plan.
-    let gaps = match finish {
-        Some(finish) => snapshots::gaps_of(connection, finish)?,
-        None => Vec::new(),
-    };
-    if gaps.is_empty() {
-        return Ok(());
-    }
     note(
         connection,
-        "SELECT 'gap', sessions.workspace_id, steps.id
-           FROM steps JOIN sessions ON sessions.id = steps.session_id
-          WHERE steps.id = ?1 AND EXISTS (
-                SELECT path FROM gaps WHERE snapshot_id = steps.finish_snapshot_id
-                EXCEPT SELECT path FROM gaps WHERE snapshot_id = steps.start_snapshot_id)",
+        "SELECT 'gap', workspace_id, ?1
+           FROM snapshots
+          WHERE id = (SELECT finish_snapshot_id FROM steps WHERE id = ?1) AND gaps > 0
+            AND seen_blob IS NOT (SELECT seen_blob FROM snapshots
+                                   WHERE id = (SELECT start_snapshot_id FROM steps WHERE steps.id = ?1))",
         params![id],
     )
 }

@@ -1,6 +1,6 @@
 //! Deletes the rows of what is forgotten.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 
 use rusqlite::{Connection, Row, params};
 
@@ -8,7 +8,7 @@ use super::note_forgotten;
 use super::read::{all, count, one, row};
 use crate::error::{Context, Result};
 use crate::model::entry::ObjectId;
-use crate::model::path::parent;
+use crate::model::gap::{RewrittenState, StateIds};
 
 const WHAT: &str = "cannot forget rows";
 
@@ -25,11 +25,12 @@ pub(crate) struct Belongings {
     pub written: HashSet<(Vec<u8>, ObjectId)>,
 }
 
-/// Returns the trees of a workspace's snapshots that were not pruned, newest first.
-pub(crate) fn trees(connection: &Connection, workspace_id: i64) -> Result<Vec<ObjectId>> {
-    all(connection, super::roots::TREES, [workspace_id], |row| {
-        row.get(0)
-    })
+/// Returns the trees and seen entries of a workspace's snapshots that were not pruned, those with the same seen entries
+/// one after the other.
+pub(crate) fn states(connection: &Connection, workspace_id: i64) -> Result<Vec<StateIds>> {
+    let sql = "SELECT tree, seen_blob FROM snapshots WHERE workspace_id = ?1 AND pruned_at IS NULL
+                GROUP BY seen_blob, tree ORDER BY seen_blob, max(id) DESC";
+    all(connection, sql, [workspace_id], |row| row.try_into())
 }
 
 /// Returns the belongings of a session and its sub-agents.
@@ -107,75 +108,35 @@ fn written(
     Ok(written)
 }
 
-/// Replaces one tree by another, and gives the snapshots that had it gaps for what they now lack. Returns the number of
-/// those snapshots.
-pub(crate) fn replace_tree(
+/// Replaces a tree and seen entries by those without what is forgotten, of which reports list so many. Returns the
+/// number of the snapshots that had them.
+pub(crate) fn replace_state(
     connection: &Connection,
     workspace_id: i64,
-    (old, new): (ObjectId, ObjectId),
-    gaps: &[crate::model::gap::Gap],
+    RewrittenState { old, new, gaps }: &RewrittenState,
 ) -> Result<u64> {
-    let sql =
-        "SELECT id FROM snapshots WHERE workspace_id = ?1 AND tree = ?2 AND pruned_at IS NULL";
-    let ids: Vec<i64> = all(connection, sql, params![workspace_id, old], |row| {
-        row.get(0)
-    })?;
-    for id in &ids {
-        super::execute(
-            connection,
-            WHAT,
-            "UPDATE snapshots SET tree = ?2, stored_bytes = NULL WHERE id = ?1",
-            params![id, new],
-        )?;
-        for gap in gaps {
-            super::snapshots::put_gap(connection, *id, gap)?;
-        }
-    }
-    Ok(ids.len() as u64)
+    let sql = "UPDATE snapshots SET tree = ?4, seen_blob = ?5, gaps = ?6, forgotten = 1, stored_bytes = NULL
+                WHERE workspace_id = ?1 AND tree = ?2 AND seen_blob IS ?3 AND pruned_at IS NULL";
+    let values = params![workspace_id, old.0, old.1, new.0, new.1, gaps.cast_signed()];
+    super::execute(connection, WHAT, sql, values)?;
+    Ok(connection.changes())
 }
 
-/// Returns the rules and seen entries of a workspace's snapshots that were not pruned.
-pub(crate) fn records(connection: &Connection, workspace_id: i64) -> Result<Vec<ObjectId>> {
-    let sql = "SELECT rules_blob FROM snapshots
-                WHERE workspace_id = ?1 AND pruned_at IS NULL AND rules_blob IS NOT NULL
-               UNION SELECT seen_blob FROM snapshots
-                WHERE workspace_id = ?1 AND pruned_at IS NULL AND seen_blob IS NOT NULL";
+/// Returns the rules of a workspace's snapshots that were not pruned.
+pub(crate) fn rules(connection: &Connection, workspace_id: i64) -> Result<Vec<ObjectId>> {
+    let sql = "SELECT DISTINCT rules_blob FROM snapshots
+                WHERE workspace_id = ?1 AND pruned_at IS NULL AND rules_blob IS NOT NULL";
     all(connection, sql, [workspace_id], |row| row.get(0))
 }
 
-/// Removes the gaps of a workspace's snapshots that are below forgotten paths.
-pub(crate) fn gaps_below(
-    connection: &Connection,
-    workspace_id: i64,
-    paths: &BTreeSet<Vec<u8>>,
-) -> Result<()> {
-    let sql = "SELECT gaps.id, CAST(ifnull(path_raw, path) AS BLOB)
-                 FROM gaps JOIN snapshots ON snapshots.id = snapshot_id WHERE workspace_id = ?1";
-    let gaps: Vec<(i64, Vec<u8>)> = all(connection, sql, [workspace_id], |row| {
-        Ok((row.get(0)?, row.get(1)?))
-    })?;
-    for (id, path) in gaps {
-        let mut above = std::iter::successors(parent(&path), |path| parent(path));
-        if above.any(|directory| paths.contains(directory)) {
-            super::execute(connection, WHAT, "DELETE FROM gaps WHERE id = ?1", [id])?;
-        }
-    }
-    Ok(())
-}
-
-/// Replaces rules or seen entries by others.
-pub(crate) fn replace_record(
+/// Replaces rules by others.
+pub(crate) fn replace_rules(
     connection: &Connection,
     workspace_id: i64,
     (old, new): (ObjectId, ObjectId),
 ) -> Result<()> {
-    for column in ["rules_blob", "seen_blob"] {
-        let sql = format!(
-            "UPDATE snapshots SET {column} = ?3, stored_bytes = NULL WHERE workspace_id = ?1 AND {column} = ?2"
-        );
-        super::execute(connection, WHAT, &sql, params![workspace_id, old, new])?;
-    }
-    Ok(())
+    let sql = "UPDATE snapshots SET rules_blob = ?3, stored_bytes = NULL WHERE workspace_id = ?1 AND rules_blob = ?2";
+    super::execute(connection, WHAT, sql, params![workspace_id, old, new])
 }
 
 /// A column of blobs.
@@ -381,24 +342,14 @@ pub(crate) fn rest(connection: &Connection) -> Result<()> {
     Ok(())
 }
 
-/// A plain join would begin with all snapshots of the workspace; gaps are few.
-const FORGOTTEN_PATHS: &str =
-    "SELECT DISTINCT CAST(ifnull(gaps.path_raw, gaps.path) AS BLOB) FROM gaps
-       CROSS JOIN snapshots ON snapshots.id = snapshot_id
-      WHERE workspace_id = ?1 AND substr(reason, 1, length(?2)) = ?2";
-
-/// Returns the paths that were forgotten in snapshots of a workspace.
-pub(crate) fn forgotten_paths(
+/// Returns the seen entries of a workspace's snapshots among which are forgotten paths.
+pub(crate) fn seen_with_forgotten(
     connection: &Connection,
     workspace_id: i64,
-    reason: &str,
-) -> Result<Vec<Vec<u8>>> {
-    all(
-        connection,
-        FORGOTTEN_PATHS,
-        params![workspace_id, reason],
-        |row| row.get(0),
-    )
+) -> Result<Vec<ObjectId>> {
+    let sql = "SELECT DISTINCT seen_blob FROM snapshots
+                WHERE workspace_id = ?1 AND forgotten <> 0 AND pruned_at IS NULL AND seen_blob IS NOT NULL";
+    all(connection, sql, [workspace_id], |row| row.get(0))
 }
 
 /// Returns the numbers of snapshots and prompts of a workspace.
@@ -411,16 +362,16 @@ pub(crate) fn numbers(connection: &Connection, workspace_id: i64) -> Result<(u64
     })
 }
 
-/// Returns the number of snapshots of a workspace with one of these trees.
+/// Returns the number of snapshots of a workspace with one of these trees and seen entries.
 pub(crate) fn snapshots_with(
     connection: &Connection,
     workspace_id: i64,
-    trees: impl Iterator<Item = ObjectId>,
+    states: impl Iterator<Item = StateIds>,
 ) -> Result<u64> {
-    let trees: HashSet<ObjectId> = trees.collect();
-    let sql = "SELECT tree FROM snapshots WHERE workspace_id = ?1 AND pruned_at IS NULL";
-    let all: Vec<ObjectId> = all(connection, sql, [workspace_id], |row| row.get(0))?;
-    Ok(all.iter().filter(|tree| trees.contains(tree)).count() as u64)
+    let states: HashSet<StateIds> = states.collect();
+    let sql = "SELECT tree, seen_blob FROM snapshots WHERE workspace_id = ?1 AND pruned_at IS NULL";
+    let all: Vec<StateIds> = all(connection, sql, [workspace_id], |row| row.try_into())?;
+    Ok(all.iter().filter(|state| states.contains(state)).count() as u64)
 }
 
 /// Returns the number of these messages that have a prompt.
@@ -432,39 +383,4 @@ pub(crate) fn prompts_of(connection: &Connection, messages: &[String]) -> Result
         prompts += has.context(|| "cannot count prompts")?;
     }
     Ok(prompts)
-}
-
-#[cfg(test)]
-mod tests {
-    use rusqlite::StatementStatus;
-
-    use super::*;
-    use crate::sessions::database::Database;
-    use crate::settings::Durability;
-
-    /// What was forgotten is found without a look at every snapshot.
-    #[test]
-    fn forgotten_content_is_found_without_all_snapshots() {
-        let directory = tempfile::tempdir().expect("a scratch directory");
-        let database = Database::open(directory.path(), Durability::Objects).expect("a fresh one");
-        let connection = database.connection();
-        connection
-            .execute_batch(
-                "PRAGMA foreign_keys = OFF;
-                 WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 1000)
-                 INSERT INTO snapshots (id, workspace_id, tree, taken_at)
-                 SELECT n, 1 + n % 2, printf('%040d', n), n FROM numbers;
-                 INSERT INTO gaps (snapshot_id, path, reason)
-                 VALUES (8, 'a', 'forgotten by hand'), (9, 'others', 'forgotten'), (10, 'b', 'unreadable');",
-            )
-            .expect("valid rows");
-        let paths = forgotten_paths(connection, 1, "forgotten").expect("readable");
-        assert_eq!(paths, [b"a".to_vec()]);
-        let mut statement = connection.prepare(FORGOTTEN_PATHS).expect("valid SQL");
-        let mut rows = statement.query(params![1, "forgotten"]).expect("valid SQL");
-        while rows.next().expect("readable").is_some() {}
-        drop(rows);
-        let steps = statement.get_status(StatementStatus::VmStep);
-        assert!(steps < 200, "{steps} steps of SQLite's for 1,000 snapshots");
-    }
 }

@@ -121,8 +121,8 @@ pub(crate) use rows::{
 pub(crate) use runs::{begin_run, end_run, note_killed};
 pub(crate) use salvage::{Salvaged, add_former, remove_unfinished, salvage, unfinished, unread};
 pub(crate) use snapshots::{
-    MessageSpan, NewSnapshot, SnapshotRow, first_look, gaps_of, git_state, put_git_state,
-    put_snapshot, snapshot, snapshot_row, snapshots_beside, snapshots_by_seen, snapshots_of_tree,
+    MessageSpan, NewSnapshot, SnapshotRow, first_look, git_state, put_git_state, put_snapshot,
+    snapshot, snapshot_row, snapshots_beside, snapshots_by_seen, snapshots_of_tree,
     snapshots_since,
 };
 pub(crate) use steps::{

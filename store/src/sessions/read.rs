@@ -13,7 +13,6 @@ use crate::model::hex::Hex;
 use crate::model::item::ItemReason;
 use crate::model::metadata;
 use crate::model::path::WorkspacePath;
-use crate::sessions;
 
 /// Reads all rows of a query, so that no statement stays open while the result is used.
 pub(crate) fn all<T>(
@@ -195,18 +194,14 @@ pub(crate) fn path(row: &Row<'_>) -> rusqlite::Result<PathText> {
     })
 }
 
-/// Reads the gaps of a snapshot, by path.
-pub(crate) fn gaps(connection: &Connection, snapshot_id: i64) -> Result<Vec<GapReport>> {
+/// Returns the reports of a snapshot's gaps, by path.
+pub(crate) fn gap_reports(gaps: &[Gap]) -> Vec<GapReport> {
     // As with `.git`, it is expected of these that nothing in them is captured.
     let is_named =
         |gap: &&Gap| gap.reason != GapReason::Repository || !metadata::is_system(&gap.path);
-    let mut gaps: Vec<_> = sessions::gaps_of(connection, snapshot_id)?
-        .iter()
-        .filter(is_named)
-        .map(gap_report)
-        .collect();
+    let mut gaps: Vec<_> = gaps.iter().filter(is_named).map(gap_report).collect();
     gaps.sort_by(|one, other| one.path.cmp(&other.path));
-    Ok(gaps)
+    gaps
 }
 
 /// Returns a gap's report.

@@ -9,7 +9,6 @@ use std::path::Path;
 use rusqlite::{Connection, params};
 
 use super::read;
-use super::snapshots::{gaps_of_workspace, put_gap};
 use super::workspaces::{raw, text, workspace_at};
 use crate::error::Result;
 use crate::fs::identity::Identity;
@@ -21,27 +20,19 @@ pub(crate) fn snapshots_to_note(
     connection: &Connection,
     workspace_id: i64,
 ) -> Result<Vec<NotedSnapshot>> {
-    let mut gaps = gaps_of_workspace(connection, workspace_id)?;
-    let sql = "SELECT id, tree, attributes_blob, rules_blob, seen_blob, taken_at FROM snapshots
+    let sql = "SELECT tree, attributes_blob, rules_blob, seen_blob, gaps, forgotten, taken_at FROM snapshots
                 WHERE workspace_id = ?1 AND pruned_at IS NULL ORDER BY id";
-    let rows = super::read::all(connection, sql, [workspace_id], |row| {
-        let snapshot = NotedSnapshot {
+    read::all(connection, sql, [workspace_id], |row| {
+        Ok(NotedSnapshot {
             tree: row.get("tree")?,
             attributes: row.get("attributes_blob")?,
             rules: row.get("rules_blob")?,
             seen: row.get("seen_blob")?,
+            gaps: read::count(row, "gaps")?,
+            has_forgotten: row.get("forgotten")?,
             taken_at: row.get("taken_at")?,
-            gaps: Vec::new(),
-        };
-        Ok((row.get::<_, i64>("id")?, snapshot))
-    })?;
-    let rows = rows.into_iter();
-    Ok(rows
-        .map(|(id, snapshot)| NotedSnapshot {
-            gaps: gaps.remove(&id).unwrap_or_default(),
-            ..snapshot
         })
-        .collect())
+    })
 }
 
 /// Returns the keys of all workspaces.
@@ -119,21 +110,18 @@ pub(crate) fn put_noted(
         if read::any(connection, what, known, values)? {
             continue;
         }
-        let sql = "INSERT INTO snapshots (workspace_id, tree, attributes_blob, rules_blob, seen_blob, taken_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
+        let sql = "INSERT INTO snapshots (workspace_id, tree, attributes_blob, rules_blob, seen_blob, taken_at, gaps, forgotten) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
         let values = params![
             id,
             snapshot.tree,
             snapshot.attributes,
             snapshot.rules,
             snapshot.seen,
-            snapshot.taken_at
+            snapshot.taken_at,
+            snapshot.gaps.cast_signed(),
+            snapshot.has_forgotten
         ];
         super::execute(connection, what, sql, values)?;
-        let number = connection.last_insert_rowid();
-        snapshot
-            .gaps
-            .iter()
-            .try_for_each(|gap| put_gap(connection, number, gap))?;
     }
     let sql = "UPDATE workspaces SET last_snapshot_id = (SELECT max(id) FROM snapshots WHERE workspace_id = ?1) WHERE id = ?1";
     super::execute(connection, what, sql, [id])?;

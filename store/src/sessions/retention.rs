@@ -327,10 +327,9 @@ fn set_unswept(connection: &Connection, id: i64, is_unswept: bool) -> Result<()>
 /// Removes a workspace with all of its rows.
 pub(crate) fn delete_workspace(connection: &Connection, id: i64) -> Result<()> {
     super::note_forgotten_root(connection, id)?;
-    const OF_IT: [&str; 21] = [
+    const OF_IT: [&str; 20] = [
         // The newest row is never removed, so that no number is used twice.
         "feed WHERE workspace_id = ?1 AND seq < (SELECT max(seq) FROM feed)",
-        "gaps WHERE snapshot_id IN (SELECT id FROM snapshots WHERE workspace_id = ?1)",
         "labels WHERE workspace_id = ?1",
         "changes WHERE workspace_id = ?1",
         "operation_files WHERE operation_id IN (SELECT id FROM operations WHERE workspace_id = ?1)",

@@ -1,15 +1,11 @@
-//! Rows of `snapshots`, `gaps` and `git_states`.
-
-use std::collections::HashMap;
+//! Rows of `snapshots` and `git_states`.
 
 use rusqlite::{Connection, Row, params};
 
 use super::read;
-use super::words;
 use crate::error::{Error, Result};
 use crate::model::Milliseconds;
 use crate::model::entry::ObjectId;
-use crate::model::gap::Gap;
 use crate::model::git_item::GitStateRow;
 
 /// A snapshot's ids.
@@ -21,6 +17,8 @@ pub(crate) struct SnapshotRow {
     pub attributes: Option<ObjectId>,
     pub rules: Option<ObjectId>,
     pub seen: Option<ObjectId>,
+    /// How many of its seen entries reports list.
+    pub gaps: u64,
     pub git_state_id: Option<i64>,
     pub taken_at: Milliseconds,
     /// When its objects were removed, or `None` while they exist.
@@ -35,6 +33,7 @@ pub(crate) struct NewSnapshot {
     pub attributes: Option<ObjectId>,
     pub rules: Option<ObjectId>,
     pub seen: Option<ObjectId>,
+    pub gaps: u64,
     pub git_state_id: Option<i64>,
 }
 
@@ -47,6 +46,8 @@ impl NewSnapshot {
             attributes,
             rules,
             seen,
+            // The seen entries say it.
+            gaps: _,
             git_state_id,
         } = self;
         row.pruned_at.is_none()
@@ -59,7 +60,7 @@ impl NewSnapshot {
     }
 }
 
-const COLUMNS: &str = "id, workspace_id, tree, attributes_blob, rules_blob, seen_blob, git_state_id, taken_at, pruned_at";
+const COLUMNS: &str = "id, workspace_id, tree, attributes_blob, rules_blob, seen_blob, gaps, git_state_id, taken_at, pruned_at";
 
 impl GitStateRow {
     /// Reads the columns `head`, `branch`, `index_blob` and `doing`.
@@ -82,6 +83,7 @@ impl SnapshotRow {
             attributes: row.get("attributes_blob")?,
             rules: row.get("rules_blob")?,
             seen: row.get("seen_blob")?,
+            gaps: read::count(row, "gaps")?,
             git_state_id: row.get("git_state_id")?,
             taken_at: row.get("taken_at")?,
             pruned_at: row.get("pruned_at")?,
@@ -190,12 +192,11 @@ pub(crate) fn snapshots_beside(
     Ok(rows)
 }
 
-/// Adds a snapshot and its gaps, and returns its row's id. If the snapshot `last` has the same values, that row is used
+/// Adds a snapshot, and returns its row's id. If the snapshot `last` has the same values, that row is used
 /// again.
 pub(crate) fn put_snapshot(
     connection: &Connection,
     row: &NewSnapshot,
-    gaps: &[Gap],
     last: Option<i64>,
     now: Milliseconds,
 ) -> Result<i64> {
@@ -204,78 +205,20 @@ pub(crate) fn put_snapshot(
     {
         return Ok(last);
     }
-    let sql = "INSERT INTO snapshots (workspace_id, tree, attributes_blob, rules_blob, seen_blob, git_state_id, taken_at)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
+    let sql = "INSERT INTO snapshots (workspace_id, tree, attributes_blob, rules_blob, seen_blob, gaps, git_state_id, taken_at)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
     let values = params![
         row.workspace_id,
         row.tree,
         row.attributes,
         row.rules,
         row.seen,
+        row.gaps.cast_signed(),
         row.git_state_id,
         now
     ];
     super::execute(connection, "cannot add a snapshot", sql, values)?;
-    let id = connection.last_insert_rowid();
-    gaps.iter()
-        .try_for_each(|gap| put_gap(connection, id, gap))?;
-    Ok(id)
-}
-
-/// Adds a gap to a snapshot.
-pub(super) fn put_gap(connection: &Connection, snapshot_id: i64, gap: &Gap) -> Result<()> {
-    let raw = std::str::from_utf8(&gap.path).is_err().then_some(&gap.path);
-    let sql =
-        "INSERT INTO gaps (snapshot_id, path, path_raw, reason, size) VALUES (?1, ?2, ?3, ?4, ?5)";
-    let (path, reason) = (String::from_utf8_lossy(&gap.path), gap.reason.to_string());
-    let size = gap.size.and_then(|size| i64::try_from(size).ok());
-    let values = params![snapshot_id, path, raw, reason, size];
-    super::execute(connection, "cannot add a gap", sql, values)
-}
-
-/// Returns the gaps of a snapshot, in the order in which they were found.
-pub(crate) fn gaps_of(connection: &Connection, snapshot_id: i64) -> Result<Vec<Gap>> {
-    read::all_or(
-        connection,
-        "cannot read gaps",
-        "SELECT id, path, path_raw, reason, size FROM gaps WHERE snapshot_id = ?1 ORDER BY id",
-        [snapshot_id],
-        gap,
-    )
-}
-
-/// Returns the gaps of all snapshots of a workspace that are not pruned, by snapshot: a long history may have thousands
-/// with gaps.
-pub(super) fn gaps_of_workspace(
-    connection: &Connection,
-    workspace_id: i64,
-) -> Result<HashMap<i64, Vec<Gap>>> {
-    let sql = "SELECT snapshot_id, gaps.path, gaps.path_raw, gaps.reason, gaps.size
-                 FROM snapshots JOIN gaps ON snapshot_id = snapshots.id
-                WHERE workspace_id = ?1 AND pruned_at IS NULL ORDER BY gaps.id";
-    let all = read::all_or(connection, "cannot read gaps", sql, [workspace_id], |row| {
-        Ok((row.get("snapshot_id")?, gap(row)?))
-    })?;
-    let mut by_snapshot: HashMap<i64, Vec<Gap>> = HashMap::new();
-    for (snapshot, gap) in all {
-        by_snapshot.entry(snapshot).or_default().push(gap);
-    }
-    Ok(by_snapshot)
-}
-
-fn gap(row: &rusqlite::Row<'_>) -> rusqlite::Result<Gap> {
-    let raw: Option<Vec<u8>> = row.get("path_raw")?;
-    let path = match raw {
-        Some(raw) => raw,
-        None => row.get::<_, String>("path")?.into_bytes(),
-    };
-    let size: Option<i64> = row.get("size")?;
-    Ok(Gap {
-        path,
-        reason: words::gap_reason(row)?,
-        size: size.map(read::unsigned),
-        is_directory: false,
-    })
+    Ok(connection.last_insert_rowid())
 }
 
 /// A range of a session's messages, by `seq`.

@@ -510,7 +510,7 @@ pub(crate) fn insert_step(
     totals::outdate(connection, [row.id.as_str()])?;
     feed::step(connection, &row.id)?;
     match ended_at {
-        Some(_) => feed::step_closed(connection, &row.id, None),
+        Some(_) => feed::step_closed(connection, &row.id),
         None => Ok(()),
     }
 }
@@ -571,7 +571,7 @@ pub(crate) fn close_step(
     let values = params![step, agent_id, snapshot_id, recovered, unprotected, now];
     super::execute(connection, "cannot close a step", sql, values)?;
     totals::outdate(connection, [step])?;
-    feed::step_closed(connection, step, snapshot_id)?;
+    feed::step_closed(connection, step)?;
     finish_tools(connection, step, EndedTools::All, now)
 }
 

@@ -13,7 +13,6 @@ use rusqlite::{Connection, Row};
 use super::read::all;
 use crate::error::Result;
 use crate::model::attribution::Attribution;
-use crate::model::gap::GapReason;
 use crate::model::path_list::{self, OperationDirectories};
 use crate::model::request::{OnConflict, Unclear};
 
@@ -59,7 +58,6 @@ ckpt_schema::words! {
         OperationGit = "operation_git",
         Feed = "feed",
         Tools = "tools",
-        Gaps = "gaps",
     }
 }
 
@@ -67,12 +65,9 @@ impl WordTable {
     /// Returns the columns that identify a row. A statement that reads a word reads them, too.
     fn key(self) -> &'static [&'static str] {
         match self {
-            Self::Messages
-            | Self::Steps
-            | Self::Changes
-            | Self::Operations
-            | Self::Tools
-            | Self::Gaps => &["id"],
+            Self::Messages | Self::Steps | Self::Changes | Self::Operations | Self::Tools => {
+                &["id"]
+            }
             Self::OperationFiles | Self::OperationGit => &["operation_id", "position"],
             Self::Feed => &["seq"],
         }
@@ -153,12 +148,6 @@ pub(super) fn parsed<T>(
     })
 }
 
-/// Reads the column `reason` of a gap. The statement has to read `id`, too. An unknown reason is an error that names
-/// the row.
-pub(super) fn gap_reason(row: &Row<'_>) -> rusqlite::Result<GapReason> {
-    parsed(row, WordTable::Gaps, "reason", GapReason::parse)
-}
-
 fn unknown(row: &Row<'_>, table: WordTable, column: &str, word: Option<String>) -> rusqlite::Error {
     let problem = UnknownWord {
         table: table.name(),
@@ -221,8 +210,7 @@ pub(crate) fn unknown_words(connection: &Connection) -> Result<Vec<UnknownWord>>
         let known = format!("{column} IN ('{}')", words().join("', '"));
         (table, column, known)
     });
-    let reasons = (WordTable::Gaps, "reason", known_gap_reasons());
-    for (table, column, known) in words.into_iter().chain([reasons]) {
+    for (table, column, known) in words {
         // The test of a NULL is NULL, which is not true: a column that may be empty is not damaged by it.
         let sql = format!(
             "SELECT {}, {column} FROM {} WHERE NOT ({known}) LIMIT {NAMED}",
@@ -262,17 +250,6 @@ fn unreadable_paths(
         }))
     })?;
     Ok(rows.into_iter().flatten().take(NAMED as usize))
-}
-
-/// Returns the SQL condition that the reason of a gap is known: [`GapReason::parse`] for all rows at once.
-fn known_gap_reasons() -> String {
-    let plain = GapReason::PLAIN.map(|reason| format!("'{reason}'"));
-    let unreadable = GapReason::UNREADABLE;
-    let length = unreadable.len();
-    format!(
-        "reason IN ({}) OR substr(reason, 1, {length}) = '{unreadable}'",
-        plain.join(", ")
-    )
 }
 
 /// Returns a value as text. Anything but text has no words.
@@ -378,37 +355,6 @@ mod tests {
         );
     }
 
-    /// A gap with an unknown reason is an error that names the row.
-    #[test]
-    fn gap_with_an_unknown_reason_names_the_row() {
-        let directory = tempfile::tempdir().expect("a scratch directory");
-        let database =
-            Database::open(directory.path(), Durability::Objects).expect("a fresh directory");
-        let connection = database.connection();
-        let read = |sql: &str| {
-            let sql = format!("SELECT 7 AS id, {sql} AS reason");
-            connection.query_row(&sql, [], gap_reason)
-        };
-        for text in [
-            "too many directories deep",
-            "unreadable: ",
-            "unreadable: it's",
-        ] {
-            let sql = format!("'{}'", text.replace('\'', "''"));
-            assert_eq!(
-                read(&sql).map(|reason| reason.to_string()).ok().as_deref(),
-                Some(text)
-            );
-        }
-        for (sql, shown) in [("'sideways'", "sideways"), ("X'00'", ""), ("NULL", "NULL")] {
-            let error = read(sql).expect_err("there is no default").to_string();
-            let expected = format!(
-                "the row `7` of `gaps` is damaged: `{shown}` is not a value of its column `reason`"
-            );
-            assert!(error.contains(&expected), "it names the row: {error}");
-        }
-    }
-
     /// Paths that cannot be read are an error that names the row.
     #[test]
     fn unreadable_paths_name_the_row() {
@@ -439,28 +385,6 @@ mod tests {
                 "the row `7` of `operations` is damaged: `{shown}` is not a value of its column `only_paths`"
             );
             assert!(error.contains(&expected), "it names the row: {error}");
-        }
-    }
-
-    /// A check of all rows knows the reasons that a read knows.
-    #[test]
-    fn check_of_rows_knows_the_readers_reasons() {
-        let connection = Connection::open_in_memory().expect("a database");
-        let sql = format!("SELECT {} FROM (SELECT ?1 AS reason)", known_gap_reasons());
-        let plain = GapReason::PLAIN.map(|reason| reason.to_string());
-        let others = [
-            "unreadable: a",
-            "unreadable: ",
-            "unreadable",
-            "Unreadable: a",
-            "",
-            "x",
-        ];
-        for text in plain.iter().map(String::as_str).chain(others) {
-            let is_known: bool = connection
-                .query_row(&sql, [text], |row| row.get(0))
-                .expect("the condition is SQL");
-            assert_eq!(is_known, GapReason::parse(text).is_some(), "{text}");
         }
     }
 

@@ -2,7 +2,7 @@
 //!
 //! A tree that holds nothing forgotten keeps its id. Others are rewritten, once for each path they are at.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::Rc;
 
 use super::rules::{Rules, UNKNOWN_LINES};
@@ -10,6 +10,7 @@ use super::view::TreeExtents;
 use super::{Gap, GapReason, Snapshots, seen};
 use crate::error::Result;
 use crate::model::entry::ObjectId;
+use crate::model::gap::{RewrittenState, StateIds, reported};
 use crate::model::path::{IGNORE_FILE, PathKind, join, parent};
 use crate::objects::hash::{ObjectKind, blob_id, hash};
 use crate::objects::pack::compress::{Effort, pack_object};
@@ -29,34 +30,96 @@ pub(crate) enum Replacements {
 
 /// A path that is forgotten in a tree. For a directory, the paths below it are not listed.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct ForgottenPath {
+struct ForgottenPath {
     /// Relative to the tree's root.
-    pub path: Vec<u8>,
-    pub is_directory: bool,
-}
-
-/// A snapshot's tree that holds something that is forgotten.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Rewritten {
-    pub old: ObjectId,
-    /// The one that replaces it.
-    pub new: ObjectId,
-    pub gone: Rc<Vec<ForgottenPath>>,
+    path: Vec<u8>,
+    is_directory: bool,
 }
 
 /// Returns whether an object at a path is forgotten.
 pub(crate) type IsPathForgotten<'a> = dyn Fn(&[u8], ObjectId, PathKind) -> bool + 'a;
 
+/// Returns whether all that was ever at a path is forgotten.
+pub(crate) type IsPlaceForgotten<'a> = dyn Fn(&[u8], PathKind) -> bool + 'a;
+
+/// What is without something forgotten, and the paths that it lacks.
+pub(crate) type Replaced<T> = (Vec<T>, BTreeSet<Vec<u8>>);
+
 impl Snapshots {
-    /// Returns the trees that hold something forgotten, with their replacements. With [`OnDamage::GiveUp`], a lost
-    /// tree counts as empty.
-    pub(crate) fn without(
+    /// Returns the states of which the tree or a seen entry is forgotten, with their replacements. States with the same
+    /// seen entries come one after the other. With [`OnDamage::GiveUp`], lost ones count as empty.
+    pub(crate) fn states_without(
         &self,
-        trees: &[ObjectId],
+        states: &[StateIds],
+        is_forgotten: &IsPathForgotten<'_>,
+        is_place_forgotten: &IsPlaceForgotten<'_>,
+        replacements: Replacements,
+        on_damage: OnDamage,
+    ) -> Result<Replaced<RewrittenState>> {
+        let trees: BTreeSet<ObjectId> = states.iter().map(|(tree, _)| *tree).collect();
+        let trees = self.trees_without(&trees, is_forgotten, replacements, on_damage)?;
+        let reader = self.objects.reader()?;
+        let gone = trees.values().flat_map(|(_, gone)| gone.iter());
+        let mut paths: BTreeSet<Vec<u8>> = gone.map(|gone| gone.path.clone()).collect();
+        let (mut rewritten, mut texts) = (Vec::new(), BTreeMap::new());
+        let mut last: Option<(Option<ObjectId>, Vec<Gap>, BTreeSet<Vec<u8>>)> = None;
+        for (tree, seen) in states {
+            let (_, entries, directories) = match last.take_if(|(id, ..)| id == seen) {
+                Some(same) => last.insert(same),
+                None => {
+                    let mut entries = match seen::read(&reader, *seen) {
+                        Err(error) if on_damage == OnDamage::GiveUp && error.is_damage() => {
+                            Vec::new()
+                        }
+                        entries => entries?,
+                    };
+                    let directories = forget_seen(&mut entries, is_place_forgotten);
+                    last.insert((*seen, entries, directories))
+                }
+            };
+            let unchanged = (*tree, Rc::default());
+            let (new, gone) = trees.get(tree).unwrap_or(&unchanged);
+            if gone.is_empty() && directories.is_empty() {
+                continue;
+            }
+            paths.extend(directories.iter().cloned());
+            let mut entries: Vec<Gap> = gone.iter().map(entry).chain(entries.clone()).collect();
+            entries.sort_by(|one, other| one.path.cmp(&other.path));
+            entries.dedup_by(|one, other| one.path == other.path && other.reason.is_forgotten());
+            let text = seen::encode(&entries).unwrap_or_default();
+            let id = blob_id(&text);
+            rewritten.push(RewrittenState {
+                old: (*tree, *seen),
+                new: (*new, Some(id)),
+                gaps: reported(&entries),
+            });
+            texts.insert(id, text);
+        }
+        self.write_texts(&texts, replacements)?;
+        Ok((rewritten, paths))
+    }
+
+    /// Stores records that replace others.
+    fn write_texts(
+        &self,
+        texts: &BTreeMap<ObjectId, Vec<u8>>,
+        replacements: Replacements,
+    ) -> Result<()> {
+        if replacements == Replacements::Stored {
+            let texts: Vec<&[u8]> = texts.values().map(Vec::as_slice).collect();
+            self.objects.write_blobs(&texts)?;
+        }
+        Ok(())
+    }
+
+    /// Returns the trees that hold something forgotten, with their replacements and what these lack.
+    fn trees_without(
+        &self,
+        trees: &BTreeSet<ObjectId>,
         is_forgotten: &IsPathForgotten<'_>,
         replacements: Replacements,
         on_damage: OnDamage,
-    ) -> Result<Vec<Rewritten>> {
+    ) -> Result<HashMap<ObjectId, RewrittenTree>> {
         // A lost tree counts as empty below. Before that, an error that only this process has, such as a pack that it
         // may not open, must not look like a loss.
         if on_damage == OnDamage::GiveUp {
@@ -75,14 +138,13 @@ impl Snapshots {
                 Replacements::Hashed => None,
             },
         };
-        let mut rewritten = Vec::new();
+        let mut rewritten = HashMap::new();
         let mut extents = TreeExtents::default();
         for old in trees.iter().filter(|tree| **tree != ObjectId::EMPTY_TREE) {
             extents.check(&reader, *old)?;
             let (new, gone) = rewriting.tree(*old, &[])?;
             if !gone.is_empty() {
-                let old = *old;
-                rewritten.push(Rewritten { old, new, gone });
+                rewritten.insert(*old, (new, gone));
             }
         }
         if let Some(to) = rewriting.to
@@ -94,58 +156,41 @@ impl Snapshots {
     }
 }
 
-/// What stands beside the trees of snapshots, rules or seen entries, and tells of something forgotten.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct RewrittenRecord {
-    pub old: ObjectId,
-    /// Its replacement, in which a forgotten ignore file counts as one that was never read, and one entry stands for
-    /// all that was seen in a forgotten directory.
-    pub new: ObjectId,
-    /// The ignore files and directories.
-    pub paths: Vec<Vec<u8>>,
-}
-
 impl Snapshots {
-    /// Returns the rules that contain the lines of a forgotten ignore file that is not in the tree, and the seen entries
-    /// with names in a forgotten directory, with their replacements. With [`OnDamage::GiveUp`], lost ones count as
-    /// empty.
-    pub(crate) fn records_without(
+    /// Returns the rules that contain the lines of a forgotten ignore file that is not in the tree, with their
+    /// replacements, in which such a file counts as one that was never read. With [`OnDamage::GiveUp`], lost ones count
+    /// as empty.
+    pub(crate) fn rules_without(
         &self,
-        records: &[ObjectId],
-        is_forgotten: &dyn Fn(&[u8], PathKind) -> bool,
+        rules: &[ObjectId],
+        is_forgotten: &IsPlaceForgotten<'_>,
         replacements: Replacements,
         on_damage: OnDamage,
-    ) -> Result<Vec<RewrittenRecord>> {
+    ) -> Result<Replaced<(ObjectId, ObjectId)>> {
         let reader = self.objects.reader()?;
-        let mut rewritten = Vec::new();
-        let mut texts = Vec::new();
-        for old in records {
+        let (mut rewritten, mut paths) = (Vec::new(), BTreeSet::new());
+        let mut texts = BTreeMap::new();
+        for old in rules {
             let text = match reader.blob(*old) {
                 Err(error) if on_damage == OnDamage::GiveUp && error.is_damage() => continue,
                 text => text?,
             };
-            let without = match seen::decode(&text) {
-                Some(entries) => seen_without(entries, is_forgotten),
-                None => rules_without(Rules::decode(&text)?, is_forgotten),
-            };
-            if let Some((text, paths)) = without {
-                let (old, new) = (*old, blob_id(&text));
-                rewritten.push(RewrittenRecord { old, new, paths });
-                texts.push(text);
+            if let Some((text, files)) = rules_without(Rules::decode(&text)?, is_forgotten) {
+                let id = blob_id(&text);
+                rewritten.push((*old, id));
+                paths.extend(files);
+                texts.insert(id, text);
             }
         }
-        if replacements == Replacements::Stored {
-            let texts: Vec<&[u8]> = texts.iter().map(Vec::as_slice).collect();
-            self.objects.write_blobs(&texts)?;
-        }
-        Ok(rewritten)
+        self.write_texts(&texts, replacements)?;
+        Ok((rewritten, paths))
     }
 }
 
 /// Returns the text of rules without the lines of forgotten ignore files, and these files; `None` without any.
 fn rules_without(
     mut rules: Rules,
-    is_forgotten: &dyn Fn(&[u8], PathKind) -> bool,
+    is_forgotten: &IsPlaceForgotten<'_>,
 ) -> Option<(Vec<u8>, Vec<Vec<u8>>)> {
     let mut files = Vec::new();
     for (directory, lines) in &mut rules.untracked {
@@ -161,32 +206,33 @@ fn rules_without(
         .zip(Some(files))
 }
 
-/// Returns the text of seen entries without names in forgotten directories, and these directories; `None` without any.
-fn seen_without(
-    mut entries: Vec<Gap>,
-    is_forgotten: &dyn Fn(&[u8], PathKind) -> bool,
-) -> Option<(Vec<u8>, Vec<Vec<u8>>)> {
+/// Lets one entry stand for all that was seen in a forgotten directory, and returns these directories.
+fn forget_seen(entries: &mut [Gap], is_forgotten: &IsPlaceForgotten<'_>) -> BTreeSet<Vec<u8>> {
     let mut directories = BTreeSet::new();
-    for entry in &mut entries {
-        let above = std::iter::successors(parent(&entry.path), |path| parent(path));
+    for seen in entries {
+        let above = std::iter::successors(parent(&seen.path), |path| parent(path));
         let above =
             above.filter(|path| !path.is_empty() && is_forgotten(path, PathKind::Directory));
-        if let Some(topmost) = above.last() {
-            directories.insert(topmost.to_vec());
-            *entry = Gap {
-                path: topmost.to_vec(),
-                reason: GapReason::ForgottenDirectory,
-                size: None,
-                is_directory: true,
-            };
+        if let Some(path) = above.last().map(<[u8]>::to_vec) {
+            directories.insert(path.clone());
+            let is_directory = true;
+            *seen = entry(&ForgottenPath { path, is_directory });
         }
     }
-    entries.sort_by(|one, other| one.path.cmp(&other.path));
-    entries.dedup_by(|one, other| one.path == other.path);
-    let directories: Vec<Vec<u8>> = directories.into_iter().collect();
-    seen::encode(&entries)
-        .filter(|_| !directories.is_empty())
-        .zip(Some(directories))
+    directories
+}
+
+/// Returns the seen entry that stands for a forgotten path.
+fn entry(gone: &ForgottenPath) -> Gap {
+    Gap {
+        path: gone.path.clone(),
+        reason: match gone.is_directory {
+            true => GapReason::ForgottenDirectory,
+            false => GapReason::Forgotten,
+        },
+        size: None,
+        is_directory: gone.is_directory,
+    }
 }
 
 /// A new tree, and what it lacks.

@@ -1,10 +1,9 @@
 //! What is being forgotten, noted beside the repository until its objects are gone. This module does IO.
 //!
 //! ```text
-//! gap LIST file PATH     a list of what trees will lack; `directory` for one that goes whole
-//! tree OLD NEW LIST      a tree, what takes its place, and what that lacks; a list is named like the first tree with
-//!                        it
-//! record OLD NEW         rules or seen entries, and what takes their place
+//! state TREE SEEN TREE SEEN GAPS     a tree and its seen entries, those in their place, and how many of the latter
+//!                                    reports list
+//! rules OLD NEW                      rules, and those in their place
 //! blob ID PATH           rows do not name these bytes any more
 //! path PATH              command lines and diagnostics that quote it go
 //! message ID             its prompt goes, and its command lines
@@ -19,25 +18,23 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::Path;
-use std::rc::Rc;
 
-use super::{ForgottenPath, Snapshots};
+use super::Snapshots;
 use crate::error::{Context, Result};
 use crate::fs::layout::{open_private, sync};
 use crate::fs::names::FORGETTING;
 use crate::fs::presence;
 use crate::model::entry::ObjectId;
-use crate::model::gap::{Gap, GapReason};
-use crate::model::noted::{NotedSnapshot, escaped, plain};
-use crate::snapshot::Rewritten;
+use crate::model::gap::RewrittenState;
+use crate::model::noted::{NotedSnapshot, escaped, optional, plain, value};
 
 /// What is being forgotten in a workspace.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Forgetting {
-    /// The trees that hold some of it, in the order in which they were replaced.
-    pub trees: Vec<Rewritten>,
-    /// Rules and seen entries, and what takes their place.
-    pub records: Vec<(ObjectId, ObjectId)>,
+    /// The trees and seen entries that hold some of it, in the order in which they were replaced.
+    pub states: Vec<RewrittenState>,
+    /// Rules, and those in their place.
+    pub rules: Vec<(ObjectId, ObjectId)>,
     /// The bytes that rows name no more, by their paths.
     pub blobs: HashMap<Vec<u8>, HashSet<ObjectId>>,
     /// All paths that are concerned.
@@ -78,25 +75,38 @@ impl Forgetting {
         sync(folder)
     }
 
+    /// Returns the states of which the tree holds some of it.
+    pub(crate) fn in_trees(&self) -> impl Iterator<Item = &RewrittenState> {
+        let states = self.states.iter();
+        states.filter(|state| state.old.0 != state.new.0)
+    }
+
+    /// Returns the objects that hold some of it.
+    pub(crate) fn objects(&self) -> impl Iterator<Item = ObjectId> {
+        let trees = self.in_trees().map(|state| state.old.0);
+        let seen = self.states.iter().filter_map(|state| state.old.1);
+        trees
+            .chain(seen)
+            .chain(self.rules.iter().map(|(old, _)| *old))
+    }
+
     fn encode(&self) -> String {
         let mut text = String::new();
-        let mut lists: HashMap<&[ForgottenPath], ObjectId> = HashMap::new();
-        for Rewritten { old, new, gone } in &self.trees {
-            let list = *lists.entry(gone).or_insert(*old);
-            if list == *old {
-                for gone in gone.iter() {
-                    let kind = if gone.is_directory { DIRECTORY } else { FILE };
-                    put(
-                        &mut text,
-                        &["gap", &list.to_string(), kind, &escaped(&gone.path)],
-                    );
-                }
-            }
-            let [old, new, list] = [old, new, &list].map(ToString::to_string);
-            put(&mut text, &["tree", &old, &new, &list]);
+        for RewrittenState { old, new, gaps } in &self.states {
+            let [old_tree, new_tree] = [old.0, new.0].map(|id| id.to_string());
+            let [old_seen, new_seen] = [old.1, new.1].map(optional);
+            let words = [
+                "state",
+                &old_tree,
+                &old_seen,
+                &new_tree,
+                &new_seen,
+                &gaps.to_string(),
+            ];
+            put(&mut text, &words);
         }
-        for (old, new) in &self.records {
-            put(&mut text, &["record", &old.to_string(), &new.to_string()]);
+        for (old, new) in &self.rules {
+            put(&mut text, &["rules", &old.to_string(), &new.to_string()]);
         }
         for (path, ids) in &self.blobs {
             let path = escaped(path);
@@ -114,36 +124,26 @@ impl Forgetting {
 
     fn decode(text: &str) -> Self {
         let mut noted = Self::default();
-        let mut lists = HashMap::new();
         for line in text.lines() {
             let words: Vec<&str> = line.split(' ').collect();
             // What is not understood says nothing.
-            let _ = noted.take_line(&words, &mut lists);
+            let _ = noted.take_line(&words);
         }
         noted
     }
 
-    fn take_line(
-        &mut self,
-        words: &[&str],
-        lists: &mut HashMap<ObjectId, Rc<Vec<ForgottenPath>>>,
-    ) -> Option<()> {
+    fn take_line(&mut self, words: &[&str]) -> Option<()> {
         let text = |word: &str| String::from_utf8(plain(word)?).ok();
         let id = ObjectId::from_hex;
         match *words {
-            ["gap", list, kind, path] => {
-                let list = lists.entry(id(list)?).or_default();
-                Rc::make_mut(list).push(ForgottenPath {
-                    path: plain(path)?,
-                    is_directory: kind == DIRECTORY,
+            ["state", old_tree, old_seen, new_tree, new_seen, gaps] => {
+                self.states.push(RewrittenState {
+                    old: (id(old_tree)?, value(old_seen, id)?),
+                    new: (id(new_tree)?, value(new_seen, id)?),
+                    gaps: gaps.parse().ok()?,
                 });
             }
-            ["tree", old, new, list] => self.trees.push(Rewritten {
-                old: id(old)?,
-                new: id(new)?,
-                gone: lists.entry(id(list)?).or_default().clone(),
-            }),
-            ["record", old, new] => self.records.push((id(old)?, id(new)?)),
+            ["rules", old, new] => self.rules.push((id(old)?, id(new)?)),
             ["blob", blob, path] => {
                 let blob = id(blob)?;
                 self.blobs.entry(plain(path)?).or_default().insert(blob);
@@ -159,24 +159,20 @@ impl Forgetting {
     /// Puts what is forgotten out of a snapshot that was noted before. More may have been forgotten of what took its
     /// place.
     pub(super) fn apply(&self, snapshot: &mut NotedSnapshot) {
-        for one in &self.trees {
-            if snapshot.tree == one.old {
-                snapshot.tree = one.new;
-                snapshot.gaps.extend(one.gaps());
+        for one in &self.states {
+            if (snapshot.tree, snapshot.seen) == one.old {
+                (snapshot.tree, snapshot.seen) = one.new;
+                snapshot.gaps = one.gaps;
+                snapshot.has_forgotten = true;
             }
         }
-        for (old, new) in &self.records {
-            for record in [&mut snapshot.rules, &mut snapshot.seen] {
-                if *record == Some(*old) {
-                    *record = Some(*new);
-                }
+        for (old, new) in &self.rules {
+            if snapshot.rules == Some(*old) {
+                snapshot.rules = Some(*new);
             }
         }
     }
 }
-
-const FILE: &str = "file";
-const DIRECTORY: &str = "directory";
 
 fn put(text: &mut String, words: &[&str]) {
     text.push_str(&words.join(" "));
@@ -186,21 +182,6 @@ fn put(text: &mut String, words: &[&str]) {
 /// Returns the length of the lines that were written to their ends.
 fn whole_lines(text: &str) -> usize {
     text.rfind('\n').map_or(0, |end| end + 1)
-}
-
-impl Rewritten {
-    /// Returns the paths that snapshots with the new tree lack.
-    pub(crate) fn gaps(&self) -> impl Iterator<Item = Gap> {
-        self.gone.iter().map(|gone| Gap {
-            path: gone.path.clone(),
-            reason: match gone.is_directory {
-                true => GapReason::ForgottenDirectory,
-                false => GapReason::Forgotten,
-            },
-            size: None,
-            is_directory: gone.is_directory,
-        })
-    }
 }
 
 impl Snapshots {
@@ -222,19 +203,14 @@ mod tests {
 
     fn forgetting() -> Forgetting {
         let id = |number: u8| ObjectId::new([number; 20]);
-        let gone = |path: &[u8], is_directory| ForgottenPath {
-            path: path.to_vec(),
-            is_directory,
-        };
-        let gone = vec![gone(b"a b\n\xff%", false), gone(b"keys", true)];
-        let tree = |old, new| Rewritten {
-            old: id(old),
-            new: id(new),
-            gone: Rc::new(gone.clone()),
+        let state = |old, new| RewrittenState {
+            old: (id(old), None),
+            new: (id(new), Some(id(9))),
+            gaps: 2,
         };
         Forgetting {
-            trees: vec![tree(1, 2), tree(3, 4)],
-            records: vec![(id(5), id(6))],
+            states: vec![state(1, 2), state(3, 4)],
+            rules: vec![(id(5), id(6))],
             blobs: HashMap::from([(b"a b\n\xff%".to_vec(), HashSet::from([id(7), id(8)]))]),
             paths: BTreeSet::from([b"a b\n\xff%".to_vec(), b"keys".to_vec()]),
             messages: vec!["m 1".to_owned()],
@@ -249,8 +225,6 @@ mod tests {
         let noted = forgetting();
         noted.note(directory.path()).expect("writable");
         assert_eq!(Forgetting::read(directory.path()).expect("ours"), noted);
-        let text = std::fs::read_to_string(directory.path().join(FORGETTING)).expect("ours");
-        assert_eq!(text.matches("gap ").count(), 2, "a list is there once");
     }
 
     /// A line that a killed process began says nothing and the next note takes its place.

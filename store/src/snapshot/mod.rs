@@ -42,7 +42,7 @@ use crate::objects::{Objects, borrowed, refs};
 pub(crate) use adoption::Settled;
 pub use capture::Now;
 pub(crate) use check::{Broken, Checked, PackCheck};
-pub(crate) use forget::{ForgottenPath, Replacements, Rewritten, RewrittenRecord};
+pub(crate) use forget::Replacements;
 pub(crate) use forgetting::{Forgetting, end_forgetting};
 pub(crate) use patch::Budget;
 pub(crate) use presence::Presence;
@@ -104,6 +104,13 @@ impl Snapshots {
     /// Reads the seen entries of a snapshot, by path.
     pub fn seen(&self, seen: Option<ObjectId>) -> Result<Vec<Gap>> {
         seen::read(&*self.objects.reader()?, seen)
+    }
+
+    /// Reads the seen entries that reports list.
+    pub(crate) fn gaps(&self, snapshot: &Snapshot) -> Result<Vec<Gap>> {
+        let mut entries = self.seen(snapshot.seen)?;
+        entries.retain(|entry| entry.reason.is_reported());
+        Ok(entries)
     }
 
     /// Returns whether packs are still files of the user's repository. [`Snapshots::adopt_packs`] ends that.

@@ -16,7 +16,6 @@ use super::scan::sink::Sink;
 use super::{Request, Snapshot, Snapshots};
 use crate::error::Result;
 use crate::model::entry::ObjectId;
-use crate::model::gap::Gap;
 use crate::model::noted::{self, NotedSnapshot, NotedWorkspace, WorkspaceOrigin};
 use crate::model::{Milliseconds, millisecond_of};
 use crate::objects::hash::ObjectKind;
@@ -36,7 +35,7 @@ pub(super) fn add(
     sink: &Sink<'_>,
     request: &Request<'_>,
     snapshot: Snapshot,
-    gaps: Vec<Gap>,
+    gaps: u64,
 ) -> Result<()> {
     let Some(origin) = request.origin else {
         return Ok(());
@@ -47,8 +46,9 @@ pub(super) fn add(
         attributes: snapshot.attributes,
         rules: snapshot.rules,
         seen: snapshot.seen,
-        taken_at,
         gaps,
+        has_forgotten: false,
+        taken_at,
     };
     let commit = commit(origin, note);
     sink.add(ObjectKind::Commit, commit.as_bytes()).map(drop)

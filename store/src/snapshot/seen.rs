@@ -181,7 +181,7 @@ mod tests {
             ),
             entry(b"large", GapReason::TooLarge, Some(u64::MAX - 1)),
         ];
-        let plain = GapReason::PLAIN.into_iter();
+        let plain = (0..IS_DIRECTORY).filter_map(reason);
         let plain = plain.map(|reason| entry(b"x", reason, Some(1 << 40)));
         entries.extend(plain);
         let count = entries.len();

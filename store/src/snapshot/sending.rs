@@ -203,12 +203,17 @@ impl Sending<'_> {
             .without(|path| self.is_left_out(path.as_bytes(), Some(&matcher)))
             .encode();
         let rules = self.rules(snapshot.rules, &matcher)?.encode();
+        let mut seen = seen::read(reader, snapshot.seen)?;
+        // Without the names of ignored files.
+        seen.retain(|entry| {
+            let is_sent = !self.is_left_out(&entry.path, Some(&matcher));
+            is_sent && entry.reason.is_reported()
+        });
         Ok(Snapshot {
             tree,
             attributes: self.own_blob(attributes)?,
             rules: self.own_blob(rules)?,
-            // It has the names of ignored files.
-            seen: None,
+            seen: self.own_blob(seen::encode(&seen))?,
         })
     }
 

@@ -2,13 +2,14 @@
 
 use rusqlite::Connection;
 
+use super::Place;
 use super::late::LatePaths;
 use super::observe::snapshot_of;
 use crate::error::Result;
 use crate::model::Milliseconds;
 use crate::model::path::WorkspacePath;
 use crate::sessions;
-use crate::snapshot::{Gap, Snapshot};
+use crate::snapshot::{Gap, Snapshot, Snapshots};
 
 /// What is known before a look at the workspace, read under its lock, so that no other process looks meanwhile.
 pub(crate) struct Baseline {
@@ -27,9 +28,11 @@ impl Baseline {
     }
 
     /// Returns whether there was a look, and none of it was stopped by its deadline.
-    pub fn is_whole(&self) -> bool {
-        let last = self.last.as_ref();
-        last.is_some_and(|last| LatePaths::of(last.gaps.iter()).is_empty())
+    pub fn is_whole(&self, place: &Place) -> Result<bool> {
+        let Some(last) = &self.last else {
+            return Ok(false);
+        };
+        Ok(LatePaths::of(&last.gaps(&place.snapshots()?)?).is_empty())
     }
 }
 
@@ -37,7 +40,8 @@ impl Baseline {
 pub(super) struct Last {
     pub id: i64,
     pub snapshot: Snapshot,
-    pub gaps: Vec<Gap>,
+    /// How many of its seen entries reports list.
+    gaps: u64,
     pub taken_at: Milliseconds,
 }
 
@@ -51,7 +55,15 @@ impl Last {
             id,
             snapshot: snapshot_of(&row),
             taken_at: row.taken_at,
-            gaps: sessions::gaps_of(connection, id)?,
+            gaps: row.gaps,
         }))
+    }
+
+    /// Reads the seen entries that reports list. Most snapshots have none.
+    pub fn gaps(&self, snapshots: &Snapshots) -> Result<Vec<Gap>> {
+        match self.gaps {
+            0 => Ok(Vec::new()),
+            _ => snapshots.gaps(&self.snapshot),
+        }
     }
 }

@@ -18,8 +18,8 @@ pub(crate) struct LatePaths(HashSet<Vec<u8>>);
 
 impl LatePaths {
     /// Collects those among the gaps of a look.
-    pub fn of<'a>(gaps: impl Iterator<Item = &'a Gap>) -> Self {
-        let late = gaps.filter(|gap| gap.reason == GapReason::Late);
+    pub fn of(gaps: &[Gap]) -> Self {
+        let late = gaps.iter().filter(|gap| gap.reason == GapReason::Late);
         Self(late.map(|gap| gap.path.clone()).collect())
     }
 

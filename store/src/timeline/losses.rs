@@ -82,7 +82,7 @@ fn has_unknown_snapshots(connection: &Connection, place: &Place) -> Result<bool>
     if !since.is_empty() {
         // Rows already name what takes the place of the trees that are being forgotten.
         let forgetting = Forgetting::read(&place.folder)?;
-        since.retain(|noted| !forgetting.trees.iter().any(|one| one.old == noted.tree));
+        since.retain(|noted| !forgetting.in_trees().any(|one| one.old.0 == noted.tree));
     }
     for snapshot in since {
         let (tree, message, step) = (snapshot.tree, None, None);

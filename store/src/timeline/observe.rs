@@ -124,6 +124,9 @@ impl Observation {
         let (taken, mut patch, lost) = capture(store, place, snapshots, &before, looking.how)?;
         // An operation writes its own rows for its changes. They must not be attributed a second time.
         patch.retain(|change| !looking.known.is_some_and(|is_known| is_known(change)));
+        // If they cannot be read, no change since is known either.
+        let gaps_before = before.last.as_ref().map(|last| last.gaps(snapshots));
+        let gaps_before = gaps_before.and_then(Result::ok).unwrap_or_default();
         Ok(Self {
             snapshot: taken.snapshot,
             gaps: taken.gaps(),
@@ -142,7 +145,7 @@ impl Observation {
             times: taken.times,
             is_hinted: taken.is_hinted,
             is_late: taken.is_late,
-            late_before: LatePaths::of(before.last.iter().flat_map(|last| &last.gaps)),
+            late_before: LatePaths::of(&gaps_before),
             until,
         })
     }
@@ -233,6 +236,7 @@ impl Observation {
             attributes: self.snapshot.attributes,
             rules: self.snapshot.rules,
             seen: self.snapshot.seen,
+            gaps: self.gaps.len() as u64,
             git_state_id,
         };
         if self.lost.is_some() {
@@ -240,7 +244,7 @@ impl Observation {
             // lost one.
             sessions::mark_lost(connection, workspace_id, LOST, now)?;
         }
-        let id = sessions::put_snapshot(connection, &row, &self.gaps, self.previous, now)?;
+        let id = sessions::put_snapshot(connection, &row, self.previous, now)?;
         if let Some(label) = label {
             sessions::put_label(
                 connection,
@@ -494,10 +498,10 @@ fn patch_since(
     if last.snapshot == taken.snapshot {
         return Ok(Vec::new());
     }
-    let gaps = taken.gaps();
+    let (gaps_before, gaps) = (last.gaps(snapshots)?, taken.gaps());
     let old = PatchSide {
         snapshot: last.snapshot,
-        gaps: &last.gaps,
+        gaps: &gaps_before,
     };
     let new = PatchSide {
         snapshot: taken.snapshot,

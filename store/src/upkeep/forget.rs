@@ -9,7 +9,6 @@
 //! what was begun. The note goes once a look at what was promised finds nothing. While a step or an operation is open,
 //! nothing is forgotten: they may need it.
 
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use ckpt_schema::report::{ForgetReport, ForgetWorkspace, PathText, VERSION};
@@ -545,18 +544,15 @@ fn forgetting(
     part: &ForgetPart,
     without: Without,
 ) -> Result<Forgetting> {
-    let Without { trees, records, .. } = without;
     let is_file = |path: &[u8], id| part.has_file(path, id);
     let connection = store.database.connection();
     let blobs = forget::blobs(connection, workspace, &is_file, NamingRows::Stay)?;
-    let gone = trees.iter().flat_map(|one| one.gone.iter());
-    let mut paths: BTreeSet<Vec<u8>> = gone.map(|gone| gone.path.clone()).collect();
+    let mut paths = without.paths;
     paths.extend(blobs.keys().cloned());
-    paths.extend(records.iter().flat_map(|one| one.paths.iter().cloned()));
     let of = part.belongings();
     Ok(Forgetting {
-        trees,
-        records: records.iter().map(|one| (one.old, one.new)).collect(),
+        states: without.states,
+        rules: without.rules,
         blobs,
         paths,
         messages: of.messages,
@@ -572,8 +568,8 @@ fn count(
     report: &mut ForgetWorkspace,
 ) -> Result<()> {
     let connection = store.database.connection();
-    let trees = forgetting.trees.iter().map(|one| one.old);
-    report.snapshots = forget::snapshots_with(connection, workspace, trees)?;
+    let states = forgetting.in_trees().map(|one| one.old);
+    report.snapshots = forget::snapshots_with(connection, workspace, states)?;
     report.prompts = forget::prompts_of(connection, &forgetting.messages)?;
     Ok(())
 }

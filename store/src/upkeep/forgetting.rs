@@ -91,13 +91,12 @@ pub(super) fn take_out(
     forgetting: &Forgetting,
 ) -> Result<(u64, u64)> {
     let mut snapshots = 0;
-    for one in &forgetting.trees {
-        let gaps: Vec<_> = one.gaps().collect();
-        snapshots += forget::replace_tree(connection, workspace, (one.old, one.new), &gaps)?;
+    for one in &forgetting.states {
+        let replaced = forget::replace_state(connection, workspace, one)?;
+        snapshots += if one.old.0 == one.new.0 { 0 } else { replaced };
     }
-    forget::gaps_below(connection, workspace, &forgetting.paths)?;
-    for pair in &forgetting.records {
-        forget::replace_record(connection, workspace, *pair)?;
+    for pair in &forgetting.rules {
+        forget::replace_rules(connection, workspace, *pair)?;
     }
     let is_forgotten = |path: &[u8], id: ObjectId| {
         let of_path = forgetting.blobs.get(path);

@@ -66,9 +66,8 @@ fn of_part(store: &Store, id: i64, forgetting: &Forgetting) -> Result<Option<Str
     };
     let roots = sessions::roots(connection, id)?;
     let is_captured_again = forgetting
-        .trees
-        .iter()
-        .any(|one| roots.trees.contains(&one.old));
+        .in_trees()
+        .any(|one| roots.trees.contains(&one.old.0));
     let is_in_rows = !is_captured_again
         && !forget::blobs(connection, id, &is_blob, NamingRows::Stay)?.is_empty()
         || forget::prompts_of(connection, &forgetting.messages)? > 0;
@@ -80,12 +79,10 @@ fn of_part(store: &Store, id: i64, forgetting: &Forgetting) -> Result<Option<Str
         return Ok(None);
     }
     let snapshots = place.snapshots()?;
-    let trees = forgetting.trees.iter().map(|one| one.old);
-    let records = forgetting.records.iter().map(|(old, _)| *old);
     let is_left = |old: ObjectId| {
         let is_named = roots.trees.contains(&old) || roots.blobs.contains(&old);
         !is_named && !snapshots.is_broken(old)
     };
-    let is_in_packs = trees.chain(records).any(is_left);
+    let is_in_packs = forgetting.objects().any(is_left);
     Ok(is_in_packs.then(|| snapshots.repository().display().to_string()))
 }

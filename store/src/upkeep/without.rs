@@ -1,14 +1,15 @@
-//! The part of a workspace that `forget` takes out, and its trees and records without it. This module does IO.
+//! The part of a workspace that `forget` takes out, and its states and rules without it. This module does IO.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
 use super::check;
 use crate::error::{Error, Result};
 use crate::model::entry::ObjectId;
+use crate::model::gap::{RewrittenState, StateIds};
 use crate::model::path::PathKind;
 use crate::objects::repack::OnDamage;
 use crate::sessions::forget::{self, Belongings};
-use crate::snapshot::{PathPattern, Replacements, Rewritten, RewrittenRecord};
+use crate::snapshot::{PathPattern, Replacements};
 use crate::store::Store;
 use crate::timeline::Place;
 
@@ -62,18 +63,20 @@ impl ForgetPart {
     }
 }
 
-/// The trees, rules and seen entries of a workspace that hold what is to be forgotten, with their replacements.
+/// The states and rules of a workspace that hold what is to be forgotten, with their replacements.
 #[derive(Default)]
 pub(super) struct Without {
-    pub trees: Vec<Rewritten>,
-    pub records: Vec<RewrittenRecord>,
-    /// The trees and records that were looked at.
-    known: HashSet<ObjectId>,
+    pub states: Vec<RewrittenState>,
+    pub rules: Vec<(ObjectId, ObjectId)>,
+    /// What the replacements lack.
+    pub paths: BTreeSet<Vec<u8>>,
+    /// The states and rules that were looked at.
+    known: (HashSet<StateIds>, HashSet<ObjectId>),
 }
 
 impl Without {
-    /// Looks at the trees and records that rows have come to name since the last call. The replacements are
-    /// stored, or only hashed.
+    /// Looks at the states and rules that rows have come to name since the last call. The replacements are stored, or
+    /// only hashed.
     pub(super) fn add(
         &mut self,
         store: &Store,
@@ -83,24 +86,27 @@ impl Without {
         on_damage: OnDamage,
     ) -> Result<()> {
         let (connection, workspace) = (store.database.connection(), place.row.id);
-        let new = |ids: Vec<ObjectId>| -> Vec<ObjectId> {
-            let ids = ids.into_iter();
-            ids.filter(|id| !self.known.contains(id)).collect()
-        };
-        let trees = new(forget::trees(connection, workspace)?);
+        let mut states = forget::states(connection, workspace)?;
+        states.retain(|state| !self.known.0.contains(state));
         // An ignore file that ignores itself is in no tree, but in the rules beside it.
-        let records = new(forget::records(connection, workspace)?);
-        if trees.is_empty() && records.is_empty() {
+        let mut rules = forget::rules(connection, workspace)?;
+        rules.retain(|id| !self.known.1.contains(id));
+        if states.is_empty() && rules.is_empty() {
             return Ok(());
         }
         let snapshots = place.snapshots()?;
         let is_entry = |path: &[u8], id, kind| part.has_entry(path, id, kind);
-        let rewritten = snapshots.without(&trees, &is_entry, replacements, on_damage)?;
-        self.trees.extend(rewritten);
         let is_path = |path: &[u8], kind| part.has_path(path, kind);
-        let rewritten = snapshots.records_without(&records, &is_path, replacements, on_damage)?;
-        self.records.extend(rewritten);
-        self.known.extend(trees.into_iter().chain(records));
+        let (rewritten, paths) =
+            snapshots.states_without(&states, &is_entry, &is_path, replacements, on_damage)?;
+        self.states.extend(rewritten);
+        self.paths.extend(paths);
+        let (rewritten, paths) =
+            snapshots.rules_without(&rules, &is_path, replacements, on_damage)?;
+        self.rules.extend(rewritten);
+        self.paths.extend(paths);
+        self.known.0.extend(states);
+        self.known.1.extend(rules);
         Ok(())
     }
 }

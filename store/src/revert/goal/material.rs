@@ -14,7 +14,6 @@ use super::seen_history::{SeenHistory, messages_of};
 use super::states::{PathStates, current_states, with_directories_above};
 use crate::error::Result;
 use crate::model::entry::{Change, State};
-use crate::model::gap::GapReason;
 use crate::model::path::WorkspacePath;
 use crate::revert::goal::present::Scene;
 use crate::revert::request::history::PastChange;
@@ -200,8 +199,15 @@ fn restored(
 
 /// Returns the paths of a workspace that were forgotten; a directory stands for everything below it.
 pub(crate) fn forgotten(store: &Store, place: &Place) -> Result<Vec<Vec<u8>>> {
-    let connection = store.database.connection();
-    sessions::forget::forgotten_paths(connection, place.row.id, GapReason::FORGOTTEN)
+    let lists = sessions::forget::seen_with_forgotten(store.database.connection(), place.row.id)?;
+    let snapshots = place.snapshots()?;
+    let mut paths = Vec::new();
+    for id in lists {
+        let seen = snapshots.seen(Some(id))?.into_iter();
+        let forgotten = seen.filter(|entry| entry.reason.is_forgotten());
+        paths.extend(forgotten.map(|entry| entry.path));
+    }
+    Ok(paths)
 }
 
 /// Returns the changes in question, newest first: those of rows, and those that no row holds but that the looks around

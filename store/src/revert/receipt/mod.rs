@@ -17,7 +17,7 @@ use rusqlite::Connection;
 
 use crate::error::Result;
 use crate::model::entry::{Change, Entry, State};
-use crate::model::gap::Covering;
+use crate::model::gap::{Covering, Gap};
 use crate::model::item::Item;
 use crate::model::note::Note;
 use crate::model::number::first_of;
@@ -151,9 +151,14 @@ impl ReceiptComparison<'_> {
 
     /// Returns the gaps of the state that it is compared with whose content was forgotten since.
     fn forgotten(&self) -> Result<Covering> {
-        let gaps = sessions::gaps_of(self.connection, self.expectation.snapshot)?;
+        let gaps = self.gaps_then()?;
         let gaps = gaps.into_iter().filter(|gap| gap.reason.is_forgotten());
         Ok(Covering::of(gaps.map(|gap| gap.path)))
+    }
+
+    fn gaps_then(&self) -> Result<Vec<Gap>> {
+        let row = sessions::snapshot(self.connection, self.expectation.snapshot)?;
+        self.snapshots.gaps(&snapshot_of(&row))
     }
 
     /// Gathers what is known about paths that no row names.
@@ -174,7 +179,7 @@ impl ReceiptComparison<'_> {
             .filter(|_| point.is_none())
             .map(|(session, base)| (session.as_str(), *base));
         let workspace = self.place.row.id;
-        let mut gaps = sessions::gaps_of(self.connection, *snapshot)?;
+        let mut gaps = self.gaps_then()?;
         gaps.extend(self.after.gaps.iter().cloned());
         let mut unseen = UnseenChange {
             gaps: Covering::of(gaps.into_iter().map(|gap| gap.path)),

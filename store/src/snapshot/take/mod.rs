@@ -34,6 +34,7 @@ use crate::fs::lease::Writers;
 use crate::git::{Location, state};
 use crate::model::FileTime;
 use crate::model::entry::ObjectId;
+use crate::model::gap::reported;
 use crate::model::git_item::GitStateRow;
 use crate::model::path::{WorkspacePath, parent};
 use crate::objects::Objects;
@@ -397,8 +398,7 @@ impl<'a> SnapshotBuilder<'a> {
         let known = cache.map(|cache| cache.header.snapshot);
         // Without new objects there is no pack that could hold the note, and a pack for it alone would cost syncs.
         if known != Some(snapshot) && !sink.is_empty() && !self.is_foreseen {
-            let gaps = seen.iter().filter(|entry| entry.reason.is_reported());
-            noted::add(&sink, self.request, snapshot, gaps.cloned().collect())?;
+            noted::add(&sink, self.request, snapshot, reported(seen))?;
         }
         sink.finish().map(drop)
     }

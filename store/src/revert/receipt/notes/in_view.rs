@@ -9,7 +9,7 @@ use rusqlite::Connection;
 use crate::error::Result;
 use crate::model::Milliseconds;
 use crate::model::entry::{Entry, EntryKind};
-use crate::model::gap::{Gap, GapReason};
+use crate::model::gap::{Covering, Gap, GapReason};
 use crate::model::path::{WorkspacePath, above};
 use crate::revert::plan::Plan;
 use crate::sessions;
@@ -60,7 +60,12 @@ fn came_into_view(
     let came = snapshots.difference(then, look)?.into_iter();
     let came = came.filter(|change| change.old.is_none());
     let came = came.filter(|change| !change.new.is_some_and(|entry| entry.is_empty_directory()));
-    let came: Vec<WorkspacePath> = came.map(|change| change.path).collect();
+    // What was forgotten is named as such.
+    let seen = snapshots.seen(then.seen)?.into_iter();
+    let forgotten = seen.filter(|entry| entry.reason.is_forgotten());
+    let forgotten = Covering::of(forgotten.map(|entry| entry.path));
+    let came = came.map(|change| change.path);
+    let came: Vec<WorkspacePath> = came.filter(|path| !forgotten.covers(path)).collect();
     let presences = snapshots.presences(then, &came)?;
     let came = came.into_iter().zip(presences);
     let came = came.filter(|(_, presence)| is_not_known(presence));
