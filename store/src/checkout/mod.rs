@@ -24,7 +24,7 @@ use crate::revert;
 use crate::sessions;
 use crate::snapshot::{Snapshot, Snapshots};
 use crate::store::Store;
-use crate::timeline::{self, Place};
+use crate::timeline::Place;
 
 pub use search::{Probe, Tested};
 
@@ -146,7 +146,7 @@ fn lay_out(store: &Store, state: &RecordedState, directory: &Path) -> Result<Bra
     let connection = store.database.connection();
     let row = sessions::snapshot(connection, state.snapshot_id)?;
     let snapshots = state.place.snapshots()?;
-    let snapshot = timeline::snapshot_of(&row);
+    let snapshot = row.snapshot;
     let entries = snapshots.entries(&snapshot)?.into_iter().collect();
     state.make(directory)?;
     let files = Layout {
@@ -159,7 +159,7 @@ fn lay_out(store: &Store, state: &RecordedState, directory: &Path) -> Result<Bra
     Ok(BranchReport {
         version: VERSION,
         workspace: state.root.to_string_lossy().into_owned(),
-        snapshot: row.tree.to_string(),
+        snapshot: row.snapshot.tree.to_string(),
         directory: directory.to_string_lossy().into_owned(),
         files,
         gaps: gaps.iter().map(sessions::read::gap_report).collect(),

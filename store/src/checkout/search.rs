@@ -15,7 +15,7 @@ use crate::revert;
 use crate::sessions::SnapshotRow;
 use crate::snapshot::{Snapshot, Snapshots};
 use crate::store::Store;
-use crate::timeline::{self, Place};
+use crate::timeline::Place;
 
 /// What a command says of a state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -143,14 +143,14 @@ impl Bisection<'_, '_> {
     }
 
     fn entries(&self, at: usize) -> Result<Entries> {
-        let snapshot = timeline::snapshot_of(&self.states[at]);
+        let snapshot = self.states[at].snapshot;
         Ok(self.snapshots.entries(&snapshot)?.into_iter().collect())
     }
 
     fn test_state(&mut self, at: usize) -> Result<Tested> {
         let entries = self.entries(at)?;
         let what = format!("state {} of {}", at + 1, self.states.len());
-        let snapshot = timeline::snapshot_of(&self.states[at]);
+        let snapshot = self.states[at].snapshot;
         self.test(&entries, &snapshot, what)
     }
 
@@ -195,7 +195,7 @@ impl Bisection<'_, '_> {
     /// Finds the changes without which it does not fail.
     fn changes(&mut self, bounds: Bounds, changes: Vec<Change>) -> Result<Vec<Change>> {
         let before = self.entries(bounds.succeeds)?;
-        let snapshot = timeline::snapshot_of(&self.states[bounds.fails]);
+        let snapshot = self.states[bounds.fails].snapshot;
         let parts = parts(changes);
         let needed = needed(parts.len(), |tried| {
             // All of them make the state that is known to fail.
@@ -245,7 +245,7 @@ pub(super) fn bisect(
     };
     let bounds = search.bounds()?;
     let (before, after) = (&states[bounds.succeeds], &states[bounds.fails]);
-    let sides = [before, after].map(timeline::snapshot_of);
+    let sides = [before, after].map(|row| row.snapshot);
     let all = snapshots.difference(&sides[0], &sides[1])?;
     let changed = all.len() as u64;
     let untested = (bounds.fails - bounds.succeeds - 1) as u64;
@@ -258,8 +258,8 @@ pub(super) fn bisect(
     Ok(BisectReport {
         version: VERSION,
         workspace: place.root.to_string_lossy().into_owned(),
-        succeeds: before.tree.to_string(),
-        fails: after.tree.to_string(),
+        succeeds: before.snapshot.tree.to_string(),
+        fails: after.snapshot.tree.to_string(),
         steps: steps(&made, &found),
         files: found.iter().map(|change| file(&made, change)).collect(),
         changed,

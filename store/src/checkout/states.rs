@@ -42,8 +42,10 @@ pub(super) fn states(
     let mut states: Vec<SnapshotRow> = Vec::new();
     for id in ids {
         let row = sessions::snapshot_row(connection, id)?;
-        let is_equal =
-            |last: &SnapshotRow| (last.tree, last.attributes) == (row.tree, row.attributes);
+        let is_equal = |last: &SnapshotRow| {
+            (last.snapshot.tree, last.snapshot.attributes)
+                == (row.snapshot.tree, row.snapshot.attributes)
+        };
         if !states.last().is_some_and(is_equal) {
             states.push(row);
         }

@@ -178,7 +178,7 @@ pub(super) fn bring(store: &mut Store, cwd: &Path, id: &str) -> Result<String> {
     let snapshot_id = revert::snapshot_named(store, &theirs, id)?;
     let connection = store.database.connection();
     let row = sessions::snapshot(connection, snapshot_id)?;
-    let snapshot = timeline::snapshot_of(&row);
+    let snapshot = row.snapshot;
     store.machine = None;
     let own = Place::claim(store, cwd)?;
     let here = timeline::current(store, &own)?.snapshot;
@@ -190,14 +190,11 @@ pub(super) fn bring(store: &mut Store, cwd: &Path, id: &str) -> Result<String> {
     store.database.write(|connection| {
         let new = NewSnapshot {
             workspace_id: own.row.id,
-            tree: snapshot.tree,
-            attributes: snapshot.attributes,
-            rules: snapshot.rules,
-            seen: snapshot.seen,
+            snapshot,
             gaps: row.gaps,
             git_state_id: None,
         };
         sessions::put_snapshot(connection, &new, None, now)
     })?;
-    Ok(row.tree.to_string())
+    Ok(row.snapshot.tree.to_string())
 }

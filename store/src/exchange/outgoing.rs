@@ -16,7 +16,7 @@ use crate::model::path::{IGNORE_FILE, WorkspacePath};
 use crate::sessions::{self, PushedRow, PushedRows, RemoteRow};
 use crate::snapshot::{Sending, Snapshot, Snapshots, looks_secret};
 use crate::store::Store;
-use crate::timeline::{self, Place};
+use crate::timeline::Place;
 
 /// The columns that name a blob of a file.
 const BLOBS: [&str; 9] = [
@@ -302,7 +302,7 @@ pub(super) fn outgoing(
     let newest = place.row.last_snapshot_id.ok_or_else(|| {
         Error::unavailable("nothing has been captured here yet, so there is nothing to push")
     })?;
-    let newest = timeline::snapshot_of(&sessions::snapshot(connection, newest)?);
+    let newest = sessions::snapshot(connection, newest)?.snapshot;
     let snapshots = place.snapshots()?;
     let key = rules_key(&snapshots, &newest)?;
     // Under other rules, others of its files were left out.
@@ -310,7 +310,7 @@ pub(super) fn outgoing(
     let is_same = found.rules == Some(key) || is_sealed;
     let there = found.there.filter(|_| is_same && !found.is_anew);
     let there = there.map(|id| sessions::snapshot(connection, id));
-    let there = there.transpose()?.map(|row| timeline::snapshot_of(&row));
+    let there = there.transpose()?.map(|row| row.snapshot);
     make_private(&scratch.join("objects/pack"))?;
     let new = std::mem::take(&mut found.new);
     found.note(RULES, "", key);

@@ -265,7 +265,10 @@ impl SearchScope {
                 name: label.text.clone(),
                 kind: IdKind::Snapshot,
                 seq: *id,
-                id: sessions::snapshot_row(connection, *id)?.tree.to_string(),
+                id: sessions::snapshot_row(connection, *id)?
+                    .snapshot
+                    .tree
+                    .to_string(),
                 session_id: None,
                 workspace_id: Some(workspace_id),
                 discarded: false,

@@ -246,6 +246,21 @@ pub(crate) struct Roots {
     pub blobs: Vec<ObjectId>,
 }
 
+/// A snapshot's four objects. Two snapshots of the same workspace with equal ids hold the same bytes, modes and empty
+/// directories under the same ignore rules, and left out the same paths.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Snapshot {
+    /// The tree, as `git write-tree` would make it of the raw bytes.
+    pub tree: ObjectId,
+    /// A blob with what a git tree cannot express: permission bits beyond 644 and 755, and empty directories.
+    pub attributes: Option<ObjectId>,
+    /// A blob with the ignore rules that are not files in the tree: `info/exclude`, the global excludes, the settings'
+    /// patterns, and what is captured even though it is ignored.
+    pub rules: Option<ObjectId>,
+    /// A blob with what was seen and is not stored: special files, files over the limit, names of ignored files.
+    pub seen: Option<ObjectId>,
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -16,7 +16,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use super::Milliseconds;
-use super::entry::ObjectId;
+use super::entry::{ObjectId, Snapshot};
 use super::hex;
 
 /// The directory that snapshots belong to.
@@ -47,10 +47,7 @@ pub(crate) struct NotedWorkspace {
 /// The note on a snapshot.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct NotedSnapshot {
-    pub tree: ObjectId,
-    pub attributes: Option<ObjectId>,
-    pub rules: Option<ObjectId>,
-    pub seen: Option<ObjectId>,
+    pub snapshot: Snapshot,
     /// How many of the seen entries reports list.
     pub gaps: u64,
     /// Whether some of them were forgotten.
@@ -61,8 +58,7 @@ pub(crate) struct NotedSnapshot {
 impl NotedSnapshot {
     /// Returns whether another note is the same, apart from the time.
     pub fn is_like(&self, other: &Self) -> bool {
-        let ids = |note: &Self| (note.tree, note.attributes, note.rules, note.seen);
-        ids(self) == ids(other)
+        self.snapshot == other.snapshot
     }
 }
 
@@ -81,16 +77,17 @@ pub(crate) fn encode(origin: WorkspaceOrigin<'_>, snapshots: &[NotedSnapshot]) -
         escaped(path.as_os_str().as_bytes()),
         optional(born)
     );
-    for snapshot in snapshots {
+    for note in snapshots {
+        let snapshot = note.snapshot;
         text.push_str(&format!(
             "snapshot {} {} {} {} {} {} {}\n",
             snapshot.tree,
-            snapshot.taken_at,
+            note.taken_at,
             optional(snapshot.attributes),
             optional(snapshot.rules),
             optional(snapshot.seen),
-            snapshot.gaps,
-            u8::from(snapshot.has_forgotten)
+            note.gaps,
+            u8::from(note.has_forgotten)
         ));
     }
     text
@@ -121,10 +118,12 @@ pub(crate) fn decode(text: &str) -> Option<(NotedWorkspace, Vec<NotedSnapshot>)>
                 forgotten,
             ] => {
                 snapshots.push(NotedSnapshot {
-                    tree: ObjectId::from_hex(tree)?,
-                    attributes: value(attributes, ObjectId::from_hex)?,
-                    rules: value(rules, ObjectId::from_hex)?,
-                    seen: value(seen, ObjectId::from_hex)?,
+                    snapshot: Snapshot {
+                        tree: ObjectId::from_hex(tree)?,
+                        attributes: value(attributes, ObjectId::from_hex)?,
+                        rules: value(rules, ObjectId::from_hex)?,
+                        seen: value(seen, ObjectId::from_hex)?,
+                    },
                     gaps: gaps.parse().ok()?,
                     has_forgotten: forgotten != "0",
                     taken_at: taken_at.parse().ok()?,
@@ -188,10 +187,12 @@ mod tests {
 
     fn snapshot(number: u8) -> NotedSnapshot {
         NotedSnapshot {
-            tree: ObjectId::new([number; 20]),
-            attributes: (number > 1).then_some(ObjectId::new([9; 20])),
-            seen: (number > 2).then_some(ObjectId::new([8; 20])),
-            rules: None,
+            snapshot: Snapshot {
+                tree: ObjectId::new([number; 20]),
+                attributes: (number > 1).then_some(ObjectId::new([9; 20])),
+                seen: (number > 2).then_some(ObjectId::new([8; 20])),
+                rules: None,
+            },
             taken_at: i64::from(number),
             gaps: u64::from(number) - 1,
             has_forgotten: number > 2,

@@ -13,7 +13,7 @@ use crate::model::path::WorkspacePath;
 use crate::revert;
 use crate::sessions;
 use crate::store::Store;
-use crate::timeline::{self, Place};
+use crate::timeline::Place;
 
 /// A file in a captured state.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,7 +43,7 @@ pub(crate) fn cat(store: &Store, cwd: &Path, id: &str, named: &Path) -> Result<C
     let path = one_path(&place, named)?;
     let snapshot_id = revert::snapshot_named(store, &place, id)?;
     let row = sessions::snapshot(store.database.connection(), snapshot_id)?;
-    let snapshot = timeline::snapshot_of(&row);
+    let snapshot = row.snapshot;
     let snapshots = place.snapshots()?;
     let state = snapshots
         .states(&snapshot, std::slice::from_ref(&path))?
@@ -67,7 +67,7 @@ pub(crate) fn cat(store: &Store, cwd: &Path, id: &str, named: &Path) -> Result<C
         report: CatReport {
             version: VERSION,
             path: path.to_report(),
-            snapshot: row.tree.to_string(),
+            snapshot: row.snapshot.tree.to_string(),
             mode: entry.mode.to_string(),
             link: kind == EntryKind::Symlink,
             blob: blob.to_string(),

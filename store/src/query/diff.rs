@@ -86,7 +86,7 @@ fn name(any: Option<&Any>) -> String {
         Any::Step(step) => format!("step {}", step.id),
         Any::Session(session) => format!("session {}", session.id),
         Any::Operation(operation) => format!("operation {}", operation.id),
-        Any::Snapshot(snapshot) => format!("snapshot {}", snapshot.tree),
+        Any::Snapshot(snapshot) => format!("snapshot {}", snapshot.snapshot.tree),
     }
 }
 
@@ -255,7 +255,7 @@ fn step_snapshot(connection: &Connection, step: &StepRow, side: DiffSide) -> Res
 
 fn seen(connection: &Connection, snapshot_id: i64) -> Result<Snapshot> {
     let row = sessions::snapshot(connection, snapshot_id)?;
-    Ok(timeline::snapshot_of(&row))
+    Ok(row.snapshot)
 }
 
 fn no_snapshot(kind: &str, id: &str, reason: Option<&str>) -> Error {

@@ -14,7 +14,7 @@ use crate::sessions::read::{
     self, FeedKind, StepState, WordTable, all, count, gap_reports, row, word,
 };
 use crate::store::Store;
-use crate::timeline::{self, Place};
+use crate::timeline::Place;
 
 /// How many rows of the feed are read at a time, so that a client that was away for months costs no more memory.
 const AT_A_TIME: i64 = 500;
@@ -204,8 +204,8 @@ fn gaps_of_step(store: &Store, id: &str) -> Result<Option<Vec<GapReport>>> {
         let workspace = sessions::workspace(connection, row.workspace_id)?;
         let folder = names::workspace(&store.surroundings.directory, &workspace.key);
         // Those of a pruned snapshot are gone with its objects.
-        let seen = files::snapshots(&folder)
-            .and_then(|snapshots| snapshots.gaps(&timeline::snapshot_of(&row)).ok());
+        let seen =
+            files::snapshots(&folder).and_then(|snapshots| snapshots.gaps(&row.snapshot).ok());
         Ok(gap_reports(&seen.unwrap_or_default()))
     };
     let (before, after) = (

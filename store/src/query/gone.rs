@@ -19,7 +19,7 @@ use crate::revert::{self, StatesInRoots};
 use crate::sessions::{self, FileChange, TakenFile};
 use crate::snapshot::Snapshots;
 use crate::store::Store;
-use crate::timeline::{self, Place};
+use crate::timeline::Place;
 
 /// A file that is gone, in its last state.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -290,7 +290,7 @@ fn last_seen(store: &Store, place: &Place) -> Result<Vec<(WorkspacePath, State)>
         return Ok(Vec::new());
     };
     let row = sessions::snapshot(store.database.connection(), id)?;
-    let entries = place.snapshots()?.entries(&timeline::snapshot_of(&row))?;
+    let entries = place.snapshots()?.entries(&row.snapshot)?;
     Ok(entries
         .into_iter()
         .map(|(path, entry)| (path, Some(entry)))

@@ -56,7 +56,7 @@ fn entry(connection: &Connection, row: &LabelRow) -> Result<Option<LabelEntry>> 
         }
         Labelled::Snapshot(id) => {
             let snapshot = sessions::snapshot_row(connection, *id)?;
-            let tree = snapshot.tree.to_string();
+            let tree = snapshot.snapshot.tree.to_string();
             (LabelledKind::Snapshot, tree, None, snapshot.taken_at)
         }
     };

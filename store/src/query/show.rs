@@ -24,7 +24,7 @@ use crate::sessions::read::{self, StepState, WordTable, all, gap_reports, word};
 use crate::sessions::{self, ChangeRow, SnapshotRow};
 use crate::snapshot::Snapshots;
 use crate::store::Store;
-use crate::timeline::{self, Place};
+use crate::timeline::Place;
 
 /// Shows what an id means in the workspace that holds a directory.
 pub(crate) fn show(store: &Store, cwd: &Path, id: &str) -> Result<ShowReport> {
@@ -93,7 +93,7 @@ fn show_message(
         version: VERSION,
         conversation,
         message,
-        snapshot: snapshot.map(|snapshot| snapshot.tree.to_string()),
+        snapshot: snapshot.map(|snapshot| snapshot.snapshot.tree.to_string()),
         steps,
         changes,
         roots,
@@ -242,14 +242,14 @@ fn show_snapshot(
                       (SELECT text FROM labels JOIN snapshots ON snapshots.id = labels.snapshot_id
                         WHERE snapshots.workspace_id = ?1 AND tree = ?2 ORDER BY labels.id DESC LIMIT 1) AS label
                  FROM snapshots WHERE workspace_id = ?1 AND tree = ?2";
-    let tree = snapshot.tree.to_string();
+    let tree = snapshot.snapshot.tree.to_string();
     let what = "cannot read a snapshot's row";
     let values = (place.row.id, &tree);
     let (time, label): (Milliseconds, Option<String>) =
         read::one(connection, what, sql, values, |row| row.try_into())?;
     let snapshots = place.snapshots()?;
     // Those of a pruned snapshot are gone with its objects.
-    let gaps = snapshots.gaps(&timeline::snapshot_of(snapshot));
+    let gaps = snapshots.gaps(&snapshot.snapshot);
     let gaps = gap_reports(&gaps.unwrap_or_default());
     let repository = snapshots.repository().display().to_string();
     let previous = diff::before(connection, place.row.id, &tree)?;

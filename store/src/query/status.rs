@@ -22,7 +22,7 @@ use crate::sessions::{self, DiagnosticLevel, OpenStep, SessionRow};
 use crate::store::Store;
 use crate::timeline::life::is_at_work;
 use crate::timeline::root::Workspace;
-use crate::timeline::{self, Place, offered};
+use crate::timeline::{Place, offered};
 
 /// How many unprotected steps and messages are named.
 const UNPROTECTED: u32 = 20;
@@ -111,7 +111,7 @@ fn gaps(store: &Store, place: &Place) -> Result<Vec<GapReport>> {
         return Ok(Vec::new());
     }
     let snapshots = place.snapshots()?;
-    Ok(gap_reports(&snapshots.gaps(&timeline::snapshot_of(&row))?))
+    Ok(gap_reports(&snapshots.gaps(&row.snapshot)?))
 }
 
 /// Returns the session that the answer is about: the one that is asked for, or the default.

@@ -15,7 +15,7 @@ use crate::sessions::forget::{NamingRows, blobs};
 use crate::settings::KEEP_IGNORED;
 use crate::snapshot::{PathPatterns, Snapshots};
 use crate::store::Store;
-use crate::timeline::{Place, snapshot_of};
+use crate::timeline::Place;
 
 /// The files of a workspace whose contents a model should not have from us: those that only `keep_ignored` captures,
 /// which agents' own rules often keep from it, and those that the settings name. A renamed or copied file has those
@@ -69,7 +69,7 @@ impl Withheld {
         let mut contents: HashSet<ObjectId> = changed.into_values().flatten().collect();
         let snapshots = place.snapshots()?;
         if let Some(id) = place.row.last_snapshot_id {
-            let newest = snapshot_of(&sessions::snapshot(connection, id)?);
+            let newest = sessions::snapshot(connection, id)?.snapshot;
             let entries = snapshots.entries(&newest)?.into_iter();
             let ours = entries.filter(|(path, _)| self.paths.cover(path.as_bytes()));
             contents.extend(ours.filter_map(|(_, entry)| entry.blob));

@@ -107,7 +107,7 @@ pub(super) fn moved(
         Labelled::Snapshot(id) => {
             format!(
                 "snapshot `{}`",
-                sessions::snapshot_row(connection, id)?.tree
+                sessions::snapshot_row(connection, id)?.snapshot.tree
             )
         }
     };

@@ -9,6 +9,7 @@ use std::path::Path;
 use rusqlite::{Connection, params};
 
 use super::read;
+use super::snapshots::snapshot_of;
 use super::workspaces::{raw, text, workspace_at};
 use crate::error::Result;
 use crate::fs::identity::Identity;
@@ -24,10 +25,7 @@ pub(crate) fn snapshots_to_note(
                 WHERE workspace_id = ?1 AND pruned_at IS NULL ORDER BY id";
     read::all(connection, sql, [workspace_id], |row| {
         Ok(NotedSnapshot {
-            tree: row.get("tree")?,
-            attributes: row.get("attributes_blob")?,
-            rules: row.get("rules_blob")?,
-            seen: row.get("seen_blob")?,
+            snapshot: snapshot_of(row)?,
             gaps: read::count(row, "gaps")?,
             has_forgotten: row.get("forgotten")?,
             taken_at: row.get("taken_at")?,
@@ -60,7 +58,7 @@ fn stand_in_of(connection: &Connection, snapshots: &[NotedSnapshot]) -> Result<O
                 WHERE tree = ?1 AND key = 'lost-' || workspace_id LIMIT 1";
     for snapshot in snapshots {
         let what = "cannot find the rows of a workspace";
-        let found = read::value_or_none(connection, what, sql, [snapshot.tree])?;
+        let found = read::value_or_none(connection, what, sql, [snapshot.snapshot.tree])?;
         if found.is_some() {
             return Ok(found);
         }
@@ -106,17 +104,17 @@ pub(crate) fn put_noted(
     for snapshot in snapshots {
         let known =
             "SELECT 1 FROM snapshots WHERE workspace_id = ?1 AND tree = ?2 AND taken_at = ?3";
-        let values = params![id, snapshot.tree, snapshot.taken_at];
+        let values = params![id, snapshot.snapshot.tree, snapshot.taken_at];
         if read::any(connection, what, known, values)? {
             continue;
         }
         let sql = "INSERT INTO snapshots (workspace_id, tree, attributes_blob, rules_blob, seen_blob, taken_at, gaps, forgotten) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
         let values = params![
             id,
-            snapshot.tree,
-            snapshot.attributes,
-            snapshot.rules,
-            snapshot.seen,
+            snapshot.snapshot.tree,
+            snapshot.snapshot.attributes,
+            snapshot.snapshot.rules,
+            snapshot.snapshot.seen,
             snapshot.taken_at,
             snapshot.gaps.cast_signed(),
             snapshot.has_forgotten

@@ -5,7 +5,7 @@ use rusqlite::{Connection, Row, params};
 use super::read;
 use crate::error::{Error, Result};
 use crate::model::Milliseconds;
-use crate::model::entry::ObjectId;
+use crate::model::entry::{ObjectId, Snapshot};
 use crate::model::git_item::GitStateRow;
 
 /// A snapshot's ids.
@@ -13,10 +13,7 @@ use crate::model::git_item::GitStateRow;
 pub(crate) struct SnapshotRow {
     pub id: i64,
     pub workspace_id: i64,
-    pub tree: ObjectId,
-    pub attributes: Option<ObjectId>,
-    pub rules: Option<ObjectId>,
-    pub seen: Option<ObjectId>,
+    pub snapshot: Snapshot,
     /// How many of its seen entries reports list.
     pub gaps: u64,
     pub git_state_id: Option<i64>,
@@ -29,10 +26,7 @@ pub(crate) struct SnapshotRow {
 #[derive(Clone, Debug)]
 pub(crate) struct NewSnapshot {
     pub workspace_id: i64,
-    pub tree: ObjectId,
-    pub attributes: Option<ObjectId>,
-    pub rules: Option<ObjectId>,
-    pub seen: Option<ObjectId>,
+    pub snapshot: Snapshot,
     pub gaps: u64,
     pub git_state_id: Option<i64>,
 }
@@ -40,23 +34,10 @@ pub(crate) struct NewSnapshot {
 impl NewSnapshot {
     /// Returns whether a row has the same values, and was not pruned.
     fn is_held_by(&self, row: &SnapshotRow) -> bool {
-        let Self {
-            workspace_id,
-            tree,
-            attributes,
-            rules,
-            seen,
-            // The seen entries say it.
-            gaps: _,
-            git_state_id,
-        } = self;
         row.pruned_at.is_none()
-            && row.workspace_id == *workspace_id
-            && row.tree == *tree
-            && row.attributes == *attributes
-            && row.rules == *rules
-            && row.seen == *seen
-            && row.git_state_id == *git_state_id
+            && row.workspace_id == self.workspace_id
+            && row.snapshot == self.snapshot
+            && row.git_state_id == self.git_state_id
     }
 }
 
@@ -79,16 +60,23 @@ impl SnapshotRow {
         Ok(Self {
             id: row.get("id")?,
             workspace_id: row.get("workspace_id")?,
-            tree: row.get("tree")?,
-            attributes: row.get("attributes_blob")?,
-            rules: row.get("rules_blob")?,
-            seen: row.get("seen_blob")?,
+            snapshot: snapshot_of(row)?,
             gaps: read::count(row, "gaps")?,
             git_state_id: row.get("git_state_id")?,
             taken_at: row.get("taken_at")?,
             pruned_at: row.get("pruned_at")?,
         })
     }
+}
+
+/// Reads the columns `tree`, `attributes_blob`, `rules_blob` and `seen_blob`.
+pub(super) fn snapshot_of(row: &Row<'_>) -> rusqlite::Result<Snapshot> {
+    Ok(Snapshot {
+        tree: row.get("tree")?,
+        attributes: row.get("attributes_blob")?,
+        rules: row.get("rules_blob")?,
+        seen: row.get("seen_blob")?,
+    })
 }
 
 /// Returns a snapshot whose objects are needed. Fails if they were pruned.
@@ -99,7 +87,7 @@ pub(crate) fn snapshot(connection: &Connection, id: i64) -> Result<SnapshotRow> 
     }
     Err(Error::unavailable(format!(
         "the snapshot `{}` was pruned: its files are no longer in the store",
-        row.tree
+        row.snapshot.tree
     ))
     .hint("`ckpt-hook show` still shows which files changed; the setting `keep` says how long snapshots stay"))
 }
@@ -209,10 +197,10 @@ pub(crate) fn put_snapshot(
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
     let values = params![
         row.workspace_id,
-        row.tree,
-        row.attributes,
-        row.rules,
-        row.seen,
+        row.snapshot.tree,
+        row.snapshot.attributes,
+        row.snapshot.rules,
+        row.snapshot.seen,
         row.gaps.cast_signed(),
         row.git_state_id,
         now

@@ -158,12 +158,13 @@ impl Forgetting {
 
     /// Puts what is forgotten out of a snapshot that was noted before. More may have been forgotten of what took its
     /// place.
-    pub(super) fn apply(&self, snapshot: &mut NotedSnapshot) {
+    pub(super) fn apply(&self, note: &mut NotedSnapshot) {
+        let snapshot = &mut note.snapshot;
         for one in &self.states {
             if (snapshot.tree, snapshot.seen) == one.old {
                 (snapshot.tree, snapshot.seen) = one.new;
-                snapshot.gaps = one.gaps;
-                snapshot.has_forgotten = true;
+                note.gaps = one.gaps;
+                note.has_forgotten = true;
             }
         }
         for (old, new) in &self.rules {

@@ -42,10 +42,7 @@ pub(super) fn add(
     };
     let taken_at: Milliseconds = millisecond_of(request.now);
     let note = NotedSnapshot {
-        tree: snapshot.tree,
-        attributes: snapshot.attributes,
-        rules: snapshot.rules,
-        seen: snapshot.seen,
+        snapshot,
         gaps,
         has_forgotten: false,
         taken_at,
@@ -55,7 +52,7 @@ pub(super) fn add(
 }
 
 fn commit(origin: WorkspaceOrigin<'_>, note: NotedSnapshot) -> String {
-    let (tree, seconds) = (note.tree, note.taken_at / 1000);
+    let (tree, seconds) = (note.snapshot.tree, note.taken_at / 1000);
     let text = noted::encode(origin, &[note]);
     format!(
         "tree {tree}\nauthor {AUTHOR} {seconds} +0000\ncommitter {AUTHOR} {seconds} +0000{TITLE}{text}"
@@ -67,7 +64,10 @@ fn read_commit(bytes: &[u8]) -> Option<(NotedWorkspace, NotedSnapshot)> {
     let (front, text) = std::str::from_utf8(bytes).ok()?.split_once(TITLE)?;
     let (workspace, snapshots) = noted::decode(text)?;
     let [snapshot] = <[_; 1]>::try_from(snapshots).ok()?;
-    let is_ours = front.starts_with(&format!("tree {}\nauthor {AUTHOR} ", snapshot.tree));
+    let is_ours = front.starts_with(&format!(
+        "tree {}\nauthor {AUTHOR} ",
+        snapshot.snapshot.tree
+    ));
     is_ours.then_some((workspace, snapshot))
 }
 
@@ -123,7 +123,7 @@ impl Snapshots {
         if !broken.is_empty() {
             broken = unreadable(&reader, &snapshots);
         }
-        snapshots.retain(|snapshot| {
+        snapshots.retain(|NotedSnapshot { snapshot, .. }| {
             let records = [
                 Some(snapshot.tree),
                 snapshot.attributes,
@@ -179,7 +179,7 @@ fn unreadable(reader: &ObjectReader, snapshots: &[NotedSnapshot]) -> HashSet<Obj
     let mut broken = HashSet::new();
     let mut below: HashMap<ObjectId, Vec<ObjectId>> = HashMap::new();
     let mut blobs: Vec<ObjectId> = Vec::new();
-    for snapshot in snapshots {
+    for NotedSnapshot { snapshot, .. } in snapshots {
         let records = [snapshot.attributes, snapshot.rules, snapshot.seen];
         blobs.extend(records.into_iter().flatten());
         let mut rest = vec![snapshot.tree];

@@ -4,7 +4,6 @@ use rusqlite::Connection;
 
 use super::Place;
 use super::late::LatePaths;
-use super::observe::snapshot_of;
 use crate::error::Result;
 use crate::model::Milliseconds;
 use crate::model::path::WorkspacePath;
@@ -53,7 +52,7 @@ impl Last {
         let row = sessions::snapshot(connection, id)?;
         Ok(Some(Self {
             id,
-            snapshot: snapshot_of(&row),
+            snapshot: row.snapshot,
             taken_at: row.taken_at,
             gaps: row.gaps,
         }))

@@ -82,10 +82,14 @@ fn has_unknown_snapshots(connection: &Connection, place: &Place) -> Result<bool>
     if !since.is_empty() {
         // Rows already name what takes the place of the trees that are being forgotten.
         let forgetting = Forgetting::read(&place.folder)?;
-        since.retain(|noted| !forgetting.in_trees().any(|one| one.old.0 == noted.tree));
+        since.retain(|noted| {
+            !forgetting
+                .in_trees()
+                .any(|one| one.old.0 == noted.snapshot.tree)
+        });
     }
     for snapshot in since {
-        let (tree, message, step) = (snapshot.tree, None, None);
+        let (tree, message, step) = (snapshot.snapshot.tree, None, None);
         let last = LastRows {
             tree,
             message,
@@ -137,7 +141,7 @@ pub(crate) fn note_newest(connection: &Connection, place: &Place, lock: &Lock) -
     let id = sessions::workspace(connection, place.row.id)?.last_snapshot_id;
     if let Some(id) = id {
         let last = LastRows {
-            tree: sessions::snapshot(connection, id)?.tree,
+            tree: sessions::snapshot(connection, id)?.snapshot.tree,
             message: None,
             step: None,
         };

@@ -232,10 +232,7 @@ impl Observation {
             .transpose()?;
         let row = NewSnapshot {
             workspace_id,
-            tree: self.snapshot.tree,
-            attributes: self.snapshot.attributes,
-            rules: self.snapshot.rules,
-            seen: self.snapshot.seen,
+            snapshot: self.snapshot,
             gaps: self.gaps.len() as u64,
             git_state_id,
         };
@@ -299,7 +296,7 @@ impl Observation {
         else {
             return Ok(false);
         };
-        Ok(snapshot_of(&sessions::snapshot(connection, id)?) == self.snapshot)
+        Ok(sessions::snapshot(connection, id)?.snapshot == self.snapshot)
     }
 
     /// Returns how many paths a step changed, of those that this observation writes.
@@ -477,12 +474,7 @@ pub(crate) const LOST: &str = "the snapshot before it was lost: the store is dam
 
 /// Turns a snapshot's row into what the snapshot room works with.
 pub(crate) fn snapshot_of(row: &SnapshotRow) -> Snapshot {
-    Snapshot {
-        tree: row.tree,
-        attributes: row.attributes,
-        rules: row.rules,
-        seen: row.seen,
-    }
+    row.snapshot
 }
 
 fn patch_since(

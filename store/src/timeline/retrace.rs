@@ -26,7 +26,7 @@ pub(crate) fn retrace(
 ) -> Result<usize> {
     for at in sessions::snapshots_of_tree(connection, workspace_id, lost)? {
         for beside in sessions::snapshots_beside(connection, workspace_id, at, TRIED_SNAPSHOTS)? {
-            let Ok(mut files) = snapshots.files_of(beside.tree) else {
+            let Ok(mut files) = snapshots.files_of(beside.snapshot.tree) else {
                 continue;
             };
             let (first, last) = (at.min(beside.id), at.max(beside.id));

@@ -7,9 +7,9 @@ use crate::error::Result;
 use crate::model::entry::{State, is_unstored};
 use crate::model::path::WorkspacePath;
 use crate::sessions::{self, ChangeRow};
-use crate::snapshot::{Snapshot, Snapshots};
+use crate::snapshot::Snapshots;
 use crate::store::Store;
-use crate::timeline::{Place, snapshot_of};
+use crate::timeline::Place;
 
 /// Returns the paths whose changes do not lead from one snapshot to the next. It compares the changes of a workspace
 /// with the snapshots that they are between, the newest first, for as long as `goes_on`.
@@ -77,7 +77,7 @@ impl Comparison<'_> {
         told: &[State],
     ) -> Result<Vec<bool>> {
         let row = sessions::snapshot(self.store.database.connection(), snapshot)?;
-        let snapshot: Snapshot = snapshot_of(&row);
+        let snapshot = row.snapshot;
         let states = self.snapshots.states(&snapshot, paths)?;
         let are_hidden = self.snapshots.are_hidden(&snapshot, paths)?;
         let known = states.into_iter().zip(are_hidden).zip(paths);

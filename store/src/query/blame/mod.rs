@@ -16,7 +16,7 @@ use crate::objects::hash::blob_id;
 use crate::sessions::{self, FileChange};
 use crate::snapshot::Now;
 use crate::store::Store;
-use crate::timeline::{self, Place};
+use crate::timeline::Place;
 use trace::{FileState, Origin, trace};
 use versions::{FileHistories, VersionAuthor, WrittenVersion, content, last_content};
 
@@ -117,7 +117,7 @@ fn end_with_now(
 ) -> Result<()> {
     if let Some(snapshot_id) = place.row.last_snapshot_id {
         let row = sessions::snapshot(store.database.connection(), snapshot_id)?;
-        let snapshot = timeline::snapshot_of(&row);
+        let snapshot = row.snapshot;
         let states = place
             .snapshots()?
             .states(&snapshot, std::slice::from_ref(path))?;

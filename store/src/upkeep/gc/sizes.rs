@@ -162,7 +162,7 @@ fn of_sessions_in(
         staying.extend(sessions::trees_of(connection, &uses[number].ids)?);
     }
     if let Some(last) = place.row.last_snapshot_id {
-        staying.push(sessions::snapshot(connection, last)?.tree);
+        staying.push(sessions::snapshot(connection, last)?.snapshot.tree);
     }
     groups[0].trees = staying;
     let way = Politeness::new(&place.folder, how.priority);
