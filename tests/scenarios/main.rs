@@ -10,6 +10,7 @@ mod blame;
 mod borrowed;
 mod bystanders;
 mod came_back;
+mod came_into_view;
 mod clocks;
 mod counted;
 mod damaged;

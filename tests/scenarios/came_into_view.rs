@@ -1,0 +1,154 @@
+//! What rules hid, and what came into view once another rule held: what it was before that is known or told.
+
+use ckpt_schema::report::Outcome;
+use testing::scenario::{World, file_time, set_clock_from_files};
+
+/// A file that was only seen then, and changed or went after it had come into view, comes back as it came, and that is said.
+#[test]
+fn file_put_back_unseen_is_told() {
+    for (is_folder, goes) in [(false, true), (true, true), (false, false), (true, false)] {
+        let (rules, file) = match is_folder {
+            true => ("vendor/\n", "vendor/deep/f"),
+            false => ("/vendor/*\n", "vendor/f"),
+        };
+        let mut world = World::new();
+        world.write(".gitignore", rules);
+        world.write(file, "mine\n");
+        world.message("m1");
+        world.step(|world| {
+            world.remove(".gitignore");
+            world.write(file, "agent\n");
+        });
+        world.step(|world| match goes {
+            true => world.remove_tree("vendor"),
+            false => world.write(file, "again\n"),
+        });
+        let report = world.revert("m1");
+        assert_eq!(world.read(".gitignore"), rules);
+        assert_eq!(world.read(file), "agent\n");
+        assert_eq!(report.outcome, Outcome::Partial, "{report:#?}");
+        let is_told = report.notes.iter().any(|note| note.contains(file));
+        assert!(is_told, "{report:#?}");
+    }
+}
+
+/// What a hidden folder held is not known, however often a revert goes back to where it was hidden, and whether it came into
+/// view, and is in view when it goes back.
+#[test]
+fn folder_in_view_meanwhile_is_told() {
+    set_clock_from_files(0);
+    for (comes_into_view, is_hidden_again) in [(true, false), (true, true), (false, false)] {
+        let mut world = World::new();
+        world.write(".gitignore", "gen/\n");
+        world.write("gen/f", "mine\n");
+        world.message("m1");
+        world.step(|world| {
+            if comes_into_view {
+                world.remove(".gitignore");
+            }
+            world.write("gen/f", "agent\n");
+        });
+        if is_hidden_again {
+            world.step(|world| world.write(".gitignore", "gen/\n"));
+        }
+        for _ in 0..2 {
+            let report = world.revert("m1");
+            assert_eq!(world.read(".gitignore"), "gen/\n");
+            assert_eq!(report.outcome, Outcome::Partial, "{report:#?}");
+            let is_told = report.notes.iter().any(|note| note.contains("gen/"));
+            assert!(is_told, "{report:#?}");
+        }
+    }
+}
+
+/// What a hidden folder held is gone and named, also where the folder stays, and comes into view as an empty one.
+#[test]
+fn emptied_hidden_folder_is_told() {
+    set_clock_from_files(0);
+    for goes in [false, true] {
+        let mut world = World::new();
+        world.write("made/.gitignore", "gen/\n");
+        world.write("made/gen/f", "mine\n");
+        world.message("m1");
+        world.step(|world| {
+            world.remove("made/.gitignore");
+            world.remove("made/gen/f");
+        });
+        if goes {
+            world.step(|world| world.remove_tree("made"));
+        }
+        for _ in 0..2 {
+            let report = world.revert("m1");
+            assert_eq!(world.read("made/.gitignore"), "gen/\n");
+            assert_eq!(report.outcome, Outcome::Partial, "{goes}: {report:#?}");
+            let is_told = report.notes.iter().any(|note| note.contains("made/gen"));
+            assert!(is_told, "{goes}: {report:#?}");
+        }
+    }
+}
+
+/// A file that a step made while rules hid it goes, also where a later step changed or removed it once it was in view.
+#[test]
+fn file_made_hidden_and_changed_in_view_goes() {
+    set_clock_from_files(0);
+    for (is_removed, is_first_back) in [(false, false), (true, false), (false, true), (true, true)]
+    {
+        let mut world = World::new();
+        world.write("a", "1\n");
+        let before = world.tree();
+        world.message("m1");
+        world.step(|world| {
+            world.write(".gitignore", "made\n");
+            world.write("made", "1\n");
+        });
+        world.step(|world| {
+            world.remove(".gitignore");
+            world.write("a", "2\n");
+        });
+        let between = world.tree();
+        world.message("m2");
+        world.step(|world| match is_removed {
+            true => world.remove("made"),
+            false => world.write("made", "2\n"),
+        });
+        let after = world.tree();
+        if is_first_back {
+            world.revert("m2");
+            assert_eq!(world.tree(), between);
+        }
+        let what = format!("{is_removed}, {is_first_back}");
+        let report = world.revert("m1");
+        assert_eq!(world.tree(), before, "{what}: {report:#?}");
+        assert_eq!(report.outcome, Outcome::Restored, "{what}: {report:#?}");
+        world.unrevert();
+        assert_eq!(world.tree(), after, "{what}");
+    }
+}
+
+/// A folder that a step left empty, and that rules hide since, stays on the way forward.
+#[test]
+fn emptied_hidden_folder_stays_forward() {
+    let mut world = World::git(&[(".gitignore", "pkg/deep/\n"), ("a", "1\n")]);
+    world.write("pkg/deep/er/f", "1\n");
+    world.run_git(&["add", "--force", "pkg/deep/er/f"]);
+    set_clock_from_files(0);
+    world.message("m1");
+    world.step(|world| world.remove("pkg/deep/er/f"));
+    let emptied = world.tree();
+    // The folder is older than the message by more than its time may lag behind.
+    let made = file_time();
+    while file_time() <= made + 100 {
+        std::thread::yield_now();
+    }
+    world.message("m2");
+    world.step(|world| world.write("a", "2\n"));
+    world.message("m3");
+    world.step(|world| drop(world.run_git(&["add", "-A"])));
+    let after = world.tree();
+    world.revert("m1");
+    assert_eq!(world.read("pkg/deep/er/f"), "1\n");
+    let report = world.revert("m2");
+    assert_eq!(world.tree(), emptied, "{report:#?}");
+    world.unrevert();
+    assert_eq!(world.tree(), after);
+}
