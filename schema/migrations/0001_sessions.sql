@@ -286,8 +286,7 @@ CREATE INDEX changes_gone ON changes (old_blob) WHERE kind = 'deleted';
 --   directories       those that go when they are empty; a JSON array
 --   permanent         a message came while it was in force
 --   conversation      what becomes of the agent's conversation: a JSON object, written before it is done. NULL: it stays
---   notes             a JSON array
---   remarks           the notes for programs: a JSON array of objects as reports have them
+--   notes             a JSON array of objects, the `remarks` of reports
 CREATE TABLE operations (
   seq                INTEGER PRIMARY KEY,
   id                 TEXT NOT NULL UNIQUE,
@@ -315,7 +314,6 @@ CREATE TABLE operations (
   outcome            TEXT CHECK (outcome IN ('restored', 'partial', 'nothing')),
   conversation       TEXT,
   notes              TEXT NOT NULL DEFAULT '[]',
-  remarks            TEXT,
   started_at         INTEGER NOT NULL,
   finished_at        INTEGER,
   part_of            TEXT REFERENCES operations (id) ON DELETE SET NULL

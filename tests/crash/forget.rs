@@ -340,7 +340,9 @@ fn with_secrets() -> Sandbox {
     let notes = ["subject", "tag", "remark"].map(secret).join(" ");
     rows::execute(
         &world.store().join("sessions.db"),
-        &format!("UPDATE operations SET notes = json_array('{notes}')"),
+        &format!(
+            "UPDATE operations SET notes = json_array(json_object('code', 'tags', 'text', '{notes}', 'about', json_array()))"
+        ),
     );
     let store = world.store();
     let database = store.join("sessions.db");

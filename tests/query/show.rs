@@ -24,7 +24,7 @@ fn world() -> RowStore {
          UPDATE steps SET start_snapshot_id = 2, finish_snapshot_id = 3, finished_at = 9, recovered = 1 WHERE id = 's1';
          INSERT INTO tools (step_id, name, started_at) VALUES ('s1', 'bash', 1), ('s1', NULL, 2), ('s1', 'edit', 3);
          INSERT INTO operations (id, workspace_id, kind, state, on_conflict, notes, started_at)
-         VALUES ('op1', 1, 'revert', 'done', 'merge', '[\"first\", \"second\"]', 5);
+         VALUES ('op1', 1, 'revert', 'done', 'merge', '[{\"code\": \"head\", \"text\": \"first\", \"about\": []}, {\"code\": \"tags\", \"text\": \"second\", \"about\": []}]', 5);
          INSERT INTO operation_files (operation_id, position, path, action, result, reason)
          VALUES ('op1', 0, 'a', 'keep', 'conflict', 'it was edited')",
     );

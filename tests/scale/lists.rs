@@ -159,7 +159,7 @@ const LABELS: &str = "
 const NOTES: &str = "
     INSERT INTO operations (id, workspace_id, session_id, kind, state, message_id, on_conflict, outcome, notes, started_at, finished_at)
       SELECT printf('%032x', 1), 1, session_id, 'restore', 'done', id, 'merge', 'restored',
-             (SELECT json_group_array('note ' || i) FROM n), created_at, created_at
+             (SELECT json_group_array(json_object('code', 'tags', 'text', 'note ' || i, 'about', json_array())) FROM n), created_at, created_at
         FROM messages LIMIT 1;";
 
 #[test]

@@ -15,6 +15,19 @@ pub struct NoteReport {
     pub about: Vec<String>,
 }
 
+impl NoteReport {
+    /// Returns a note that names nothing.
+    pub fn new(code: NoteCode, text: impl Into<String>) -> Self {
+        Self::about(code, text, Vec::new())
+    }
+
+    /// Returns a note with the names of all things that it is about.
+    pub fn about(code: NoteCode, text: impl Into<String>, about: Vec<String>) -> Self {
+        let text = text.into();
+        Self { code, text, about }
+    }
+}
+
 /// The kinds of note.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]

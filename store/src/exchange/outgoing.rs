@@ -455,7 +455,6 @@ fn send(sending: &mut Sending<'_>, new: Vec<SentRow>) -> Result<Vec<SentRow>> {
             // They may name what is ignored.
             "operations" if !sending.is_sealed => {
                 record.set("notes", "[]");
-                record.set("remarks", Value::Null);
                 record.set("only_paths", "[]");
                 record.set("directories", "[]");
             }

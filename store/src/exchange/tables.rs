@@ -137,7 +137,7 @@ pub(super) const TABLES: &[RowTable] = &[
     RowTable {
         name: "operations",
         key: Key::Text,
-        columns: "session_id>sessions kind state from_message_id>messages message_id>messages asked_message_id>messages part_message_id>messages alone step_id>steps undoes>operations base_snapshot_id>snapshots before_snapshot_id>snapshots after_snapshot_id>snapshots goal_snapshot_id>snapshots on_conflict unclear only_paths directories git permanent outcome notes remarks started_at finished_at",
+        columns: "session_id>sessions kind state from_message_id>messages message_id>messages asked_message_id>messages part_message_id>messages alone step_id>steps undoes>operations base_snapshot_id>snapshots before_snapshot_id>snapshots after_snapshot_id>snapshots goal_snapshot_id>snapshots on_conflict unclear only_paths directories git permanent outcome notes started_at finished_at",
         has_workspace: true,
         which: "workspace_id = ?1 AND state <> 'open'",
         is_forgotten_with: true,

@@ -107,10 +107,10 @@ pub(super) fn reverted(store: &Store, session: &SessionRow) -> Result<Vec<RootFi
 pub(super) fn of_operation_elsewhere(store: &Store, id: &str) -> Result<Vec<RootFiles>> {
     let connection = store.database.connection();
     let mut roots = Vec::new();
-    for (workspace_id, part) in sessions::operation_parts(connection, id)? {
+    for part in sessions::operation_parts(connection, id)? {
         if part.id != id {
             let items = sessions::operation_items(connection, &part.id)?;
-            roots.extend(files(store, workspace_id, &items)?);
+            roots.extend(files(store, part.workspace_id, &items)?);
         }
     }
     Ok(roots)

@@ -11,7 +11,7 @@ use rusqlite::{Connection, Row};
 use super::history::HistoryRange;
 use super::renames::{of_operation, with_renames};
 use super::{compare, diff, history, own, roots};
-use crate::error::{Context, Error, Result};
+use crate::error::{Error, Result};
 use crate::fs::threads;
 use crate::ids::{self, Any};
 use crate::model::Milliseconds;
@@ -19,6 +19,7 @@ use crate::model::attribution::Attribution;
 use crate::model::entry::Change;
 use crate::model::git_item::GitItem;
 use crate::model::item::Item;
+use crate::model::note;
 use crate::model::path::list_once;
 use crate::sessions::read::{self, StepState, WordTable, all, gap_reports, word};
 use crate::sessions::{self, ChangeRow, SnapshotRow};
@@ -186,14 +187,7 @@ fn show_operation(store: &Store, place: &Place, id: &str) -> Result<ShowReport> 
         .ok_or_else(|| gone(id))?;
     let files = sessions::operation_items(connection, id)?;
     let mut files: Vec<FileReport> = files.iter().map(Item::report).collect();
-    let notes = "SELECT note.value AS note FROM operations, json_each(operations.notes) AS note
-                  WHERE operations.id = ?1 ORDER BY note.key";
-    let notes: Vec<String> = all(connection, notes, [id], |row| row.get("note"))?;
-    let remarks = sessions::operation(connection, id)?.remarks;
-    let remarks = remarks.map_or_else(
-        || Ok(Vec::new()),
-        |remarks| serde_json::from_str(&remarks).context(|| "cannot read an operation's notes"),
-    )?;
+    let remarks = sessions::operation(connection, id)?.notes;
     let git = sessions::git_items(connection, id)?
         .iter()
         .map(GitItem::report)
@@ -207,7 +201,7 @@ fn show_operation(store: &Store, place: &Place, id: &str) -> Result<ShowReport> 
         operation,
         files,
         git,
-        notes,
+        notes: note::texts(&remarks),
         remarks,
         changes: with_renames(&snapshots, changes),
         roots: roots::of_operation_elsewhere(store, id)?,

@@ -486,7 +486,7 @@ pub(crate) fn snapshot(
     // changed.
     let mut notes = note::texts(&notes);
     let done = notes.clone();
-    notes.extend(crate::revert::fork_taken_back(store, &place).map(|note| note.text()));
+    notes.extend(crate::revert::fork_taken_back(store, &place).map(|note| note.text));
     snapshot_under_lock(store, &place, label.as_ref(), progress, (notes, finished))
         .map_err(|error| error.after(done))
 }

@@ -498,7 +498,7 @@ fn nothing_reverted(
         conversation: None,
         finished: recovered.finished,
         notes: note::texts(&warnings),
-        remarks: note::reports(&warnings),
+        remarks: warnings.clone(),
         roots: Vec::new(),
     };
     Ok(Executed::done(report))

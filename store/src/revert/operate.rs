@@ -412,7 +412,7 @@ fn is_incomplete(movement: &Movement, material: &Material) -> bool {
 
 /// Returns whether a note says that a message changed files in no step: it is unclear what of it was the agent's.
 fn is_of_no_step(note: &Note) -> bool {
-    note.code() == NoteCode::NoStep
+    note.code == NoteCode::NoStep
 }
 
 /// Returns whether the last thing that happened was this very revert, and it left nothing to do. Then no file has to be
@@ -434,9 +434,9 @@ fn is_there(connection: &Connection, movement: &Movement, seen: &Observation) ->
         && last.part_message_id.is_none()
         && last.step_id.is_none()
         && movement.since == Some(to.seq)
-        && movement.on_conflict == Some(newest.on_conflict)
+        && movement.on_conflict == Some(last.on_conflict)
         && movement.unclear.is_none_or(|asked| asked == last.unclear);
     // After a partial one, the files that failed or were kept may go back this time.
-    let is_whole = matches!(newest.outcome, Some(Outcome::Restored | Outcome::Nothing));
+    let is_whole = matches!(last.outcome, Some(Outcome::Restored | Outcome::Nothing));
     Ok(is_same && is_whole && seen.is_as_after(connection, last.after_snapshot_id)?)
 }

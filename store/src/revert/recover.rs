@@ -208,13 +208,16 @@ pub(crate) fn finish_open_operations(
         let note = Note::about(NoteCode::Finished, text, vec![row.id.clone()]);
         // The files are where they should be and the row is closed, so nothing may fail any more. Of an outcome that
         // cannot be read, `Partial` claims the least.
-        let outcome = sessions::operation_outcome(store.database.connection(), &row.id);
+        let closed = sessions::operation(store.database.connection(), &row.id);
         let report = FinishedReport {
             operation: row.id,
             kind: row.kind,
             session: row.session_id,
             message: row.message_id,
-            outcome: outcome.ok().flatten().unwrap_or(Outcome::Partial),
+            outcome: closed
+                .ok()
+                .and_then(|row| row.outcome)
+                .unwrap_or(Outcome::Partial),
             files: items.iter().map(Item::report).collect(),
             git: git.iter().map(GitItem::report).collect(),
             receipt: compared.ok().flatten(),
@@ -226,7 +229,7 @@ pub(crate) fn finish_open_operations(
 }
 
 fn texts(finished: &[(Note, FinishedReport)]) -> Vec<String> {
-    finished.iter().map(|(note, _)| note.text()).collect()
+    finished.iter().map(|(note, _)| note.text.clone()).collect()
 }
 
 /// Compares what a finished operation left with the state that it went to, unless nothing was left to do.
@@ -276,7 +279,7 @@ fn finished_text(
 fn differing(compared: &Result<Option<Receipt>>) -> String {
     let told = match compared {
         Ok(receipt) => receipt.as_ref().and_then(receipt::in_words),
-        Err(error) => Some(notes::not_compared(error).text()),
+        Err(error) => Some(notes::not_compared(error).text),
     };
     told.map(|told| format!("; {told}")).unwrap_or_default()
 }

@@ -86,9 +86,9 @@ impl Beside {
             }
             None => Vec::new(),
         };
-        for (workspace, _) in operation_parts(store, operation.as_deref())? {
-            if workspace != place.row.id {
-                rows.push(sessions::workspace(connection, workspace)?);
+        for part in operation_parts(store, operation.as_deref())? {
+            if part.workspace_id != place.row.id {
+                rows.push(sessions::workspace(connection, part.workspace_id)?);
             }
         }
         for row in rows {
@@ -362,8 +362,8 @@ pub(super) fn put_back(
         if wanted.is_none() && !planned.is_empty() {
             continue;
         }
-        let mut parts = undone.iter().filter(|(id, _)| *id == there.row.id);
-        let undoes = parts.next().map(|(_, row)| row.id.clone());
+        let part = undone.iter().find(|row| row.workspace_id == there.row.id);
+        let undoes = part.map(|row| row.id.clone());
         let before = take(&mut recovered, there);
         let wanted = wanted.unwrap_or(&none);
         planned.push(plan_wanted(store, there, wanted, undoes, options, before)?);
@@ -394,15 +394,15 @@ fn id_in(store: &Store, place: &Place, id: &str, other: &Place) -> Result<Option
         }
         .map(|id| (id, false)),
         Any::Operation(operation) => {
-            let parts = operation_parts(store, Some(&operation.id))?.into_iter();
-            let mut there = parts.filter(|(workspace, _)| *workspace == other.row.id);
-            there.next().map(|(_, row)| (row.id, false))
+            let mut parts = operation_parts(store, Some(&operation.id))?.into_iter();
+            let there = parts.find(|row| row.workspace_id == other.row.id);
+            there.map(|row| (row.id, false))
         }
         Any::Session(_) | Any::Snapshot(_) => None,
     })
 }
 
-fn operation_parts(store: &Store, id: Option<&str>) -> Result<Vec<(i64, OperationRow)>> {
+fn operation_parts(store: &Store, id: Option<&str>) -> Result<Vec<OperationRow>> {
     match id {
         Some(id) => sessions::operation_parts(store.database.connection(), id),
         None => Ok(Vec::new()),
@@ -421,9 +421,9 @@ pub(super) fn undo(
     let connection = store.database.connection();
     let mut parts: Vec<(&Place, OperationRow, Option<Movement>)> = Vec::new();
     let places = std::iter::once(place).chain(&beside.places);
-    for (workspace_id, row) in sessions::operation_parts(connection, operation)? {
+    for row in sessions::operation_parts(connection, operation)? {
         let mut places = places.clone();
-        if let Some(place) = places.find(|place| place.row.id == workspace_id) {
+        if let Some(place) = places.find(|place| place.row.id == row.workspace_id) {
             let movement = Movement::of_undo(store, &row)?;
             parts.push((place, row, movement));
         }

@@ -280,13 +280,11 @@ pub(crate) fn prompts_in_other_roots(connection: &Connection, workspace_id: i64)
 /// tags. A branch that was first seen while its steps worked is no longer named by what was seen.
 fn names_in_git(connection: &Connection, message: &str) -> Result<()> {
     let run = |sql: &str| super::execute(connection, WHAT, sql, [message]);
-    run(
-        "UPDATE operations SET notes = '[]', remarks = iif(remarks IS NULL, NULL, '[]')
-          WHERE (notes <> '[]' OR remarks <> '[]') AND EXISTS
+    run("UPDATE operations SET notes = '[]'
+          WHERE notes <> '[]' AND EXISTS
             (SELECT 1 FROM messages JOIN sessions ON sessions.id = session_id
               WHERE messages.id = ?1 AND sessions.workspace_id = operations.workspace_id
-                AND (started_at >= created_at OR before_snapshot_id >= messages.snapshot_id))",
-    )?;
+                AND (started_at >= created_at OR before_snapshot_id >= messages.snapshot_id))")?;
     let branches = "WITH span (workspace, first, last) AS
            (SELECT workspace_id, min(start_snapshot_id), max(ifnull(finish_snapshot_id, start_snapshot_id))
               FROM steps JOIN sessions ON sessions.id = session_id WHERE message_id = ?1),

@@ -90,9 +90,9 @@ pub(crate) use machines::{
 pub(crate) use mend::{complaint, lacks_column, mend_objects, wrong_objects};
 pub(crate) use migrate::{copies, copy_into};
 pub(crate) use operations::{
-    ChainOperation, HAS_MOVED, NewOperation, OperationRow, close_operation, has_open_operation,
-    insert_operation, moves_since, newest_operation, note_permanent, note_results, open_operations,
-    operation, operation_items, operation_outcome, restored_states,
+    ChainOperation, HAS_MOVED, OperationRow, close_operation, has_open_operation, insert_operation,
+    moves_since, newest_operation, note_permanent, note_results, open_operations, operation,
+    operation_items, restored_states,
 };
 pub(crate) use operations_since::{Put, moved_since, put_since, was_operation_at_work};
 pub(crate) use other_sessions::{OthersMessage, newer_of_others, other_reverted_sessions};

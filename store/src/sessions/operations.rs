@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ckpt_schema::report::{FileResult, OperationKind, Outcome};
-use rusqlite::{Connection, Row, params};
+use rusqlite::{Connection, params};
 
 use super::feed;
 use super::read::{self, by_json, item_reason, row};
@@ -12,57 +12,24 @@ use crate::error::Result;
 use crate::model::Milliseconds;
 use crate::model::entry::State;
 use crate::model::item::Item;
+use crate::model::note::{self, Note};
 use crate::model::path::WorkspacePath;
 use crate::model::path_list::{self, OperationDirectories};
 use crate::model::request::{OnConflict, Unclear};
 
-/// An operation that is about to begin.
-#[derive(Clone, Debug)]
-pub(crate) struct NewOperation<'a> {
-    pub id: &'a str,
-    pub workspace_id: i64,
-    pub session_id: Option<&'a str>,
-    pub kind: OperationKind,
-    pub from_message_id: Option<&'a str>,
-    pub message_id: Option<&'a str>,
-    pub part_message_id: Option<&'a str>,
-    pub step_id: Option<&'a str>,
-    /// Whether only the message of `part_message_id` is undone, and none after it.
-    pub is_alone: bool,
-    /// The message that a revert asked for.
-    pub asked_message_id: Option<&'a str>,
-    /// The operation that it takes back.
-    pub undoes: Option<&'a str>,
-    pub base_snapshot_id: Option<i64>,
-    pub before_snapshot_id: i64,
-    /// The state that the workspace is compared with afterwards.
-    pub goal_snapshot_id: Option<i64>,
-    pub on_conflict: OnConflict,
-    pub unclear: Unclear,
-    /// The paths that it is limited to; none for all.
-    pub only_paths: &'a [WorkspacePath],
-    pub notes: &'a str,
-    /// A JSON array of the notes, as in reports.
-    pub remarks: &'a str,
-    pub directories: &'a OperationDirectories,
-    /// Whether something that should be undone was never recorded. Then the operation is partial, whatever its files
-    /// say.
-    pub is_incomplete: bool,
-    /// Whether git's state moves along.
-    pub git: bool,
-}
-
 row! {
-    /// An operation as it is stored.
+    /// An operation, as it is about to begin or as it is stored.
     #[derive(Clone, Debug)]
     pub(crate) struct OperationRow {
         pub id: String,
+        pub workspace_id: i64,
         pub session_id: Option<String>,
         pub kind: OperationKind = |row| word(row, WordTable::Operations, "kind"),
         pub from_message_id: Option<String>,
         pub message_id: Option<String>,
         /// The message that a revert asked for; `None` in rows of older versions.
         pub asked_message_id: Option<String>,
+        /// The operation that it takes back.
         pub undoes: Option<String>,
         pub base_snapshot_id: Option<i64>,
         pub before_snapshot_id: Option<i64>,
@@ -75,13 +42,15 @@ row! {
         pub step_id: Option<String>,
         /// Whether only the message of `part_message_id` is undone, and none after it.
         pub is_alone: bool,
-        pub notes: String,
-        /// A JSON array; `None` in rows of older versions.
-        pub remarks: Option<String>,
+        pub notes: Vec<Note> = |row| Ok(note::from_json(&row.get::<_, String>("notes")?)),
         pub directories: OperationDirectories = |row| parsed(row, WordTable::Operations, "directories", OperationDirectories::from_json),
+        pub on_conflict: OnConflict = |row| word(row, WordTable::Operations, "on_conflict"),
         pub unclear: Unclear = |row| word(row, WordTable::Operations, "unclear"),
-        /// Whether git's own state moved along.
+        /// Whether git's own state moves along.
         pub git: bool,
+        /// `None` while it is open. But if something that should be undone was never recorded, it is partial from the
+        /// start, whatever its files say.
+        pub outcome: Option<Outcome> = |row| optional_word(row, WordTable::Operations, "outcome"),
     }
 }
 
@@ -89,12 +58,9 @@ row! {
 #[derive(Clone, Debug)]
 pub(crate) struct ChainOperation {
     pub row: OperationRow,
-    pub on_conflict: OnConflict,
     pub items: Vec<Item>,
     /// The paths of a part that a restore has put back since. They no longer count as its items.
     pub taken_back: BTreeSet<WorkspacePath>,
-    /// Its outcome as a whole.
-    pub outcome: Option<Outcome>,
     /// Whether it failed to write a file.
     pub has_failed: bool,
     /// Whether a message came while it was in force.
@@ -102,9 +68,9 @@ pub(crate) struct ChainOperation {
     pub seq: i64,
 }
 
-const COLUMNS: &str = "id, session_id, kind, from_message_id, message_id, part_message_id, step_id, alone AS is_alone, base_snapshot_id,
+const COLUMNS: &str = "id, workspace_id, session_id, kind, from_message_id, message_id, part_message_id, step_id, alone AS is_alone, base_snapshot_id,
                        before_snapshot_id, after_snapshot_id, only_paths, notes, directories, on_conflict, unclear,
-                       goal_snapshot_id, asked_message_id, remarks, git, undoes";
+                       goal_snapshot_id, asked_message_id, git, undoes, outcome";
 
 /// The condition that an item's file was written or removed: [`Item::has_moved`] in SQL.
 pub(crate) const HAS_MOVED: &str = "(result = 'done' AND action IN ('write', 'delete', 'merge'))";
@@ -134,14 +100,14 @@ impl OperationRow {
 /// Writes the plan, as an open operation. From here on it gets finished, whatever happens.
 pub(crate) fn insert_operation(
     connection: &Connection,
-    new: &NewOperation<'_>,
+    new: &OperationRow,
     items: &[Item],
     now: Milliseconds,
 ) -> Result<()> {
     let sql = "INSERT INTO operations (id, workspace_id, session_id, kind, state, from_message_id, message_id, part_message_id, step_id,
                                      base_snapshot_id, before_snapshot_id, on_conflict, only_paths, notes, directories, outcome, git, started_at, unclear, alone,
-                                     goal_snapshot_id, asked_message_id, remarks, undoes)
-             VALUES (?1, ?2, ?3, ?4, 'open', ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23)";
+                                     goal_snapshot_id, asked_message_id, undoes)
+             VALUES (?1, ?2, ?3, ?4, 'open', ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22)";
     let values = params![
         new.id,
         new.workspace_id,
@@ -154,24 +120,23 @@ pub(crate) fn insert_operation(
         new.base_snapshot_id,
         new.before_snapshot_id,
         new.on_conflict.name(),
-        path_list::to_json(new.only_paths),
-        new.notes,
+        path_list::to_json(&new.only_paths),
+        note::to_json(&new.notes),
         new.directories.to_json(),
-        new.is_incomplete.then(|| Outcome::Partial.name()),
+        new.outcome.map(Outcome::name),
         new.git,
         now,
         new.unclear.name(),
         new.is_alone,
         new.goal_snapshot_id,
         new.asked_message_id,
-        new.remarks,
         new.undoes,
     ];
     super::execute(connection, "cannot write the operation's rows", sql, values)?;
     for (position, item) in (0_i64..).zip(items) {
-        insert_item(connection, new.id, position, item)?;
+        insert_item(connection, &new.id, position, item)?;
     }
-    feed::operation(connection, new.id)
+    feed::operation(connection, &new.id)
 }
 
 fn insert_item(connection: &Connection, operation: &str, position: i64, item: &Item) -> Result<()> {
@@ -236,19 +201,13 @@ pub(crate) fn close_operation(
     operation: &str,
     outcome: Outcome,
     after_snapshot_id: Option<i64>,
-    (notes, remarks): (&str, Option<&str>),
+    notes: &[Note],
     now: Milliseconds,
 ) -> Result<()> {
-    let sql = "UPDATE operations SET state = 'done', outcome = ifnull(outcome, ?2), after_snapshot_id = ?3, notes = ?4, finished_at = ?5,
-                                   remarks = ?6 WHERE id = ?1";
-    let values = params![
-        operation,
-        outcome.name(),
-        after_snapshot_id,
-        notes,
-        now,
-        remarks
-    ];
+    let sql = "UPDATE operations SET state = 'done', outcome = ifnull(outcome, ?2), after_snapshot_id = ?3, notes = ?4, finished_at = ?5
+              WHERE id = ?1";
+    let notes = note::to_json(notes);
+    let values = params![operation, outcome.name(), after_snapshot_id, notes, now];
     super::execute(connection, "cannot close the operation", sql, values)?;
     feed::operation(connection, operation)
 }
@@ -293,13 +252,6 @@ pub(crate) fn operation(connection: &Connection, id: &str) -> Result<OperationRo
     let sql = format!("SELECT {COLUMNS} FROM operations WHERE id = ?1");
     let what = "cannot read an operation";
     read::one(connection, what, &sql, [id], OperationRow::read)
-}
-
-/// Returns the outcome of an operation. `None` while it is open, unless it began as partial.
-pub(crate) fn operation_outcome(connection: &Connection, id: &str) -> Result<Option<Outcome>> {
-    let sql = "SELECT id, outcome FROM operations WHERE id = ?1";
-    let outcome = |row: &Row<'_>| optional_word(row, WordTable::Operations, "outcome");
-    read::one(connection, "cannot read an operation", sql, [id], outcome)
 }
 
 /// Returns an operation's plan, in order, with the results that are known.
@@ -379,7 +331,7 @@ pub(crate) fn moves_since(
     base_snapshot_id: i64,
 ) -> Result<Vec<ChainOperation>> {
     let sql = format!(
-            "SELECT {COLUMNS}, seq, outcome,
+            "SELECT {COLUMNS}, seq,
                     EXISTS (SELECT 1 FROM operation_files
                              WHERE operation_id = operations.id AND result = 'failed') AS has_failed,
                     permanent
@@ -394,10 +346,8 @@ pub(crate) fn moves_since(
         |row| {
             Ok(ChainOperation {
                 row: OperationRow::read(row)?,
-                on_conflict: word(row, WordTable::Operations, "on_conflict")?,
                 items: Vec::new(),
                 taken_back: BTreeSet::new(),
-                outcome: optional_word(row, WordTable::Operations, "outcome")?,
                 has_failed: row.get("has_failed")?,
                 is_permanent: row.get("permanent")?,
                 seq: row.get("seq")?,

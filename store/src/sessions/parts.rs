@@ -162,18 +162,12 @@ pub(crate) fn part_in(
     read::value_or_none(connection, "cannot look a part up", &sql, [session, id])
 }
 
-/// Returns an operation and its parts in other roots, each with its workspace.
-pub(crate) fn operation_parts(
-    connection: &Connection,
-    id: &str,
-) -> Result<Vec<(i64, OperationRow)>> {
-    let sql = "SELECT id, workspace_id FROM operations
+/// Returns an operation and its parts in other roots.
+pub(crate) fn operation_parts(connection: &Connection, id: &str) -> Result<Vec<OperationRow>> {
+    let sql = "SELECT id FROM operations
                 WHERE ifnull(part_of, id) = (SELECT ifnull(part_of, id) FROM operations WHERE id = ?1) ORDER BY seq";
-    let ids: Vec<(String, i64)> =
-        read::all(connection, sql, [id], |row| Ok((row.get(0)?, row.get(1)?)))?;
-    let rows = ids.into_iter();
-    rows.map(|(id, workspace)| Ok((workspace, operation(connection, &id)?)))
-        .collect()
+    let ids: Vec<String> = read::all(connection, sql, [id], |row| row.get(0))?;
+    ids.iter().map(|id| operation(connection, id)).collect()
 }
 
 /// Returns the workspaces in which a part of an operation is open of which another part is in this workspace.

@@ -18,7 +18,7 @@ use crate::model::Milliseconds;
 use crate::model::entry::{Change, EntryKind, ObjectId, State};
 use crate::model::git_item::GitItem;
 use crate::model::item::{Item, ItemOutcome, ItemReason};
-use crate::model::note::{self, Note};
+use crate::model::note::Note;
 use crate::model::path::WorkspacePath;
 use crate::model::path_list::OperationDirectories;
 use crate::model::progress::OperationProgress;
@@ -27,7 +27,7 @@ use crate::revert::plan::operation::Operation;
 use crate::revert::request::chain::has_ended;
 use crate::revert::request::conversation::JournalledConversation;
 use crate::revert::request::scope::Part;
-use crate::sessions::{self, NewOperation, OpenStep, OperationRow, StepEnd};
+use crate::sessions::{self, OpenStep, OperationRow, StepEnd};
 use crate::snapshot::Snapshots;
 use crate::store::Store;
 use crate::timeline::{CaptureOptions, Looking, Observation, Place};
@@ -98,33 +98,32 @@ impl JournalEntry<'_, '_> {
             Some(part) => named_by(part),
             None => (None, None, expectation.map_or(&[][..], |it| &it.only[..])),
         };
-        let (notes, remarks) = note::to_json(&operation.warnings);
         let before = self.seen.write(connection, place.row.id, None, now)?;
         close_steps(connection, self.closing, before, now)?;
         // Later reverts keep the base of the first one: unrevert goes back to its bytes.
         let base = movement.map(|_| operation.base.unwrap_or(before));
-        let new = NewOperation {
-            id,
+        let new = OperationRow {
+            id: (*id).to_owned(),
             workspace_id: place.row.id,
-            session_id: movement.map(|movement| movement.session.id.as_str()),
+            session_id: movement.map(|movement| movement.session.id.clone()),
             kind: operation.kind,
-            from_message_id: from.map(|message| message.id.as_str()),
-            message_id: to.map(|message| message.id.as_str()),
-            part_message_id: part_message,
-            step_id: part_step,
+            from_message_id: from.map(|message| message.id.clone()),
+            message_id: to.map(|message| message.id.clone()),
+            part_message_id: part_message.map(str::to_owned),
+            step_id: part_step.map(str::to_owned),
             is_alone: movement.is_some_and(|movement| movement.alone().is_some()),
-            asked_message_id: movement.and_then(|movement| movement.asked_for.as_deref()),
-            undoes: operation.undoes.as_deref(),
+            asked_message_id: movement.and_then(|movement| movement.asked_for.clone()),
+            undoes: operation.undoes.clone(),
             base_snapshot_id: base,
             goal_snapshot_id: expectation.map(|it| it.snapshot),
-            before_snapshot_id: before,
+            before_snapshot_id: Some(before),
+            after_snapshot_id: None,
             on_conflict: operation.on_conflict,
             unclear: operation.unclear,
-            only_paths: only,
-            notes: &notes,
-            remarks: &remarks,
-            directories,
-            is_incomplete: operation.is_incomplete,
+            only_paths: only.to_vec(),
+            notes: operation.warnings.clone(),
+            directories: directories.clone(),
+            outcome: operation.is_incomplete.then_some(Outcome::Partial),
             git: operation.git.is_some(),
         };
         sessions::insert_operation(connection, &new, &operation.plan.items, now)?;
@@ -444,12 +443,8 @@ fn close(
         };
         sessions::put_git_items(connection, &row.id, git)?;
         sessions::note_results(connection, &row.id, items)?;
-        let (notes, remarks) = match &compared.note {
-            Some(note) => note::add(&row.notes, row.remarks.as_deref(), note),
-            None => (row.notes.clone(), row.remarks.clone()),
-        };
-        let notes = (notes.as_str(), remarks.as_deref());
-        sessions::close_operation(connection, &row.id, outcome, after_id, notes, now)?;
+        let notes: Vec<Note> = row.notes.iter().chain(&compared.note).cloned().collect();
+        sessions::close_operation(connection, &row.id, outcome, after_id, &notes, now)?;
         move_point(connection, row, performed.has_failed())?;
         conversation::move_session(connection, row, performed.has_failed())
     })

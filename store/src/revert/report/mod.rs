@@ -83,7 +83,7 @@ pub(crate) fn report(
             .map(JournalledConversation::report),
         finished: operation.finished.clone(),
         notes: note::texts(&operation.warnings),
-        remarks: note::reports(&operation.warnings),
+        remarks: operation.warnings.clone(),
         roots: Vec::new(),
     }
 }
@@ -121,8 +121,8 @@ pub(crate) fn of_key(
         return Ok(None);
     };
     let mut reports = Vec::new();
-    for (workspace, row) in sessions::operation_parts(connection, &row.id)? {
-        let workspace = sessions::workspace(connection, workspace)?;
+    for row in sessions::operation_parts(connection, &row.id)? {
+        let workspace = sessions::workspace(connection, row.workspace_id)?;
         let name = workspace.path.to_string_lossy().into_owned();
         reports.push((name, of_row(store, row)?));
     }
@@ -132,7 +132,7 @@ pub(crate) fn of_key(
             .into_iter()
             .chain(report.notes)
             .collect(),
-        remarks: note::reports(warnings),
+        remarks: warnings.to_vec(),
         ..report
     });
     Ok(told)
@@ -143,7 +143,6 @@ fn of_row(store: &Store, row: OperationRow) -> Result<OperationReport> {
     let connection = store.database.connection();
     let items = sessions::operation_items(connection, &row.id)?;
     let git = sessions::git_items(connection, &row.id)?;
-    let outcome = sessions::operation_outcome(connection, &row.id)?;
     let conversation = sessions::conversation_of_operation(connection, &row.id)?;
     let movement = Movement::of_row(connection, &row)?;
     let goal = match &movement {
@@ -167,9 +166,9 @@ fn of_row(store: &Store, row: OperationRow) -> Result<OperationReport> {
     Ok(OperationReport {
         kind: row.kind,
         // Of an outcome that is not known, this claims the least.
-        outcome: outcome.unwrap_or(Outcome::Partial),
+        outcome: row.outcome.unwrap_or(Outcome::Partial),
         also_reverted: Vec::new(),
-        notes: serde_json::from_str(&row.notes).unwrap_or_default(),
+        notes: note::texts(&row.notes),
         ..told
     })
 }

@@ -354,7 +354,7 @@ fn moved_by(chain: &[ChainOperation]) -> BTreeMap<&WorkspacePath, Option<i64>> {
 /// bring back what was overwritten.
 pub(crate) fn policy(chain: &[ChainOperation]) -> OnConflict {
     newest_revert(chain)
-        .map(|operation| operation.on_conflict)
+        .map(|operation| operation.row.on_conflict)
         .unwrap_or_default()
 }
 

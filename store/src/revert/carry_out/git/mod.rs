@@ -265,7 +265,7 @@ pub(crate) struct GitWarnings {
 /// Returns whether a note names a branch that was moved or removed and stays so: with `--git`, that is less than was asked
 /// for.
 pub(crate) fn is_of_branch_that_stays(note: &Note) -> bool {
-    matches!(note.code(), NoteCode::BranchMoved | NoteCode::BranchGone)
+    matches!(note.code, NoteCode::BranchMoved | NoteCode::BranchGone)
 }
 
 /// Returns whether a revert of a chain moved git's state: going forward takes it along.
