@@ -325,6 +325,7 @@ CREATE INDEX operations_alone ON operations (part_message_id) WHERE alone = 1;
 CREATE INDEX operations_undoing ON operations (undoes) WHERE undoes IS NOT NULL;
 
 --   reason_code    the name of a reason code; NULL without a reason
+--   reason_case    which of the cases with that code, where they are told apart
 --   reason_by      whose changes the reason names: a JSON array of objects as reports have them
 --   expected_mode  what is on disk before, with `expected_blob`
 --   target_mode    what the plan puts there, with `target_blob`
@@ -338,6 +339,7 @@ CREATE TABLE operation_files (
   result        TEXT NOT NULL CHECK (result IN ('planned', 'done', 'conflict', 'gap', 'failed')),
   reason        TEXT,
   reason_code   TEXT,
+  reason_case   TEXT,
   reason_by     TEXT,
   expected_mode TEXT,
   expected_blob TEXT,

@@ -146,7 +146,7 @@ pub(super) const TABLES: &[RowTable] = &[
     RowTable {
         name: "operation_files",
         key: Key::Columns("operation_id position"),
-        columns: "operation_id>>operations position path path_raw action result reason reason_code reason_by expected_mode expected_blob target_mode target_blob goal_mode goal_blob additions deletions",
+        columns: "operation_id>>operations position path path_raw action result reason reason_code reason_case reason_by expected_mode expected_blob target_mode target_blob goal_mode goal_blob additions deletions",
         has_workspace: false,
         which: "OF_OPERATION",
         is_forgotten_with: false,

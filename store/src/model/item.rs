@@ -55,6 +55,11 @@ impl Item {
         self.reason.as_ref().and_then(|reason| reason.code)
     }
 
+    /// Returns the case of its reason.
+    pub fn case(&self) -> Option<ReasonCase> {
+        self.reason.as_ref().and_then(|reason| reason.case)
+    }
+
     /// Returns its report.
     pub(crate) fn report(&self) -> FileReport {
         let reason = self.reason.as_ref();
@@ -108,6 +113,8 @@ pub struct ItemReason {
     pub text: String,
     /// The same for programs; `None` in rows of older versions.
     pub code: Option<ReasonCode>,
+    /// Which of the cases with that code it is, where they are told apart.
+    pub case: Option<ReasonCase>,
     /// Whose changes it names.
     pub by: Vec<AuthorReport>,
 }
@@ -118,7 +125,56 @@ impl ItemReason {
         Self {
             text: text.into(),
             code: Some(code),
+            case: None,
             by: Vec::new(),
+        }
+    }
+
+    /// Returns the reason for one of the cases with a code.
+    pub(crate) fn of(code: ReasonCode, case: ReasonCase, text: impl Into<String>) -> Self {
+        Self {
+            case: Some(case),
+            ..Self::new(code, text)
+        }
+    }
+}
+
+ckpt_schema::words! {
+    /// The cases of `not_captured` and `database`.
+    pub enum ReasonCase {
+        /// The state before is not stored.
+        Before = "before",
+        /// The state that the agent left is not stored.
+        After = "after",
+        /// The present state is not stored.
+        Now = "now",
+        /// It is an object of git.
+        GitObject = "git_object",
+        /// A part of the repository is missing.
+        BrokenRepository = "broken_repository",
+        /// A program has the database open.
+        Open = "open",
+        /// The database is version control's.
+        VersionControl = "version_control",
+        /// The log of the database was written since.
+        Log = "log",
+    }
+}
+
+impl ReasonCase {
+    /// Returns it in words.
+    pub const fn in_words(self) -> &'static str {
+        match self {
+            Self::Before => "no snapshot holds its state before",
+            Self::After => {
+                "no snapshot holds what the agent left, so edits since cannot be told from it"
+            }
+            Self::Now => "no snapshot holds what is there now",
+            Self::GitObject => "it is an object of a git repository",
+            Self::BrokenRepository => "it may be of a repository of which a part is missing",
+            Self::Open => "a program has the database open",
+            Self::VersionControl => "version control's own",
+            Self::Log => "a database and its log go back together or not at all",
         }
     }
 }

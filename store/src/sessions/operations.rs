@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ckpt_schema::report::{FileResult, OperationKind, Outcome};
+use ckpt_schema::report::{FileResult, OperationKind, Outcome, ReasonCode};
 use rusqlite::{Connection, params};
 
 use super::feed;
@@ -11,7 +11,7 @@ use super::words::{WordTable, optional_word, parsed, word};
 use crate::error::Result;
 use crate::model::Milliseconds;
 use crate::model::entry::State;
-use crate::model::item::Item;
+use crate::model::item::{Item, ReasonCase};
 use crate::model::note::{self, Note};
 use crate::model::path::WorkspacePath;
 use crate::model::path_list::{self, OperationDirectories};
@@ -142,8 +142,8 @@ pub(crate) fn insert_operation(
 fn insert_item(connection: &Connection, operation: &str, position: i64, item: &Item) -> Result<()> {
     let sql = "INSERT INTO operation_files (operation_id, position, path, path_raw, action, result, reason, expected_mode,
                                           expected_blob, target_mode, target_blob, goal_mode, goal_blob, additions, deletions,
-                                          reason_code, reason_by)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)";
+                                          reason_code, reason_by, reason_case)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)";
     let values = params![
         operation,
         position,
@@ -160,19 +160,17 @@ fn insert_item(connection: &Connection, operation: &str, position: i64, item: &I
         item.goal.and_then(|entry| entry.blob),
         item.lines.map(|(added, _)| added.cast_signed()),
         item.lines.map(|(_, deleted)| deleted.cast_signed()),
-        reason_code(item),
+        item.code().map(ReasonCode::name),
         by_json(item.reason.as_ref()),
+        item.case().map(ReasonCase::name),
     ];
     super::execute(connection, "cannot write the operation's rows", sql, values)
 }
 
-fn reason_code(item: &Item) -> Option<&'static str> {
-    Some(item.reason.as_ref()?.code?.name())
-}
-
 /// Notes the result of each file.
 pub(crate) fn note_results(connection: &Connection, operation: &str, items: &[Item]) -> Result<()> {
-    let sql = "UPDATE operation_files SET result = 'done', reason = NULL, reason_code = NULL, reason_by = NULL
+    let sql = "UPDATE operation_files SET result = 'done', reason = NULL, reason_code = NULL, reason_by = NULL,
+                                        reason_case = NULL
               WHERE operation_id = ?1 AND result = 'planned'";
     let what = "cannot note the results of the files";
     super::execute(connection, what, sql, [operation])?;
@@ -180,15 +178,16 @@ pub(crate) fn note_results(connection: &Connection, operation: &str, items: &[It
     let is_plain = |item: &Item| item.result == FileResult::Done && item.reason.is_none();
     for (position, item) in (0_i64..).zip(items).filter(|(_, item)| !is_plain(item)) {
         let sql =
-            "UPDATE operation_files SET result = ?3, reason = ?4, reason_code = ?5, reason_by = ?6
+            "UPDATE operation_files SET result = ?3, reason = ?4, reason_code = ?5, reason_by = ?6, reason_case = ?7
                   WHERE operation_id = ?1 AND position = ?2";
         let values = params![
             operation,
             position,
             item.result.name(),
             item.reason.as_deref(),
-            reason_code(item),
+            item.code().map(ReasonCode::name),
             by_json(item.reason.as_ref()),
+            item.case().map(ReasonCase::name),
         ];
         super::execute(connection, what, sql, values)?;
     }
@@ -257,7 +256,7 @@ pub(crate) fn operation(connection: &Connection, id: &str) -> Result<OperationRo
 /// Returns an operation's plan, in order, with the results that are known.
 pub(crate) fn operation_items(connection: &Connection, operation: &str) -> Result<Vec<Item>> {
     let sql = "SELECT operation_id, position, path, path_raw, action, result, reason, expected_mode, expected_blob, target_mode,
-                    target_blob, goal_mode, goal_blob, additions, deletions, reason_code, reason_by
+                    target_blob, goal_mode, goal_blob, additions, deletions, reason_code, reason_by, reason_case
                FROM operation_files WHERE operation_id = ?1 ORDER BY position";
     read::all_or(
         connection,

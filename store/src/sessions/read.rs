@@ -222,8 +222,8 @@ pub(crate) fn gap_report(gap: &Gap) -> GapReport {
     }
 }
 
-/// Reads why a file of an operation stays: the columns `reason`, `reason_code` and, as [`by_json`] wrote it,
-/// `reason_by`.
+/// Reads why a file of an operation stays: the columns `reason`, `reason_code`, `reason_case` and, as
+/// [`by_json`] wrote it, `reason_by`.
 pub(crate) fn item_reason(row: &Row<'_>) -> rusqlite::Result<Option<ItemReason>> {
     let Some(text) = row.get("reason")? else {
         return Ok(None);
@@ -232,6 +232,7 @@ pub(crate) fn item_reason(row: &Row<'_>) -> rusqlite::Result<Option<ItemReason>>
     Ok(Some(ItemReason {
         text,
         code: optional_word(row, WordTable::OperationFiles, "reason_code")?,
+        case: optional_word(row, WordTable::OperationFiles, "reason_case")?,
         // If it is not an array of authors, none is named. The sentence still says it.
         by: by
             .and_then(|json| serde_json::from_str(&json).ok())

@@ -13,6 +13,7 @@ use rusqlite::{Connection, Row};
 use super::read::all;
 use crate::error::Result;
 use crate::model::attribution::Attribution;
+use crate::model::item::ReasonCase;
 use crate::model::path_list::{self, OperationDirectories};
 use crate::model::request::{OnConflict, Unclear};
 
@@ -163,7 +164,7 @@ fn unknown(row: &Row<'_>, table: WordTable, column: &str, word: Option<String>) 
 type Words = fn() -> Vec<&'static str>;
 
 /// The columns of words, with the words of each.
-const COLUMNS: [(WordTable, &str, Words); 15] = [
+const COLUMNS: [(WordTable, &str, Words); 16] = [
     (WordTable::Operations, "kind", texts::<OperationKind>),
     (WordTable::Operations, "state", texts::<OperationState>),
     (WordTable::Operations, "outcome", texts::<Outcome>),
@@ -175,6 +176,11 @@ const COLUMNS: [(WordTable, &str, Words); 15] = [
         WordTable::OperationFiles,
         "reason_code",
         texts::<ReasonCode>,
+    ),
+    (
+        WordTable::OperationFiles,
+        "reason_case",
+        texts::<ReasonCase>,
     ),
     (WordTable::OperationGit, "part", texts::<GitPart>),
     (WordTable::OperationGit, "result", texts::<FileResult>),
@@ -347,10 +353,10 @@ mod tests {
         check::<StepState>(connection, WordTable::Steps, "state");
         check::<FeedKind>(connection, WordTable::Feed, "kind");
         check::<ToolKind>(connection, WordTable::Tools, "kind");
-        // `reason_code` came with a later migration, without a list of the words in the schema.
+        // `reason_code` and `reason_case` are without a list of the words in the schema.
         assert_eq!(
             COLUMNS.len(),
-            15,
+            16,
             "every other column of words is checked above"
         );
     }

@@ -11,10 +11,9 @@ use ckpt_schema::report::{
 
 use crate::ids::name_beside;
 use crate::model::entry::is_unstored;
-use crate::model::item::Item;
+use crate::model::item::{Item, ReasonCase};
 use crate::model::path::WorkspacePath;
 use crate::model::request::{OnConflict, Unclear};
-use crate::revert::carry_out::databases;
 use crate::revert::plan::operation::Operation;
 use crate::revert::request::author::OWN_SESSION;
 use crate::revert::request::movement::Movement;
@@ -184,25 +183,13 @@ fn why(operation: &Operation<'_>, kind: KeptKind, item: &Item) -> String {
             agents(operation, item)
         ),
         KeptKind::Unclear => "it is unclear whose changes these are".to_owned(),
-        KeptKind::Database => match item.reason.as_deref() {
-            Some(reason) if databases::is_open(reason) => "a program has the database open",
-            Some(reason) if databases::is_version_control(reason) => "version control's own",
-            Some(reason) if reason.contains("--force") => {
-                "a database and its log go back together or not at all"
-            }
-            _ => "a database goes back as a whole or not at all",
+        KeptKind::Database | KeptKind::NotCaptured => match item.case() {
+            Some(case) => case.in_words(),
+            None => "a database goes back as a whole or not at all",
         }
         .to_owned(),
         KeptKind::Blocked => "something else that stays is in the way".to_owned(),
         KeptKind::Moved => "changed at that very moment".to_owned(),
-        // The reason says which side no snapshot holds, or that it may be a repository's.
-        KeptKind::NotCaptured => {
-            let reason = item.reason.as_deref().unwrap_or_default();
-            reason
-                .split_once(": ")
-                .map_or(reason, |(_, why)| why)
-                .to_owned()
-        }
         KeptKind::Forgotten => "the content was removed from the store with `forget`".to_owned(),
         KeptKind::OtherMessage => "changed for another message".to_owned(),
     }
@@ -318,14 +305,14 @@ fn way(
 
 /// Returns the way out for databases. Where edits keep them, all of their files are overwritten.
 fn of_database(these: WayParameters, items: &[&Item], is_edited: bool) -> Option<WayOut> {
-    let reasons = || items.iter().filter_map(|item| item.reason.as_deref());
-    if reasons().any(databases::is_open) {
+    let is_any = |case| items.iter().any(|item| item.case() == Some(case));
+    if is_any(ReasonCase::Open) {
         return Some(WayOut {
             first: Some("close that program".to_owned()),
             ..plain("goes ahead", these)
         });
     }
-    let force = reasons().any(|reason| reason.contains("--force"));
+    let force = is_any(ReasonCase::Log);
     (force || is_edited).then(|| {
         let parameters = WayParameters {
             force,

@@ -9,7 +9,7 @@ use ckpt_schema::report::ReasonCode;
 use super::author::names;
 use crate::model::attribution::UNCLEAR;
 use crate::model::entry::{Change, State};
-use crate::model::item::ItemReason;
+use crate::model::item::{ItemReason, ReasonCase};
 use crate::model::path::WorkspacePath;
 
 pub use super::author::{Author, SessionRelation, Source};
@@ -228,8 +228,13 @@ impl Reason {
             Self::Yours(author) => vec![author.report()],
             Self::Unclear(_) | Self::Missing(_) | Self::Blocked(_) => Vec::new(),
         };
+        let case = match self {
+            Self::Missing(missing) => Some(missing.case()),
+            _ => None,
+        };
         ItemReason {
             by,
+            case,
             ..ItemReason::new(self.code(), self.to_string())
         }
     }
@@ -305,13 +310,23 @@ impl fmt::Display for ConflictKind {
     }
 }
 
+impl Missing {
+    fn case(self) -> ReasonCase {
+        match self {
+            Self::Before => ReasonCase::Before,
+            Self::After => ReasonCase::After,
+            Self::Now => ReasonCase::Now,
+        }
+    }
+}
+
 impl fmt::Display for Missing {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(match self {
-            Self::Before => "not restorable: no snapshot holds its state before",
-            Self::After => "left alone: no snapshot holds what the agent left, so edits since cannot be told from it",
-            Self::Now => "left alone: no snapshot holds what is there now",
-        })
+        let effect = match self {
+            Self::Before => "not restorable",
+            Self::After | Self::Now => "left alone",
+        };
+        write!(formatter, "{effect}: {}", self.case().in_words())
     }
 }
 

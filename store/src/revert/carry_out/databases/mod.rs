@@ -23,30 +23,14 @@ use crate::error::Result;
 use crate::fs::presence;
 use crate::model::entry::State;
 use crate::model::gap::{Gap, GapReason};
-use crate::model::item::{Item, ItemReason};
+use crate::model::item::{Item, ItemReason, ReasonCase};
 use crate::model::path::WorkspacePath;
 use crate::revert::plan::Plan;
 use crate::snapshot::{Snapshot, Snapshots};
 
-/// How the reason of a repository ends: its checkouts, which no snapshot holds, refer to what is in it.
-const STAYS: &str = ": version control stays as it is";
-
-/// How the reason of a database begins that a program has open.
-const OPEN: &str = "a program has the database open: ";
-
 /// The reason of a database that crashed with others in one transaction, as its journal says.
 const UNFINISHED: &str =
     "a transaction over several databases is not finished: a program that opens them ends it";
-
-/// Returns whether a reason says that a program has the database open.
-pub(crate) fn is_open(reason: &str) -> bool {
-    reason.starts_with(OPEN)
-}
-
-/// Returns whether a reason says that a database is version control's own.
-pub(crate) fn is_version_control(reason: &str) -> bool {
-    reason.ends_with(STAYS)
-}
 
 /// The workspace whose databases a plan touches.
 pub(crate) struct Databases<'a> {
@@ -89,11 +73,18 @@ impl Databases<'_> {
                 SetKind::Stem(_) => None,
             };
             let reason = match version_control {
-                Some(name) => Some((format!("{name}{STAYS}"), false)),
+                // The checkouts of a repository, which no snapshot holds, refer to what is in it.
+                Some(name) => {
+                    let text = format!("{name}: version control stays as it is");
+                    Some((of_case(ReasonCase::VersionControl, text), false))
+                }
                 None => match self.holder(&set, &mut finder, &mut open)? {
-                    Some(program) => Some((format!("{OPEN}{program}"), false)),
+                    Some(program) => {
+                        let text = format!("{}: {program}", ReasonCase::Open.in_words());
+                        Some((of_case(ReasonCase::Open, text), false))
+                    }
                     None if finder.is_in_larger_transaction(&set) => {
-                        Some((UNFINISHED.to_owned(), false))
+                        Some((ItemReason::new(ReasonCode::Database, UNFINISHED), false))
                     }
                     None => self.who_stays(&set, &group, (&others, &plan.earlier)),
                 },
@@ -152,7 +143,7 @@ impl Databases<'_> {
         set: &Set,
         group: &[&Item],
         (others, earlier): (&[WorkspacePath], &BTreeMap<WorkspacePath, State>),
-    ) -> Option<(String, bool)> {
+    ) -> Option<(ItemReason, bool)> {
         let kept = group.iter().find(|item| {
             !matches!(item.result, FileResult::Planned | FileResult::Done)
                 && !set.is_only_a_sign(&item.path)
@@ -178,17 +169,18 @@ impl Databases<'_> {
             && let Some(other) = other
         {
             let written = kept.map_or(other, |item| &item.path);
-            let reason = format!("{}: `--force` takes both", together(set, written));
-            return Some((reason, kept.is_some()));
+            let text = format!("{}: `--force` takes both", together(set, written));
+            return Some((of_case(ReasonCase::Log, text), kept.is_some()));
         }
-        match (kept, hidden) {
-            (Some(kept), _) => {
-                let can_go = may_go && (is_file || other.is_none());
-                Some((together(set, &kept.path), can_go))
-            }
-            (None, Some(hidden)) => Some((together(set, &hidden), false)),
-            (None, None) => Some((together(set, other.filter(|_| !is_file)?), false)),
-        }
+        let (path, can_go) = match (kept, &hidden) {
+            (Some(kept), _) => (&kept.path, may_go && (is_file || other.is_none())),
+            (None, Some(hidden)) => (hidden, false),
+            (None, None) => (other.filter(|_| !is_file)?, false),
+        };
+        Some((
+            ItemReason::new(ReasonCode::Database, together(set, path)),
+            can_go,
+        ))
     }
 
     /// Returns a program that has a file of a database open.
@@ -246,6 +238,10 @@ pub(crate) fn look_again(path: &Path, root: &Root, items: &[Item]) -> Vec<Item> 
     items
 }
 
+fn of_case(case: ReasonCase, text: String) -> ItemReason {
+    ItemReason::of(ReasonCode::Database, case, text)
+}
+
 /// Returns why a set stays, by the file of it that does not go along.
 fn together(set: &Set, path: &WorkspacePath) -> String {
     let rule = match set.kind {
@@ -274,7 +270,7 @@ fn removal(path: WorkspacePath, now: State) -> Item {
 
 /// Keeps the items of a set. If nothing but edits keep them, all of them can be overwritten together; otherwise no option
 /// takes one of them, until a program has closed them.
-fn keep_all(plan: &mut Plan, items: &[usize], reason: &str, is_edited: bool) {
+fn keep_all(plan: &mut Plan, items: &[usize], reason: &ItemReason, is_edited: bool) {
     let may_go = |item: &Item| item.is_planned() || plan.earlier.contains_key(&item.path);
     let can_go = is_edited && items.iter().all(|at| may_go(&plan.items[*at]));
     for at in items {
@@ -284,16 +280,18 @@ fn keep_all(plan: &mut Plan, items: &[usize], reason: &str, is_edited: bool) {
                 plan.earlier.entry(item.path.clone()).or_insert(item.target);
                 true
             }
-            false => !is_open(reason) && plan.earlier.remove(&item.path).is_some(),
+            false => {
+                reason.case != Some(ReasonCase::Open) && plan.earlier.remove(&item.path).is_some()
+            }
         };
         if is_due {
-            item.reason = Some(ItemReason::new(ReasonCode::Database, reason));
+            item.reason = Some(reason.clone());
         }
         keep(item, reason);
     }
 }
 
-fn keep(item: &mut Item, reason: &str) {
+fn keep(item: &mut Item, reason: &ItemReason) {
     if !item.is_planned() {
         return;
     }
@@ -301,7 +299,7 @@ fn keep(item: &mut Item, reason: &str) {
     item.goal = item.expected;
     item.action = FileAction::Keep;
     item.result = FileResult::Conflict;
-    item.reason = Some(ItemReason::new(ReasonCode::Database, reason));
+    item.reason = Some(reason.clone());
 }
 
 #[cfg(test)]

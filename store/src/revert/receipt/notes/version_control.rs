@@ -15,7 +15,7 @@ use crate::fs::times;
 use crate::git::Location;
 use crate::model::Milliseconds;
 use crate::model::gap::{Gap, GapReason};
-use crate::model::item::ItemReason;
+use crate::model::item::{ItemReason, ReasonCase};
 use crate::model::metadata;
 use crate::model::note::Note;
 use crate::model::path::{WorkspacePath, is_below, is_plain_dot_git};
@@ -51,15 +51,19 @@ pub(crate) fn leave_broken(plan: &mut Plan, root: &Path, then: &[Gap], now: &[Ga
         let path = item.path.as_bytes();
         let is_object = metadata::is_git_object(path);
         if item.target.is_none() && (is_object || above.any(|gap| is_below(path, &gap.path))) {
-            let text = match is_object {
-                true => "it is an object of a git repository",
-                false => "it may be of a repository of which a part is missing",
+            let case = match is_object {
+                true => ReasonCase::GitObject,
+                false => ReasonCase::BrokenRepository,
             };
             item.target = item.expected;
             item.goal = item.expected;
             item.action = FileAction::Keep;
             item.result = FileResult::Gap;
-            item.reason = Some(ItemReason::new(ReasonCode::NotCaptured, text));
+            item.reason = Some(ItemReason::of(
+                ReasonCode::NotCaptured,
+                case,
+                case.in_words(),
+            ));
         }
     }
 }
