@@ -1,5 +1,7 @@
 //! The words that a person gives mean what they see: rows of the log, files, agents and operations.
 
+use std::process::Stdio;
+
 use serde_json::json;
 
 use testing::binary::{Run, Sandbox};
@@ -73,6 +75,12 @@ fn file_for_an_id_names_the_command() {
     assert!(run.stderr.contains("ckpt-hook cat last:README.md"), "{run}");
     let run = world.run(&["restore", "nothing.md"], b"").exits(4);
     assert!(!run.stderr.contains("is a file"), "{run}");
+    world.remove("README.md");
+    for command in ["restore", "revert", "show", "diff"] {
+        let run = world.run(&[command, "README.md"], b"").exits(4);
+        let hint = "hint: `README.md` is gone: `ckpt-hook recover README.md` puts it back";
+        assert!(run.stderr.contains(hint), "{command}: {run}");
+    }
 }
 
 /// Two sessions of one agent are told apart in lists by their ids.
@@ -229,5 +237,33 @@ fn restore_asks_before_it_takes_yours() {
         screen.end();
         assert_eq!(world.read("notes"), notes.as_bytes(), "{key}");
         assert_eq!(world.workspace().join("made").exists(), made, "{key}");
+    }
+}
+
+/// A command of git, or a word of everyday speech, is answered with the command that does it here.
+#[test]
+fn commands_of_git_name_ours() {
+    let world = Sandbox::new();
+    for (word, meant) in [
+        ("checkout", "ckpt-hook restore ID"),
+        ("reset", "ckpt-hook revert last"),
+        ("stash", "ckpt-hook snapshot"),
+        ("clean", "ckpt-hook gc"),
+        ("reflog", "ckpt-hook log --operations"),
+        ("delete", "ckpt-hook forget"),
+        ("init", "ckpt-hook install --all"),
+        ("staus", "'status'"),
+    ] {
+        let mut command = world.command(&[word]);
+        let run = Run::of(command.stdin(Stdio::null())).exits(2);
+        let said = format!("unrecognized subcommand '{word}'");
+        assert!(run.stderr.contains(&said), "{run}");
+        assert!(run.stderr.contains(meant), "{word}: {run}");
+        assert_eq!(run.stderr.matches("  tip: ").count(), 1, "{run}");
+    }
+    // What another program calls so is this one's revert.
+    for word in ["rewind", "rollback"] {
+        let run = world.run(&[word, "--help"], b"").exits(0);
+        assert!(run.stdout.contains("ckpt-hook revert"), "{run}");
     }
 }

@@ -4,6 +4,7 @@
 use ckpt_output::text::{width, wrap};
 use clap::Command;
 use clap::error::{ContextKind, ContextValue, Error};
+use clap::builder::StyledStr;
 
 /// The commands as `help` lists them.
 const GROUPS: [(&str, &[&str]); 6] = [
@@ -134,12 +135,24 @@ fn in_columns(notes: &str) -> String {
     notes.lines().map(line).collect::<Vec<_>>().join("\n")
 }
 
-/// Puts the command that is most like the unknown one first: clap ends with it.
-pub fn best_first(mut error: Error) -> Error {
-    let kind = ContextKind::SuggestedSubcommand;
-    if let Some(ContextValue::Strings(names)) = error.get(kind) {
+/// Says which command was meant by an unknown one: what a word of git or of everyday speech is here, or else the most alike.
+pub fn with_command_meant(mut error: Error) -> Error {
+    let suggested = ContextKind::SuggestedSubcommand;
+    let word = match error.get(ContextKind::InvalidSubcommand) {
+        Some(ContextValue::String(word)) => word.clone(),
+        _ => return error,
+    };
+    let known = KNOWN_ELSEWHERE
+        .iter()
+        .find(|(words, _)| words.contains(&word.as_str()));
+    if let Some((_, here)) = known {
+        error.remove(suggested);
+        let here = StyledStr::from(*here);
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![here]));
+    } else if let Some(ContextValue::Strings(names)) = error.get(suggested) {
+        // Clap ends with the most alike.
         let names = names.iter().rev().cloned().collect();
-        error.insert(kind, ContextValue::Strings(names));
+        error.insert(suggested, ContextValue::Strings(names));
     }
     error
 }
@@ -158,6 +171,70 @@ pub fn spelled_out(words: &[std::ffi::OsString]) -> Vec<std::ffi::OsString> {
     for (place, word) in words.iter().enumerate() {
         let is_option = word.to_str().is_some_and(|word| word.starts_with('-'));
         let is_command = place > 0 && !is_named && !is_value && !is_option;
+/// Commands of git, and what else people try first, with the commands that do it here.
+const KNOWN_ELSEWHERE: [(&[&str], &str); 15] = [
+    (
+        &["reset", "back"],
+        "`ckpt-hook revert last` goes back to just before the newest message",
+    ),
+    (
+        &["checkout", "switch"],
+        "`ckpt-hook restore ID [PATH]` puts files back to any recorded state, and `ckpt-hook branch ID DIRECTORY` lays it out beside",
+    ),
+    (
+        &["stash", "commit", "save", "checkpoint", "add", "backup"],
+        "`ckpt-hook snapshot` captures the workspace now; `ckpt-hook restore ID` goes back to it",
+    ),
+    (
+        &["clean", "prune", "cleanup"],
+        "`ckpt-hook revert last` removes what the agent made for the newest message, and `ckpt-hook gc` what the store no longer needs",
+    ),
+    (
+        &["rm", "delete", "remove", "purge"],
+        "`ckpt-hook forget` removes a path, a session or a message from the store, and `ckpt-hook uninstall --purge` all of it",
+    ),
+    (
+        &["reflog", "operations"],
+        "`ckpt-hook log --operations` lists reverts, redos and restores",
+    ),
+    (
+        &["list", "messages", "prompts"],
+        "`ckpt-hook log` lists the recorded messages",
+    ),
+    (
+        &["grep", "find"],
+        "`ckpt-hook log --grep TEXT` finds messages, and `ckpt-hook recover NAME` files that are gone",
+    ),
+    (
+        &["tag", "bookmark", "name"],
+        "`ckpt-hook label ID NAME` puts a bookmark on a message or a snapshot",
+    ),
+    (
+        &["annotate", "praise"],
+        "`ckpt-hook blame PATH` shows which prompt wrote each line",
+    ),
+    (
+        &["forward", "unundo"],
+        "`ckpt-hook redo` goes one message forward again",
+    ),
+    (
+        &["worktree", "clone"],
+        "`ckpt-hook branch ID DIRECTORY --worktree` lays a recorded state out in a work tree of its own",
+    ),
+    (
+        &["pull", "sync"],
+        "`ckpt-hook fetch REMOTE` gets the histories of other machines, and `ckpt-hook push REMOTE` sends this one",
+    ),
+    (
+        &["init", "setup", "enable", "start"],
+        "`ckpt-hook install --all` puts the hook into the settings of your agents",
+    ),
+    (
+        &["disable", "stop"],
+        "`ckpt-hook uninstall --all` takes the hook out of the settings of your agents",
+    ),
+];
+
         is_value = !is_named
             && ["--store", "--workspace", "--color"]
                 .iter()

@@ -329,7 +329,7 @@ impl Arguments {
         }
         let command = of_each(help::for_people(Self::command()));
         let matches = command.try_get_matches_from(help::spelled_out(arguments));
-        let matches = matches.map_err(help::best_first)?;
+        let matches = matches.map_err(help::with_command_meant)?;
         let mut read = Self::from_arg_matches(&matches)?;
         read.common.workspace = workspace(&matches)?;
         Ok(read)

@@ -20,7 +20,7 @@ pub fn explained(invocation: &Invocation, command: &Command, failure: Failure) -
     let word = id_of(command).filter(|_| error.kind == ErrorKind::Unknown);
     let meant = word.and_then(|word| match is_file(invocation, word) {
         true => file_for_an_id(command, &quoted(word)),
-        false => agent_for_an_id(invocation, command, word),
+        false => agent_for_an_id(invocation, command, word).or_else(|| gone(invocation, word)),
     });
     match (word, meant) {
         (Some(word), Some(meant)) => {
@@ -58,6 +58,18 @@ fn file_for_an_id(command: &Command, word: &str) -> Option<String> {
             "a file: `ckpt-hook diff -- {word}` shows what changed in it since just before the newest message"
         ),
         _ => return None,
+    })
+}
+
+/// Returns what the command for a file of that name is that is gone.
+fn gone(invocation: &Invocation, word: &str) -> Option<String> {
+    let directory = invocation.directory().ok()?;
+    let mut store = invocation.open().ok()?;
+    let found = store.gone(&directory, &[word.into()]).ok()?;
+    let roots = found.roots.iter().map(|root| root.files.len());
+    let word = quoted(word);
+    (found.files.len() + roots.sum::<usize>() > 0).then(|| {
+        format!("gone: `ckpt-hook recover {word}` puts it back, and `ckpt-hook log {word}` lists the messages that changed it")
     })
 }
 
