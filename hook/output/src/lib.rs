@@ -102,6 +102,18 @@ pub fn size_of(terminal: &Term) -> (usize, usize) {
     )
 }
 
+/// Returns the columns of the terminal on stdout, or `None` without one.
+pub fn columns_of_stdout() -> Option<usize> {
+    columns(Term::stdout())
+}
+
+/// Returns the columns of a stream, as far as they are used; `None` if it is no terminal.
+fn columns(stream: Term) -> Option<usize> {
+    let size = stream.is_term().then(|| stream.size_checked())?;
+    size.map(|(_, columns)| usize::from(columns.min(MOST_COLUMNS)))
+        .filter(|columns| *columns > 0)
+}
+
 /// The indentation of the rest of a long line.
 const INDENT: usize = 2;
 
@@ -147,13 +159,8 @@ impl Output {
             .size_checked()
             .map(|(lines, _)| usize::from(lines.min(MOST_ROWS)));
         // A pseudo-terminal without a size has 0 columns.
-        let columns = |terminal: Term| {
-            let size = terminal.is_term().then(|| terminal.size_checked())?;
-            size.map(|(_, columns)| usize::from(columns.min(MOST_COLUMNS)))
-                .filter(|columns| *columns > 0)
-        };
         let terminal = io::stdout().is_terminal();
-        let width = columns(Term::stdout());
+        let width = columns_of_stdout();
         let given = wanted.workspace.as_ref().map(|workspace| {
             let word = kept::word(workspace.as_os_str().as_bytes());
             // Once for the process.

@@ -1,10 +1,11 @@
 //! How the command line describes itself on a terminal: examples first, the commands in groups, and what every command
 //! takes in one line.
 
+use ckpt_output::columns_of_stdout;
 use ckpt_output::text::{width, wrap};
 use clap::Command;
-use clap::error::{ContextKind, ContextValue, Error};
 use clap::builder::StyledStr;
+use clap::error::{ContextKind, ContextValue, Error};
 
 /// The commands as `help` lists them.
 const GROUPS: [(&str, &[&str]); 6] = [
@@ -53,30 +54,43 @@ const GROUPS: [(&str, &[&str]); 6] = [
 ];
 
 /// What every command takes.
-const EVERYWHERE: &str = "Every command also takes --json, --json-lines, --store DIR, --workspace DIR,\n--exact, \
+const EVERYWHERE: &str = "Every command also takes --json, --json-lines, --store DIR, --workspace DIR, --exact, \
                           --color WHEN, -q and -v. `ckpt-hook man` explains them.";
 
-/// How many columns a terminal has at least, so that what stands in columns needs no more.
+/// How many columns the help takes at most.
 const COLUMNS: usize = 80;
 
-/// Returns the command line with the help that people see.
-pub fn for_people(command: Command) -> Command {
+/// Returns how many columns the help takes on this terminal.
+pub fn columns() -> usize {
+    columns_of_stdout()
+        .unwrap_or(COLUMNS)
+        .clamp(NAMES * 2, COLUMNS)
+}
+
+/// How many columns the names of the commands take.
+const NAMES: usize = 15;
+
+/// Returns the command line with the help that people see in so many columns.
+pub fn for_people(command: Command, columns: usize) -> Command {
     let examples = super::EXAMPLES;
     let (examples, notes) = examples.split_once("\n\n").unwrap_or((examples, ""));
-    let examples = in_columns(examples);
+    let examples = in_columns(examples, columns);
     let top = format!(
-        "{{about-with-newline}}\n{examples}\n\n{{usage-heading}} {{usage}}\n{}\n{EVERYWHERE}{{after-help}}",
-        groups(&command)
+        "{{about-with-newline}}\n{examples}\n\n{{usage-heading}} {{usage}}\n{}\n{}{{after-help}}",
+        groups(&command, columns),
+        wrap(EVERYWHERE, columns, 0)
     );
     let command = command.mut_args(|arg| match arg.is_global_set() {
         true => arg.hide(true),
         false => arg,
     });
-    of_subcommands(command).after_help(notes).help_template(top)
+    of_subcommands(command, columns)
+        .after_help(notes)
+        .help_template(top)
 }
 
 /// Sets the help of all commands below one.
-fn of_subcommands(mut command: Command) -> Command {
+fn of_subcommands(mut command: Command, columns: usize) -> Command {
     const TEMPLATE: &str = "{about}{after-help}\n\n{usage-heading} {usage}\n\n{all-args}\n\nEvery command takes --json, --workspace DIR and others: see `ckpt-hook help`.";
     let names: Vec<String> = command
         .get_subcommands()
@@ -86,8 +100,8 @@ fn of_subcommands(mut command: Command) -> Command {
         command = command.mut_subcommand(name, |command| {
             let notes = command
                 .get_after_help()
-                .map(|notes| in_columns(&notes.to_string()));
-            let command = of_subcommands(command).help_template(TEMPLATE);
+                .map(|notes| in_columns(&notes.to_string(), columns));
+            let command = of_subcommands(command, columns).help_template(TEMPLATE);
             match notes {
                 Some(notes) => command.after_help(notes),
                 None => command,
@@ -98,7 +112,7 @@ fn of_subcommands(mut command: Command) -> Command {
 }
 
 /// Returns the list of the commands.
-fn groups(command: &Command) -> String {
+fn groups(command: &Command, columns: usize) -> String {
     let mut text = String::new();
     for (group, names) in GROUPS {
         text.push_str(&format!("\n{group}:\n"));
@@ -108,7 +122,7 @@ fn groups(command: &Command) -> String {
                 .and_then(Command::get_about)
                 .map(ToString::to_string)
                 .unwrap_or_default();
-            let about = wrap(&about, COLUMNS - 15, 0).replace('\n', &format!("\n{:15}", ""));
+            let about = wrap(&about, columns - NAMES, 0).replace('\n', &format!("\n{:NAMES$}", ""));
             text.push_str(&format!("  {name:<12} {about}\n"));
         }
     }
@@ -116,7 +130,7 @@ fn groups(command: &Command) -> String {
 }
 
 /// Returns examples with what each does beside it, or below it, if not all of them have room for that.
-fn in_columns(notes: &str) -> String {
+fn in_columns(notes: &str, columns: usize) -> String {
     let parts = |line: &str| {
         let (example, does) = line.strip_prefix("  ckpt-hook ")?.split_once("  ")?;
         Some((
@@ -126,7 +140,7 @@ fn in_columns(notes: &str) -> String {
     };
     let all = || notes.lines().filter_map(parts);
     let column = all().map(|(example, _)| width(&example)).max().unwrap_or(0) + 2;
-    let fit = all().all(|(_, does)| column + width(&does) <= COLUMNS);
+    let fit = all().all(|(_, does)| column + width(&does) <= columns);
     let line = |line: &str| match parts(line) {
         Some((example, does)) if fit => format!("{example:<column$}{does}"),
         Some((example, does)) => format!("{example}\n      {does}"),
@@ -157,20 +171,6 @@ pub fn with_command_meant(mut error: Error) -> Error {
     error
 }
 
-/// Words that stand for a command with an option, and what they stand for.
-const MEANT: [(&str, &[&str]); 2] = [
-    ("snapshots", &["log", "--snapshots"]),
-    ("search", &["log", "--grep"]),
-];
-
-/// Returns the words of a command line with those that stand for several.
-pub fn spelled_out(words: &[std::ffi::OsString]) -> Vec<std::ffi::OsString> {
-    let mut spelled = Vec::with_capacity(words.len() + 1);
-    let mut is_value = false;
-    let mut is_named = false;
-    for (place, word) in words.iter().enumerate() {
-        let is_option = word.to_str().is_some_and(|word| word.starts_with('-'));
-        let is_command = place > 0 && !is_named && !is_value && !is_option;
 /// Commands of git, and what else people try first, with the commands that do it here.
 const KNOWN_ELSEWHERE: [(&[&str], &str); 15] = [
     (
@@ -235,6 +235,20 @@ const KNOWN_ELSEWHERE: [(&[&str], &str); 15] = [
     ),
 ];
 
+/// Words that stand for a command with an option, and what they stand for.
+const MEANT: [(&str, &[&str]); 2] = [
+    ("snapshots", &["log", "--snapshots"]),
+    ("search", &["log", "--grep"]),
+];
+
+/// Returns the words of a command line with those that stand for several.
+pub fn spelled_out(words: &[std::ffi::OsString]) -> Vec<std::ffi::OsString> {
+    let mut spelled = Vec::with_capacity(words.len() + 1);
+    let mut is_value = false;
+    let mut is_named = false;
+    for (place, word) in words.iter().enumerate() {
+        let is_option = word.to_str().is_some_and(|word| word.starts_with('-'));
+        let is_command = place > 0 && !is_named && !is_value && !is_option;
         is_value = !is_named
             && ["--store", "--workspace", "--color"]
                 .iter()
@@ -277,10 +291,10 @@ mod tests {
     /// What stands in columns needs no more than a terminal has.
     #[test]
     fn columns_of_help_fit_a_terminal() {
-        let command = for_people(Arguments::command());
+        let command = for_people(Arguments::command(), COLUMNS);
         let mut texts = vec![
-            groups(&command),
-            in_columns(super::super::EXAMPLES),
+            groups(&command, COLUMNS),
+            in_columns(super::super::EXAMPLES, COLUMNS),
             EVERYWHERE.to_owned(),
         ];
         let mut below: Vec<Command> = command.get_subcommands().cloned().collect();
@@ -296,6 +310,20 @@ mod tests {
         let mut columns = columns.into_iter().filter(|line| !is_command(line));
         let wide = columns.find(|line| width(line) > COLUMNS);
         assert_eq!(wide, None);
+    }
+
+    /// On a narrow terminal each line is broken once.
+    #[test]
+    fn narrow_help_is_broken_once() {
+        let command = for_people(Arguments::command(), 60);
+        for line in groups(&command, 60).lines() {
+            assert!(width(line) <= 60, "{line}");
+            let is_name = line.starts_with("  ") && !line.starts_with("   ");
+            assert!(
+                is_name || line.starts_with(&" ".repeat(NAMES)) || !line.starts_with(' '),
+                "{line}"
+            );
+        }
     }
 
     /// A word may stand for a command with an option.

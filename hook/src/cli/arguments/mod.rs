@@ -327,7 +327,7 @@ impl Arguments {
         if let Some(read) = plain::event(arguments) {
             return Ok(read);
         }
-        let command = of_each(help::for_people(Self::command()));
+        let command = of_each(help::for_people(Self::command(), help::columns()));
         let matches = command.try_get_matches_from(help::spelled_out(arguments));
         let matches = matches.map_err(help::with_command_meant)?;
         let mut read = Self::from_arg_matches(&matches)?;
