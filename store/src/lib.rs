@@ -464,7 +464,8 @@ impl Store {
     /// no path is given. Nothing is put back.
     pub fn gone(&mut self, cwd: &Path, paths: &[PathBuf]) -> Result<report::RecoverReport> {
         let place = timeline::Place::known(self, cwd)?;
-        let files = query::gone(self, &place, paths)?;
+        let mut files = query::gone(self, &place, paths)?;
+        query::note_renames_since(self, &mut files)?;
         query::recovered(self, files, None)
     }
 
@@ -479,7 +480,8 @@ impl Store {
     ) -> Result<report::RecoverReport> {
         self.take_up_lost();
         let place = timeline::Place::known(self, cwd)?;
-        let files = query::gone(self, &place, paths)?;
+        let mut files = query::gone(self, &place, paths)?;
+        query::note_renames_since(self, &mut files)?;
         let states = query::last_states(&files);
         let request = PlanRequest::Recover(paths.to_vec());
         let options = Options::new(dry_run, force);

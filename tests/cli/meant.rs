@@ -267,3 +267,47 @@ fn commands_of_git_name_ours() {
         assert!(run.stdout.contains("ckpt-hook revert"), "{run}");
     }
 }
+
+/// A moved directory has its present path in the list of all sessions, too.
+#[test]
+fn moved_directory_is_listed_where_it_is() {
+    let world = two_sessions();
+    world.run(&["revert", "last"], b"").exits(0);
+    let moved = world.path("moved");
+    std::fs::rename(world.workspace(), &moved).expect("writable");
+    let path = moved.canonicalize().expect("it is there");
+    let path = path.to_str().expect("text");
+    for (list, rows) in [
+        (&["sessions"][..], 2),
+        (&["log"], 2),
+        (&["log", "--operations"], 1),
+    ] {
+        let mut command = world.command(&[list, &["--everywhere"]].concat());
+        let run = Run::of(command.current_dir(&moved)).exits(0);
+        assert_eq!(run.stdout.matches(path).count(), rows, "{list:?}: {run}");
+    }
+}
+
+/// A file that was renamed after the newest snapshot is listed as renamed.
+#[test]
+fn recover_names_a_new_rename() {
+    let world = Sandbox::new();
+    world.write("old", "1\n2\n3\n");
+    world.write("gone", "other\n");
+    world.play("m1", "make one", |world| world.write("made", "agent\n"));
+    std::fs::rename(world.workspace().join("old"), world.workspace().join("new")).expect("there");
+    world.remove("gone");
+    let run = world.run(&["recover"], b"").exits(0);
+    assert!(run.stdout.contains("old → new"), "{run}");
+    let report = world.json(&["recover"]);
+    let files = report["files"].as_array().expect("a list");
+    let to: Vec<_> = files
+        .iter()
+        .map(|file| &file["renamed_to"]["path"])
+        .collect();
+    assert_eq!(
+        to.iter().filter(|to| to.is_string()).count(),
+        1,
+        "{report:#}"
+    );
+}

@@ -6,7 +6,7 @@ use std::path::Path;
 use ckpt_schema::report::{GapReport, Notification, StepSummary};
 use rusqlite::{Row, params};
 
-use super::{files, history, status};
+use super::{files, history, operations, status};
 use crate::error::Result;
 use crate::fs::names;
 use crate::sessions;
@@ -128,7 +128,7 @@ fn notification(store: &Store, entry: FeedRow) -> Result<Option<Notification>> {
             step,
         }),
         FeedKind::Operation => {
-            history::read_operations(connection, history::HistoryRange::Only(&subject))?
+            operations::read_operations(connection, history::HistoryRange::Only(&subject))?
                 .pop()
                 .map(|operation| Notification::Operation {
                     seq,

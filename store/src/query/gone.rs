@@ -263,13 +263,37 @@ fn note_renames(
         together.push((places, items.into_iter().filter_map(put_there).collect()));
     }
     for (places, added) in together {
-        let went = places.iter().map(|place| gone[*place].as_change());
-        let both = went.chain(added);
-        let files = both.map(|change| compare::unread(&change)).collect();
-        let files = renames::with_renames(snapshots, files);
-        for (place, file) in places.into_iter().zip(files) {
-            gone[place].report.renamed_to = file.renamed_to;
-        }
+        pair(snapshots, gone, &places, added);
+    }
+    Ok(())
+}
+
+/// Notes which of some files that went together are among those that came then.
+fn pair(snapshots: &Snapshots, gone: &mut [GoneFile], places: &[usize], added: Vec<Change>) {
+    let went = places.iter().map(|place| gone[*place].as_change());
+    let both = went.chain(added);
+    let files = both.map(|change| compare::unread(&change)).collect();
+    let files = renames::with_renames(snapshots, files);
+    for (place, file) in places.iter().zip(files) {
+        gone[*place].report.renamed_to = file.renamed_to;
+    }
+}
+
+/// Notes what files were renamed to after the newest snapshot. Only a look at the workspace tells.
+pub(crate) fn note_renames_since(store: &mut Store, roots: &mut [GoneInRoot]) -> Result<()> {
+    for GoneInRoot { place, files } in roots {
+        let is_new = |place: &usize| files[*place].report.by == TakenBy::Uncaptured;
+        let places: Vec<usize> = (0..files.len()).filter(is_new).collect();
+        let newest = place.row.last_snapshot_id.filter(|_| !places.is_empty());
+        let Some(newest) = newest else {
+            continue;
+        };
+        let newest = sessions::snapshot(store.database.connection(), newest)?;
+        let present = timeline::current(store, place)?.snapshot;
+        let snapshots = place.snapshots()?;
+        let changes = snapshots.difference(&timeline::snapshot_of(&newest), &present)?;
+        let added = changes.into_iter().filter(|change| change.old.is_none());
+        pair(&snapshots, files, &places, added.collect());
     }
     Ok(())
 }

@@ -16,7 +16,7 @@ use crate::timeline::Place;
 /// Lists messages, operations and changes from outside, newest first.
 pub(crate) fn timeline(store: &Store, cwd: &Path, filter: &LogFilter) -> Result<TimelineReport> {
     let messages = history::log(store, cwd, filter)?.messages;
-    let operations = history::operations(store, cwd, filter)?.operations;
+    let operations = super::operations(store, cwd, filter)?.operations;
     let mut entries: Vec<TimelineEntry> =
         messages.into_iter().map(TimelineEntry::Message).collect();
     entries.extend(operations.into_iter().map(TimelineEntry::Operation));

@@ -1,13 +1,11 @@
-//! `log`, `log --operations` and `sessions`: one statement each, however long the history is.
+//! `log` and `sessions`: one statement each, however long the history is.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::Path;
 
 use ckpt_schema::report::{
-    LogReport, MessageReport, MessageState, OperationEntry, OperationsReport, SessionReport,
-    SessionsReport, VERSION,
+    LogReport, MessageReport, MessageState, SessionReport, SessionsReport, VERSION,
 };
-use rusqlite::types::Null;
 use rusqlite::{Connection, Row, ToSql, params};
 
 use super::{LogFilter, choose, roots, totals};
@@ -15,8 +13,8 @@ use crate::error::Result;
 use crate::ids;
 use crate::model::Milliseconds;
 use crate::revert::request::chain::undone_alone;
-use crate::sessions::read::{OperationState, WordTable, all, count, optional_word, word};
-use crate::sessions::{self, HAS_MOVED, Totals};
+use crate::sessions::read::{WordTable, all, count, word};
+use crate::sessions::{self, Totals};
 use crate::store::Store;
 use crate::timeline::Place;
 use crate::upkeep::repair;
@@ -214,7 +212,7 @@ pub(super) fn loss(store: &Store, is_empty: bool) -> Result<Loss> {
 }
 
 /// Returns the session at the root of the one that an id means: a sub-agent's messages are its root's.
-fn root(connection: &Connection, workspace_id: Option<i64>, id: &str) -> Result<String> {
+pub(super) fn root(connection: &Connection, workspace_id: Option<i64>, id: &str) -> Result<String> {
     let session = match workspace_id {
         Some(workspace_id) => ids::session(connection, workspace_id, id)?,
         None => ids::session_anywhere(connection, id)?,
@@ -222,56 +220,29 @@ fn root(connection: &Connection, workspace_id: Option<i64>, id: &str) -> Result<
     Ok(sessions::root_of(connection, &session)?.id)
 }
 
-/// Lists the operations of a workspace, or of all, newest first.
-pub(crate) fn operations(
-    store: &Store,
-    cwd: &Path,
-    filter: &LogFilter,
-) -> Result<OperationsReport> {
-    let connection = store.database.connection();
-    let place = match filter.everywhere {
-        true => None,
-        false => Place::find(store, cwd)?,
-    };
-    let mut operations = match &place {
-        None if !filter.everywhere => Vec::new(),
-        None => read_operations(connection, HistoryRange::All)?,
-        Some(place) => read_operations(connection, HistoryRange::Workspace(place.row.id))?,
-    };
-    if place.is_some() || filter.everywhere {
-        let workspace_id = place.as_ref().map(|place| place.row.id);
-        let session = filter.session.as_deref();
-        let session = session.map(|id| root(connection, workspace_id, id));
-        let session = session.transpose()?;
-        let session = session.as_deref();
-        choose::operations(connection, place.as_ref(), session, filter, &mut operations)?;
+/// Returns the workspace that holds a directory. A list of everything needs it only for its present path.
+pub(super) fn here(store: &Store, cwd: Option<&Path>, everywhere: bool) -> Result<Option<Place>> {
+    let here = cwd.map(|cwd| Place::find(store, cwd)).transpose();
+    match everywhere {
+        true => Ok(here.ok().flatten().flatten()),
+        false => Ok(here?.flatten()),
     }
-    // Only now: SQL's `LIMIT` would count what the filter leaves out.
-    if let Some(limit) = filter.limit {
-        operations.truncate(limit);
-    }
-    let Loss {
-        set_aside,
-        unknown_workspaces,
-    } = loss(store, operations.is_empty())?;
-    Ok(OperationsReport {
-        version: VERSION,
-        operations,
-        set_aside,
-        unknown_workspaces,
-    })
 }
 
-/// Lists the sessions of a workspace, or of all, the most recently active first.
-pub(crate) fn sessions(store: &Store, cwd: Option<&Path>) -> Result<SessionsReport> {
-    let place = cwd.map(|cwd| Place::find(store, cwd)).transpose()?;
+/// Lists the sessions of the workspace that holds a directory, or of all, the most recently active first.
+pub(crate) fn sessions(
+    store: &Store,
+    cwd: Option<&Path>,
+    everywhere: bool,
+) -> Result<SessionsReport> {
+    let here = here(store, cwd, everywhere)?;
     let connection = store.database.connection();
-    let mut sessions = match &place {
-        Some(None) => Vec::new(),
-        Some(Some(place)) => read_sessions(connection, HistoryRange::Workspace(place.row.id))?,
-        None => read_sessions(connection, HistoryRange::All)?,
+    let mut sessions = match &here {
+        _ if everywhere => read_sessions(connection, HistoryRange::All)?,
+        Some(here) => read_sessions(connection, HistoryRange::Workspace(here.row.id))?,
+        None => Vec::new(),
     };
-    if let Some(here) = place.flatten() {
+    if let Some(here) = here {
         here.name_present_path(connection, sessions.iter_mut().map(|it| &mut it.workspace))?;
     }
     for session in sessions.iter_mut().filter(|it| it.parent.is_none()) {
@@ -514,84 +485,3 @@ pub(super) fn read_sessions(
 /// Empty ones are all alike.
 pub(super) const MOVED: &str = "iif(coalesce(old_blob, new_blob, 'e69de29bb2d1d6434b8b29ae775ad8c2e48c5391') = 'e69de29bb2d1d6434b8b29ae775ad8c2e48c5391', 0,
     min(count(*) FILTER (WHERE new_mode IS NULL), count(*) FILTER (WHERE old_mode IS NULL)))";
-
-/// How many files an operation only moves: each is written and removed, and is one file. Empty ones are all alike.
-const ONLY_MOVED: &str = "(
-    SELECT ifnull(sum(min(gone, come)), 0)
-      FROM (SELECT count(*) FILTER (WHERE action = 'delete') AS gone,
-                   count(*) FILTER (WHERE action = 'write' AND expected_mode IS NULL) AS come
-              FROM operation_files
-             WHERE operation_id = operations.id AND result = 'done' AND reason IS NULL
-               AND iif(action = 'delete', expected_blob, target_blob) <> 'e69de29bb2d1d6434b8b29ae775ad8c2e48c5391'
-             GROUP BY iif(action = 'delete', expected_blob, target_blob)))";
-
-/// Reads operations, newest first, with what they did in all roots of their sessions.
-pub(super) fn read_operations(
-    connection: &Connection,
-    range: HistoryRange<'_>,
-) -> Result<Vec<OperationEntry>> {
-    let rows = match &range {
-        HistoryRange::All => read_rows(
-            connection,
-            "?1 IS NULL AND operations.part_of IS NULL",
-            &Null,
-        ),
-        HistoryRange::Workspace(id) => read_rows(connection, "operations.workspace_id = ?1", id),
-        HistoryRange::Only(id) => read_rows(connection, "operations.id = ?1", id),
-    };
-    Ok(roots::of_operations(
-        rows?,
-        read_rows(connection, IN_ROOTS, &Null)?,
-    ))
-}
-
-/// Chooses the operations of which there are parts in several roots.
-const IN_ROOTS: &str = "?1 IS NULL AND (operations.part_of IS NOT NULL
-    OR operations.id IN (SELECT part_of FROM operations))";
-
-/// Reads operations, newest first, each with the one that it is a part of.
-fn read_rows(
-    connection: &Connection,
-    chosen: &str,
-    value: &dyn ToSql,
-) -> Result<Vec<(OperationEntry, Option<String>)>> {
-    let sql = format!(
-        "SELECT operations.id, operations.part_of, workspaces.path AS workspace, kind, session_id, message_id, iif(alone, part_message_id, NULL) AS alone, undoes, started_at, state, outcome, git,
-                operations.conversation IS NOT NULL AS conversation,
-                before.tree AS before_tree, after.tree AS after_tree,
-                count(*) FILTER (WHERE {HAS_MOVED}) - {ONLY_MOVED} AS files,
-                count(*) FILTER (WHERE result = 'conflict') AS conflicts
-           FROM operations JOIN workspaces ON workspaces.id = operations.workspace_id
-           LEFT JOIN snapshots AS before ON before.id = before_snapshot_id
-           LEFT JOIN snapshots AS after ON after.id = after_snapshot_id
-           LEFT JOIN operation_files ON operation_id = operations.id
-          WHERE {chosen} GROUP BY operations.seq ORDER BY operations.seq DESC"
-    );
-    all(connection, &sql, [value], |row| {
-        Ok((read_operation(row)?, row.get("part_of")?))
-    })
-}
-
-fn read_operation(row: &Row<'_>) -> rusqlite::Result<OperationEntry> {
-    Ok(OperationEntry {
-        id: row.get("id")?,
-        kind: word(row, WordTable::Operations, "kind")?,
-        session: row.get("session_id")?,
-        message: row.get("message_id")?,
-        alone: row.get("alone")?,
-        undoes: row.get("undoes")?,
-        time: row.get("started_at")?,
-        state: word::<OperationState>(row, WordTable::Operations, "state")?
-            .name()
-            .to_owned(),
-        outcome: optional_word(row, WordTable::Operations, "outcome")?,
-        before: row.get("before_tree")?,
-        after: row.get("after_tree")?,
-        files: count(row, "files")?,
-        conflicts: count(row, "conflicts")?,
-        git: row.get("git")?,
-        conversation: row.get("conversation")?,
-        workspace: row.get("workspace")?,
-        roots: Vec::new(),
-    })
-}

@@ -70,7 +70,12 @@ impl Store {
 
     /// Returns the sessions of the workspace that holds `cwd`, or of all workspaces without one, newest first.
     pub fn sessions(&mut self, cwd: Option<&Path>) -> Result<report::SessionsReport> {
-        super::sessions(self, cwd)
+        super::sessions(self, cwd, cwd.is_none())
+    }
+
+    /// Returns the sessions of all workspaces, newest first; that of the directory where we are has its present path.
+    pub fn sessions_everywhere(&mut self, here: Option<&Path>) -> Result<report::SessionsReport> {
+        super::sessions(self, here, true)
     }
 
     /// Returns the id of the session that an agent's process is in, as [`crate::agent_process`] names that process.

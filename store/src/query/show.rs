@@ -10,7 +10,7 @@ use rusqlite::{Connection, Row};
 
 use super::history::HistoryRange;
 use super::renames::{of_operation, with_renames};
-use super::{compare, diff, history, own, roots};
+use super::{compare, diff, history, operations, own, roots};
 use crate::error::{Error, Result};
 use crate::fs::threads;
 use crate::ids::{self, Any};
@@ -182,9 +182,10 @@ fn show_session(store: &Store, id: &str) -> Result<ShowReport> {
 
 fn show_operation(store: &Store, place: &Place, id: &str) -> Result<ShowReport> {
     let connection = store.database.connection();
-    let operation: OperationEntry = history::read_operations(connection, HistoryRange::Only(id))?
-        .pop()
-        .ok_or_else(|| gone(id))?;
+    let operation: OperationEntry =
+        operations::read_operations(connection, HistoryRange::Only(id))?
+            .pop()
+            .ok_or_else(|| gone(id))?;
     let files = sessions::operation_items(connection, id)?;
     let mut files: Vec<FileReport> = files.iter().map(Item::report).collect();
     let remarks = sessions::operation(connection, id)?.notes;

@@ -114,14 +114,16 @@ fn heading(text: &str, view: &View, pages: &mut Pages<'_>) -> Result<(), Failure
 
 /// Lists sessions.
 pub fn sessions(invocation: &Invocation, arguments: &SessionsArguments) -> Result<u8, Failure> {
-    let directory = if arguments.everywhere {
-        None
-    } else {
-        Some(invocation.directory()?)
+    let directory = match arguments.everywhere {
+        true => invocation.directory().ok(),
+        false => Some(invocation.directory()?),
     };
     let mut store = invocation.open()?;
     keep_usage(&mut store);
-    let report = store.sessions(directory.as_deref())?;
+    let report = match arguments.everywhere {
+        true => store.sessions_everywhere(directory.as_deref())?,
+        false => store.sessions(directory.as_deref())?,
+    };
     invocation.look_up(&store, report.sessions.iter().map(|it| it.id.as_str()));
     if report.sessions.is_empty() && !invocation.output.is_json() {
         return empty::say(invocation, "No sessions were recorded here.");
