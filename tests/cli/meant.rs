@@ -179,7 +179,10 @@ fn undo_says_what_it_undid() {
     let list = world.run(&["log", "--operations"], b"").exits(0);
     assert_eq!(rows(&list), 1, "{list}");
     assert!(list.stdout.contains("revert, undone  "), "{list}");
-    world.run(&["undo"], b"").exits(0);
+    let run = world.run(&["undo"], b"").exits(0);
+    let first = run.stdout.lines().next().unwrap_or_default();
+    assert!(first.starts_with("✓ Did the revert "), "{run}");
+    assert!(first.ends_with("(“nicer README”) again"), "{run}");
     let list = world.run(&["log", "--operations"], b"").exits(0);
     assert!(
         list.stdout.contains("revert, undone and done again"),
@@ -187,6 +190,29 @@ fn undo_says_what_it_undid() {
     );
     let list = world.run(&["log", "--operations", "-v"], b"").exits(0);
     assert_eq!(rows(&list), 3, "{list}");
+}
+
+/// An operation on a part names the message, and so do its undo and the list.
+#[test]
+fn operation_on_a_part_names_the_message() {
+    let world = two_sessions();
+    let id = world.json(&["log"])["messages"][0]["id"].clone();
+    let id = &id.as_str().expect("an id")[..8];
+    let run = world.run(&["revert", "last", "--only", "README.md"], b"");
+    let said = format!("✓ Undid a part of the changes since “nicer README” ({id})\n");
+    assert!(run.stdout.starts_with(&said), "{run}");
+    let undo = world.run(&["undo"], b"").exits(0);
+    let first = undo.stdout.lines().next().unwrap_or_default();
+    assert!(first.starts_with("✓ Undid the revert "), "{undo}");
+    assert!(first.ends_with("(a part, since “nicer README”)"), "{undo}");
+    let list = world.run(&["log", "--operations"], b"").exits(0);
+    assert!(list.stdout.contains("revert of a part, undone"), "{list}");
+    let row = list.stdout.lines().find(|row| row.contains("of a part"));
+    assert!(row.is_some_and(|row| row.contains(id)), "{list}");
+    let step = world.json(&["show", "last"])["steps"][0]["id"].clone();
+    let step = step.as_str().expect("an id");
+    let run = world.run(&["revert", "--step", step], b"").exits(0);
+    assert!(run.stdout.starts_with(&said), "{run}");
 }
 
 /// Words of other programs are understood, and a prompt gets a few.

@@ -196,7 +196,8 @@ fn part_undone_is_called_a_part() {
         .run(&["revert", "--message", "m1", "--only", "menu"], b"")
         .exits(0);
     assert!(
-        run.stdout.starts_with("✓ Undid this part\n"),
+        run.stdout
+            .starts_with("✓ Undid a part of the changes since “"),
         "no message is hidden: {run}"
     );
 }
@@ -274,7 +275,8 @@ fn part_of_a_reverted_session_is_called_one() {
         .run(&["revert", "--message", "m1", "--only", "menu"], b"")
         .exits(0);
     assert!(
-        run.stdout.starts_with("✓ Undid this part\n"),
+        run.stdout
+            .starts_with("✓ Undid a part of the changes since “"),
         "the point stays where it is: {run}"
     );
 }

@@ -228,9 +228,9 @@ fn only_the_marked_files_are_reverted() {
     screen.press("\r\t");
     screen.wait_for("1 marked");
     screen.press("r");
-    screen.wait_for("Would undo this part");
+    screen.wait_for("Would undo a part of the changes since “");
     screen.press("y");
-    screen.wait_for("Undid this part");
+    screen.wait_for("Undid a part of the changes since “");
     let names: Vec<String> = world
         .tree()
         .into_keys()

@@ -96,7 +96,10 @@ fn lists_say_what_an_undo_took_back() {
     world.run(&["restore", "m1"], b"").exits(0);
     world.run(&["undo"], b"").exits(0);
     let run = world.run(&["undo"], b"").exits(0);
-    assert!(run.stdout.starts_with("✓ Undid the undo "), "{run}");
+    let first = run.stdout.lines().next().unwrap_or_default();
+    assert!(first.starts_with("✓ Did the restore "), "{run}");
+    assert!(first.ends_with(" again"), "{run}");
+    assert!(run.stdout.contains("To undo this: ckpt-hook undo"), "{run}");
     let of: Vec<String> = undoing(&world)
         .iter()
         .map(|(id, _)| id[..8].to_owned())
@@ -140,7 +143,7 @@ fn lists_say_what_an_undo_took_back() {
         ◆   12345678  just now  restore, 3 files, undone and done again
         ●   12345678  just now  generic  tidy up
         ●   12345678  just now  generic  add cakes
-        2 messages, 1 operation, and 2 undos of them (-v lists all)
+        2 messages, 1 operation, and 2 undos of it (-v lists all)
     "#]]
     .assert_eq(&world.redact(&run.stdout));
     let run = world.run(&["show", &of[2]], b"").exits(0);

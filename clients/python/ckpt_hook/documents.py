@@ -3677,6 +3677,10 @@ class OperationEntry(TypedDict):
     """
     How it ended, in all roots of its session.
     """
+    part: str | None
+    """
+    The message of which it undid a step, or from which on it undid the changes of some paths.
+    """
     roots: list[OperationRoot]
     """
     What it did in the other roots of its session.
@@ -4130,6 +4134,10 @@ class OperationReport(TypedDict):
     outcome: Outcome
     """
     How it ended; for a dry run, how it would.
+    """
+    part: str | None
+    """
+    The message of which it undoes a step, or from which on it undoes the changes of some paths.
     """
     plan: str | None
     """

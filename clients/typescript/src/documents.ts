@@ -734,6 +734,10 @@ export interface OperationEntry {
    */
   outcome: Outcome | null;
   /**
+   * The message of which it undid a step, or from which on it undid the changes of some paths.
+   */
+  part: string | null;
+  /**
    * What it did in the other roots of its session.
    */
   roots: OperationRoot[];
@@ -2907,6 +2911,10 @@ export interface OperationReport {
    * How it ended; for a dry run, how it would.
    */
   outcome: Outcome;
+  /**
+   * The message of which it undoes a step, or from which on it undoes the changes of some paths.
+   */
+  part: string | null;
   /**
    * For a dry run: the plan, as a token. `apply` carries out exactly this plan, or fails with `stale`.
    */

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use ckpt_output::operation::OperationUndone;
 use ckpt_process::failure::Failure;
 use ckpt_schema::report::{OperationEntry, OperationReport};
 use ckpt_store::model::request::Force;
@@ -79,7 +80,7 @@ pub struct OperationResult {
     /// How much it was about.
     pub extent: AskedExtent,
     /// The operation that it took back, if it is an undo.
-    pub undoes: Option<OperationEntry>,
+    pub undoes: Option<OperationUndone>,
 }
 
 impl OperationResult {
@@ -109,7 +110,7 @@ pub fn carry_out(
     let mut extent = AskedExtent::Whole;
     let report = match operation {
         OperationRequest::Undo => {
-            let of = last(store, directory)?;
+            let (of, all) = last_of_all(store, directory)?;
             let request = UndoRequest {
                 operation: of.id.clone(),
                 dry_run,
@@ -119,7 +120,7 @@ pub fn carry_out(
             let report = store.undo(directory, &request)?;
             let is_part = store.before(&of.id)?.is_part;
             return Ok(OperationResult {
-                undoes: Some(of),
+                undoes: Some(OperationUndone::of(of, &all)),
                 ..OperationResult::of(
                     with_moves(store, directory, report),
                     AskedExtent::of(is_part),
@@ -182,16 +183,24 @@ fn with_moves(store: &mut Store, directory: &Path, mut report: OperationReport) 
 
 /// The newest operation of a workspace that was carried out.
 pub fn last(store: &mut Store, directory: &Path) -> Result<OperationEntry, Failure> {
+    last_of_all(store, directory).map(|(last, _)| last)
+}
+
+/// Returns the operation that an undo takes back, and all of them.
+fn last_of_all(
+    store: &mut Store,
+    directory: &Path,
+) -> Result<(OperationEntry, Vec<OperationEntry>), Failure> {
     if store.recorded_above(directory)?.is_some() {
         // The refusal names that directory.
         store.root(directory)?;
     }
     let all = store.operations(directory, &LogFilter::default())?;
-    let mut operations = all.operations.into_iter();
-    let is_done = |entry: &OperationEntry| entry.state == "done" || entry.state == "open";
-    operations.find(is_done).ok_or_else(|| {
+    let all = all.operations;
+    let is_done = |entry: &&OperationEntry| entry.state == "done" || entry.state == "open";
+    let last = all.iter().find(is_done).cloned().ok_or_else(|| {
         Error::unavailable("there is nothing to undo: nothing was reverted or restored here")
             .hint("`ckpt-hook revert` takes back what an agent did")
-            .into()
-    })
+    })?;
+    Ok((last, all))
 }

@@ -60,7 +60,7 @@ pub fn finish(
             false => Some(invocation.directory()?),
         };
         let around = around(store, directory.as_deref(), done);
-        invocation.look_up(store, ids(report, undoes.as_ref()));
+        invocation.look_up(store, ids(report, undoes.as_ref().map(|it| &it.operation)));
         paged(invocation, report, |view| {
             operation::render(report, &around, view)
         })
@@ -85,11 +85,15 @@ fn ids<'a>(
     report: &'a OperationReport,
     undoes: Option<&'a OperationEntry>,
 ) -> impl Iterator<Item = &'a str> {
-    let own = [&report.operation, &report.message, &report.alone];
-    let own = own.into_iter().filter_map(|id| id.as_deref());
+    let own = [
+        report.operation.as_deref(),
+        report.message.as_deref(),
+        report.subject(),
+    ];
+    let own = own.into_iter().flatten();
     let of = undoes.into_iter().flat_map(|of| {
-        let alone = of.alone.as_deref();
-        alone.into_iter().chain([of.id.as_str()])
+        let subject = of.subject().into_iter();
+        subject.chain([of.id.as_str()])
     });
     let sessions = report.also_reverted.iter().map(|it| it.session.as_str());
     own.chain(of).chain(sessions)
@@ -117,13 +121,12 @@ pub fn carried_out(report: &OperationReport) -> Option<String> {
     ))
 }
 
-/// Returns the message that an outcome names: the one that is undone alone, or whose undoing is taken back, else the
-/// revert point.
+/// Returns the message that an outcome names: the one that the operation, or the one that it takes back, is about.
 fn titled<'a>(report: &'a OperationReport, undoes: Option<&'a OperationEntry>) -> Option<&'a str> {
-    if let Some(undone) = undoes {
-        return undone.alone.as_deref().or(undone.message.as_deref());
+    match undoes {
+        Some(undone) => undone.subject(),
+        None => report.subject(),
     }
-    report.alone.as_deref().or(report.message.as_deref())
 }
 
 /// What an outcome says besides its report. Without a directory, it has no title. The operation is done, so nothing fails
@@ -132,7 +135,7 @@ pub fn around(store: &mut Store, directory: Option<&Path>, done: &OperationResul
     let report = &done.report;
     let gone = directory.map(gone).unwrap_or_default();
     let directory = directory.and_then(|directory| directory.ancestors().nth(gone));
-    let id = titled(report, done.undoes.as_ref()).zip(directory);
+    let id = titled(report, done.undoes.as_ref().map(|it| &it.operation)).zip(directory);
     let operation = report.operation.as_deref();
     let before = operation.and_then(|operation| store.before(operation).ok());
     let plan = around_plan(None, done.extent, false);

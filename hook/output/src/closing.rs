@@ -100,7 +100,7 @@ fn way_back(report: &OperationReport, around: &Around, paint: Paint) -> Option<S
     // Where no file had to change, the revert point moved all the same.
     report.operation.as_ref()?;
     let undo = paint.own_command("ckpt-hook undo");
-    if around.undoes.is_some() {
+    if around.undoes.as_ref().is_some_and(|it| !it.is_done_again) {
         return Some(format!(
             "To do it again: {undo}; what else can be taken back: {}",
             paint.own_command("ckpt-hook log --operations")

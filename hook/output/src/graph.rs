@@ -217,10 +217,11 @@ fn of_operation(operation: &OperationEntry, is_brief: bool, view: &View) -> Stri
         return joined(&[when(operation.time, true, view), format!("{kind}, {files}")]);
     }
     let id = |message: &str| view.paint.id(&short(message));
-    let to = match (&operation.alone, &operation.message) {
-        (Some(alone), _) => Some(format!(" of {} alone", id(alone))),
-        (None, Some(message)) => Some(format!(" to just before {}", id(message))),
-        (None, None) => None,
+    let to = match (&operation.alone, &operation.part, &operation.message) {
+        (Some(alone), ..) => Some(format!(" of {} alone", id(alone))),
+        (None, Some(part), _) => Some(format!(" of a part, since {}", id(part))),
+        (None, None, Some(message)) => Some(format!(" to just before {}", id(message))),
+        (None, None, None) => None,
     };
     format!(
         "{}  {}  {}{}, {}",

@@ -347,11 +347,12 @@ pub fn operations(report: &OperationsReport, reach: LogReach, view: &View) -> St
 
 /// Returns how many operations have a row, and how many undos of them have none.
 pub(super) fn number_of_operations(rows: u64, undos: u64) -> String {
+    let of = if rows == 1 { "it" } else { "them" };
     let rows = count(rows, "operation");
     match undos {
         0 => rows,
         undos => format!(
-            "{rows}, and {} of them (-v lists all)",
+            "{rows}, and {} of {of} (-v lists all)",
             count(undos, "undo")
         ),
     }
@@ -466,14 +467,13 @@ fn operation_row(entry: &OperationEntry, undos: usize, view: &View) -> Vec<Strin
     vec![
         paint.id(&short(&entry.id)),
         view.times.ago(entry.time),
-        match entry.alone {
-            Some(_) => format!("{} alone{}", kind(entry, paint), undone(undos)),
-            None => kind(entry, paint) + undone(undos),
+        match (&entry.alone, &entry.part) {
+            (Some(_), _) => format!("{} alone{}", kind(entry, paint), undone(undos)),
+            (None, Some(_)) => format!("{} of a part{}", kind(entry, paint), undone(undos)),
+            (None, None) => kind(entry, paint) + undone(undos),
         },
         entry
-            .alone
-            .as_deref()
-            .or(entry.message.as_deref())
+            .subject()
             .map_or_else(|| paint.faint("-"), |message| paint.id(&short(message))),
         outcome(entry, paint),
         grouped(in_all(entry.files, |root| root.files)),

@@ -26,7 +26,7 @@ pub struct Around {
     /// The state just before it; the default if nothing was done.
     pub before: PriorState,
     /// What it takes back, if it is the undo of an operation.
-    pub undoes: Option<OperationEntry>,
+    pub undoes: Option<OperationUndone>,
     /// Whether a plan without files would move the revert point.
     pub moves_point: bool,
     /// The current directory, from the workspace's on, or the nearest above it that is still there.
@@ -132,9 +132,17 @@ fn what(report: &OperationReport, around: &Around, paint: Paint) -> String {
     } else {
         "Undid"
     };
-    if let Some(operation) = &around.undoes {
+    if let Some(OperationUndone {
+        operation,
+        is_done_again,
+    }) = &around.undoes
+    {
         let name = operation_name(operation, around.prompt.as_deref(), paint);
-        return format!("{done} {name}");
+        return match (is_done_again, report.dry_run) {
+            (false, _) => format!("{done} {name}"),
+            (true, false) => format!("Did {name} again"),
+            (true, true) => format!("Would do {name} again"),
+        };
     }
     match (report.kind, message) {
         (OperationKind::Revert, Some(message)) if !around.before.is_part => {
@@ -145,8 +153,13 @@ fn what(report: &OperationReport, around: &Around, paint: Paint) -> String {
             let alone = self::message(alone, around.prompt.as_deref(), paint);
             format!("{done} {alone} alone")
         }
-        (OperationKind::Revert, _) if report.dry_run => "Would undo this part".to_owned(),
-        (OperationKind::Revert, _) => "Undid this part".to_owned(),
+        (OperationKind::Revert, _) => match report.part.as_deref() {
+            Some(id) => {
+                let message = self::message(id, around.prompt.as_deref(), paint);
+                format!("{done} a part of the changes since {message}")
+            }
+            None => format!("{done} this part"),
+        },
         (OperationKind::Redo | OperationKind::Unrevert, Some(message)) => {
             format!("{would} forward, to just before {message}")
         }
@@ -169,6 +182,34 @@ fn what(report: &OperationReport, around: &Around, paint: Paint) -> String {
     }
 }
 
+/// What an undo takes back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OperationUndone {
+    /// The operation that is no undo itself.
+    pub operation: OperationEntry,
+    /// Whether it had been undone, and now that is undone.
+    pub is_done_again: bool,
+}
+
+impl OperationUndone {
+    /// Returns what an undo of one of these operations, newest first, leads to.
+    pub fn of(mut operation: OperationEntry, all: &[OperationEntry]) -> Self {
+        let mut is_done_again = false;
+        while let Some(undone) = operation
+            .undoes
+            .as_ref()
+            .and_then(|id| all.iter().find(|entry| entry.id == *id))
+        {
+            operation = undone.clone();
+            is_done_again = !is_done_again;
+        }
+        Self {
+            operation,
+            is_done_again,
+        }
+    }
+}
+
 /// Returns the name of a message in a sentence: people know it by their text.
 pub fn message(id: &str, prompt: Option<&str>, paint: Paint) -> String {
     match title(prompt) {
@@ -182,12 +223,12 @@ pub fn message(id: &str, prompt: Option<&str>, paint: Paint) -> String {
 fn operation_name(operation: &OperationEntry, prompt: Option<&str>, paint: Paint) -> String {
     let kind = operation_word(operation);
     let id = paint.id(&short(&operation.id));
-    match (operation.alone.as_deref(), title(prompt)) {
+    let title = title(prompt);
+    match (operation.alone.as_deref(), &operation.part) {
         (Some(alone), _) => format!("the {kind} of {} alone", message(alone, prompt, paint)),
-        (None, title) if title.is_empty() || operation.message.is_none() => {
-            format!("the {kind} {id}")
-        }
-        (None, title) => format!("the {kind} {id} (“{}”)", fit(&title, TITLE)),
+        _ if title.is_empty() || operation.subject().is_none() => format!("the {kind} {id}"),
+        (None, Some(_)) => format!("the {kind} {id} (a part, since “{}”)", fit(&title, TITLE)),
+        (None, None) => format!("the {kind} {id} (“{}”)", fit(&title, TITLE)),
     }
 }
 
@@ -238,6 +279,7 @@ mod tests {
             session: Some("s".to_owned()),
             message: Some("abcdefghij".to_owned()),
             alone: None,
+            part: None,
             undoes: None,
             outcome,
             dry_run: false,

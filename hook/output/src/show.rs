@@ -382,6 +382,7 @@ fn show_operation(entry: &OperationEntry, view: &View) -> String {
     let named = [
         ("session", &entry.session),
         ("undid alone", &entry.alone),
+        ("a part since", &entry.part),
         ("to message", &entry.message),
         ("before it", &entry.before),
         ("after it", &entry.after),

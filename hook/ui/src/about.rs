@@ -138,10 +138,11 @@ fn of_message(message: &MessageReport, steps: &[StepReport], view: &View) -> Abo
 fn of_operation(operation: &OperationEntry, notes: &[String], view: &View) -> About {
     let paint = view.paint;
     let id = |id: &String| paint.id(&short(id));
-    let to = match (&operation.alone, &operation.message) {
-        (Some(alone), _) => format!(" of {} alone", id(alone)),
-        (None, Some(message)) => format!(" to just before {}", id(message)),
-        (None, None) => String::new(),
+    let to = match (&operation.alone, &operation.part, &operation.message) {
+        (Some(alone), ..) => format!(" of {} alone", id(alone)),
+        (None, Some(part), _) => format!(" of a part, since {}", id(part)),
+        (None, None, Some(message)) => format!(" to just before {}", id(message)),
+        (None, None, None) => String::new(),
     };
     let facts = [
         when(operation.time, view),

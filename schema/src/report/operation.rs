@@ -231,6 +231,9 @@ pub struct OperationReport {
     /// The only message that it undoes, while later ones stay.
     #[serde(default)]
     pub alone: Option<String>,
+    /// The message of which it undoes a step, or from which on it undoes the changes of some paths.
+    #[serde(default)]
+    pub part: Option<String>,
     /// The operation that it takes back, if it is an undo.
     #[serde(default)]
     pub undoes: Option<String>,
@@ -453,6 +456,9 @@ pub struct OperationEntry {
     /// The only message that it undid, while later ones stayed.
     #[serde(default)]
     pub alone: Option<String>,
+    /// The message of which it undid a step, or from which on it undid the changes of some paths.
+    #[serde(default)]
+    pub part: Option<String>,
     /// The operation that it took back, if it was an undo. Null for an undo that an older version recorded.
     #[serde(default)]
     pub undoes: Option<String>,
@@ -482,6 +488,22 @@ pub struct OperationEntry {
     /// What it did in the other roots of its session.
     #[serde(default)]
     pub roots: Vec<OperationRoot>,
+}
+
+impl OperationReport {
+    /// Returns the message that it is about: the one that it undoes alone or in part, else the one that it goes to.
+    pub fn subject(&self) -> Option<&str> {
+        let of = self.alone.as_deref().or(self.part.as_deref());
+        of.or(self.message.as_deref())
+    }
+}
+
+impl OperationEntry {
+    /// Returns the message that it is about: the one that it undid alone or in part, else the one that it went to.
+    pub fn subject(&self) -> Option<&str> {
+        let of = self.alone.as_deref().or(self.part.as_deref());
+        of.or(self.message.as_deref())
+    }
 }
 
 /// `log --operations`.

@@ -273,7 +273,7 @@ pub(super) fn operations(
         let ids = "SELECT messages.id FROM messages JOIN sessions ON sessions.id = session_id
                     WHERE (?1 IS NULL OR workspace_id = ?1) AND messages.state = ?2";
         let in_state = found(connection, ids, params![workspace, state.name()])?;
-        operations.retain(|operation| subject(operation).is_some_and(|id| in_state.contains(id)));
+        operations.retain(|operation| operation.subject().is_some_and(|id| in_state.contains(id)));
     }
     let only = match place {
         Some(place) => place.paths_asked_for(&filter.paths)?,
@@ -306,11 +306,6 @@ fn found(
     Ok(ids.into_iter().collect())
 }
 
-/// Returns the message that an operation is about: the one that it undid alone, else the one that it went to.
-fn subject(operation: &OperationEntry) -> Option<&String> {
-    operation.alone.as_ref().or(operation.message.as_ref())
-}
-
 fn is_asked_for(
     connection: &Connection,
     snapshots: Option<&Snapshots>,
@@ -318,7 +313,7 @@ fn is_asked_for(
     only: &[WorkspacePath],
     operation: &OperationEntry,
 ) -> Result<bool> {
-    let message = match subject(operation) {
+    let message = match operation.subject() {
         Some(id) => sessions::message(connection, id)?,
         None => None,
     };

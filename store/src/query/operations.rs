@@ -98,7 +98,8 @@ fn read_rows(
     value: &dyn ToSql,
 ) -> Result<Vec<(OperationEntry, Option<String>)>> {
     let sql = format!(
-        "SELECT operations.id, operations.part_of, workspaces.path AS workspace, kind, session_id, message_id, iif(alone, part_message_id, NULL) AS alone, undoes, started_at, state, outcome, git,
+        "SELECT operations.id, operations.part_of, workspaces.path AS workspace, kind, session_id, message_id, iif(alone, part_message_id, NULL) AS alone,
+                iif(alone, NULL, ifnull(part_message_id, (SELECT steps.message_id FROM steps WHERE steps.id = operations.step_id))) AS part, undoes, started_at, state, outcome, git,
                 operations.conversation IS NOT NULL AS conversation,
                 before.tree AS before_tree, after.tree AS after_tree,
                 count(*) FILTER (WHERE {HAS_MOVED}) - {ONLY_MOVED} AS files,
@@ -121,6 +122,7 @@ fn read_operation(row: &Row<'_>) -> rusqlite::Result<OperationEntry> {
         session: row.get("session_id")?,
         message: row.get("message_id")?,
         alone: row.get("alone")?,
+        part: row.get("part")?,
         undoes: row.get("undoes")?,
         time: row.get("started_at")?,
         state: word::<OperationState>(row, WordTable::Operations, "state")?

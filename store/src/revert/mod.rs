@@ -484,6 +484,7 @@ fn nothing_reverted(
         session: None,
         message: None,
         alone: None,
+        part: None,
         undoes: None,
         outcome: Outcome::Nothing,
         dry_run: options.dry_run.is_dry(),

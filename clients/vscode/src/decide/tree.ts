@@ -176,10 +176,11 @@ export function operationTitle(operation: OperationEntry, entries: readonly Time
     return `Undone: ${undone ? operationTitle(undone as OperationEntry, entries) : "an operation"}`;
   }
   const verb = VERBS[operation.kind] ?? operation.kind;
-  const message = operation.alone ?? operation.message;
+  const message = operation.alone ?? operation.part ?? operation.message;
   if (message === null) return verb;
   const title = quoted(messageIn(entries, message)?.prompt ?? null);
-  return operation.alone !== null ? `${verb} ${title} alone` : `${verb} to before ${title}`;
+  if (operation.alone !== null) return `${verb} ${title} alone`;
+  return operation.part !== null ? `${verb} a part since ${title}` : `${verb} to before ${title}`;
 }
 
 export function row(node: Node, around: Surroundings): Row {

@@ -57,7 +57,7 @@ async function look(entry) {
   return {
     title: operation.undoes
       ? `Undone: operation ${operation.undoes.slice(0, 8)}`
-      : `${verbs[operation.kind] ?? operation.kind}${operation.alone ? " one message" : ""}`,
+      : `${verbs[operation.kind] ?? operation.kind}${operation.alone ? " one message" : operation.part ? " a part" : ""}`,
     facts: [time(operation.time), operation.outcome, code(operation.id)],
     notes: report.notes,
     changes: report.changes,

@@ -68,9 +68,9 @@ export class Timeline {
       const undone = this.operations.get(operation.undoes);
       return `Undone: ${undone ? this.named(undone) : `operation ${operation.undoes.slice(0, 8)}`}`;
     }
-    const prompt = this.prompts.get(operation.alone ?? operation.message);
+    const prompt = this.prompts.get(operation.alone ?? operation.part ?? operation.message);
     const named = prompt ? `: ${shown(prompt).replace(/\s+/g, " ")}` : "";
-    const where = operation.alone ? " one message" : named && " to before";
+    const where = operation.alone ? " one message" : operation.part ? " a part" : named && " to before";
     return `${verbs[operation.kind] ?? operation.kind}${where}${named}`;
   }
 

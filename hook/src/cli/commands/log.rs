@@ -69,8 +69,8 @@ struct ListedEntry<'a> {
 
 /// Returns the ids that the line of an operation shows.
 fn ids_of(entry: &OperationEntry) -> impl Iterator<Item = &str> {
-    let others = [&entry.alone, &entry.message, &entry.undoes];
-    let others = others.into_iter().filter_map(|id| id.as_deref());
+    let others = [entry.subject(), entry.undoes.as_deref()];
+    let others = others.into_iter().flatten();
     others.chain([entry.id.as_str()])
 }
 

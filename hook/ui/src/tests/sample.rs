@@ -60,6 +60,7 @@ pub fn operation() -> TimelineEntry {
         git: false,
         conversation: false,
         alone: None,
+        part: None,
         undoes: None,
         workspace: "/w".to_owned(),
         roots: Vec::new(),

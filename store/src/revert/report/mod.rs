@@ -60,6 +60,7 @@ pub(crate) fn report(
             .and_then(|movement| movement.to.as_ref())
             .map(|message| message.id.clone()),
         alone: movement.and_then(Movement::alone).map(str::to_owned),
+        part: movement.and_then(Movement::in_part).map(str::to_owned),
         undoes: operation.undoes.clone(),
         outcome,
         dry_run: dry_run.is_dry(),

@@ -392,6 +392,15 @@ impl Movement {
         }
     }
 
+    /// Returns the message of which, or from which on, only a part is undone.
+    pub fn in_part(&self) -> Option<&str> {
+        match &self.part {
+            Some(Part::Paths { message, .. }) => Some(&message.id),
+            Some(Part::Step { step, .. }) => Some(&step.message_id),
+            Some(Part::Message { .. }) | None => None,
+        }
+    }
+
     /// Returns whether the revert point stays where it is.
     pub fn is_same_point(&self) -> bool {
         let id = |message: &Option<MessageRow>| message.as_ref().map(|message| message.id.clone());
