@@ -299,6 +299,22 @@ fn missing_staged_object_keeps_the_index() {
     );
 }
 
+/// A staged rename is one change, as in `git status`.
+#[test]
+fn staged_rename_is_one_change() {
+    let mut world = World::git(&[("tools/one", "1\n"), ("tools/two", "2\n")]);
+    world.turn("m1", |world| {
+        world.run_git(&["mv", "tools", "scripts"]);
+    });
+    let report = world.revert("m1");
+    let mut remarks = report.remarks.iter();
+    let found = remarks.find(|remark| remark.code == NoteCode::Staged);
+    let found = found.expect("the index stays");
+    let names = "stay: `tools/one` → `scripts/one`, `tools/two` → `scripts/two`; ";
+    assert!(found.text.contains(names), "{found:#?}");
+    assert_eq!(found.about.len(), 4, "each path for a program: {found:#?}");
+}
+
 /// Without `--git`, the next commit would take what the agent staged of a file that went back.
 #[test]
 fn staged_content_that_stays_is_named() {

@@ -12,7 +12,7 @@ use crate::model::number::first_of;
 use crate::revert::plan::operation::GitFate;
 
 /// How many names a note has.
-const NAMED: usize = 5;
+pub(super) const NAMED: usize = 5;
 
 /// The notes on refs that were written while a step to undo was open, and stay. Without `--git`, those on HEAD say what
 /// is to be said of its branches; with it, parts of the plan do, and the branch that HEAD was on is made again.

@@ -1,10 +1,10 @@
 //! Names the files that a revert writes and of which something else stays staged. This module does IO, but only reads.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use ckpt_schema::report::{GitPart, NoteCode};
 
-use super::notes::of_names;
+use super::notes::NAMED;
 use super::repository::Repository;
 use super::{GitSide, state_of};
 use crate::error::Result;
@@ -14,6 +14,7 @@ use crate::model::entry::{EntryKind, ObjectId, State, file_type};
 use crate::model::git_item::{GitItem, GitStateRow};
 use crate::model::hex::{self, Hex};
 use crate::model::note::Note;
+use crate::model::number::first_of;
 use crate::revert::plan::Plan;
 use crate::revert::request::movement::Movement;
 
@@ -63,11 +64,12 @@ impl GitSide<'_> {
             let Some(staged) = staged.filter(|_| !was_so && !is_target) else {
                 continue;
             };
-            if head
-                .content(path)
-                .is_some_and(|committed| committed != staged)
-            {
-                about.push(item.path.to_text());
+            if let Some(committed) = head.content(path).filter(|it| *it != staged) {
+                about.push(StagedChange {
+                    path: item.path.to_text(),
+                    staged,
+                    committed,
+                });
             }
         }
         let way = match items {
@@ -76,12 +78,49 @@ impl GitSide<'_> {
             }
             Some(_) => "; `git restore --staged FILE` unstages a file",
         };
-        let what = [
-            "in the index, a staged change stays:",
-            "in the index, staged changes stay:",
-        ];
-        Ok(of_names(NoteCode::Staged, what, about, way))
+        let rows = with_renames(&about);
+        let what = match rows.len() {
+            0 => return Ok(None),
+            1 => "in the index, a staged change stays:",
+            _ => "in the index, staged changes stay:",
+        };
+        let text = format!("{what} {}{way}", first_of(rows.into_iter(), NAMED));
+        let paths = about.into_iter().map(|change| change.path);
+        Ok(Some(Note::about(NoteCode::Staged, text, paths.collect())))
     }
+}
+
+/// A file of which the index has something else than HEAD.
+struct StagedChange {
+    path: String,
+    staged: Option<Staging>,
+    committed: Option<Staging>,
+}
+
+/// Names staged changes as `git status` does: a file that went and one with its bytes that came are one rename.
+fn with_renames(changes: &[StagedChange]) -> Vec<String> {
+    let mut went: BTreeMap<&[u8], Vec<&str>> = BTreeMap::new();
+    for change in changes.iter().rev() {
+        if let (None, Some((_, id))) = (&change.staged, &change.committed) {
+            went.entry(id).or_default().push(&change.path);
+        }
+    }
+    let mut from: BTreeMap<&str, &str> = BTreeMap::new();
+    for change in changes {
+        if let (Some((_, id)), None) = (&change.staged, &change.committed)
+            && let Some(old) = went.get_mut(&id[..]).and_then(Vec::pop)
+        {
+            from.insert(&change.path, old);
+        }
+    }
+    let renamed: BTreeSet<&str> = from.values().copied().collect();
+    let rows = changes.iter().map(|change| &change.path[..]);
+    let rows = rows.filter(|path| !renamed.contains(path));
+    rows.map(|path| match from.get(path) {
+        Some(old) => format!("`{old}` → `{path}`"),
+        None => format!("`{path}`"),
+    })
+    .collect()
 }
 
 /// Returns the commit that HEAD stands for once a plan is carried out.
