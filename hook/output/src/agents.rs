@@ -1,6 +1,7 @@
 //! The agents, where the hook is installed, and what `install` and `uninstall` did to settings.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 
 use ckpt_schema::report::{
     AgentReport, AgentSettings, AgentsReport, InstallReport, SettingsChange, SkippedAgent,
@@ -125,9 +126,15 @@ pub fn changes(
     let is_new = |change: &SettingsChange| {
         is_installed && !change.dry_run && ["created", "updated"].contains(&change.action.as_str())
     };
-    let next = report.changes.iter().any(is_new).then(|| {
+    let new = report.changes.iter().filter(|change| is_new(change));
+    let new: BTreeSet<&str> = new.map(|change| change.agent.as_str()).collect();
+    let next = (!new.is_empty()).then(|| {
         let log = view.paint.command("ckpt-hook log");
-        format!("Next: restart the agent, and send it a message. Then {log} lists it.\n")
+        let restart = match new.len() {
+            1 => "restart the agent, and send it a message",
+            _ => "restart the agents, and send one of them a message",
+        };
+        format!("Next: {restart}. Then {log} lists it.\n")
     });
     let hint = format!(
         "{} name an agent to install the hook for it in advance\n",
@@ -145,8 +152,18 @@ pub fn changes(
     changes
         .chain(skipped)
         .chain(found_none.then_some(hint))
+        .chain(notes(report, view.paint))
         .chain(short_name)
         .chain(next)
+        .collect()
+}
+
+/// Returns the notes on all agents, each once, below their lines.
+fn notes(report: &InstallReport, paint: Paint) -> Vec<String> {
+    let mut told = BTreeSet::new();
+    let notes = report.changes.iter().flat_map(|change| &change.notes);
+    let new = notes.filter(|note| told.insert(*note));
+    new.map(|note| format!("{} {}\n", paint.warning("note:"), safe(note)))
         .collect()
 }
 
@@ -195,9 +212,6 @@ fn settings(group: &[SettingsChange], view: &View) -> String {
         .flat_map(str::lines)
     {
         text.push_str(&format!("  {}\n", painted(line, paint)));
-    }
-    for note in group.iter().flat_map(|change| &change.notes) {
-        text.push_str(&format!("  {} {}\n", paint.warning("note:"), safe(note)));
     }
     text
 }

@@ -161,8 +161,13 @@ fn next_step(invocation: &Invocation) -> String {
             .is_some_and(|presence| presence.found)
     });
     if !installed.is_empty() {
+        let to = if installed.len() == 1 {
+            "it"
+        } else {
+            "one of them"
+        };
         format!(
-            "The hook is installed for {}: send it a message in this directory. `ckpt-hook doctor` checks the rest.",
+            "The hook is installed for {}: send {to} a message in this directory. `ckpt-hook doctor` checks the rest.",
             listed(&installed)
         )
     } else if let Some((agent, obstacle)) = blocked {
