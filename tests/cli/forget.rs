@@ -93,8 +93,8 @@ fn forget_is_refused_during_an_agents_work() {
         // A dry run shows what it would be, and that it has to wait.
         let dry = [&["forget", "--dry-run"][..], what].concat();
         assert_eq!(world.json(&dry)["workspaces"][0]["busy"], true, "{what:?}");
-        let run = world.run(&dry, b"").exits(0);
-        assert!(run.stdout.contains("is at work here"), "{run}");
+        let run = world.run(&dry, b"").exits(5);
+        assert!(run.stdout.contains("  busy: an agent "), "{run}");
     }
     world.run(&["uninstall", "--purge", "--yes"], b"").exits(5);
     assert!(world.store().exists(), "all is there");

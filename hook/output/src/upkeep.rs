@@ -205,7 +205,10 @@ pub fn forget(report: &ForgetReport, view: &View) -> String {
         let name = safe(&workspace.workspace);
         text.push_str(&format!("{name}: {}\n", what_goes(workspace)));
         if workspace.busy {
-            text.push_str("  An agent or an operation is at work here. Nothing is forgotten until it is done.\n");
+            text.push_str(&format!(
+                "  {} an agent or an operation is at work here, and this would be refused: try again when it has ended.\n",
+                view.paint.warning("busy:")
+            ));
         }
         let shown = if view.verbose { usize::MAX } else { NAMED };
         for file in workspace.files.iter().take(shown) {

@@ -4,7 +4,7 @@ use ckpt_command::invocation::Invocation;
 use ckpt_command::pager::paged;
 use ckpt_output::time::utc;
 use ckpt_output::upkeep;
-use ckpt_process::failure::{DONE, Failure, PARTIAL};
+use ckpt_process::failure::{BUSY, DONE, Failure, PARTIAL};
 use ckpt_process::surroundings::now;
 use ckpt_schema::report::ForgetReport;
 use ckpt_store::{DryRun, Forget, Grouping};
@@ -93,5 +93,6 @@ fn show_forgotten(invocation: &Invocation, report: &ForgetReport) -> Result<u8, 
     let done = (!report.dry_run).then_some("it was forgotten");
     let output = &invocation.output;
     output.report_done(report, done, |view| upkeep::forget(report, view))?;
-    Ok(DONE)
+    let is_busy = report.workspaces.iter().any(|workspace| workspace.busy);
+    Ok(if is_busy { BUSY } else { DONE })
 }
