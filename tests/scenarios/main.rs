@@ -45,6 +45,7 @@ mod moved;
 mod names;
 mod nested;
 mod not_kept;
+mod one_table;
 mod other_systems;
 mod out_of_view;
 mod own_commands;
