@@ -3,6 +3,8 @@
 use std::fs::OpenOptions;
 use std::process::Stdio;
 
+use serde_json::json;
+
 use testing::binary::{Run, Sandbox};
 
 fn run_into_a_full_disk(world: &Sandbox, arguments: &[&str]) -> Run {
@@ -178,4 +180,74 @@ fn removed_current_directory_is_to_be_left() {
         assert!(done.contains(part), "{part}: {done}");
     }
     assert!(!below.exists(), "{done}");
+}
+
+/// A kept file without a way out is said to have none, to people and to programs.
+#[test]
+fn kept_file_without_a_way_says_so() {
+    let never_captured = || {
+        let world = Sandbox::new();
+        world.configure("max_file_size = \"1 KiB\"\n");
+        world.write("x", "1".repeat(2000));
+        world.play("m1", "shrink it", |world| world.write("x", "2\n"));
+        world
+    };
+    let forgotten = || {
+        let world = Sandbox::new();
+        world.write("x", "1\n");
+        world.play("m1", "change it", |world| world.write("x", "2\n"));
+        world.run(&["forget", "--path", "x", "--yes"], b"").exits(0);
+        world
+    };
+    let cases: [(&str, &str, fn() -> Sandbox); 2] = [
+        (
+            "not_captured",
+            "no snapshot holds its state before",
+            never_captured,
+        ),
+        (
+            "forgotten",
+            "the content was removed from the store",
+            forgotten,
+        ),
+    ];
+    for (kind, why, world) in cases {
+        let world = world();
+        let run = world.run(&["revert", "m1"], b"");
+        let line = run.stdout.lines().find(|line| line.contains(" kept: "));
+        let line = line.unwrap_or_else(|| panic!("{kind}: {run}"));
+        assert!(line.contains(why), "{kind}: {run}");
+        assert!(
+            line.ends_with("; nothing takes that back."),
+            "{kind}: {run}"
+        );
+        world.run(&["undo"], b"");
+        let report = world.json(&["revert", "m1", "--dry-run"]);
+        assert_eq!(report["kept"][0]["kind"], kind, "{report:#}");
+        assert!(report["kept"][0]["way"].is_null(), "{report:#}");
+        assert_eq!(world.read("x"), b"2\n", "{kind}");
+    }
+}
+
+/// Many files of another message are taken back with that message: a command could not name them.
+#[test]
+fn many_files_of_another_message_have_a_way() {
+    let world = Sandbox::new();
+    world.play("m1", "make one", |world| world.write("made", "1\n"));
+    let tell = |event: &str| {
+        let event = json!({"event": event, "session_id": "s2", "message_id": "n1"});
+        world.event(event).ends_silently();
+    };
+    tell("user_message");
+    tell("step_start");
+    (0..25).for_each(|number| world.write(&format!("theirs/{number}"), "2\n"));
+    tell("step_finish");
+    tell("turn_end");
+    let run = world.run(&["revert", "m1"], b"").exits(0);
+    let line = run.stdout.lines().find(|line| line.contains("theirs"));
+    let line = line.unwrap_or_else(|| panic!("they are named: {run}"));
+    assert!(line.ends_with(" --alone takes that message back."), "{run}");
+    assert!(world.workspace().join("theirs/24").exists(), "they stay");
+    world.run(&["revert", "n1", "--alone"], b"").exits(0);
+    assert!(!world.workspace().join("theirs").exists(), "and go with it");
 }

@@ -195,6 +195,30 @@ fn why(operation: &Operation<'_>, kind: KeptKind, item: &Item) -> String {
     }
 }
 
+/// Returns the way out for what another message changed. A command could not name many files, so it takes all of them.
+fn of_message(message: String, paths: &[PathText]) -> WayOut {
+    let parameters = WayParameters {
+        message: Some(message),
+        ..WayParameters::of(OperationKind::Revert)
+    };
+    match paths.len() <= WayParameters::NAMED {
+        true => plain(
+            "takes that back",
+            WayParameters {
+                only: paths.to_vec(),
+                ..parameters
+            },
+        ),
+        false => plain(
+            "takes that message back",
+            WayParameters {
+                alone: true,
+                ..parameters
+            },
+        ),
+    }
+}
+
 /// Returns the words for the effect of overwriting so many files.
 fn put(is_removed: bool, files: usize) -> &'static str {
     match (is_removed, files) {
@@ -437,14 +461,7 @@ fn others(
     let report = |((message, agent), paths): ((String, String), Vec<PathText>)| KeptReport {
         kind: KeptKind::OtherMessage,
         why: format!("changed by {agent} for another message"),
-        way: Some(plain(
-            "takes that back",
-            WayParameters {
-                message: Some(message),
-                only: paths.clone(),
-                ..WayParameters::of(OperationKind::Revert)
-            },
-        )),
+        way: Some(of_message(message, &paths)),
         paths,
     };
     // Ids come in any order.
