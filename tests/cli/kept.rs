@@ -144,7 +144,20 @@ fn database_with_a_new_log() -> Sandbox {
     world
 }
 
-pub const CASES: [Case; 9] = [
+/// A file that the agent's own rule ignores, and that the user changed since. Once it is in view, it is unclear who did.
+fn ignored_now() -> Sandbox {
+    let world = Sandbox::new();
+    world.run_git(&["init", "--quiet"]);
+    world.write("hidden", "1\n");
+    world.play("m1", "ignore it", |world| {
+        world.write("hidden", "2\n");
+        world.write(".gitignore", "hidden\n");
+    });
+    world.write("hidden", "mine\n");
+    world
+}
+
+pub const CASES: [Case; 11] = [
     Case {
         kind: "database",
         world: database,
@@ -206,6 +219,26 @@ pub const CASES: [Case; 9] = [
         then: ("menu", Some("soup\n")),
     },
     Case {
+        kind: "not_captured",
+        world: too_large,
+        command: &["revert", "m1"],
+        why: "no snapshot holds what the agent left",
+        choice: "overwrite",
+        keys: "r",
+        first: nothing,
+        then: ("big", Some("1\n")),
+    },
+    Case {
+        kind: "conflict",
+        world: ignored_now,
+        command: &["revert", "m1"],
+        why: "changed since by you or another program",
+        choice: "overwrite",
+        keys: "r",
+        first: nothing,
+        then: ("hidden", Some("1\n")),
+    },
+    Case {
         kind: "blocked",
         world: blocked,
         command: &["revert", "m1"],
@@ -251,7 +284,9 @@ pub fn content(world: &Sandbox, path: &str) -> Option<String> {
 
 /// Returns the command of the line with a text.
 fn printed(run: &Run, why: &str) -> String {
-    let line = run.stdout.lines().find(|line| line.contains(why));
+    // The row of the file says why as well.
+    let mut lines = run.stdout.lines();
+    let line = lines.find(|line| line.contains(why) && line.contains("ckpt-hook "));
     let line = line.unwrap_or_else(|| panic!("`{why}` is said: {run}"));
     let from = line.find("ckpt-hook ").unwrap_or_else(|| panic!("{line}"));
     let rest = &line[from..];

@@ -9,7 +9,7 @@ use super::chain::scope_of_part;
 use super::movement::Movement;
 use super::scope::RevertScope;
 use crate::error::Result;
-use crate::model::request::Unclear;
+use crate::model::request::{OnConflict, Unclear};
 use crate::sessions::{self, ChainOperation};
 
 /// Which of the unclear changes that a movement is about it undoes.
@@ -115,8 +115,13 @@ impl Earlier {
     }
 
     fn policy(&self, movement: &Movement, setting: Unclear) -> Unclear {
-        if movement.part.is_some() {
-            return setting;
+        if let Some(part) = &movement.part {
+            let names_paths = !RevertScope::of_part(part).only().is_empty();
+            // What is named and is to be overwritten goes, whoever changed it since.
+            return match movement.on_conflict {
+                Some(OnConflict::Overwrite) if names_paths => Unclear::Take,
+                _ => setting,
+            };
         }
         let is_revert = movement.kind == OperationKind::Revert;
         let to = movement.to.as_ref().map(|to| to.seq);
