@@ -3,9 +3,7 @@
 use ckpt_schema::report::{FileResult, Outcome};
 
 use ckpt_store::{RevertRequest, Unclear};
-use testing::scenario::{
-    World, file_time, paths_with, set_clock_from_files, set_moment, to, with_result,
-};
+use testing::scenario::{World, paths_with, set_clock_from_files, set_moment, to, with_result};
 
 /// When a day that is played begins.
 const MORNING: i64 = 1_700_000_000_000;

@@ -19,7 +19,7 @@ use crate::revert::{self, StatesInRoots};
 use crate::sessions::{self, FileChange, TakenFile};
 use crate::snapshot::Snapshots;
 use crate::store::Store;
-use crate::timeline::Place;
+use crate::timeline::{self, Place};
 
 /// A file that is gone, in its last state.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -291,7 +291,7 @@ pub(crate) fn note_renames_since(store: &mut Store, roots: &mut [GoneInRoot]) ->
         let newest = sessions::snapshot(store.database.connection(), newest)?;
         let present = timeline::current(store, place)?.snapshot;
         let snapshots = place.snapshots()?;
-        let changes = snapshots.difference(&timeline::snapshot_of(&newest), &present)?;
+        let changes = snapshots.difference(&newest.snapshot, &present)?;
         let added = changes.into_iter().filter(|change| change.old.is_none());
         pair(&snapshots, files, &places, added.collect());
     }

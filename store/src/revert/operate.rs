@@ -35,7 +35,7 @@ use crate::sessions::{self, ChainOperation, OpenStep, OperationRow, WorkTimes};
 use crate::snapshot::Snapshot;
 use crate::store::Store;
 use crate::timeline::evidence;
-use crate::timeline::{Looking, Observation, Place, snapshot_of};
+use crate::timeline::{Looking, Observation, Place};
 
 /// Plans an operation in one workspace and carries it out.
 pub(crate) fn operate<'m>(
@@ -343,7 +343,7 @@ impl<'m> PlanContext<'_, 'm> {
         let row = id
             .map(|id| sessions::snapshot(connection, id))
             .transpose()?;
-        Ok(row.as_ref().map(snapshot_of))
+        Ok(row.as_ref().map(|row| row.snapshot))
     }
 
     /// Returns the warnings that do not depend on the plan.

@@ -24,7 +24,7 @@ use crate::model::request::DryRun;
 use crate::sessions;
 use crate::snapshot::Snapshots;
 use crate::store::Store;
-use crate::timeline::{CaptureOptions, Observation, Place, snapshot_of};
+use crate::timeline::{CaptureOptions, Observation, Place};
 
 /// What a command found and did before anything else.
 #[derive(Clone, Default)]
@@ -248,7 +248,7 @@ fn compare(
     let expectation = Expectation::of_row(store, row)?;
     store.database.read(|connection| {
         let before = match row.before_snapshot_id {
-            Some(before) => snapshot_of(&sessions::snapshot(connection, before)?),
+            Some(before) => sessions::snapshot(connection, before)?.snapshot,
             None => after.snapshot,
         };
         let (expectation, states) = (expectation.as_ref(), (&before, after));
@@ -367,7 +367,7 @@ fn way_that_is_lost(
         return Ok(None);
     };
     let row = sessions::snapshot(store.database.connection(), before)?;
-    let before = snapshot_of(&row);
+    let before = row.snapshot;
     let paths: Vec<WorkspacePath> = items
         .iter()
         .filter(|item| item.takes_away())

@@ -31,7 +31,7 @@ use crate::model::request::{Chosen, ChosenContent, RestoreRequest};
 use crate::sessions;
 use crate::snapshot::{Budget, Gap, PatchSide, Presence, Snapshot, Snapshots};
 use crate::store::Store;
-use crate::timeline::{Observation, Place, snapshot_of};
+use crate::timeline::{Observation, Place};
 
 /// Plans to put paths of a root back to the state that an id stands for. `only` is what the request names. The caller holds
 /// the workspace's lock.
@@ -179,7 +179,7 @@ impl WantedState<'_> {
             |path: &WorkspacePath| !ends.contains(path) && (overwrite_mine || only.contains(path));
         let (agreed, kept) = yours.into_iter().partition(|(path, _)| is_agreed(path));
         let mut plan = plan_exactly(snapshots, states, &forgotten, kept)?;
-        let reference = snapshot_of(&sessions::snapshot(connection, id)?);
+        let reference = sessions::snapshot(connection, id)?.snapshot;
         mark(&mut plan, &agreed);
         let unseen = unseen(&snapshots.gaps(&reference)?, seen, only);
         let now = unseen.iter().filter(|gap| seen.gaps.contains(gap));
@@ -236,7 +236,7 @@ impl WantedState<'_> {
             ..
         } = scene;
         let connection = scene.connection();
-        let wanted = snapshot_of(&sessions::snapshot(connection, id)?);
+        let wanted = sessions::snapshot(connection, id)?.snapshot;
         let old_gaps = snapshots.gaps(&wanted)?;
         let old = PatchSide {
             snapshot: wanted,
@@ -301,7 +301,7 @@ impl WantedState<'_> {
             ..
         } = self.scene;
         let connection = self.scene.connection();
-        let wanted = snapshot_of(&sessions::snapshot(connection, self.id)?);
+        let wanted = sessions::snapshot(connection, self.id)?.snapshot;
         let mut unknown = Vec::new();
         for path in same {
             let named = std::slice::from_ref(path);

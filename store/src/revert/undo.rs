@@ -26,7 +26,6 @@ use crate::model::path::WorkspacePath;
 use crate::model::request::{OnConflict, Unclear};
 use crate::sessions::{self, ChainOperation, OperationRow};
 use crate::snapshot::Snapshot;
-use crate::timeline::snapshot_of;
 
 /// An operation that is taken back, and the present state.
 pub(crate) struct UndoneOperation<'a> {
@@ -164,7 +163,7 @@ impl UndoneOperation<'_> {
         let connection = self.scene.connection();
         let before = self.row.before_snapshot_id;
         let row = before.map(|before| sessions::snapshot(connection, before));
-        Ok(row.transpose()?.as_ref().map(snapshot_of))
+        Ok(row.transpose()?.as_ref().map(|row| row.snapshot))
     }
 
     /// Returns the chain of reverts that a session is in.

@@ -31,7 +31,7 @@ pub(crate) use hindsight::step_afterwards;
 pub(crate) use losses::{
     check as check_losses, has_lost_rows, note, note_newest, notice, renew as renew_note,
 };
-pub(crate) use observe::{Looking, MAX_COUNTED, Observation, snapshot_of};
+pub(crate) use observe::{Looking, MAX_COUNTED, Observation};
 pub(crate) use process::uptime;
 pub(crate) use retrace::retrace;
 pub(crate) use workspace::{

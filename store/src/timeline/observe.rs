@@ -27,7 +27,7 @@ use crate::model::git_item::GitStateRow;
 use crate::model::label::Label;
 use crate::model::path::WorkspacePath;
 use crate::objects::pack::rebuild::QUICKLY_READ_SIZE;
-use crate::sessions::{self, ChangeRow, NewSnapshot, OpenStep, SnapshotRow};
+use crate::sessions::{self, ChangeRow, NewSnapshot, OpenStep};
 use crate::snapshot::{Budget, Gap, PatchSide, Snapshot, Snapshots, Taken, Times};
 use crate::store::{Store, Surroundings};
 
@@ -471,11 +471,6 @@ fn or_loss(patch: Result<Vec<Change>>) -> Result<(Vec<Change>, Option<String>)> 
 
 /// The note on a step whose changes are unknown because the snapshot before them is lost.
 pub(crate) const LOST: &str = "the snapshot before it was lost: the store is damaged";
-
-/// Turns a snapshot's row into what the snapshot room works with.
-pub(crate) fn snapshot_of(row: &SnapshotRow) -> Snapshot {
-    row.snapshot
-}
 
 fn patch_since(
     last: Option<&Last>,

@@ -8,7 +8,6 @@ use crate::error::Result;
 use crate::model::path::WorkspacePath;
 use crate::revert::goal::present::Scene;
 use crate::sessions;
-use crate::timeline::snapshot_of;
 
 /// Directories without write permission, with their permissions.
 pub(crate) type ClosedDirectories = BTreeMap<WorkspacePath, u32>;
@@ -31,9 +30,9 @@ pub(crate) fn closed_by_steps(
     }
     let connection = scene.connection();
     for (start, finish) in sessions::steps_with_attributes(connection, scene.place.row.id)? {
-        let start = snapshot_of(&sessions::snapshot(connection, start)?);
+        let start = sessions::snapshot(connection, start)?.snapshot;
         let finish = match finish {
-            Some(finish) => snapshot_of(&sessions::snapshot(connection, finish)?),
+            Some(finish) => sessions::snapshot(connection, finish)?.snapshot,
             None => scene.seen.snapshot,
         };
         let permissions = |snapshot| scene.snapshots.permissions_to_make(snapshot, &paths);

@@ -14,8 +14,8 @@ use crate::revert::request::movement::Movement;
 use crate::sessions;
 use crate::snapshot::{Presence, Snapshot, Snapshots};
 use crate::store::Store;
+use crate::timeline::Place;
 use crate::timeline::evidence::TICK;
-use crate::timeline::{Place, snapshot_of};
 
 /// Returns the directories that may go if they are empty afterwards: those that did not exist before what is undone.
 pub(crate) fn directories_that_may_go(
@@ -55,7 +55,7 @@ pub(crate) fn directories_that_may_go(
         });
     }
     if let Some(base) = operation.base {
-        let base = snapshot_of(&sessions::snapshot(connection, base)?);
+        let base = sessions::snapshot(connection, base)?.snapshot;
         may_go.extend(made_again(&snapshots, (&reference, &base), kept, &made)?);
         may_go.sort_unstable();
     }

@@ -12,7 +12,6 @@ use crate::model::item::Item;
 use crate::model::path::WorkspacePath;
 use crate::sessions::{self, LiveChange};
 use crate::snapshot::{Presence, Snapshot, Snapshots};
-use crate::timeline::snapshot_of;
 
 /// Folders, each as an empty one.
 pub(crate) type Folders = BTreeMap<WorkspacePath, Entry>;
@@ -42,7 +41,7 @@ impl UnseenSearch<'_> {
     ) -> Result<Folders> {
         let mut empty = self.snapshots.empty_directories(&self.seen.snapshot)?;
         for id in [self.base, reference].into_iter().flatten() {
-            let snapshot = snapshot_of(&sessions::snapshot(self.connection, id)?);
+            let snapshot = sessions::snapshot(self.connection, id)?.snapshot;
             empty.extend(self.snapshots.empty_directories(&snapshot)?);
         }
         let rows = self.live.iter().map(|change| &change.row.change);
@@ -130,7 +129,7 @@ impl UnseenSearch<'_> {
         let Some(reference) = reference else {
             return Ok(Vec::new());
         };
-        let reference = snapshot_of(&sessions::snapshot(self.connection, reference)?);
+        let reference = sessions::snapshot(self.connection, reference)?.snapshot;
         let before = standing(self.snapshots, &reference, folders)?;
         let mut open = folders.clone();
         open.retain(|path, _| before[path].is_none());

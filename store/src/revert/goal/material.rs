@@ -24,7 +24,7 @@ use crate::revert::request::unclear::UnclearPolicy;
 use crate::sessions::{self, ChainOperation, LiveChange};
 use crate::snapshot::Snapshots;
 use crate::store::Store;
-use crate::timeline::{Observation, Place, snapshot_of};
+use crate::timeline::{Observation, Place};
 
 /// The input of a plan.
 #[derive(Debug, Default)]
@@ -88,7 +88,7 @@ pub(crate) fn gather(
     let mut goals = PathStates::new();
     let stood = match base {
         Some(base) => {
-            let base = snapshot_of(&sessions::snapshot(connection, base)?);
+            let base = sessions::snapshot(connection, base)?.snapshot;
             standing(snapshots, &base, &folders)?
         }
         None => PathStates::new(),

@@ -22,7 +22,7 @@ use crate::revert::request::scope::is_covered;
 use crate::sessions::{self, ChangeRow, LiveChange, StepSides};
 use crate::snapshot::{Budget, Presence, Snapshot, Times};
 use crate::timeline::evidence::{self, Changed, Doubt, Evidence, Verdict};
-use crate::timeline::{snapshot_of, step_afterwards};
+use crate::timeline::step_afterwards;
 
 impl UnseenSearch<'_> {
     /// Adds them to the changes that rows hold, from the message with `first_seq` on, each as a change of the step that
@@ -92,7 +92,7 @@ impl UnseenSearch<'_> {
         let Some(snapshot) = snapshot.filter(|_| !folders.is_empty()) else {
             return Ok(BTreeSet::new());
         };
-        let snapshot = snapshot_of(&sessions::snapshot(self.connection, snapshot)?);
+        let snapshot = sessions::snapshot(self.connection, snapshot)?.snapshot;
         let paths: Vec<WorkspacePath> = folders.keys().cloned().collect();
         let presences = self.snapshots.presences(&snapshot, &paths)?;
         let hidden = paths.into_iter().zip(presences);
@@ -179,7 +179,7 @@ impl UnseenSearch<'_> {
             let mut ways = path.clone().at_and_above();
             ways.find_map(|way| came.get(way.as_bytes()).copied())
         };
-        let reference = snapshot_of(&sessions::snapshot(self.connection, reference)?);
+        let reference = sessions::snapshot(self.connection, reference)?.snapshot;
         let now = self.snapshots.difference(&reference, &self.seen.snapshot)?;
         let now = now.into_iter().filter(|change| change.old.is_none());
         let now = now.filter_map(|change| Some((change.path, change.new?)));
@@ -461,9 +461,9 @@ impl UnseenSearch<'_> {
 
     /// Returns the snapshots around a step. An open step ends with the present state.
     pub(crate) fn sides(&self, span: &StepSides) -> Result<Option<(Snapshot, Snapshot)>> {
-        let start = snapshot_of(&sessions::snapshot(self.connection, span.start)?);
+        let start = sessions::snapshot(self.connection, span.start)?.snapshot;
         let finish = match span.finish {
-            Some(finish) => snapshot_of(&sessions::snapshot(self.connection, finish)?),
+            Some(finish) => sessions::snapshot(self.connection, finish)?.snapshot,
             None => self.seen.snapshot,
         };
         Ok((start != finish).then_some((start, finish)))

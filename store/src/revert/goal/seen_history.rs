@@ -13,7 +13,7 @@ use crate::model::path::{WorkspacePath, parent};
 use crate::revert::request::scope::RevertScope;
 use crate::sessions::{self, MessageSpan, StepSides};
 use crate::snapshot::{Presence, Snapshot, Snapshots};
-use crate::timeline::{Observation, snapshot_of};
+use crate::timeline::Observation;
 
 /// What a step did to a path that no snapshot stores.
 #[derive(Clone, Debug)]
@@ -178,7 +178,7 @@ impl HistorySearch<'_> {
 
     fn snapshot(&self, id: Option<i64>) -> Result<Snapshot> {
         match id {
-            Some(id) => Ok(snapshot_of(&sessions::snapshot(self.connection, id)?)),
+            Some(id) => Ok(sessions::snapshot(self.connection, id)?.snapshot),
             None => Ok(self.now.snapshot),
         }
     }

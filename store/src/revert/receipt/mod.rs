@@ -28,7 +28,7 @@ use crate::revert::request::history::Author;
 use crate::revert::request::scope::{Coverage, RevertScope, UndoScope};
 use crate::sessions::{self, ChangeSince};
 use crate::snapshot::{Snapshot, Snapshots};
-use crate::timeline::{Observation, Place, snapshot_of};
+use crate::timeline::{Observation, Place};
 use facts::{PathFacts, PathHistory, UnseenChange};
 use reason::{Actor, LaterChange, implied};
 
@@ -84,7 +84,7 @@ pub(crate) fn receipt(
     let Some(expectation) = expectation else {
         return Ok(None);
     };
-    let then = snapshot_of(&sessions::snapshot(connection, expectation.snapshot)?);
+    let then = sessions::snapshot(connection, expectation.snapshot)?.snapshot;
     let comparison = ReceiptComparison {
         connection,
         place,
@@ -158,7 +158,7 @@ impl ReceiptComparison<'_> {
 
     fn gaps_then(&self) -> Result<Vec<Gap>> {
         let row = sessions::snapshot(self.connection, self.expectation.snapshot)?;
-        self.snapshots.gaps(&snapshot_of(&row))
+        self.snapshots.gaps(&row.snapshot)
     }
 
     /// Gathers what is known about paths that no row names.
@@ -217,7 +217,7 @@ impl ReceiptComparison<'_> {
 
     /// Returns the paths that are as they were in a snapshot.
     fn as_at(&self, snapshot: i64, paths: &[WorkspacePath]) -> Result<Vec<WorkspacePath>> {
-        let snapshot = snapshot_of(&sessions::snapshot(self.connection, snapshot)?);
+        let snapshot = sessions::snapshot(self.connection, snapshot)?.snapshot;
         let then = self.snapshots.states(&snapshot, paths)?;
         let now = self.snapshots.states(&self.after.snapshot, paths)?;
         let states = then.into_iter().zip(now);
@@ -407,7 +407,7 @@ impl ReceiptComparison<'_> {
         let sides = [self.then, self.after.snapshot, self.before].into_iter();
         let mut open = paths.to_vec();
         let mut hidden = BTreeSet::new();
-        for side in sides.chain(between.iter().map(snapshot_of)) {
+        for side in sides.chain(between.iter().map(|row| row.snapshot)) {
             if open.is_empty() || looked_at.contains(&side) {
                 continue;
             }

@@ -25,7 +25,6 @@ use crate::revert::request::movement::Movement;
 use crate::revert::request::options::Options;
 use crate::sessions::{self, OperationRow};
 use crate::store::Store;
-use crate::timeline::snapshot_of;
 
 /// Returns the report on an operation, with what became of its files and of git's state. It has an id if it was carried
 /// out.
@@ -157,7 +156,7 @@ fn of_row(store: &Store, row: OperationRow) -> Result<OperationReport> {
     };
     let operation = Operation {
         undoes: row.undoes.clone(),
-        reference: goal.transpose()?.as_ref().map(snapshot_of),
+        reference: goal.transpose()?.as_ref().map(|row| row.snapshot),
         git: row.git.then(|| git.clone()),
         conversation: JournalledConversation::of_row(conversation.as_deref()),
         ..planned

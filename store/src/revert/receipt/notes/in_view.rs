@@ -14,7 +14,7 @@ use crate::model::path::{WorkspacePath, above};
 use crate::revert::plan::Plan;
 use crate::sessions;
 use crate::snapshot::{Presence, Snapshot, Snapshots};
-use crate::timeline::{Place, snapshot_of};
+use crate::timeline::Place;
 
 /// How many lists of seen entries since a message are compared.
 const LOOKED_BACK: u32 = 64;
@@ -34,7 +34,7 @@ pub(super) fn viewed_since(
         .filter_map(|entry| WorkspacePath::new(entry.path).ok())
         .collect();
     let looks = sessions::snapshots_by_seen(connection, place.row.id, since, LOOKED_BACK)?;
-    let looks = looks.iter().map(snapshot_of);
+    let looks = looks.iter().map(|row| row.snapshot);
     let looks = looks.filter(|look| look.seen != now.seen);
     let mut viewed = BTreeSet::new();
     for look in [*now].into_iter().chain(looks) {
@@ -152,7 +152,7 @@ pub(super) fn put_unseen(
         let first = sessions::first_snapshot_of(connection, place.row.id, &path, since)?;
         let was_in_view = match first {
             Some(id) => {
-                let before = snapshot_of(&sessions::snapshot(connection, id)?);
+                let before = sessions::snapshot(connection, id)?.snapshot;
                 let presences = snapshots.presences(&before, std::slice::from_ref(&path))?;
                 presences == [Presence::Stored]
             }

@@ -30,7 +30,7 @@ use crate::revert::plan::operation::GitFate;
 use crate::revert::request::movement::Movement;
 use crate::revert::request::scope::{Part, RevertScope};
 use crate::sessions::{self, OthersMessage};
-use crate::timeline::{Observation, Place, snapshot_of};
+use crate::timeline::{Observation, Place};
 
 /// How many paths a line names.
 const NAMED: usize = 5;
@@ -217,7 +217,7 @@ pub(crate) fn without_a_step(
         if outside.is_empty() {
             continue;
         }
-        let then = snapshot_of(&sessions::snapshot(connection, message.snapshot_id)?);
+        let then = sessions::snapshot(connection, message.snapshot_id)?.snapshot;
         let changes = scene.snapshots.difference(&then, &seen.snapshot)?;
         let names: Vec<String> = changes
             .iter()
@@ -304,7 +304,9 @@ pub(crate) fn directories_stay(
     is_asked_for: impl Fn(&WorkspacePath) -> bool,
 ) -> Option<Note> {
     const NAMED: usize = 3;
-    let wanted = snapshot_of(&sessions::snapshot(scene.connection(), wanted_id).ok()?);
+    let wanted = sessions::snapshot(scene.connection(), wanted_id)
+        .ok()?
+        .snapshot;
     let mut differing = scene
         .snapshots
         .directories_that_differ(&wanted, &scene.seen.snapshot)
