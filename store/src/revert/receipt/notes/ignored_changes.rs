@@ -82,15 +82,18 @@ pub(super) fn notes(
         let found = found.filter(|(_, finding)| finding.touched == wanted);
         found.map(|(path, finding)| finding.name(path)).collect()
     };
-    let notes = [
-        of_paths(NoteCode::IgnoredChanged, texts(Touched::Yes), CHANGED),
-        of_many(texts(Touched::Unknown)),
-    ];
     let changed = paths.iter().zip(&findings);
     let changed = changed.filter(|(_, found)| found.touched == Touched::Yes);
-    let changed = changed.map(|(path, _)| (*path).clone());
+    let changed: Vec<WorkspacePath> = changed.map(|(path, _)| (*path).clone()).collect();
+    let mut note = of_paths(NoteCode::IgnoredChanged, texts(Touched::Yes), CHANGED);
+    if let Some(note) = &mut note {
+        let files = changed.iter();
+        let files = files.flat_map(|path| files_below(place, path, |file| search.is_touched(file)));
+        note.about.extend(files);
+    }
+    let notes = [note, of_many(texts(Touched::Unknown))];
     Ok(TouchedPaths {
-        paths: changed.collect(),
+        paths: changed,
         notes: notes.into_iter().flatten().collect(),
     })
 }
@@ -112,28 +115,40 @@ pub(super) fn files_in(place: &Place, paths: &BTreeSet<WorkspacePath>) -> Vec<St
     let mut all = Vec::new();
     for path in paths {
         all.push(path.to_text());
-        let mut found = Vec::new();
-        let mut folders = vec![path.clone()];
-        while let Some(folder) = folders.pop() {
-            let entries = std::fs::read_dir(folder.on_disk(&place.root));
-            for entry in entries.into_iter().flatten().flatten() {
-                let Ok(below) = folder.join(entry.file_name().as_bytes()) else {
-                    continue;
-                };
-                match entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-                    true => folders.push(below),
-                    false => found.push(below),
-                }
-            }
-            if found.len() + folders.len() > MOST_FILES_NAMED {
-                found.clear();
-                break;
-            }
-        }
-        found.sort_unstable();
-        all.extend(found.iter().map(WorkspacePath::to_text));
+        all.extend(files_below(place, path, |_| true));
     }
     all
+}
+
+/// Returns the files below a path that are meant. Of a folder with many, it returns none.
+fn files_below(
+    place: &Place,
+    path: &WorkspacePath,
+    is_meant: impl Fn(&Metadata) -> bool,
+) -> Vec<String> {
+    let (mut found, mut folders) = (Vec::new(), vec![path.clone()]);
+    let mut files = 0;
+    while let Some(folder) = folders.pop() {
+        let entries = std::fs::read_dir(folder.on_disk(&place.root));
+        for entry in entries.into_iter().flatten().flatten() {
+            let Ok(below) = folder.join(entry.file_name().as_bytes()) else {
+                continue;
+            };
+            match entry.metadata() {
+                Ok(found) if found.is_dir() => folders.push(below),
+                Ok(file) => {
+                    files += 1;
+                    found.extend(is_meant(&file).then_some(below));
+                }
+                Err(_) => {}
+            }
+        }
+        if files + folders.len() > MOST_FILES_NAMED {
+            return Vec::new();
+        }
+    }
+    found.sort_unstable();
+    found.iter().map(WorkspacePath::to_text).collect()
 }
 
 /// Whether something changed at a path or below it.
