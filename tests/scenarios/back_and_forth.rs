@@ -337,3 +337,29 @@ fn unseen_removal_of_a_hidden_file_is_named() {
     assert!(about(&report).contains(&"lib/mine"), "{report:#?}");
     assert_eq!(world.read("lib/code"), "tracked\n");
 }
+
+/// A folder that a revert made for its contents, and another took away with them, comes back as the empty one that it was.
+#[test]
+fn folder_that_went_with_contents_comes_back() {
+    let mut world = World::new();
+    world.write("a", "1\n");
+    world.write("x/f", "1\n");
+    world.turn("m1", |world| world.remove("x/f"));
+    let emptied = world.tree();
+    world.turn("m2", |world| world.remove_tree("x"));
+    let removed = world.tree();
+    world.turn("m3", |world| world.write("a", "2\n"));
+    for (to, tree) in [
+        ("m1", None),
+        ("m3", Some(&removed)),
+        ("m2", Some(&emptied)),
+        ("m3", Some(&removed)),
+        ("m2", Some(&emptied)),
+    ] {
+        let report = world.revert(to);
+        assert_eq!(report.outcome, Outcome::Restored, "{to}: {report:#?}");
+        if let Some(tree) = tree {
+            assert_eq!(world.tree(), *tree, "{to}: {report:#?}");
+        }
+    }
+}

@@ -166,7 +166,7 @@ fn hidden_file_that_became_a_folder_is_partial() {
         world.write("b/x", "agent\n");
     });
     let report = world.revert("m3");
-    assert_eq!(about(&report, NoteCode::IgnoredChanged), ["b/"]);
+    assert_eq!(about(&report, NoteCode::IgnoredChanged), ["b/", "b/x"]);
     assert_eq!(report.outcome, Outcome::Partial, "{report:#?}");
 }
 

@@ -106,6 +106,11 @@ pub(crate) fn gather(
             goals.insert(path, past.goal);
         }
     }
+    for (path, goal) in &mut goals {
+        if is_folder(*goal) && current.get(path) == Some(&None) && went_with_contents(chain, path) {
+            *goal = None;
+        }
+    }
     // A path is where the newest operation left it, which may be a restore.
     let [restored, lacking] = restored(connection, place, movement, chain)?;
     for (path, state) in &restored {
@@ -132,6 +137,23 @@ pub(crate) fn gather(
     })
 }
 
+fn is_folder(state: State) -> bool {
+    state.is_some_and(|entry| entry.is_empty_directory())
+}
+
+/// Returns whether the newest operation that moved a folder may have taken it away with its contents. No item says so.
+fn went_with_contents(chain: &[ChainOperation], folder: &WorkspacePath) -> bool {
+    let newest = chain.iter().rev().find_map(|operation| {
+        let directories = &operation.row.directories;
+        let mut items = operation.items.iter();
+        let goes = directories.leaving.contains(folder);
+        let is_moved =
+            directories.made.contains_key(folder) || items.any(|item| item.path == *folder);
+        (goes || is_moved).then_some(goes)
+    });
+    newest.unwrap_or_default()
+}
+
 /// Returns the folders from before the first revert that operations may have taken away, each as it was then and as they left
 /// it. They take one away with what is in it, and then no item says so. What stands instead of a folder, or a folder instead
 /// of a file, they would have an item for: it is the user's.
@@ -139,7 +161,6 @@ fn taken_folders(
     stood: &PathStates,
     current: &PathStates,
 ) -> BTreeMap<WorkspacePath, (State, State)> {
-    let is_folder = |state: State| state.is_some_and(|entry| entry.is_empty_directory());
     let folders = stood.iter().filter(|(_, then)| is_folder(**then));
     let moves = folders.map(|(path, then)| {
         let now = current.get(path).copied().flatten();
