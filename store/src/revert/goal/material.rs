@@ -103,12 +103,8 @@ pub(crate) fn gather(
         let is_moved = paths.contains(&path);
         if let Some(state) = base_states.get_mut(&path).filter(|_| is_moved) {
             *state = past.base.or(stood.get(&path).copied().flatten());
-            goals.insert(path, past.goal);
-        }
-    }
-    for (path, goal) in &mut goals {
-        if is_folder(*goal) && current.get(path) == Some(&None) && went_with_contents(chain, path) {
-            *goal = None;
+            let goal = left_by(chain, &path, past.goal, &current);
+            goals.insert(path, goal);
         }
     }
     // A path is where the newest operation left it, which may be a restore.
@@ -139,6 +135,17 @@ pub(crate) fn gather(
 
 fn is_folder(state: State) -> bool {
     state.is_some_and(|entry| entry.is_empty_directory())
+}
+
+/// Returns where a chain left a path, of which the newest item asked for a state.
+fn left_by(
+    chain: &[ChainOperation],
+    path: &WorkspacePath,
+    goal: State,
+    current: &PathStates,
+) -> State {
+    let is_gone = is_folder(goal) && current.get(path) == Some(&None);
+    goal.filter(|_| !(is_gone && went_with_contents(chain, path)))
 }
 
 /// Returns whether the newest operation that moved a folder may have taken it away with its contents. No item says so.

@@ -169,10 +169,6 @@ pub(crate) fn stays(
     notes.extend((!repositories.is_empty()).then(|| repositories_stay(texts(&repositories))));
     notes.extend(version_control::moved(place, since, &known));
     notes.extend(version_control::altered(place, since, &known, true));
-    // A workspace of its own goes back by itself, and names what stays in it.
-    let inner = sessions::workspaces_at_work_below(connection, &place.row, None)?;
-    let inner: Vec<WorkspacePath> = inner.into_iter().map(|(root, _)| root).collect();
-    others.retain(|path| !path.is_at_or_below(&inner));
     let changed = ignored_changes::notes(store, place, revert, &others, &moved_before)?;
     notes.extend(changed.notes);
     notes.extend(crowded);
