@@ -19,6 +19,9 @@ use crate::objects::reader::ObjectReader;
 use crate::objects::repack::{self, OnDamage};
 use crate::objects::tree::{TreeMode, encode};
 
+/// A list of seen entries by its id, with the paths that were forgotten in it.
+type SeenList = (Option<ObjectId>, Vec<Gap>, BTreeSet<Vec<u8>>);
+
 /// What becomes of the objects that take the place of those that hold something forgotten.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Replacements {
@@ -62,7 +65,7 @@ impl Snapshots {
         let gone = trees.values().flat_map(|(_, gone)| gone.iter());
         let mut paths: BTreeSet<Vec<u8>> = gone.map(|gone| gone.path.clone()).collect();
         let (mut rewritten, mut texts) = (Vec::new(), BTreeMap::new());
-        let mut last: Option<(Option<ObjectId>, Vec<Gap>, BTreeSet<Vec<u8>>)> = None;
+        let mut last: Option<SeenList> = None;
         for (tree, seen) in states {
             let (_, entries, directories) = match last.take_if(|(id, ..)| id == seen) {
                 Some(same) => last.insert(same),
