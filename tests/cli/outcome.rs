@@ -199,20 +199,19 @@ fn kept_file_without_a_way_says_so() {
         world.run(&["forget", "--path", "x", "--yes"], b"").exits(0);
         world
     };
-    let cases: [(&str, &str, fn() -> Sandbox); 2] = [
+    let cases = [
         (
             "not_captured",
             "no snapshot holds its state before",
-            never_captured,
+            never_captured(),
         ),
         (
             "forgotten",
             "the content was removed from the store",
-            forgotten,
+            forgotten(),
         ),
     ];
     for (kind, why, world) in cases {
-        let world = world();
         let run = world.run(&["revert", "m1"], b"");
         let line = run.stdout.lines().find(|line| line.contains(" kept: "));
         let line = line.unwrap_or_else(|| panic!("{kind}: {run}"));

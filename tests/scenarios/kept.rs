@@ -99,10 +99,10 @@ fn folder_named_like_a_kept_file_is_uncaptured() {
 fn gaps_are_shown_with_their_snapshot() {
     let mut world = world();
     let name = OsStr::from_bytes(b"\xff.pem");
-    std::fs::write(world.root.join(name), [b'x'; (64 << 10) + 1]).unwrap();
+    std::fs::write(world.root.join(name), [b'x'; (64 << 10) + 1]).expect("writable");
     let snapshot = world.snapshot();
     let cwd = world.cwd.clone();
-    let report = world.store.show(&cwd, &snapshot).unwrap();
+    let report = world.store.show(&cwd, &snapshot).expect("it is shown");
     let ShowReport::Snapshot { gaps, .. } = report else {
         panic!("it is a snapshot: {report:?}");
     };

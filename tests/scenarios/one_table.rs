@@ -66,11 +66,11 @@ fn work(world: &World) -> Vec<(usize, &'static str)> {
         true => world.read("shared"),
         false => String::new(),
     };
-    let has_line = |who: usize| shared.lines().any(|line| line == NAMES[who]);
+    let has_line = |name: &str| shared.lines().any(|line| line == name);
     let mut all = Vec::new();
-    for who in 0..NAMES.len() {
-        all.extend(world.exists(NAMES[who]).then_some((who, NAMES[who])));
-        all.extend(has_line(who).then_some((who, "shared")));
+    for (who, name) in NAMES.into_iter().enumerate() {
+        all.extend(world.exists(name).then_some((who, name)));
+        all.extend(has_line(name).then_some((who, "shared")));
     }
     all
 }
