@@ -146,22 +146,22 @@ pub(super) fn put_unseen(
     let presences = snapshots.presences(then, &put)?;
     let unknown = put.into_iter().zip(presences);
     let unknown = unknown.filter(|(_, presence)| is_not_known(presence));
-    let mut unseen = Vec::new();
+    // A tool that names a hidden file has its bytes stored before it writes: then its first row begins with them.
+    let mut by_snapshot: BTreeMap<Option<i64>, Vec<WorkspacePath>> = BTreeMap::new();
     for (path, _) in unknown {
-        // A tool that names a hidden file has its bytes stored before it writes.
         let first = sessions::first_snapshot_of(connection, place.row.id, &path, since)?;
-        let was_in_view = match first {
-            Some(id) => {
-                let before = sessions::snapshot(connection, id)?.snapshot;
-                let presences = snapshots.presences(&before, std::slice::from_ref(&path))?;
-                presences == [Presence::Stored]
-            }
-            None => true,
-        };
-        if was_in_view {
-            unseen.push(path);
-        }
+        by_snapshot.entry(first).or_default().push(path);
     }
+    let mut unseen = by_snapshot.remove(&None).unwrap_or_default();
+    for (first, paths) in by_snapshot {
+        let Some(first) = first else { continue };
+        let before = sessions::snapshot(connection, first)?.snapshot;
+        let presences = snapshots.presences(&before, &paths)?;
+        let in_view = paths.into_iter().zip(presences);
+        let in_view = in_view.filter(|(_, presence)| *presence == Presence::Stored);
+        unseen.extend(in_view.map(|(path, _)| path));
+    }
+    unseen.sort_unstable();
     Ok(unseen)
 }
 
