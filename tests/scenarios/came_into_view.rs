@@ -1,7 +1,8 @@
 //! What rules hid, and what came into view once another rule held: what it was before that is known or told.
 
-use ckpt_schema::report::Outcome;
-use testing::scenario::{World, file_time, set_clock_from_files};
+use ckpt_schema::report::{DifferenceReason, KeptKind, Outcome};
+use ckpt_store::RevertRequest;
+use testing::scenario::{World, file_time, set_clock_from_files, to};
 
 /// A file that was only seen then, and changed or went after it had come into view, comes back as it came, and that is said.
 #[test]
@@ -151,4 +152,41 @@ fn emptied_hidden_folder_stays_forward() {
     assert_eq!(world.tree(), emptied, "{report:#?}");
     world.unrevert();
     assert_eq!(world.tree(), after);
+}
+
+/// A file or link that the agent put where a folder was, and hid, is in the way of what was in the folder: no person's edit.
+#[test]
+fn hidden_entry_in_the_way_is_named() {
+    for (folder, is_link) in [("build", false), ("build", true), ("deep/build", false)] {
+        let mut world = World::new();
+        world.write(format!("{folder}/sub/f"), "mine\n");
+        world.message("m1");
+        world.step(|world| {
+            world.remove_tree(folder);
+            match is_link {
+                true => world.link(folder, "elsewhere"),
+                false => world.write(folder, "agent\n"),
+            }
+            world.write(".gitignore", "build\n");
+        });
+        let left = world.tree();
+        let planned = world
+            .try_revert(&RevertRequest {
+                dry_run: true,
+                ..to("m1")
+            })
+            .expect("it can be planned");
+        let report = world.revert("m1");
+        assert_eq!(report.outcome, Outcome::Partial, "{report:#?}");
+        for report in [planned, report] {
+            let kept: Vec<_> = report.kept.iter().map(|kept| kept.kind).collect();
+            assert_eq!(kept, [KeptKind::Blocked], "{report:#?}");
+            let receipt = report.receipt.as_ref().expect("it was compared");
+            let differences = receipt.differences.iter();
+            let reasons: Vec<_> = differences.map(|difference| difference.reason).collect();
+            assert_eq!(reasons, [DifferenceReason::Ignored; 2], "{report:#?}");
+        }
+        world.unrevert();
+        assert_eq!(world.tree(), left);
+    }
 }

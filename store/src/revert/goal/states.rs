@@ -29,7 +29,8 @@ pub(crate) fn current_states(
     let is_unknown = |path: &WorkspacePath| {
         current.get(path).copied().flatten().is_none() && !has_below(&current, path)
     };
-    let unknown: Vec<WorkspacePath> = wanted.into_iter().filter(is_unknown).collect();
+    let mut unknown: Vec<WorkspacePath> = wanted.into_iter().filter(is_unknown).collect();
+    unknown.extend(in_the_way(scene, &unknown, &current)?);
     let may_be_there = snapshots.may_be_there(&place.root, &unknown)?;
     let (there, gone): (Vec<_>, Vec<_>) = unknown
         .into_iter()
@@ -56,6 +57,24 @@ pub(crate) fn current_states(
         current.insert(path, None);
     }
     Ok(current)
+}
+
+/// Returns what is a file or a link where the paths have a directory above them, and what the look did not show.
+fn in_the_way(
+    scene: Scene<'_>,
+    paths: &[WorkspacePath],
+    current: &PathStates,
+) -> Result<Vec<WorkspacePath>> {
+    let mut above = WorkspacePath::all_above(paths);
+    above.retain(|path| !current.contains_key(path));
+    let above: Vec<WorkspacePath> = above.into_iter().collect();
+    let kinds = scene.snapshots.kinds_now(&scene.place.root, &above)?;
+    let is_in_the_way =
+        |kind: Option<EntryKind>| kind.is_some_and(|kind| kind != EntryKind::Directory);
+    let all = above.into_iter().zip(kinds);
+    Ok(all
+        .filter_map(|(path, kind)| is_in_the_way(kind).then_some(path))
+        .collect())
 }
 
 /// Returns whether something is known to exist below a directory.

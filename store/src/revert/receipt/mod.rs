@@ -138,8 +138,7 @@ impl ReceiptComparison<'_> {
             forgotten: self.forgotten()?,
             unseen: UnseenChange::default(),
         };
-        let is_open =
-            |path: &&WorkspacePath| facts.known(path).reason() == DifferenceReason::Unexplained;
+        let is_open = |path: &&WorkspacePath| facts.known(path).known_reason().is_none();
         let open: Vec<WorkspacePath> = paths.iter().filter(is_open).cloned().collect();
         // What neither the operation nor the history explains is investigated. There rarely is any.
         if !open.is_empty() {

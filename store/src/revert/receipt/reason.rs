@@ -53,6 +53,15 @@ pub(super) struct KnownPath<'a> {
 impl KnownPath<'_> {
     /// Returns the one reason for which it differs.
     pub fn reason(&self) -> DifferenceReason {
+        let otherwise = match self.item.or(self.below).is_some_and(is_blocked) {
+            true => DifferenceReason::Yours,
+            false => DifferenceReason::Unexplained,
+        };
+        self.known_reason().unwrap_or(otherwise)
+    }
+
+    /// Returns the same, or `None` if only a search may tell.
+    pub fn known_reason(&self) -> Option<DifferenceReason> {
         let is_forgotten = self.is_forgotten.then_some(DifferenceReason::NotCaptured);
         is_forgotten
             .or_else(|| self.of_item())
@@ -67,7 +76,6 @@ impl KnownPath<'_> {
                 }
                 .of_item()
             })
-            .unwrap_or(DifferenceReason::Unexplained)
     }
 
     /// Returns the reason that the operation itself gives for leaving a path. If that is another author's change, the history
@@ -87,6 +95,8 @@ impl KnownPath<'_> {
                     DifferenceReason::Unclear
                 })
             }
+            // What is in the way may be out of view, and then it is nobody's edit.
+            FileResult::Conflict if is_blocked(item) => self.of_history(),
             FileResult::Conflict => Some(self.of_history().unwrap_or(DifferenceReason::Yours)),
             FileResult::Done | FileResult::Planned => {
                 let is_in_part = item.reason.is_some() && item.action != FileAction::None;
@@ -124,6 +134,10 @@ fn is_vague(reason: DifferenceReason) -> bool {
         reason,
         DifferenceReason::Unclear | DifferenceReason::Shared | DifferenceReason::Unrecorded
     )
+}
+
+fn is_blocked(item: &Item) -> bool {
+    item.code() == Some(ReasonCode::Blocked)
 }
 
 fn is_moved(item: &Item) -> bool {
