@@ -34,7 +34,7 @@ fn rewrite(page: &Path, text: &str) -> Result<()> {
     Ok(std::fs::write(page, new)?)
 }
 
-/// Returns what a day of work costs in each tree.
+/// Returns the cost of a day of work in each tree.
 fn day(results: &Results) -> String {
     let sizes = results.by_size();
     let row = |name: &str, of: &dyn Fn(&Measured) -> Option<f64>| {

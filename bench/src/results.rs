@@ -76,7 +76,7 @@ impl Measured {
         median(pairs.map(|(way, to)| way / to).collect())
     }
 
-    /// Returns what was counted.
+    /// Returns the counts.
     pub fn count(&self, name: &str) -> Option<f64> {
         self.counts.get(name).map(|count| *count as f64)
     }

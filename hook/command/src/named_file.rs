@@ -24,7 +24,7 @@ pub enum Existing {
 }
 
 impl Existing {
-    /// Returns what was asked for: that it is replaced, or nothing.
+    /// Returns the choice: that it is replaced, or none.
     pub fn asked(force: bool) -> Self {
         match force {
             true => Self::Replaced,

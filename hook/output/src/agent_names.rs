@@ -31,7 +31,7 @@ impl<'a> AgentNames<'a> {
         self.is_one_agent() && self.0.values().any(|sessions| sessions.len() > 1)
     }
 
-    /// Returns what stands in that column for a message.
+    /// Returns the text of that column for a message.
     pub fn cell(&self, message: &MessageReport) -> String {
         match self.are_sessions() {
             true => short(&message.session),

@@ -155,7 +155,7 @@ fn git_word(result: FileResult, paint: Paint) -> String {
     }
 }
 
-/// Returns what moves each part of git's state that stays, in a sentence on a line.
+/// Returns the command that moves each part of git's state that stays, in a sentence on a line.
 pub fn git_ways(parts: &[GitReport]) -> String {
     let way = |part: &GitReport| {
         let way = safe(part.way.as_deref()?);

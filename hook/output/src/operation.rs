@@ -192,7 +192,7 @@ pub struct OperationUndone {
 }
 
 impl OperationUndone {
-    /// Returns what an undo of one of these operations, newest first, leads to.
+    /// Returns the state that an undo of one of these operations, newest first, leads to.
     pub fn of(mut operation: OperationEntry, all: &[OperationEntry]) -> Self {
         let mut is_done_again = false;
         while let Some(undone) = operation

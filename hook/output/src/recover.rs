@@ -76,7 +76,7 @@ fn rows_of(files: &[GoneReport], view: &View) -> String {
     text
 }
 
-/// Returns what a file is called: with its new name, if it was renamed.
+/// Returns the name of a file: with its new one, if it was renamed.
 fn name(gone: &GoneReport) -> String {
     match &gone.renamed_to {
         Some(to) => format!("{} → {}", path(&gone.path), path(to)),

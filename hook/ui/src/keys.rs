@@ -45,7 +45,7 @@ impl UiKey {
         step(self, 1, 3, 1) != 1
     }
 
-    /// Returns what is said where the key does nothing, with a key that does something.
+    /// Returns the message where the key does nothing, with a key that does something.
     pub fn idle(self, instead: &str) -> String {
         let name = match self {
             Self::Char(' ') => "Space".to_owned(),

@@ -165,7 +165,7 @@ impl Browser {
         carry_out(&mut self.store, directory, request, terms)
     }
 
-    /// Returns what a plan would do to each file. Those of other roots than `root` go by their full paths, as on the
+    /// Returns the planned action of each file. Those of other roots than `root` go by their full paths, as on the
     /// screen.
     fn proposed(
         &mut self,

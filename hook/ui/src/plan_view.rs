@@ -11,7 +11,7 @@ use ckpt_output::text::{fit_end, width, wrap};
 /// What a plan is called.
 pub const TITLE: &str = "The plan: nothing is changed yet";
 
-/// Returns what a plan would do of which only a part is taken.
+/// Returns the part of a plan that is taken.
 fn of_marked(kind: PlanKind) -> &'static str {
     match kind {
         PlanKind::Revert | PlanKind::Alone => {

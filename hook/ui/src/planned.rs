@@ -205,7 +205,7 @@ impl PlanScreen {
         way.to_owned()
     }
 
-    /// Returns what the plan says of a file that stays.
+    /// Returns the plan's words on a file that stays.
     fn kept(&self, file: &FileReport) -> Option<&KeptReport> {
         self.kept
             .iter()

@@ -321,7 +321,7 @@ pub(super) struct FoundRow<'r> {
 }
 
 impl FoundRow<'_> {
-    /// Returns what tells it apart.
+    /// Returns the values that tell it apart.
     pub fn key(&self) -> rusqlite::Result<&str> {
         Ok(self.row.get_ref(0)?.as_str()?)
     }

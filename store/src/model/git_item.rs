@@ -100,7 +100,7 @@ impl GitItem {
         }
     }
 
-    /// Returns what moves a part that stays, in words, unless an option does.
+    /// Returns the command that moves a part that stays, in words, unless an option does.
     fn way(&self) -> Option<String> {
         self.reason.as_ref().filter(|reason| !reason.is_unclear)?;
         match self.result {

@@ -178,7 +178,7 @@ fn all(store: &Store, place: &Place) -> Result<Vec<GoneFile>> {
     // The changes are read for what went, and for what came.
     store.database.keep_pages()?;
     let connection = store.database.connection();
-    let uncaptured = last_seen(store, place)?.into_iter().map(by_nobody_seen);
+    let uncaptured = last_seen(store, place)?.into_iter().map(by_none_seen);
     let changes = sessions::deletions(connection, place.row.id)?;
     let operations = sessions::taken_by_operations(connection, place.row.id)?;
     let removals = uncaptured
@@ -326,7 +326,7 @@ fn is_file(state: State) -> bool {
 }
 
 /// Returns a file of the newest snapshot as one that went after it.
-fn by_nobody_seen((path, state): (WorkspacePath, State)) -> GoneFile {
+fn by_none_seen((path, state): (WorkspacePath, State)) -> GoneFile {
     GoneFile {
         report: report(&path, state, TakenBy::Uncaptured, None),
         path,

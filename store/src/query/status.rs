@@ -101,7 +101,7 @@ pub(crate) fn status(store: &Store, cwd: &Path, session: Option<&str>) -> Result
     Ok(report)
 }
 
-/// Returns what the newest snapshot could not hold.
+/// Returns the paths that the newest snapshot could not hold.
 fn gaps(store: &Store, place: &Place) -> Result<Vec<GapReport>> {
     let Some(id) = place.row.last_snapshot_id else {
         return Ok(Vec::new());

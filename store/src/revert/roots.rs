@@ -371,7 +371,7 @@ pub(super) fn put_back(
     finish(store, planned, beside, options, recovered)
 }
 
-/// Returns what an id of one root is called in another, and whether that is something later: the root had joined the
+/// Returns the name of an id of one root in another, and whether that is something later: the root had joined the
 /// session only then.
 fn id_in(store: &Store, place: &Place, id: &str, other: &Place) -> Result<Option<(String, bool)>> {
     let connection = store.database.connection();

@@ -145,7 +145,7 @@ impl UndoneOperation<'_> {
         };
         for row in self.scene.seen.changes.iter().rev() {
             if paths.contains(&row.change.path) {
-                add(&row.change, authors.of_nobody(row)?);
+                add(&row.change, authors.of_no_step(row)?);
             }
         }
         if let Some(after) = self.row.after_snapshot_id {

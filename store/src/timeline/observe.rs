@@ -307,7 +307,7 @@ impl Observation {
             .count() as u64
     }
 
-    /// Returns what the looks before did not reach: everything, if one was missed.
+    /// Returns the paths that the looks before did not reach: all, if one was missed.
     fn unseen_before(&self, connection: &Connection, workspace_id: i64) -> Result<LatePaths> {
         let is_missed = sessions::was_look_missed(connection, workspace_id, self.previous)?;
         Ok(match is_missed {

@@ -165,7 +165,7 @@ pub fn words(content: &Value) -> Option<String> {
     Some(texts.join("\n"))
 }
 
-/// Returns what the user typed of a prompt: Gemini CLI and Qwen Code add the files that it names, and tell their hooks so with
+/// Returns the part of a prompt that the user typed: Gemini CLI and Qwen Code add the files that it names, and tell their hooks so with
 /// other ends of lines than their records have.
 pub fn typed(prompt: &str) -> &str {
     let files = prompt.find("--- Content from referenced files ---");

@@ -31,7 +31,7 @@ pub fn explained(invocation: &Invocation, command: &Command, failure: Failure) -
     }
 }
 
-/// Returns what stands where a command expects an id.
+/// Returns the word that stands where a command expects an id.
 fn id_of(command: &Command) -> Option<&str> {
     match command {
         Command::Restore(arguments) => arguments.id.as_deref(),
@@ -42,7 +42,7 @@ fn id_of(command: &Command) -> Option<&str> {
     }
 }
 
-/// Returns what the command for a file of that name is.
+/// Returns the command for a file of that name.
 fn file_for_an_id(command: &Command, word: &str) -> Option<String> {
     Some(match command {
         Command::Restore(_) => format!(
@@ -61,7 +61,7 @@ fn file_for_an_id(command: &Command, word: &str) -> Option<String> {
     })
 }
 
-/// Returns what the command for a file of that name is that is gone.
+/// Returns the command for a file of that name that is gone.
 fn gone(invocation: &Invocation, word: &str) -> Option<String> {
     let directory = invocation.directory().ok()?;
     let mut store = invocation.open().ok()?;
@@ -73,7 +73,7 @@ fn gone(invocation: &Invocation, word: &str) -> Option<String> {
     })
 }
 
-/// Returns what the command for the newest message of an agent with that name, or its beginning, is.
+/// Returns the command for the newest message of an agent with that name, or its beginning.
 fn agent_for_an_id(invocation: &Invocation, command: &Command, word: &str) -> Option<String> {
     let (name, does) = match command {
         Command::Restore(_) => ("restore", "puts the files back to just before"),

@@ -186,7 +186,7 @@ fn hunks(owners: &[usize], versions: &[WrittenVersion], path: &WorkspacePath) ->
 }
 
 fn hunk(writer: &VersionAuthor) -> BlameHunk {
-    let nobody = BlameHunk {
+    let unknown = BlameHunk {
         start: 0,
         lines: 0,
         by: LineAuthor::Unrecorded,
@@ -197,27 +197,27 @@ fn hunk(writer: &VersionAuthor) -> BlameHunk {
         renamed_from: None,
     };
     match writer {
-        VersionAuthor::Unrecorded => nobody,
+        VersionAuthor::Unrecorded => unknown,
         VersionAuthor::Unreadable => BlameHunk {
             by: LineAuthor::Unknown,
             reason: Some(
                 "older versions of the file were pruned or forgotten, or cannot be read".to_owned(),
             ),
-            ..nobody
+            ..unknown
         },
         VersionAuthor::Uncaptured => BlameHunk {
             by: LineAuthor::Uncaptured,
-            ..nobody
+            ..unknown
         },
         VersionAuthor::Operation(operation) => BlameHunk {
             by: LineAuthor::Operation,
             operation: Some(operation.id.clone()),
             time: Some(operation.time),
-            ..nobody
+            ..unknown
         },
         VersionAuthor::Change(changes) => {
             let Some(first) = changes.first() else {
-                return nobody;
+                return unknown;
             };
             BlameHunk {
                 by: match first.attribution {
@@ -229,7 +229,7 @@ fn hunk(writer: &VersionAuthor) -> BlameHunk {
                 steps: changes.iter().filter_map(step).collect(),
                 time: Some(first.time),
                 reason: first.reason.clone(),
-                ..nobody
+                ..unknown
             }
         }
     }

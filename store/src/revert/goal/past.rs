@@ -124,7 +124,7 @@ pub(super) fn past_changes(
         .iter()
         .filter(|row| row.step_id.is_none() && paths.contains(&row.change.path))
     {
-        let author = authors.of_nobody(row)?;
+        let author = authors.of_no_step(row)?;
         changes.push((None, kept(row.change.clone(), author)));
     }
     // Newest first: what is only being observed has no row yet, and is newer than all rows.

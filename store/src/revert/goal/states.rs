@@ -59,7 +59,7 @@ pub(crate) fn current_states(
     Ok(current)
 }
 
-/// Returns what is a file or a link where the paths have a directory above them, and what the look did not show.
+/// Returns the files and links that stand where the paths have a directory above them, as far as the look did not show them.
 fn in_the_way(
     scene: Scene<'_>,
     paths: &[WorkspacePath],

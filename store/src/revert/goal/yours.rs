@@ -85,7 +85,7 @@ enum By {
 impl PathEvent {
     fn of_row(row: ChangeRow, authors: &mut Authors<'_>) -> Result<Self> {
         let by = match (&row.step_id, row.attribution) {
-            (None, _) => By::Other(authors.of_nobody(&row)?),
+            (None, _) => By::Other(authors.of_no_step(&row)?),
             (Some(_), Attribution::Unclear) => By::Other(Author::Unrecorded),
             (Some(_), _) => By::Agent,
         };

@@ -373,7 +373,7 @@ impl ReceiptComparison<'_> {
     fn author(&self, row: &ChangeSince) -> Actor {
         let change = &row.change;
         if change.row.step_id.is_none() {
-            return Actor::Nobody;
+            return Actor::NoStep;
         }
         // A restore puts a path back no matter who changed it.
         if self.expectation.session.is_none() {

@@ -22,7 +22,7 @@ pub(super) struct LaterChange {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Actor {
     /// No step.
-    Nobody,
+    NoStep,
     /// The session that is moved, in a part that is to be undone.
     Asked,
     /// The session that is moved, in a part that is not.
@@ -151,8 +151,8 @@ impl LaterChange {
             (Actor::Asked, Attribution::Agent | Attribution::Outside) => None,
             (_, Attribution::Unclear) => Some(DifferenceReason::Unclear),
             (_, Attribution::Shared) => Some(DifferenceReason::Shared),
-            (Actor::Nobody, _) if self.is_unrecorded => Some(DifferenceReason::Unrecorded),
-            (Actor::Nobody, _) => Some(DifferenceReason::Yours),
+            (Actor::NoStep, _) if self.is_unrecorded => Some(DifferenceReason::Unrecorded),
+            (Actor::NoStep, _) => Some(DifferenceReason::Yours),
             (Actor::NotAsked, _) => Some(DifferenceReason::NotAsked),
             (Actor::Other, _) => Some(DifferenceReason::OtherSession),
         }
@@ -209,7 +209,7 @@ mod tests {
     /// What the operation says comes before what the history says.
     #[test]
     fn operations_word_comes_before_the_historys() {
-        let history = [since(Actor::Nobody, Attribution::Outside)];
+        let history = [since(Actor::NoStep, Attribution::Outside)];
         let reason = |action, result, why| {
             let item = item(action, result, why);
             let known = KnownPath {
@@ -239,7 +239,7 @@ mod tests {
     /// What is certainly the user's comes before what nobody knows.
     #[test]
     fn certain_users_change_comes_before_an_unclear_one() {
-        let outside = since(Actor::Nobody, Attribution::Outside);
+        let outside = since(Actor::NoStep, Attribution::Outside);
         let unclear = since(Actor::Asked, Attribution::Unclear);
         let shared = since(Actor::Asked, Attribution::Shared);
         let reason = |history: &[LaterChange]| {
@@ -286,7 +286,7 @@ mod tests {
         };
         let (own, outside) = (
             since(Actor::Asked, Attribution::Agent),
-            since(Actor::Nobody, Attribution::Outside),
+            since(Actor::NoStep, Attribution::Outside),
         );
         let other = since(Actor::Other, Attribution::Agent);
         assert_eq!(
@@ -345,7 +345,7 @@ mod tests {
         fn a_fault_is_only_what_nothing_explains(
             is_forgotten: bool, is_in_gap: bool, is_hidden: bool, was_moved: bool, is_of_user: bool,
         ) {
-            let history = [since(Actor::Nobody, Attribution::Outside)];
+            let history = [since(Actor::NoStep, Attribution::Outside)];
             let known = KnownPath {
                 item: None,
                 since: if is_of_user { &history } else { &[] },

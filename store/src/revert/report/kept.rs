@@ -144,7 +144,7 @@ fn kind(item: &Item) -> Option<KeptKind> {
     })
 }
 
-/// Returns what an agent's session is called beside the one that asks.
+/// Returns the name of an agent's session beside the one that asks.
 fn name(operation: &Operation<'_>, by: &AuthorReport) -> Option<String> {
     let own = operation.movement.map(|movement| &movement.session);
     let (agent, session) = (by.agent.as_deref()?, by.session.as_deref()?);

@@ -52,7 +52,7 @@ pub(crate) const OWN_SESSION: &str = "this session";
 impl Author {
     /// Returns the author of what belongs to no step: `is_unrecorded` says whether a step that was not recorded was at
     /// work then.
-    pub(crate) fn nobody(is_unrecorded: bool) -> Self {
+    pub(crate) fn without_step(is_unrecorded: bool) -> Self {
         match is_unrecorded {
             true => Self::Unrecorded,
             false => Self::User,
@@ -70,8 +70,8 @@ impl Author {
     /// Returns its report.
     pub(crate) fn report(&self) -> AuthorReport {
         match self {
-            Self::User => nobody(AuthorKind::User),
-            Self::Unrecorded => nobody(AuthorKind::Unrecorded),
+            Self::User => of_kind(AuthorKind::User),
+            Self::Unrecorded => of_kind(AuthorKind::Unrecorded),
             Self::Agent(source) => source.report(),
         }
     }
@@ -88,7 +88,7 @@ impl fmt::Display for Author {
 }
 
 /// Returns the report on an author who is no agent.
-fn nobody(kind: AuthorKind) -> AuthorReport {
+fn of_kind(kind: AuthorKind) -> AuthorReport {
     AuthorReport {
         kind,
         session: None,

@@ -43,19 +43,19 @@ impl<'a> Authors<'a> {
     pub fn of(&mut self, change: &LiveChange) -> Result<Author> {
         match change.row.step_id {
             Some(_) => Ok(Author::Agent(self.source(change))),
-            None => self.of_nobody(&change.row),
+            None => self.of_no_step(&change.row),
         }
     }
 
     /// Returns who made a change that belongs to no step.
-    pub fn of_nobody(&mut self, row: &ChangeRow) -> Result<Author> {
+    pub fn of_no_step(&mut self, row: &ChangeRow) -> Result<Author> {
         let (from, to) = (row.from_snapshot_id, row.to_snapshot_id);
         let is_unrecorded = match self.unrecorded.get(&(from, to)) {
             Some(known) => *known,
             None => sessions::was_unrecorded(self.connection, self.workspace_id, from, to)?,
         };
         self.unrecorded.insert((from, to), is_unrecorded);
-        Ok(Author::nobody(is_unrecorded))
+        Ok(Author::without_step(is_unrecorded))
     }
 
     fn relation(&self, change: &LiveChange) -> SessionRelation {

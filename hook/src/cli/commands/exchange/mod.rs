@@ -26,7 +26,7 @@ pub fn push(invocation: &Invocation, arguments: &PushArguments) -> Result<u8, Fa
         return push_no_more(invocation);
     }
     let sent = match send(invocation, arguments) {
-        // As the process in the background is called, which has nobody to tell.
+        // As the process in the background is called, which has no terminal.
         Err(failure) if invocation.common.quiet => {
             note(invocation, &failure)?;
             return Err(failure);
@@ -172,7 +172,7 @@ struct FormerName {
 }
 
 impl FormerName {
-    /// Returns what is there of the workspace by another name than it has now.
+    /// Returns the history of the workspace by another name than it has now.
     fn of(
         store: &Store,
         directory: &Path,

@@ -94,7 +94,7 @@ impl Former {
         lost
     }
 
-    /// Returns what the file lacks that an item writes in its place or moves it to, for people, as far as it can be known
+    /// Returns the properties that the file lacks that an item writes in its place or moves it to, for people, as far as they can be known
     /// before.
     fn lost_by_writing(&self, item: &Item, directory: BorrowedFd<'_>) -> Option<String> {
         is_file(item.target).then_some(())?;

@@ -348,7 +348,7 @@ const fn stem(name: &'static str, endings: &'static str) -> StemKind {
 }
 
 impl StemKind {
-    /// Returns what a name in a folder with these names belongs to, and how long the stem is.
+    /// Returns the database that a name in a folder with these names belongs to, and how long the stem is.
     pub fn of(name: &[u8], names: &BTreeSet<Vec<u8>>) -> Option<(&'static Self, usize)> {
         STEMS.iter().find_map(|kind| {
             let mut stems = kind.endings.split(' ');

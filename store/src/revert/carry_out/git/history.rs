@@ -204,7 +204,7 @@ impl GitSide<'_> {
         let claim = claim(&at_work, &moments, seen_at, undone).unwrap_or_else(|| {
             // If this cannot be read, the change is not called the user's either.
             let unrecorded = sessions::was_unrecorded(self.connection, self.place.row.id, from, to);
-            GitClaim::of_nobody(Author::nobody(unrecorded.unwrap_or(true)))
+            GitClaim::of_no_step(Author::without_step(unrecorded.unwrap_or(true)))
         });
         Ok(Some(GitChange {
             old: old.clone(),

@@ -337,7 +337,7 @@ fn state_of(connection: &Connection, snapshot_id: i64) -> Result<Option<GitState
         .transpose()
 }
 
-/// Returns the item if there was no repository then, or nobody saw it.
+/// Returns the item if there was no repository then, or no look saw it.
 fn never_seen(now: &GitStateRow) -> GitItem {
     unknown(now, "there was no repository then, and it stays as it is")
 }

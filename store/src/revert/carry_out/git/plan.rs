@@ -46,7 +46,7 @@ pub(crate) enum GitClaim {
 
 impl GitClaim {
     /// Returns the claim on what belongs to no step.
-    pub fn of_nobody(author: Author) -> Self {
+    pub fn of_no_step(author: Author) -> Self {
         Self::Keep(author.to_string())
     }
 
@@ -179,7 +179,7 @@ fn fold<T>(
     is_same: impl Fn(&T, &T) -> bool,
 ) -> Goal<T> {
     let mut state = base;
-    let mut other = GitClaim::of_nobody(Author::User);
+    let mut other = GitClaim::of_no_step(Author::User);
     for change in changes {
         //     state      the change      then
         //     is new     is the agent's  the state becomes old

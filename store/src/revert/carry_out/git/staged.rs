@@ -145,7 +145,7 @@ fn head_after(items: &[GitItem], now: &GitStateRow, repository: &Repository) -> 
     }
 }
 
-/// Returns what an index has at a path: nothing, one content, or `None` if it is unmerged.
+/// Returns the entry of an index at a path: none, one content, or `None` if it is unmerged.
 fn content(index: &Meaning, path: &[u8]) -> Option<Option<Staging>> {
     let from = index
         .entries
@@ -162,7 +162,7 @@ fn content(index: &Meaning, path: &[u8]) -> Option<Option<Staging>> {
     }
 }
 
-/// Returns what git would stage of a state.
+/// Returns the entry that git would stage for a state.
 fn of_state(state: State) -> Option<Staging> {
     let entry = state?;
     let mode = match entry.mode.kind() {
@@ -197,7 +197,7 @@ impl CommittedFiles {
         })
     }
 
-    /// Returns what the commit has at a path, or `None` if that cannot be read.
+    /// Returns the entry of the commit at a path, or `None` if that cannot be read.
     fn content(&mut self, path: &[u8]) -> Option<Option<Staging>> {
         let Some(root) = self.root.clone() else {
             return Some(None);

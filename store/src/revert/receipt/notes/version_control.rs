@@ -202,7 +202,7 @@ pub(crate) fn altered(
         .collect()
 }
 
-/// Returns what was changed since a moment in a `.git`, by paths in it, besides what git writes when it runs.
+/// Returns the paths in a `.git` that were changed since a moment, without those that git writes when it runs.
 fn altered_in(git: &Path, since: Milliseconds) -> Vec<PathBuf> {
     let is_changed = |path: &Path| {
         let found = path.symlink_metadata();
