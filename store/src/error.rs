@@ -52,6 +52,15 @@ const REPAIR: &str = "`ckpt-hook doctor --repair` puts all of it that can be rea
 /// The result of most functions of the store.
 pub type Result<T> = std::result::Result<T, Error>;
 
+/// Returns what was found, or `None` where a request names nothing. A store that fails or is damaged stays an error: it must not
+/// pass for one that has nothing.
+pub(crate) fn found<T>(result: Result<T>) -> Result<Option<T>> {
+    match result {
+        Err(error) if error.kind != ErrorKind::Failed && !error.is_damage => Ok(None),
+        found => found.map(Some),
+    }
+}
+
 impl Error {
     /// Returns an error that says what failed: lower case, names in backticks, no final period.
     pub fn failed(what: impl Into<String>) -> Self {
@@ -367,6 +376,20 @@ pub(crate) fn contained<T>(work: impl FnOnce() -> T) -> Option<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A store that fails does not pass for one that has nothing.
+    #[test]
+    fn failed_search_is_no_empty_answer() {
+        assert_eq!(found(Ok(1)).expect("it is there"), Some(1));
+        for absent in [Error::usage("no"), Error::unavailable("it went")] {
+            let absent: Result<()> = Err(absent);
+            assert_eq!(found(absent).expect("no failure"), None);
+        }
+        for failure in [Error::failed("no memory"), Error::damaged("a page")] {
+            let failure: Result<()> = Err(failure);
+            found(failure).expect_err("what is there is not known");
+        }
+    }
 
     #[test]
     fn an_error_and_its_causes_are_one_line() {

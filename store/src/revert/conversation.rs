@@ -74,7 +74,7 @@ pub(super) fn planned(
     let connection = store.database.connection();
     if let Some(operation) = &movement.undoes {
         let row = sessions::operation(connection, operation)?;
-        return Ok(of_undone(store, &row).or(Some(none(ConversationReason::NotAsked))));
+        return Ok(of_undone(store, &row)?.or(Some(none(ConversationReason::NotAsked))));
     }
     let known = sessions::conversations(connection, &movement.session.id)?;
     let is_revert = movement.kind == OperationKind::Revert;
@@ -93,13 +93,28 @@ pub(super) fn planned(
 }
 
 /// The way back to the conversation before an operation that is taken back. `None` if it stayed in it.
-pub(super) fn of_undone(store: &Store, row: &OperationRow) -> Option<JournalledConversation> {
+pub(super) fn of_undone(
+    store: &Store,
+    row: &OperationRow,
+) -> Result<Option<JournalledConversation>> {
     let connection = store.database.connection();
-    let undone = sessions::conversation_of_operation(connection, &row.id).ok()?;
-    let undone = JournalledConversation::of_row(undone.as_deref())?;
-    let session = undone.of.as_deref().or(row.session_id.as_deref())?;
-    let session = sessions::session(connection, session).ok()??;
-    back(store, &session, undone.to?, undone.from?).ok()
+    let undone = sessions::conversation_of_operation(connection, &row.id)?;
+    let Some(JournalledConversation {
+        from: Some(from),
+        to: Some(to),
+        of,
+        ..
+    }) = JournalledConversation::of_row(undone.as_deref())
+    else {
+        return Ok(None);
+    };
+    let Some(session) = of.as_deref().or(row.session_id.as_deref()) else {
+        return Ok(None);
+    };
+    let session = sessions::session(connection, session)?;
+    session
+        .map(|session| back(store, &session, to, from))
+        .transpose()
 }
 
 fn back(

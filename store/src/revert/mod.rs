@@ -65,7 +65,7 @@ pub(crate) fn operate(
 ) -> Result<Executed> {
     refuse_git_of_a_part(request)?;
     let place = Place::known(store, cwd)?;
-    let mut beside = Beside::of(store, &place, request);
+    let mut beside = Beside::of(store, &place, request)?;
     // Before the lock, so that a mistake in a path does not finish an interrupted operation first.
     if let PlanRequest::Restore(request) = request {
         let (own, _) = beside.divide(&place, &request.paths)?;
@@ -89,7 +89,7 @@ pub(crate) fn operate(
             let all = before.iter().cloned().zip(recovered);
             earlier = all.map(|(before, now)| before.and(now)).collect();
             // What was finished just now may be what the request is about, with other roots.
-            let now = Beside::of(store, &place, request);
+            let now = Beside::of(store, &place, request)?;
             if !now.is_of_the_same(&beside) {
                 found = Some(now);
                 return Ok(None);

@@ -15,7 +15,7 @@ use super::request::movement::{Movement, limits};
 use super::request::options::{Options, PlanRequest};
 use super::restore::{Wanted, WantedInRoots, plan_restore, plan_wanted};
 use super::undo::UndoneOperation;
-use crate::error::{Error, Result};
+use crate::error::{self, Error, Result};
 use crate::ids::{self, Any, short};
 use crate::model::note::Note;
 use crate::model::request::{RestoreRequest, RevertRequest};
@@ -40,11 +40,12 @@ pub(super) struct Beside {
 impl Beside {
     /// Finds them, unless the request is limited to one workspace. A request that makes no sense has none: it is refused
     /// where it is carried out.
-    pub fn of(store: &Store, place: &Place, request: &PlanRequest) -> Self {
+    pub fn of(store: &Store, place: &Place, request: &PlanRequest) -> Result<Self> {
         if store.is_limited || store.machine.is_some() {
-            return Self::default();
+            return Ok(Self::default());
         }
-        Self::find(store, place, request).unwrap_or_default()
+        let beside = error::found(Self::find(store, place, request))?;
+        Ok(beside.unwrap_or_default())
     }
 
     fn find(store: &Store, place: &Place, request: &PlanRequest) -> Result<Self> {

@@ -44,7 +44,7 @@ impl UndoneOperation<'_> {
         Ok(Operation {
             undoes: Some(self.row.id.clone()),
             git: git.map(|before| side.plan_exactly(before)).transpose()?,
-            conversation: conversation::of_undone(self.scene.store, self.row),
+            conversation: conversation::of_undone(self.scene.store, self.row)?,
             on_conflict: OnConflict::default(),
             reference: self.reference()?,
             expectation: before

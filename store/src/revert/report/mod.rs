@@ -116,12 +116,11 @@ pub(crate) fn of_key(
 ) -> Result<Option<OperationReport>> {
     let connection = store.database.connection();
     let named = options.key.map(|_| options.operation());
-    let row = named.and_then(|id| sessions::operation(connection, &id).ok());
-    let Some(row) = row else {
+    let Some(named) = named else {
         return Ok(None);
     };
     let mut reports = Vec::new();
-    for row in sessions::operation_parts(connection, &row.id)? {
+    for row in sessions::operation_parts(connection, &named)? {
         let workspace = sessions::workspace(connection, row.workspace_id)?;
         let name = workspace.path.to_string_lossy().into_owned();
         reports.push((name, of_row(store, row)?));
