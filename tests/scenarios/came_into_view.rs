@@ -190,3 +190,44 @@ fn hidden_entry_in_the_way_is_named() {
         assert_eq!(world.tree(), left);
     }
 }
+
+/// A file that changed unseen is named at each point of the way forward, also where nothing has to be written for it.
+#[test]
+fn unseen_changes_are_told_at_each_point_forward() {
+    set_clock_from_files(0);
+    for is_gone_between in [true, false] {
+        let mut world = World::git(&[("a", "1\n")]);
+        world.write("x/r", "1\n");
+        world.run_git(&["add", "--force", "x/r"]);
+        world.message("m1");
+        world.step(|world| {
+            world.write(".gitignore", "x/\n");
+            world.write("x/f", "1\n");
+        });
+        world.message("m2");
+        world.step(|world| {
+            world.write("a", "2\n");
+            world.write("x/f", "2\n");
+        });
+        world.message("m3");
+        world.step(|world| {
+            world.write("a", "3\n");
+            world.write(".gitignore", "y/\n");
+            world.write("x/f", "3\n");
+        });
+        if is_gone_between {
+            world.revert("m1");
+            assert!(!world.exists("x/f"));
+        }
+        for message in ["m2", "m3"] {
+            let report = world.revert(message);
+            let what = format!("{is_gone_between}, {message}: {report:#?}");
+            assert_eq!(world.read("x/f"), "3\n", "{what}");
+            assert_eq!(report.outcome, Outcome::Partial, "{what}");
+            assert!(
+                report.notes.iter().any(|note| note.contains("x/f")),
+                "{what}"
+            );
+        }
+    }
+}

@@ -3,7 +3,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ckpt_schema::report::FileAction;
 use rusqlite::Connection;
 
 use crate::error::Result;
@@ -72,25 +71,25 @@ fn came_into_view(
     Ok(came.map(|(path, _)| path).collect())
 }
 
-/// Returns the paths that an earlier operation moved and that stay, where the state that a revert goes to does not tell
-/// what was there. That operation's time is theirs, so nothing shows whether they had changed before.
+/// Returns the paths that an operation moved since the state that a revert goes to and that stay, where that state does not tell
+/// what was there. The operation's time is theirs, so nothing shows whether they had changed before.
 pub(super) fn moved_before(
+    connection: &Connection,
+    place: &Place,
     snapshots: &Snapshots,
-    then: Option<&Snapshot>,
-    plan: &Plan,
-    paths: &BTreeSet<WorkspacePath>,
+    (then, id): (Option<&Snapshot>, Option<i64>),
+    (plan, paths): (&Plan, &BTreeSet<WorkspacePath>),
 ) -> Result<BTreeSet<WorkspacePath>> {
-    let Some(then) = then else {
+    let (Some(then), Some(id), false) = (then, id, paths.is_empty()) else {
         return Ok(BTreeSet::new());
     };
-    let items = plan.items.iter();
-    let items = items.filter(|item| item.action == FileAction::None);
-    let paths: Vec<WorkspacePath> = items
-        .map(|item| item.path.clone())
-        .filter(|path| paths.contains(path))
-        .collect();
-    let presences = snapshots.presences(then, &paths)?;
-    let unknown = paths.into_iter().zip(presences);
+    let mut moved = sessions::moved_since(connection, place.row.id, id, None)?;
+    for item in plan.items.iter().filter(|item| item.is_planned()) {
+        moved.remove(&item.path);
+    }
+    let moved: Vec<WorkspacePath> = moved.intersection(paths).cloned().collect();
+    let presences = snapshots.presences(then, &moved)?;
+    let unknown = moved.into_iter().zip(presences);
     let unknown = unknown.filter(|(_, presence)| is_not_known(presence));
     Ok(unknown.map(|(path, _)| path).collect())
 }

@@ -154,7 +154,8 @@ pub(crate) fn stays(
         others.extend(viewed_since(connection, place, snapshots, sides, since)?);
     }
     others.extend(unremembered(place, snapshots, &seen.snapshot, &now)?);
-    let moved_before = moved_before(snapshots, then, plan, &others)?;
+    let point = (then, revert.to.snapshot_id);
+    let moved_before = moved_before(connection, place, snapshots, point, (plan, &others))?;
     let planned: BTreeSet<&WorkspacePath> = plan.items.iter().map(|item| &item.path).collect();
     others.retain(|path| !planned.contains(path) || moved_before.contains(path));
     notes.extend(of_ignored(
