@@ -1,284 +1,188 @@
 //! Every kept file ends with its way out: the command that is printed, and the parameters that a program is given, do
-//! what the sentence says.
+//! what the sentence says. `tests/fixtures/kept.json` has a case for each kind of kept file, and every surface goes through
+//! all of them: the terminal, the keys of `ui`, `serve` and the calls of the page here, and the buttons of the page in
+//! `tests/page`.
 
+use std::cell::RefCell;
+use std::fs::{File, OpenOptions, Permissions};
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 use testing::binary::{Run, Sandbox, binary};
+use testing::nobody::as_nobody;
+
+use crate::page::Page;
+use crate::screen::Screen;
 
 /// A kind of kept file.
-pub struct Case {
+#[derive(Deserialize)]
+struct Case {
+    name: String,
     /// `kind` of the document.
-    pub kind: &'static str,
-    /// Makes the world.
-    pub world: fn() -> Sandbox,
-    /// What keeps the file.
-    command: &'static [&'static str],
+    kind: String,
+    /// What happened.
+    world: Vec<Step>,
+    /// The operation that keeps the file, as parameters.
+    asked: Value,
+    /// Whether no plan foresees it.
+    #[serde(default)]
+    unforeseen: bool,
     /// A part of the sentence.
-    why: &'static str,
+    why: String,
     /// What the document offers for the file itself.
-    pub choice: &'static str,
+    choice: String,
     /// The keys in `ui` that lead to its plan.
-    pub keys: &'static str,
-    /// What has to be done first.
-    first: fn(&Sandbox),
-    /// The file in question, and what the way makes of it; `None` if it is gone.
-    pub then: (&'static str, Option<&'static str>),
+    keys: String,
+    /// What has to be done first. What had a file open ends in any case.
+    #[serde(default)]
+    first: Vec<Step>,
+    /// The file in question.
+    file: String,
+    /// What the way makes of it; `None` if it is gone.
+    then: Option<String>,
 }
 
-fn nothing(_: &Sandbox) {}
-
-/// The agent changed a line, and then the user did.
-fn edited() -> Sandbox {
-    let world = Sandbox::new();
-    world.write("a b", "1\n");
-    world.play("m1", "change it", |world| world.write("a b", "2\n"));
-    world.write("a b", "mine\n");
-    world
+/// Something that happens.
+#[derive(Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Step {
+    Write(String, String),
+    Remove(String),
+    Rename(String, String),
+    Mode(String, u32),
+    /// A program opens a file for writing, and has it open until the way out is followed.
+    Open(String),
+    Settings(String),
+    Git(Vec<String>),
+    Event(Value),
+    /// What Codex tells.
+    Hook(Value),
+    /// A message with one step.
+    Message {
+        id: String,
+        session: String,
+        prompt: String,
+        work: Vec<Step>,
+    },
 }
 
-/// One agent changed a line, and then another one did.
-fn edited_by_another() -> Sandbox {
-    let world = Sandbox::new();
-    world.write("both", "1\n");
-    world.play("m1", "change it", |world| world.write("both", "2\n"));
-    other_session(&world, "both", "theirs\n");
-    world
+/// A case that was played.
+struct Played {
+    world: Sandbox,
+    open: RefCell<Vec<File>>,
 }
 
-/// Another session changes a file.
-fn other_session(world: &Sandbox, path: &str, text: &str) {
-    let tell = |event: &str| {
-        let event = json!({"event": event, "session_id": "s2", "message_id": "n1"});
-        world.event(event).ends_silently();
-    };
-    tell("user_message");
-    tell("step_start");
-    world.write(path, text);
-    tell("step_finish");
-    tell("turn_end");
+/// Returns the case of each kind of kept file.
+fn cases() -> Vec<Case> {
+    let table = include_str!(concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../tests/fixtures/kept.json"
+    ));
+    serde_json::from_str(table).expect("a table of cases")
 }
 
-/// Two steps were open when a file was changed.
-fn shared() -> Sandbox {
-    let world = Sandbox::new();
-    world.write("both", "1\n");
-    let tell = |session: &str, event: &str| {
-        let message = format!("m{session}");
-        let event = json!({"event": event, "session_id": session, "message_id": message});
-        world.event(event).ends_silently();
-    };
-    for session in ["1", "2"] {
-        tell(session, "user_message");
-        tell(session, "step_start");
+/// Returns the world of the first case of a kind.
+fn world_of(kind: &str) -> Sandbox {
+    let case = cases().into_iter().find(|case| case.kind == kind);
+    case.expect("one of the kinds").play().world
+}
+
+impl Case {
+    fn play(&self) -> Played {
+        let played = Played {
+            world: Sandbox::new(),
+            open: RefCell::default(),
+        };
+        played.play(&self.world);
+        played
     }
-    world.write("both", "2\n");
-    for session in ["1", "2"] {
-        tell(session, "step_finish");
-        tell(session, "turn_end");
+
+    /// Does what the way out asks for.
+    fn clear(&self, played: &Played) {
+        played.open.borrow_mut().clear();
+        played.play(&self.first);
     }
-    world
+
+    /// Checks that the way out did what it says.
+    fn is_done(&self, played: &Played, done: &str) {
+        let found = content(&played.world, &self.file);
+        assert_eq!(found, self.then, "{}: {done}", self.name);
+    }
+
+    /// Returns the command line that asks.
+    fn command(&self) -> Vec<&str> {
+        let words = ["operation", "message", "id"].map(|name| self.asked[name].as_str());
+        words.into_iter().flatten().collect()
+    }
 }
 
-/// The user changed a file at a prompt for permission.
-fn unclear() -> Sandbox {
-    crate::permission::interrupted("codex", true)
-}
-
-/// The user put a file where the agent had removed a folder.
-fn blocked() -> Sandbox {
-    let world = Sandbox::new();
-    world.write("place/below", "1\n");
-    world.play("m1", "tidy up", |world| {
-        world.remove("place/below");
-        std::fs::remove_dir(world.workspace().join("place")).expect("it is empty");
-    });
-    world.write("place", "mine\n");
-    world
-}
-
-/// A file became too large for a snapshot.
-fn too_large() -> Sandbox {
-    let world = Sandbox::new();
-    world.configure("max_file_size = \"1 KiB\"\n");
-    world.write("big", "1\n");
-    world.play("m1", "change it", |world| {
-        world.write("big", "2".repeat(2000))
-    });
-    world
-}
-
-/// The user's hour, which a restore would take.
-fn an_hour() -> Sandbox {
-    let world = Sandbox::new();
-    world.write("notes", "1\n");
-    world.play("m1", "change it", |world| world.write("made", "2\n"));
-    world.write("notes", "an hour\n");
-    world
-}
-
-/// The agent wrote to a database and its log, and then the user's program did to one of them.
-fn database() -> Sandbox {
-    let world = Sandbox::new();
-    let write = |world: &Sandbox, by: &str| {
-        for name in ["x.db", "x.db-wal"] {
-            world.write(name, format!("SQLite format 3\0 {name} {by}"));
+impl Played {
+    fn play(&self, steps: &[Step]) {
+        for step in steps {
+            self.step(step);
         }
-    };
-    write(&world, "first");
-    world.play("m1", "change it", |world| write(world, "agent"));
-    world.write("x.db", "SQLite format 3\0 mine");
-    world
+    }
+
+    fn step(&self, step: &Step) {
+        let world = &self.world;
+        let place = |path: &str| world.workspace().join(path);
+        match step {
+            Step::Write(path, text) => world.write(path, text),
+            Step::Remove(path) => std::fs::remove_dir_all(place(path)).expect("it is there"),
+            Step::Rename(from, to) => {
+                std::fs::rename(place(from), place(to)).expect("it is there");
+            }
+            Step::Mode(path, mode) => {
+                let mode = Permissions::from_mode(*mode);
+                std::fs::set_permissions(place(path), mode).expect("it is there");
+            }
+            Step::Open(path) => {
+                let file = OpenOptions::new().append(true).open(place(path));
+                self.open.borrow_mut().push(file.expect("it is there"));
+            }
+            Step::Settings(text) => world.configure(text),
+            Step::Git(words) => {
+                let words: Vec<&str> = words.iter().map(String::as_str).collect();
+                world.run_git(&words);
+            }
+            Step::Event(event) => {
+                world.event(event.clone()).ends_silently();
+            }
+            Step::Hook(event) => {
+                let mut event = event.clone();
+                event["cwd"] = json!(world.workspace());
+                let name = event["hook_event_name"].as_str().expect("a name");
+                let words = ["event", "--agent", "codex", "--event", name];
+                world
+                    .run(&words, event.to_string().as_bytes())
+                    .ends_silently();
+            }
+            Step::Message {
+                id,
+                session,
+                prompt,
+                work,
+            } => {
+                let tell = |event: &str| {
+                    let event = json!({"event": event, "session_id": session, "message_id": id, "prompt": prompt});
+                    world.event(event).ends_silently();
+                };
+                tell("user_message");
+                tell("step_start");
+                self.play(work);
+                for event in ["step_finish", "turn_end"] {
+                    let event = json!({"event": event, "session_id": session});
+                    self.world.event(event).ends_silently();
+                }
+            }
+        }
+    }
 }
 
-/// The same, with a log that is in no snapshot.
-fn database_with_a_new_log() -> Sandbox {
-    let world = Sandbox::new();
-    world.write("x.db", "SQLite format 3\0 x.db first");
-    world.play("m1", "change it", |world| {
-        world.write("x.db", "SQLite format 3\0 agent");
-    });
-    world.write("x.db", "SQLite format 3\0 mine");
-    world.write("x.db-wal", "log");
-    world
-}
-
-/// A file that the agent's own rule ignores, and that the user changed since. Once it is in view, it is unclear who did.
-fn ignored_now() -> Sandbox {
-    let world = Sandbox::new();
-    world.run_git(&["init", "--quiet"]);
-    world.write("hidden", "1\n");
-    world.play("m1", "ignore it", |world| {
-        world.write("hidden", "2\n");
-        world.write(".gitignore", "hidden\n");
-    });
-    world.write("hidden", "mine\n");
-    world
-}
-
-pub const CASES: [Case; 11] = [
-    Case {
-        kind: "database",
-        world: database,
-        command: &["revert", "m1"],
-        why: "a database goes back as a whole or not at all",
-        choice: "take",
-        keys: "r",
-        first: nothing,
-        then: ("x.db", Some("SQLite format 3\0 x.db first")),
-    },
-    Case {
-        kind: "database",
-        world: database_with_a_new_log,
-        command: &["revert", "m1"],
-        why: "a database and its log go back together",
-        choice: "take",
-        keys: "r",
-        first: nothing,
-        then: ("x.db", Some("SQLite format 3\0 x.db first")),
-    },
-    Case {
-        kind: "conflict",
-        world: edited,
-        command: &["revert", "m1"],
-        why: "changed since by you or another program",
-        choice: "overwrite",
-        keys: "r",
-        first: nothing,
-        then: ("a b", Some("1\n")),
-    },
-    Case {
-        kind: "other_agent",
-        world: edited_by_another,
-        command: &["revert", "m1"],
-        why: "changed since by generic",
-        choice: "overwrite",
-        keys: "jr",
-        first: nothing,
-        then: ("both", Some("1\n")),
-    },
-    Case {
-        kind: "shared",
-        world: shared,
-        command: &["revert", "m1"],
-        why: "was at work as well, and may have",
-        choice: "take",
-        keys: "r",
-        first: nothing,
-        then: ("both", Some("1\n")),
-    },
-    Case {
-        kind: "unclear",
-        world: unclear,
-        command: &["revert", "last~1"],
-        why: "it is unclear whose changes these are",
-        choice: "take",
-        keys: "jr",
-        first: nothing,
-        then: ("menu", Some("soup\n")),
-    },
-    Case {
-        kind: "not_captured",
-        world: too_large,
-        command: &["revert", "m1"],
-        why: "no snapshot holds what the agent left",
-        choice: "overwrite",
-        keys: "r",
-        first: nothing,
-        then: ("big", Some("1\n")),
-    },
-    Case {
-        kind: "conflict",
-        world: ignored_now,
-        command: &["revert", "m1"],
-        why: "changed since by you or another program",
-        choice: "overwrite",
-        keys: "r",
-        first: nothing,
-        then: ("hidden", Some("1\n")),
-    },
-    Case {
-        kind: "blocked",
-        world: blocked,
-        command: &["revert", "m1"],
-        why: "something else that stays is in the way",
-        choice: "again",
-        keys: "r",
-        first: |world| {
-            let place = world.workspace().join("place");
-            std::fs::rename(place, world.workspace().join("mine")).expect("it is there");
-        },
-        then: ("place/below", Some("1\n")),
-    },
-    Case {
-        kind: "yours",
-        world: an_hour,
-        command: &["restore", "m1"],
-        why: "yours, changed since that state",
-        choice: "overwrite",
-        keys: "R",
-        first: nothing,
-        then: ("notes", Some("1\n")),
-    },
-    Case {
-        kind: "other_message",
-        world: || {
-            let world = Sandbox::new();
-            world.play("m1", "make one", |world| world.write("made", "1\n"));
-            other_session(&world, "theirs", "2\n");
-            world
-        },
-        command: &["revert", "m1"],
-        why: " for another message",
-        choice: "",
-        keys: "",
-        first: nothing,
-        then: ("theirs", None),
-    },
-];
-
-pub fn content(world: &Sandbox, path: &str) -> Option<String> {
+fn content(world: &Sandbox, path: &str) -> Option<String> {
     std::fs::read_to_string(world.workspace().join(path)).ok()
 }
 
@@ -400,61 +304,128 @@ fn way_out_to_no_file_removes_it() {
 /// Invariant `truth/way-out`: Every kept file is named with a way out that does what it says, or with that there is none.
 #[test]
 fn printed_way_out_takes_the_file_along() {
-    for case in CASES {
-        for is_plan in [true, false] {
-            let world = (case.world)();
-            let command = match is_plan {
-                true => [case.command, &["--dry-run"]].concat(),
-                false => case.command.to_vec(),
-            };
-            let (path, then) = case.then;
-            let before = content(&world, path);
-            let run = world.run(&command, b"");
-            assert_eq!(
-                content(&world, path),
-                before,
-                "{}: it is kept: {run}",
-                case.kind
-            );
-            let way = printed(&run, case.why);
-            (case.first)(&world);
-            let done = in_shell(&world, &way);
-            assert_eq!(
-                content(&world, path).as_deref(),
-                then,
-                "{}: `{way}`: {done}\nof: {run}",
-                case.kind
-            );
+    as_nobody("kept::printed_way_out_takes_the_file_along", || {
+        for case in cases() {
+            for is_plan in [true, false] {
+                if is_plan && case.unforeseen {
+                    continue;
+                }
+                let played = case.play();
+                let plan = is_plan.then_some("--dry-run");
+                let command: Vec<&str> = case.command().into_iter().chain(plan).collect();
+                let before = content(&played.world, &case.file);
+                let run = played.world.run(&command, b"");
+                let after = content(&played.world, &case.file);
+                assert_eq!(after, before, "{}: it is kept: {run}", case.name);
+                let way = printed(&run, &case.why);
+                case.clear(&played);
+                let done = in_shell(&played.world, &way);
+                case.is_done(&played, &format!("`{way}`: {done}\nof: {run}"));
+            }
         }
-    }
+    });
 }
 
-/// The parameters that a front end is given for a kept file do what the sentence says.
+/// The parameters that a front end is given for a kept file do what the sentence says, by `serve` and by the page.
+///
+/// Invariant `truth/way-out`.
 #[test]
 fn programs_way_out_takes_the_file_along() {
-    for case in CASES {
-        let world = (case.world)();
-        let report = world.json(&[case.command, &["--dry-run"]].concat());
-        let kept = report["kept"].as_array().expect("a list");
-        let kept = kept.iter().find(|kept| kept["kind"] == case.kind);
-        let kept = kept.unwrap_or_else(|| panic!("{}: {report:#}", case.kind));
-        assert_eq!(kept["paths"][0]["path"], case.then.0, "{kept:#}");
-        let files = report["files"].as_array().expect("a list");
-        let file = files.iter().find(|file| file["path"] == case.then.0);
-        let choice = file.and_then(|file| file["choices"][0].as_str());
-        assert_eq!(choice.unwrap_or_default(), case.choice, "{report:#}");
-        (case.first)(&world);
-        let mut parameters = kept["way"]["parameters"].clone();
-        parameters["workspace"] = json!(world.workspace());
-        let done = asked(&world, &parameters);
-        let (path, then) = case.then;
-        assert_eq!(
-            content(&world, path).as_deref(),
-            then,
-            "{}: {done:#}",
-            case.kind
-        );
-    }
+    as_nobody("kept::programs_way_out_takes_the_file_along", || {
+        for case in cases() {
+            let played = case.play();
+            let world = &played.world;
+            let serve = |method: &str, asked: &Value| {
+                let asked = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": asked});
+                let run = world.run(&["serve", "--stdio"], format!("{asked}\n").as_bytes());
+                let mut lines = run.stdout.lines();
+                let line = lines.find(|line| !line.contains("\"method\""));
+                let answer = line.unwrap_or_else(|| panic!("it answers: {run}"));
+                serde_json::from_str(answer).expect("a document")
+            };
+            follow(&case, &played, &serve);
+            let played = case.play();
+            let page = Page::start(&played.world, &[]);
+            follow(&case, &played, &|method, asked| page.rpc(method, asked));
+        }
+    });
+}
+
+/// Plans, and follows the way out of the plan, or of its outcome where no plan foresees it.
+fn follow(case: &Case, played: &Played, ask: &dyn Fn(&str, &Value) -> Value) {
+    let ask = |method: &str, asked: &Value| {
+        let answer = ask(method, asked);
+        assert!(answer.get("error").is_none(), "{}: {answer:#}", case.name);
+        answer["result"].clone()
+    };
+    let planned = ask("plan", &case.asked);
+    let report = match case.unforeseen {
+        true => ask("apply", &json!({"plan": planned["plan"]})),
+        false => planned["report"].clone(),
+    };
+    let kept = report["kept"].as_array();
+    let kept = kept.unwrap_or_else(|| panic!("{}: {report:#}", case.name));
+    let kept = kept.iter().find(|kept| kept["kind"] == case.kind);
+    let kept = kept.unwrap_or_else(|| panic!("{}: {report:#}", case.name));
+    assert_eq!(kept["paths"][0]["path"], case.file, "{kept:#}");
+    let why = kept["why"].as_str().unwrap_or_default();
+    assert!(why.contains(&case.why), "{kept:#}");
+    let files = report["files"].as_array().expect("a list");
+    let file = files.iter().find(|file| file["path"] == case.file);
+    let choice = file.and_then(|file| file["choices"][0].as_str());
+    assert_eq!(choice.unwrap_or_default(), case.choice, "{report:#}");
+    case.clear(played);
+    let planned = ask("plan", &kept["way"]["parameters"]);
+    let done = ask("apply", &json!({"plan": planned["plan"]}));
+    case.is_done(played, &format!("{done:#}"));
+}
+
+/// The key that a kept file ends with does what it says. What has to be done first is done, and a new plan is asked for.
+///
+/// Invariant `truth/way-out`.
+#[test]
+fn key_of_way_out_takes_the_file() {
+    as_nobody("kept::key_of_way_out_takes_the_file", || {
+        // What another message changed is that message's own, which is the one above.
+        for case in cases().iter().filter(|case| !case.choice.is_empty()) {
+            let played = case.play();
+            let line = "stty rows 30; ckpt-hook ui";
+            let Some(mut screen) = Screen::open(&played.world, 110, line) else {
+                return;
+            };
+            screen.wait_for("? keys");
+            screen.press(&case.keys);
+            // A line may be broken anywhere.
+            let says = |contents: &str, text: &str| {
+                let words: Vec<&str> = contents.split_whitespace().collect();
+                words.join(" ").contains(text)
+            };
+            let offer = match case.choice.as_str() {
+                "again" if case.unforeseen => "then a new plan goes ahead",
+                "again" => "and plan again",
+                _ => "o takes it back all the same",
+            };
+            if case.unforeseen {
+                screen.press("y");
+            }
+            screen.wait_until(offer, |contents| says(contents, offer));
+            if case.choice == "again" {
+                case.clear(&played);
+                screen.press("\u{1b}");
+                screen.wait_until("the plan is left", |contents| !says(contents, offer));
+                screen.press(&case.keys);
+                screen.wait_for("y do it");
+            } else {
+                screen.press("o");
+            }
+            screen.wait_until("it goes back", |contents| !says(contents, offer));
+            screen.press("y");
+            screen.wait_until("it is done", |contents| {
+                contents.to_lowercase().contains("to undo")
+            });
+            case.is_done(&played, &screen.contents());
+        }
+    });
 }
 
 /// Runs a command line as a person does who copied it.
@@ -464,22 +435,10 @@ fn in_shell(world: &Sandbox, command: &str) -> Run {
     Run::of(shell.env("PATH", format!("{}:/usr/bin:/bin", folder.display())))
 }
 
-/// Carries out an operation as a front end does, with the parameters as they were given.
-fn asked(world: &Sandbox, parameters: &Value) -> Value {
-    let method = parameters["operation"].as_str().expect("an operation");
-    let request = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": parameters});
-    let run = world.run(&["serve", "--stdio"], format!("{request}\n").as_bytes());
-    let line = run.stdout.lines().find(|line| line.contains("\"id\":1"));
-    let answer = line.unwrap_or_else(|| panic!("it answers: {run}"));
-    let answer: Value = serde_json::from_str(answer).expect("a document");
-    assert!(answer.get("error").is_none(), "{answer:#}");
-    answer["result"].clone()
-}
-
 /// A file that the agent made too large to be captured has a state before it, and the way out leads there and back.
 #[test]
 fn state_before_an_uncaptured_file_is_offered() {
-    let world = too_large();
+    let world = world_of("not_captured");
     let run = world.run(&["revert", "m1"], b"").exits(3);
     let command = run
         .stdout
@@ -507,10 +466,39 @@ fn way_out_is_written_for_the_current_directory() {
     );
 }
 
+/// A file that was renamed and stays is one, by the name that it has now.
+#[test]
+fn renamed_file_that_stays_is_one() {
+    let world = Sandbox::new();
+    world.write("old", "1\n");
+    world.write("mine", "2\n");
+    world.play("m1", "make one", |world| world.write("made", "1\n"));
+    let rename = |from: &str, to: &str| {
+        let place = |name: &str| world.workspace().join(name);
+        std::fs::rename(place(from), place(to)).expect("it is there");
+    };
+    rename("mine", "mine too");
+    let tell = |event: &str| {
+        let event = json!({"event": event, "session_id": "s2", "message_id": "n1"});
+        world.event(event).ends_silently();
+    };
+    tell("user_message");
+    tell("step_start");
+    rename("old", "new");
+    tell("step_finish");
+    tell("turn_end");
+    let run = world.run(&["revert", "m1"], b"").exits(0);
+    for line in ["new stays, changed by generic ", "Yours stays: mine too.\n"] {
+        assert!(run.stdout.contains(line), "{line}: {run}");
+    }
+    let done = in_shell(&world, &printed(&run, "new stays"));
+    assert_eq!(content(&world, "old").as_deref(), Some("1\n"), "{done}");
+}
+
 /// What is left of the user's own is said to be theirs in a word.
 #[test]
 fn files_of_ones_own_are_said_to_stay() {
-    let world = an_hour();
+    let world = world_of("yours");
     let run = world.run(&["revert", "m1"], b"").exits(0);
     assert!(run.stdout.contains("Yours stays: notes.\n"), "{run}");
 }
@@ -518,11 +506,11 @@ fn files_of_ones_own_are_said_to_stay() {
 /// A way out asks again with the options that were given, and for what was asked for.
 #[test]
 fn way_out_keeps_what_was_given() {
-    let world = edited();
+    let world = world_of("conflict");
     let run = world.run(&["revert", "m1", "--unclear", "take"], b"");
     let way = "--only 'a b' --on-conflict overwrite --unclear take puts";
     assert!(run.stdout.contains(way), "{run}");
-    let world = unclear();
+    let world = world_of("unclear");
     let run = world.run(&["revert", "last~1", "--on-conflict", "keep"], b"");
     let way = "--on-conflict keep --unclear take takes";
     assert!(run.stdout.contains(way), "{run}");

@@ -8,7 +8,6 @@ use base64::engine::general_purpose::STANDARD;
 use testing::binary::Sandbox;
 use testing::chat::Chat;
 
-use crate::kept;
 use crate::screen::Screen;
 
 /// How long the end of a program may take; machines that run tests are busy.
@@ -157,42 +156,6 @@ fn no_key_of_many_is_lost() {
     screen.wait_for("▸ Operations");
     screen.press("oq");
     is_whole(&mut screen, 0);
-}
-
-/// The key that a kept file ends with does what it says.
-///
-/// Invariant `truth/way-out`.
-#[test]
-fn key_of_way_out_takes_the_file() {
-    let is_by_key = |case: &kept::Case| ["take", "overwrite"].contains(&case.choice);
-    for case in kept::CASES.into_iter().filter(is_by_key) {
-        let world = (case.world)();
-        let Some(mut screen) = Screen::open(&world, 110, "stty rows 30; ckpt-hook ui") else {
-            return;
-        };
-        screen.wait_for("? keys");
-        screen.press(case.keys);
-        // The line may be broken anywhere.
-        let offers = |contents: &str| {
-            let words: Vec<&str> = contents.split_whitespace().collect();
-            words.join(" ").contains("o takes it back all the same")
-        };
-        screen.wait_until("the key is offered", offers);
-        screen.press("o");
-        screen.wait_until("the file goes back", |contents| !offers(contents));
-        screen.press("y");
-        let (path, then) = case.then;
-        screen.wait_until("it is done", |contents| {
-            contents.to_lowercase().contains("to undo")
-        });
-        assert_eq!(
-            kept::content(&world, path).as_deref(),
-            then,
-            "{}: {}",
-            case.kind,
-            screen.contents()
-        );
-    }
 }
 
 #[test]

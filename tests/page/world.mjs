@@ -30,6 +30,7 @@ export class World {
     this.root = fs.realpathSync(fs.mkdtempSync(path.join(os.tmpdir(), "ckpt-page.")));
     this.workspace = path.join(this.root, "bakery");
     this.servers = [];
+    this.open = [];
     for (const folder of ["home", "bakery"]) fs.mkdirSync(path.join(this.root, folder));
   }
 
@@ -74,6 +75,39 @@ export class World {
     this.event({ event: "tool_start", tool_use_id: id, tool_name: name });
     work();
     this.event({ event: "tool_finish", tool_use_id: id, tool_name: name });
+  }
+
+  /** Does what a case of `tests/fixtures/kept.json` says. What it opens is open until `clear`. */
+  follow(steps) {
+    const at = (name) => path.join(this.workspace, name);
+    const told = (event) => this.event({ agent: "generic", ...event });
+    const does = {
+      write: ([name, text]) => this.write(name, text),
+      remove: (name) => fs.rmSync(at(name), { recursive: true }),
+      rename: ([from, to]) => fs.renameSync(at(from), at(to)),
+      mode: ([name, mode]) => fs.chmodSync(at(name), mode),
+      open: (name) => this.open.push(fs.openSync(at(name), "a")),
+      settings: (text) => {
+        const folder = path.join(this.root, "home/.config/ckpt-hook");
+        fs.mkdirSync(folder, { recursive: true });
+        fs.writeFileSync(path.join(folder, "config.toml"), text);
+      },
+      git: (words) => spawnSync("git", words, { cwd: this.workspace, env: this.environment }),
+      event: told,
+      hook: (event) => this.event({ agent: undefined, ...event }, "--agent", "codex", "--event", event.hook_event_name),
+      message: ({ id, session, prompt, work }) => {
+        for (const event of ["user_message", "step_start"]) told({ event, session_id: session, message_id: id, prompt });
+        this.follow(work);
+        for (const event of ["step_finish", "turn_end"]) told({ event, session_id: session });
+      },
+    };
+    for (const [name, value] of steps.flatMap(Object.entries)) does[name](value);
+  }
+
+  /** Does what a way out asks for first. */
+  clear(first) {
+    for (const file of this.open.splice(0)) fs.closeSync(file);
+    this.follow(first);
   }
 
   /** Starts the server, and returns its address. */

@@ -23,7 +23,7 @@ use ckpt_command::outcome::around;
 use ckpt_command::part::part;
 use ckpt_output::hunk;
 use ckpt_output::lines::{DiffOptions, difference};
-use ckpt_output::operation::{self, Around};
+use ckpt_output::operation::{self, Around, PlanKeys};
 use ckpt_output::paint::Paint;
 use ckpt_output::patch::FileSides;
 use ckpt_output::{View, files, text};
@@ -329,7 +329,7 @@ impl Browser {
             ..Terms::default()
         };
         let done = carry_out(&mut self.store, &self.directory, operation, terms)?;
-        self.done(&done)
+        self.done(&done, plan.kind.keys())
     }
 
     fn chosen_parts(
@@ -387,11 +387,14 @@ impl Browser {
     }
 
     /// Shows what was done: in one line if all went well, else with every file.
-    pub(super) fn done(&mut self, done: &OperationResult) -> Result<(), Failure> {
+    fn done(&mut self, done: &OperationResult, keys: PlanKeys) -> Result<(), Failure> {
         self.due.list = true;
         self.model.pane = Pane::List;
         self.model.unmark();
-        let around = around(&mut self.store, Some(&self.directory), done);
+        let around = Around {
+            keys: Some(keys),
+            ..around(&mut self.store, Some(&self.directory), done)
+        };
         let report = &done.report;
         // A command to copy is no notice that goes away.
         let has_command = report

@@ -38,7 +38,7 @@ pub enum KeptKind {
     Database,
     /// Something else is in their place.
     Blocked,
-    /// They changed while the operation was at work.
+    /// They changed while the operation was at work, or a program has them open for writing.
     Moved,
     /// No snapshot holds a side of them.
     NotCaptured,

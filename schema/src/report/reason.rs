@@ -40,7 +40,7 @@ crate::words! {
         Blocked = "blocked",
         /// It belongs to a database that is open, or another file of which stays, or to a repository of Fossil.
         Database = "database",
-        /// It changed between the plan and the moment of writing.
+        /// It changed between the plan and the moment of writing, or a program has it open for writing.
         Moved = "moved",
         /// The user changed it since the state that a restore goes to, or may have. It stays, unless the user named the
         /// file or said that theirs go as well.

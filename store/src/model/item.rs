@@ -140,7 +140,7 @@ impl ItemReason {
 }
 
 ckpt_schema::words! {
-    /// The cases of `not_captured` and `database`.
+    /// The cases of `not_captured`, `database` and `moved`.
     pub enum ReasonCase {
         /// The state before is not stored.
         Before = "before",
@@ -152,7 +152,7 @@ ckpt_schema::words! {
         GitObject = "git_object",
         /// A part of the repository is missing.
         BrokenRepository = "broken_repository",
-        /// A program has the database open.
+        /// A program has the database, or the file, open.
         Open = "open",
         /// The database is version control's.
         VersionControl = "version_control",

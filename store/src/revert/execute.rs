@@ -283,7 +283,7 @@ impl Execution<'_> {
             now: &seen.snapshot,
             then: operation.reference,
             hidden_then: &hidden_then,
-            force: options.force.goes_on(),
+            force: options.takes_logs,
         };
         databases.keep_whole(&mut operation.plan)?;
         if let Some(then) = &operation.reference {

@@ -319,18 +319,11 @@ pub(crate) fn planned(
         is_limited,
     } = PlanToken::decode(token)?;
     store.is_limited = is_limited;
-    let mut plan = |force| {
-        let options = Options {
-            expected: Some(fingerprint),
-            ..Options::new(DryRun::Yes, force)
-        };
-        operate_token(store, &workspace, &asked, options, find_gone)
+    let options = Options {
+        expected: Some(fingerprint),
+        ..Options::new(DryRun::Yes, Force::No)
     };
-    // A token does not say whether it was planned with `--force`, which may take more files along.
-    let executed = match plan(Force::No) {
-        Err(error) if error.kind == ErrorKind::Stale => plan(Force::Yes)?,
-        made => made?,
-    };
+    let executed = operate_token(store, &workspace, &asked, options, find_gone)?;
     Ok((workspace, executed))
 }
 
@@ -353,7 +346,18 @@ fn operate_token(
         }
         _ => None,
     };
-    operate(store, workspace, asked, gone.as_ref(), options)
+    let mut operate = |takes_logs| {
+        let options = Options {
+            takes_logs,
+            ..options
+        };
+        operate(store, workspace, asked, gone.as_ref(), options)
+    };
+    // A token does not say whether it was planned with `--force`, which may take more files along.
+    match operate(options.takes_logs) {
+        Err(error) if error.kind == ErrorKind::Stale => operate(!options.takes_logs),
+        made => made,
+    }
 }
 
 /// Turns the fingerprint of a planned operation into a token.

@@ -5,7 +5,7 @@ import * as blame from "/blame.js";
 import * as detail from "/detail.js";
 import { byId, count, h, shown, titleOf } from "/dom.js";
 import * as keys from "/keys.js";
-import { propose } from "/plan.js";
+import { propose, reason } from "/plan.js";
 import { keyOf, Timeline } from "/timeline.js";
 
 /** The newest entries come first: the others follow when those are shown. */
@@ -210,7 +210,9 @@ async function after(report, canUndo) {
   const stayed = report.files.filter((file) => ["conflict", "gap", "failed"].includes(file.result)).length;
   const facts = [done[report.outcome] ?? report.outcome, `${count(moved, "file")} changed`];
   if (stayed > 0) facts.push(`${count(stayed, "file")} left as ${stayed === 1 ? "it was" : "they were"}`);
-  toast(`${facts.join(", ")}.`, canUndo && report.operation !== null);
+  // What else stays was in the plan.
+  const unforeseen = report.kept.filter(({ kind }) => kind === "moved");
+  toast([`${facts.join(", ")}.`, ...unforeseen.map(reason)].join(" "), canUndo && report.operation !== null);
   await Promise.all([read(RECENT, true), state()]);
   const selected = timeline.selected();
   if (selected !== null) choose(selected, false, false);

@@ -21,6 +21,12 @@ const titles = {
 };
 const sentence = (clause) => clause.charAt(0).toUpperCase() + clause.slice(1);
 
+/** Why files stay, and what has to be done first. */
+export function reason({ why, way, root }) {
+  const first = way?.first ? ` ${sentence(way.first)}, then plan again.` : way || root ? "" : " Nothing takes that back.";
+  return `${sentence(why)}.${first}`;
+}
+
 const goes = (file) => ["done", "planned"].includes(file.result) && !["none", "keep"].includes(file.action);
 const idOf = (file) => `${file.root ? `${file.root}/` : ""}${file.path_hex ?? file.path}`;
 /** A file of another root goes by its full path. */
@@ -90,7 +96,10 @@ class Proposal {
       for (const file of these.report.files) all.set(idOf(file), Object.assign(file, { plan: these.plan }));
       kept.paths = kept.paths.filter((file) => !all.has(idOf(file)));
     }
-    report.files = report.files.map((file) => all.get(idOf(file)) ?? file);
+    const own = new Set(report.files.map(idOf));
+    // The log of a database is in the plan with it alone.
+    const more = [...all].filter(([id]) => !own.has(id)).map(([, file]) => file);
+    report.files = [...report.files.map((file) => all.get(idOf(file)) ?? file), ...more];
   }
 
   /** Of a hunk that is meant, only that is taken. */
@@ -209,11 +218,10 @@ class Proposal {
   kept({ kind, why, way, root }, files) {
     const choice = ["overwrite", "take", "again"].find((one) => files.some(({ choices = [] }) => choices.includes(one)));
     const isTried = choice === "take" ? this.asked.unclear === "take" : choice === "overwrite" && this.asked.on_conflict === "overwrite";
-    const first = way?.first ? ` ${sentence(way.first)}, then plan again.` : way || root ? "" : " Nothing takes that back.";
     const single = !root && ["take", "overwrite"].includes(choice) ? choice : null;
     return h("section.conflicts", { data: { kind } },
       h("h3", {}, titles[kind] ?? "Not written"),
-      h("p", {}, shown(`${sentence(why)}.${first}`)),
+      h("p", {}, shown(reason({ why, way, root }))),
       h("ul.plan-files", {}, folded(files, { row: (file) => this.file(file, single), movement: () => null, group: () => "kept" })),
       this.wayOut({ kind, way, root }, files, isTried ? undefined : choice));
   }

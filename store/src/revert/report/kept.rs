@@ -189,7 +189,11 @@ fn why(operation: &Operation<'_>, kind: KeptKind, item: &Item) -> String {
         }
         .to_owned(),
         KeptKind::Blocked => "something else that stays is in the way".to_owned(),
-        KeptKind::Moved => "changed at that very moment".to_owned(),
+        KeptKind::Moved => match item.case() {
+            Some(ReasonCase::Open) => "a program has it open for writing",
+            _ => "changed at that very moment",
+        }
+        .to_owned(),
         KeptKind::Forgotten => "the content was removed from the store with `forget`".to_owned(),
         KeptKind::OtherMessage => "changed for another message".to_owned(),
     }
@@ -282,7 +286,9 @@ fn way(
         first: Some(first.to_owned()),
         ..plain(does, these.clone())
     };
+    let is_any = |case| items.iter().any(|item| item.case() == Some(case));
     match kind {
+        _ if is_any(ReasonCase::Open) => Some(first("close that program", "goes ahead")),
         KeptKind::Yours => {
             let parameters = WayParameters {
                 on_conflict: Some(OnConflict::Overwrite.name().to_owned()),
@@ -313,7 +319,7 @@ fn way(
             Some(plain("takes these as well", parameters))
         }
         KeptKind::Unclear => chosen("takes these as well", |_| ()),
-        KeptKind::Database => of_database(these, items, is_removed),
+        KeptKind::Database => of_database(these, is_any(ReasonCase::Log), is_removed),
         KeptKind::Blocked => {
             let mut way = first("move that away", "puts it there");
             // It was changed since as well, so it would stay without a word on that.
@@ -328,15 +334,7 @@ fn way(
 }
 
 /// Returns the way out for databases. Where edits keep them, all of their files are overwritten.
-fn of_database(these: WayParameters, items: &[&Item], is_edited: bool) -> Option<WayOut> {
-    let is_any = |case| items.iter().any(|item| item.case() == Some(case));
-    if is_any(ReasonCase::Open) {
-        return Some(WayOut {
-            first: Some("close that program".to_owned()),
-            ..plain("goes ahead", these)
-        });
-    }
-    let force = is_any(ReasonCase::Log);
+fn of_database(these: WayParameters, force: bool, is_edited: bool) -> Option<WayOut> {
     (force || is_edited).then(|| {
         let parameters = WayParameters {
             force,

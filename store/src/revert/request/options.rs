@@ -28,6 +28,8 @@ const ID_LENGTH: usize = 32;
 pub(crate) struct Options {
     pub dry_run: DryRun,
     pub force: Force,
+    /// Whether a database takes a log of another state along, as `--force` says.
+    pub takes_logs: bool,
     /// Whether HEAD, branches and the index move along.
     pub git: bool,
     /// The fingerprint of the only plan that may be carried out.
@@ -46,6 +48,7 @@ impl Options {
         Self {
             dry_run,
             force,
+            takes_logs: force.goes_on(),
             git: false,
             expected: None,
             contents: false,

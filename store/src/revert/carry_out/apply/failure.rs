@@ -5,7 +5,7 @@ use rustix::io::Errno;
 use ckpt_schema::report::{FileResult, ReasonCode};
 
 use crate::error::Error;
-use crate::model::item::{Item, ItemOutcome, ItemReason};
+use crate::model::item::{Item, ItemOutcome, ItemReason, ReasonCase};
 
 use super::found::Found;
 
@@ -14,6 +14,8 @@ use super::found::Found;
 pub(super) enum ItemFailure {
     /// What is there is not what was expected.
     Conflict(String),
+    /// A program has it open.
+    Open(String),
     /// A system call failed; a later try may succeed.
     Failed(String),
 }
@@ -45,7 +47,9 @@ impl ItemFailure {
     /// Turns any error into a failure. Use it for calls whose errors say nothing about the workspace's state.
     pub(super) fn into_failure(self) -> Self {
         match self {
-            Self::Conflict(reason) | Self::Failed(reason) => Self::Failed(reason),
+            Self::Conflict(reason) | Self::Open(reason) | Self::Failed(reason) => {
+                Self::Failed(reason)
+            }
         }
     }
 
@@ -88,6 +92,7 @@ impl ItemFailure {
     fn with(self, more: &str) -> Self {
         match self {
             Self::Conflict(reason) => Self::Conflict(format!("{reason}; {more}")),
+            Self::Open(reason) => Self::Open(format!("{reason}; {more}")),
             Self::Failed(reason) => Self::Failed(format!("{reason}; {more}")),
         }
     }
@@ -95,15 +100,23 @@ impl ItemFailure {
 
 impl From<ItemFailure> for ItemOutcome {
     fn from(failure: ItemFailure) -> Self {
-        match failure {
-            ItemFailure::Conflict(reason) => Self {
-                result: FileResult::Conflict,
-                reason: Some(ItemReason::new(ReasonCode::Moved, reason)),
-            },
-            ItemFailure::Failed(reason) => Self {
-                result: FileResult::Failed,
-                reason: Some(ItemReason::new(ReasonCode::Failed, reason)),
-            },
+        let (result, reason) = match failure {
+            ItemFailure::Conflict(reason) => (
+                FileResult::Conflict,
+                ItemReason::new(ReasonCode::Moved, reason),
+            ),
+            ItemFailure::Open(reason) => (
+                FileResult::Conflict,
+                ItemReason::of(ReasonCode::Moved, ReasonCase::Open, reason),
+            ),
+            ItemFailure::Failed(reason) => (
+                FileResult::Failed,
+                ItemReason::new(ReasonCode::Failed, reason),
+            ),
+        };
+        Self {
+            result,
+            reason: Some(reason),
         }
     }
 }

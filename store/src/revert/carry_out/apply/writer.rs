@@ -438,13 +438,13 @@ pub(super) enum AsideLook {
 }
 
 fn in_use() -> ItemFailure {
-    ItemFailure::conflict(
-        "a program has it open for writing, and what it writes next would be lost",
+    ItemFailure::Open(
+        "a program has it open for writing, and what it writes next would be lost".to_owned(),
     )
 }
 
 fn written_to() -> ItemFailure {
-    ItemFailure::conflict("a program has it open, and wrote to it while it was replaced")
+    ItemFailure::Open("a program has it open, and wrote to it while it was replaced".to_owned())
 }
 
 fn is_file(state: State) -> bool {
