@@ -43,8 +43,8 @@ pub use fs::names::{DATABASE, INSTALLED, OLDER, TEMPORARY};
 pub use hints::WatchLimits;
 pub use ids::{LEAST as LEAST_OF_AN_ID, Prefixes};
 pub use model::request::{
-    Chosen, ChosenContent, DryRun, Force, OnConflict, RedoRequest, RestoreRequest, RevertRequest,
-    Unclear, UndoRequest,
+    Chosen, ChosenContent, DryRun, Force, OnConflict, PlanOrigin, RedoRequest, RestoreRequest,
+    RevertRequest, Unclear, UndoRequest,
 };
 pub use model::{FileTime, Milliseconds};
 pub use sessions::{LibraryVersions, versions};
@@ -363,13 +363,13 @@ impl Store {
         &mut self,
         cwd: &Path,
         chosen: &[Chosen],
-        undoes: Option<&str>,
+        origin: &PlanOrigin,
         dry_run: DryRun,
         force: Force,
         key: Option<revert::RequestKey>,
     ) -> Result<report::OperationReport> {
         self.take_up_lost();
-        revert::apply_parts(self, cwd, chosen, undoes, (dry_run, force, key))
+        revert::apply_parts(self, cwd, chosen, origin, (dry_run, force, key))
     }
 
     /// Returns the state just before an operation, by its id.

@@ -33,6 +33,31 @@ fn answer(world: &Sandbox, arguments: &[&str], answers: &str) -> Run {
     world.run(arguments, answers.replace(' ', "\n").as_bytes())
 }
 
+/// A choice of hunks and a restore name the message whose changes they take back, and their undo does.
+#[test]
+fn choice_and_restore_name_their_message() {
+    let world = world();
+    let said = |words: &[&str], answers: &str| {
+        let run = answer(&world, words, answers).exits(0);
+        let line = run.stdout.lines().find(|line| line.contains("✓ "));
+        line.unwrap_or_else(|| panic!("{run}")).to_owned()
+    };
+    let part = "Undid a part of the changes since “Spell some numbers” (";
+    let line = said(&["revert", "last", "-p"], "y q ");
+    assert!(line.contains(part), "{line}");
+    let undo = said(&["undo"], "");
+    let named = "(a part, since “Spell some numbers”)";
+    assert!(undo.contains(named), "{undo}");
+    let line = said(&["restore", "last", "numbers"], "");
+    let state = "Restored to just before “Spell some numbers” (";
+    assert!(line.contains(state), "{line}");
+    let undo = said(&["undo"], "");
+    assert!(undo.contains(named), "{undo}");
+    said(&["restore", "last"], "");
+    let undo = said(&["undo"], "");
+    assert!(undo.contains("(“Spell some numbers”)"), "{undo}");
+}
+
 #[test]
 fn only_what_was_said_yes_to_is_undone() {
     let world = world();
@@ -87,7 +112,7 @@ fn only_what_was_said_yes_to_is_undone() {
          26
          27
          28
-        (3/3) Apply this hunk to the workspace [y,n,q,a,d,K,g,/,e,p,?]? ✓ Restored
+        (3/3) Apply this hunk to the workspace [y,n,q,a,d,K,g,/,e,p,?]? ✓ Undid a part of the changes since “Spell some numbers” (12345678)
           restored  +1  -1  numbers
         To undo this: ckpt-hook undo
     "#]]
@@ -130,7 +155,7 @@ fn nothing_is_done_where_nothing_is_said() {
         assert_eq!(world.tree(), before, "after {answers:?}");
     }
     let run = answer(&world, &["revert", "last", "-p", "--dry-run"], "a a ").exits(0);
-    assert!(run.stdout.contains("Would restore"), "{run}");
+    assert!(run.stdout.contains("Would undo a part"), "{run}");
     assert_eq!(world.tree(), before, "a dry run");
     world.run(&["--json", "revert", "last", "-p"], b"").exits(2);
 }

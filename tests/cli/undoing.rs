@@ -109,10 +109,10 @@ fn lists_say_what_an_undo_took_back() {
         assert!(run.stdout.contains(&format!("undo of {undone}")), "{run}");
     }
     expect![[r#"
-        operation  when      kind              message  outcome   files  conflicts
-        12345678   just now  undo of 12345678  -        restored      3          0
-        12345678   just now  undo of 12345678  -        restored      3          0
-        12345678   just now  restore           -        restored      3          0
+        operation  when      kind              message   outcome   files  conflicts
+        12345678   just now  undo of 12345678  -         restored      3          0
+        12345678   just now  undo of 12345678  -         restored      3          0
+        12345678   just now  restore           12345678  restored      3          0
         3 operations
     "#]]
     .assert_eq(&world.redact(&run.stdout));
@@ -140,7 +140,7 @@ fn lists_say_what_an_undo_took_back() {
     let run = world.run(&["log", "--graph"], b"").exits(0);
     expect![[r#"
         @   you are here
-        ◆   12345678  just now  restore, 3 files, undone and done again
+        ◆   12345678  just now  restore to just before 12345678, 3 files, undone and done again
         ●   12345678  just now  generic  tidy up
         ●   12345678  just now  generic  add cakes
         2 messages, 1 operation, and 2 undos of it (-v lists all)

@@ -51,7 +51,7 @@ fn apply(world: &mut World, chosen: &[Chosen]) -> Result<OperationReport, ckpt_s
     world.store.apply_parts(
         &cwd,
         chosen,
-        None,
+        &ckpt_store::PlanOrigin::default(),
         ckpt_store::DryRun::No,
         ckpt_store::Force::No,
         None,

@@ -9,7 +9,8 @@ use ckpt_store::model::request::Force;
 use ckpt_store::query::LogFilter;
 use ckpt_store::revert::RequestKey;
 use ckpt_store::{
-    Chosen, DryRun, Error, RedoRequest, RestoreRequest, RevertRequest, Store, UndoRequest,
+    Chosen, DryRun, Error, PlanOrigin, RedoRequest, RestoreRequest, RevertRequest, Store,
+    UndoRequest,
 };
 
 /// How much of the history was asked for.
@@ -53,8 +54,8 @@ pub enum OperationRequest {
         workspace: PathBuf,
         /// The files, with their contents.
         chosen: Vec<Chosen>,
-        /// The operation that they take back.
-        undoes: Option<String>,
+        /// What the plan was of.
+        origin: PlanOrigin,
     },
     /// Takes back the last operation.
     Undo,
@@ -131,12 +132,11 @@ pub fn carry_out(
         OperationRequest::Parts {
             workspace,
             chosen,
-            undoes,
+            origin,
         } => {
             extent = AskedExtent::Part;
             let dry_run = DryRun::asked(dry_run);
-            let undoes = undoes.as_deref();
-            store.apply_parts(&workspace, &chosen, undoes, dry_run, force, key)?
+            store.apply_parts(&workspace, &chosen, &origin, dry_run, force, key)?
         }
         OperationRequest::Revert(request) => {
             extent = AskedExtent::of(request.is_part());

@@ -144,6 +144,8 @@ fn what(report: &OperationReport, around: &Around, paint: Paint) -> String {
             (true, true) => format!("Would do {name} again"),
         };
     }
+    let part = report.part.as_deref();
+    let part = part.map(|id| self::message(id, around.prompt.as_deref(), paint));
     match (report.kind, message) {
         (OperationKind::Revert, Some(message)) if !around.before.is_part => {
             format!("{would} back to just before {message}")
@@ -153,11 +155,8 @@ fn what(report: &OperationReport, around: &Around, paint: Paint) -> String {
             let alone = self::message(alone, around.prompt.as_deref(), paint);
             format!("{done} {alone} alone")
         }
-        (OperationKind::Revert, _) => match report.part.as_deref() {
-            Some(id) => {
-                let message = self::message(id, around.prompt.as_deref(), paint);
-                format!("{done} a part of the changes since {message}")
-            }
+        (OperationKind::Revert, _) => match part {
+            Some(message) => format!("{done} a part of the changes since {message}"),
             None => format!("{done} this part"),
         },
         (OperationKind::Redo | OperationKind::Unrevert, Some(message)) => {
@@ -177,8 +176,15 @@ fn what(report: &OperationReport, around: &Around, paint: Paint) -> String {
         (OperationKind::Restore, _) if report.conversation.is_some() => {
             format!("{would} back in the conversation; every file stays")
         }
-        (OperationKind::Restore, _) if report.dry_run => "Would restore".to_owned(),
-        (OperationKind::Restore, _) => "Restored".to_owned(),
+        (OperationKind::Restore, _) => match (part, report.dry_run) {
+            (Some(message), _) if around.before.is_part => {
+                format!("{done} a part of the changes since {message}")
+            }
+            (Some(message), true) => format!("Would restore to just before {message}"),
+            (Some(message), false) => format!("Restored to just before {message}"),
+            (None, true) => "Would restore".to_owned(),
+            (None, false) => "Restored".to_owned(),
+        },
     }
 }
 
@@ -491,6 +497,7 @@ mod tests {
         };
         let difference = |name: &str, reason| Difference {
             path: named(name),
+            moved_from: None,
             reason,
             words: reason.phrase().to_owned(),
             by: Vec::new(),

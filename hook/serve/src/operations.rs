@@ -185,7 +185,7 @@ fn chosen(
     Ok(OperationRequest::Parts {
         workspace: proposal.workspace.clone(),
         chosen,
-        undoes: proposal.undoes.clone(),
+        origin: proposal.origin.clone(),
     })
 }
 

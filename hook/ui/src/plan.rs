@@ -12,7 +12,8 @@ use ckpt_schema::report::{
 };
 use ckpt_store::query::Proposed;
 use ckpt_store::{
-    Chosen, Error, Force, OnConflict, RedoRequest, RestoreRequest, RevertRequest, Unclear,
+    Chosen, Error, Force, OnConflict, PlanOrigin, RedoRequest, RestoreRequest, RevertRequest,
+    Unclear,
 };
 
 use super::model::{Pane, Popup};
@@ -36,8 +37,8 @@ pub(super) struct Planned {
     workspace: PathBuf,
     /// What would be done to each file.
     proposed: Vec<Proposed>,
-    /// The operation that it takes back.
-    undoes: Option<String>,
+    /// What it is of.
+    origin: PlanOrigin,
 }
 
 impl Browser {
@@ -47,7 +48,7 @@ impl Browser {
             base: self.request(kind)?,
             workspace: self.root()?,
             proposed: Vec::new(),
-            undoes: None,
+            origin: PlanOrigin::default(),
         };
         self.plan_on(planned, kind, PlanTerms::default(), BTreeMap::new())?;
         if matches!(kind, PlanKind::Revert | PlanKind::Alone) && !self.model.hunks.is_empty() {
@@ -120,7 +121,7 @@ impl Browser {
         let done = self.dry_run(&directory, on_terms(&planned.base, &terms), Force::No)?;
         let around = around(&mut self.store, Some(&self.directory), &done);
         let mut report = done.report;
-        planned.undoes = report.undoes.clone();
+        planned.origin = PlanOrigin::of(&report);
         planned.proposed = self.proposed(&report, &planned.workspace)?;
         for kept in in_one_list(report.clone()).kept {
             let Some(request) = overwriting(&kept, &terms.overwritten, &planned.workspace) else {
@@ -359,7 +360,7 @@ impl Browser {
         Ok(OperationRequest::Parts {
             workspace: planned.workspace,
             chosen,
-            undoes: planned.undoes,
+            origin: planned.origin,
         })
     }
 

@@ -231,7 +231,8 @@ pub struct OperationReport {
     /// The only message that it undoes, while later ones stay.
     #[serde(default)]
     pub alone: Option<String>,
-    /// The message of which it undoes a step, or from which on it undoes the changes of some paths.
+    /// The message of which it undoes a step, from which on it undoes the changes of some paths or chosen lines, or just
+    /// before which a restore goes.
     #[serde(default)]
     pub part: Option<String>,
     /// The operation that it takes back, if it is an undo.
@@ -329,6 +330,9 @@ pub struct Difference {
     /// The path in the workspace.
     #[serde(flatten)]
     pub path: PathText,
+    /// For a file that came: the one of the same list that went and has its bytes. Both are one rename.
+    #[serde(default)]
+    pub moved_from: Option<PathText>,
     /// Why it differs.
     pub reason: DifferenceReason,
     /// The same in words.
@@ -456,7 +460,7 @@ pub struct OperationEntry {
     /// The only message that it undid, while later ones stayed.
     #[serde(default)]
     pub alone: Option<String>,
-    /// The message of which it undid a step, or from which on it undid the changes of some paths.
+    /// The message of which it undid a step, or from which on it undid the changes of some paths or chosen lines.
     #[serde(default)]
     pub part: Option<String>,
     /// The operation that it took back, if it was an undo. Null for an undo that an older version recorded.

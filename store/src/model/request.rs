@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use ckpt_schema::report::{OperationKind, OperationReport};
+
 use super::entry::{Mode, State};
 use super::path::WorkspacePath;
 
@@ -181,6 +183,29 @@ pub struct RestoreRequest {
     pub force: Force,
     /// Whether HEAD, branches and the index of the user's repository move along.
     pub git: bool,
+}
+
+/// What a plan is of from which parts are chosen.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PlanOrigin {
+    /// The operation that it takes back, if it is an undo.
+    pub undoes: Option<String>,
+    /// The message of which, or since which, it undoes changes.
+    pub message: Option<String>,
+}
+
+impl PlanOrigin {
+    /// Returns that of a plan, by its report.
+    pub fn of(report: &OperationReport) -> Self {
+        let is_back = matches!(report.kind, OperationKind::Revert | OperationKind::Restore);
+        let message = report
+            .subject()
+            .filter(|_| is_back && report.undoes.is_none());
+        Self {
+            undoes: report.undoes.clone(),
+            message: message.map(str::to_owned),
+        }
+    }
 }
 
 /// The choice for one file.

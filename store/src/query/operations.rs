@@ -91,6 +91,10 @@ pub(super) fn read_operations(
 const IN_ROOTS: &str = "?1 IS NULL AND (operations.part_of IS NOT NULL
     OR operations.id IN (SELECT part_of FROM operations))";
 
+/// Whether one moved no point of a session, and whether it put everything back to a state.
+const IS_RESTORE: &str = "session_id IS NULL";
+const IS_WHOLE: &str = "(goal_snapshot_id IS NOT NULL AND only_paths = '[]')";
+
 /// Reads operations, newest first, each with the one that it is a part of.
 fn read_rows(
     connection: &Connection,
@@ -98,8 +102,11 @@ fn read_rows(
     value: &dyn ToSql,
 ) -> Result<Vec<(OperationEntry, Option<String>)>> {
     let sql = format!(
-        "SELECT operations.id, operations.part_of, workspaces.path AS workspace, kind, session_id, message_id, iif(alone, part_message_id, NULL) AS alone,
-                iif(alone, NULL, ifnull(part_message_id, (SELECT steps.message_id FROM steps WHERE steps.id = operations.step_id))) AS part, undoes, started_at, state, outcome, git,
+        "SELECT operations.id, operations.part_of, workspaces.path AS workspace, kind, session_id, undoes, started_at, state, outcome, git,
+                ifnull(message_id, iif({IS_RESTORE} AND {IS_WHOLE}, asked_message_id, NULL)) AS message_id,
+                iif(alone, part_message_id, NULL) AS alone,
+                CASE WHEN alone THEN NULL WHEN {IS_RESTORE} AND NOT {IS_WHOLE} THEN asked_message_id
+                     ELSE ifnull(part_message_id, (SELECT steps.message_id FROM steps WHERE steps.id = operations.step_id)) END AS part,
                 operations.conversation IS NOT NULL AS conversation,
                 before.tree AS before_tree, after.tree AS after_tree,
                 count(*) FILTER (WHERE {HAS_MOVED}) - {ONLY_MOVED} AS files,

@@ -8,6 +8,7 @@ use super::compare;
 use crate::error::Result;
 use crate::model::entry::{Change, State};
 use crate::model::path::{WorkspacePath, list_once};
+use crate::model::request::PlanOrigin;
 use crate::revert;
 use crate::store::Store;
 
@@ -16,8 +17,8 @@ use crate::store::Store;
 pub struct Proposal {
     /// The directory of the workspace in which it was asked for.
     pub workspace: PathBuf,
-    /// The operation that it takes back, if it is an undo.
-    pub undoes: Option<String>,
+    /// What it is of.
+    pub origin: PlanOrigin,
     /// The files that it would change, by root and path. One in a root below another is listed there alone.
     pub files: Vec<Proposed>,
 }
@@ -72,7 +73,7 @@ pub(crate) fn proposal(store: &mut Store, token: &str) -> Result<Proposal> {
     let files = roots.into_iter().flat_map(|(_, files)| files).collect();
     Ok(Proposal {
         workspace,
-        undoes: planned.report.undoes,
+        origin: PlanOrigin::of(&planned.report),
         files,
     })
 }

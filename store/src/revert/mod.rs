@@ -26,7 +26,7 @@ use ckpt_schema::report::{NoteCode, OperationKind, OperationReport, Outcome, VER
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::entry::ObjectId;
 use crate::model::note::{self, Note};
-use crate::model::request::{Chosen, ConversationChoice, DryRun, Force, RevertRequest};
+use crate::model::request::{Chosen, ConversationChoice, DryRun, Force, PlanOrigin, RevertRequest};
 use crate::sessions;
 use crate::store::Store;
 use crate::timeline::Place;
@@ -187,7 +187,7 @@ impl Asked<'_> {
                 *named = absolute(cwd, named);
                 let gone = self.gone.into_iter().flatten();
                 let gone = gone.map(|(root, states)| (*root, Wanted::captured(states.clone())));
-                let wanted = (&gone.collect::<WantedInRoots>(), None);
+                let wanted = (&gone.collect::<WantedInRoots>(), &PlanOrigin::default());
                 roots::put_back(store, place, beside, wanted, options, recovered)
             }
         }
@@ -383,12 +383,12 @@ fn with_token(executed: Executed, place: &Place, asked: PlanRequest, is_limited:
     }
 }
 
-/// Does to each file what the user chose of a plan, which may be the one of an undo.
+/// Does to each file what the user chose of a plan.
 pub(crate) fn apply_parts(
     store: &mut Store,
     cwd: &Path,
     chosen: &[Chosen],
-    undoes: Option<&str>,
+    origin: &PlanOrigin,
     (dry_run, force, key): (DryRun, Force, Option<RequestKey>),
 ) -> Result<OperationReport> {
     let options = Options::new(dry_run, force).keyed(key);
@@ -408,7 +408,7 @@ pub(crate) fn apply_parts(
             Wanted::chosen(place, &parts.collect::<Vec<_>>())?,
         );
     }
-    let wanted = (&wanted, undoes);
+    let wanted = (&wanted, origin);
     let places = (&place, &beside.places[..]);
     let executed = under_locks(store, places, dry_run, |store, recovered| {
         let done = report::of_key(store, options, recovered[0].reported())?;
@@ -445,8 +445,8 @@ pub(crate) fn before(store: &Store, operation: &str) -> Result<PriorState> {
     Ok(PriorState {
         is_unreverted: row.base_snapshot_id.is_some()
             && row.base_snapshot_id == row.before_snapshot_id,
+        is_part: row.is_part() || row.is_choice(),
         point: row.from_message_id,
-        is_part: row.part_message_id.is_some() || row.step_id.is_some(),
     })
 }
 

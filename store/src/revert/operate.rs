@@ -292,6 +292,7 @@ impl<'m> PlanContext<'_, 'm> {
         };
         let reference = self.reference(base)?;
         Ok(Operation {
+            restored: None,
             kind: movement.kind,
             movement: Some(movement),
             undoes: None,

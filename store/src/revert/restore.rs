@@ -27,7 +27,7 @@ use crate::ids::{self, Any};
 use crate::model::entry::Entry;
 use crate::model::note::Note;
 use crate::model::path::WorkspacePath;
-use crate::model::request::{Chosen, ChosenContent, RestoreRequest};
+use crate::model::request::{Chosen, ChosenContent, PlanOrigin, RestoreRequest};
 use crate::sessions;
 use crate::snapshot::{Budget, Gap, PatchSide, Presence, Snapshot, Snapshots};
 use crate::store::Store;
@@ -53,7 +53,10 @@ pub(super) fn plan_restore(
             only,
             named: &request.paths,
         };
-        wanted.plan(options, request.overwrite_mine)
+        Ok(Operation {
+            restored: named.message,
+            ..wanted.plan(options, request.overwrite_mine)?
+        })
     })
 }
 
@@ -97,13 +100,13 @@ impl Wanted {
     }
 }
 
-/// Plans to set paths of a root to entries. If one of them is not what the user saw, the error is `Stale`. `undoes` is the
-/// operation that it takes back, if it is an undo. The caller holds the workspace's lock.
+/// Plans to set paths of a root to entries. If one of them is not what the user saw, the error is `Stale`. The caller holds
+/// the workspace's lock.
 pub(super) fn plan_wanted(
     store: &mut Store,
     place: &Place,
     wanted: &Wanted,
-    undoes: Option<String>,
+    origin: PlanOrigin,
     options: Options,
     recovered: Recovered,
 ) -> Result<PlannedRoot<'static>> {
@@ -116,7 +119,8 @@ pub(super) fn plan_wanted(
         let plan = plan_exactly(scene.snapshots, states, &forgotten, Yours::new())?;
         // The files come from several states, so there is none to compare with.
         Ok(Operation {
-            undoes,
+            undoes: origin.undoes,
+            restored: origin.message,
             ..Operation::restore(plan)
         })
     })
@@ -352,6 +356,8 @@ struct NamedState {
     snapshot_id: i64,
     /// The operation of which it is the state before, if so.
     operation: Option<String>,
+    /// The message of which it is the state before, or of whose step.
+    message: Option<String>,
 }
 
 /// Returns the row of the state that an id stands for: a snapshot, or the state just before a message, step or
@@ -361,11 +367,17 @@ pub(crate) fn snapshot_named(store: &Store, place: &Place, id: &str) -> Result<i
 }
 
 fn state_named(store: &Store, place: &Place, id: &str) -> Result<NamedState> {
-    let mut written_by = None;
+    let (mut written_by, mut of) = (None, None);
     let (snapshot_id, what) = match ids::any(store.database.connection(), place.row.id, id)? {
         Any::Snapshot(snapshot) => (Some(snapshot.id), "snapshot"),
-        Any::Message(message) => (message.snapshot_id, "message"),
-        Any::Step(step) => (step.start_snapshot_id, "step"),
+        Any::Message(message) => {
+            of = Some(message.id);
+            (message.snapshot_id, "message")
+        }
+        Any::Step(step) => {
+            of = Some(step.message_id);
+            (step.start_snapshot_id, "step")
+        }
         Any::Operation(operation) => {
             written_by = Some(operation.id);
             (operation.before_snapshot_id, "operation")
@@ -385,6 +397,7 @@ fn state_named(store: &Store, place: &Place, id: &str) -> Result<NamedState> {
     Ok(NamedState {
         snapshot_id,
         operation: written_by,
+        message: of,
     })
 }
 

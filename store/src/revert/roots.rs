@@ -18,7 +18,7 @@ use super::undo::UndoneOperation;
 use crate::error::{self, Error, Result};
 use crate::ids::{self, Any, short};
 use crate::model::note::Note;
-use crate::model::request::{RestoreRequest, RevertRequest};
+use crate::model::request::{PlanOrigin, RestoreRequest, RevertRequest};
 use crate::model::shell::quoted;
 use crate::revert::request::conversation::JournalledConversation;
 use crate::sessions::{self, OperationRow, SessionRow, WorkspaceRow};
@@ -350,11 +350,11 @@ pub(super) fn put_back(
     store: &mut Store,
     place: &Place,
     beside: &Beside,
-    (wanted, undoes): (&WantedInRoots, Option<&str>),
+    (wanted, origin): (&WantedInRoots, &PlanOrigin),
     options: Options,
     recovered: Vec<Recovered>,
 ) -> Result<Executed> {
-    let undone = operation_parts(store, undoes)?;
+    let undone = operation_parts(store, origin.undoes.as_deref())?;
     let mut recovered = recovered_of(place, beside, recovered);
     let mut planned = Vec::new();
     let none = Wanted::default();
@@ -364,10 +364,17 @@ pub(super) fn put_back(
             continue;
         }
         let part = undone.iter().find(|row| row.workspace_id == there.row.id);
-        let undoes = part.map(|row| row.id.clone());
+        let origin = PlanOrigin {
+            undoes: part.map(|row| row.id.clone()),
+            // The parts of a session in other roots have messages of their own.
+            message: origin
+                .message
+                .clone()
+                .filter(|_| there.row.id == place.row.id),
+        };
         let before = take(&mut recovered, there);
         let wanted = wanted.unwrap_or(&none);
-        planned.push(plan_wanted(store, there, wanted, undoes, options, before)?);
+        planned.push(plan_wanted(store, there, wanted, origin, options, before)?);
     }
     finish(store, planned, beside, options, recovered)
 }

@@ -89,6 +89,12 @@ impl OperationRow {
         self.part_message_id.is_some() || self.step_id.is_some()
     }
 
+    /// Returns whether it is a choice of what a plan for a message would have done.
+    pub fn is_choice(&self) -> bool {
+        let is_of_message = self.session_id.is_none() && self.asked_message_id.is_some();
+        is_of_message && self.goal_snapshot_id.is_none()
+    }
+
     /// Returns whether its undo moves the revert point back. A revert that is asked for again at its own point leaves it
     /// where it is.
     pub fn moves_point(&self) -> bool {

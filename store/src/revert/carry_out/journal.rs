@@ -112,7 +112,10 @@ impl JournalEntry<'_, '_> {
             part_message_id: part_message.map(str::to_owned),
             step_id: part_step.map(str::to_owned),
             is_alone: movement.is_some_and(|movement| movement.alone().is_some()),
-            asked_message_id: movement.and_then(|movement| movement.asked_for.clone()),
+            asked_message_id: match movement {
+                Some(movement) => movement.asked_for.clone(),
+                None => operation.restored.clone(),
+            },
             undoes: operation.undoes.clone(),
             base_snapshot_id: base,
             goal_snapshot_id: expectation.map(|it| it.snapshot),

@@ -39,6 +39,8 @@ pub(crate) struct Operation<'a> {
     pub movement: Option<&'a Movement>,
     /// The operation that it takes back, if it is an undo.
     pub undoes: Option<String>,
+    /// For a restore: the message to whose state it goes, or of whose plan it is a choice.
+    pub restored: Option<String>,
     pub plan: Plan,
     /// The known counts of lines.
     pub lines: Lines,
@@ -73,6 +75,7 @@ impl Operation<'static> {
             kind: OperationKind::Restore,
             movement: None,
             undoes: None,
+            restored: None,
             plan,
             lines: Lines::new(),
             git: None,
@@ -101,6 +104,7 @@ impl<'a> Operation<'a> {
             kind: movement.kind,
             movement: Some(movement),
             undoes: movement.undoes.clone(),
+            restored: None,
             plan: Plan::default(),
             lines: Lines::new(),
             git: None,

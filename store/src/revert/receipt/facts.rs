@@ -67,6 +67,7 @@ impl PathFacts<'_> {
         };
         Difference {
             path: path.to_report(),
+            moved_from: None,
             reason,
             words,
             by,

@@ -59,7 +59,10 @@ pub(crate) fn report(
             .and_then(|movement| movement.to.as_ref())
             .map(|message| message.id.clone()),
         alone: movement.and_then(Movement::alone).map(str::to_owned),
-        part: movement.and_then(Movement::in_part).map(str::to_owned),
+        part: match movement {
+            Some(movement) => movement.in_part().map(str::to_owned),
+            None => operation.restored.clone(),
+        },
         undoes: operation.undoes.clone(),
         outcome,
         dry_run: dry_run.is_dry(),
@@ -155,6 +158,7 @@ fn of_row(store: &Store, row: OperationRow) -> Result<OperationReport> {
     };
     let operation = Operation {
         undoes: row.undoes.clone(),
+        restored: row.asked_message_id.clone(),
         reference: goal.transpose()?.as_ref().map(|row| row.snapshot),
         git: row.git.then(|| git.clone()),
         conversation: JournalledConversation::of_row(conversation.as_deref()),

@@ -117,7 +117,7 @@ pub fn choose(
     let operation = OperationRequest::Parts {
         workspace: proposal.workspace.clone(),
         chosen,
-        undoes: proposal.undoes,
+        origin: proposal.origin,
     };
     let directory = proposal.workspace.as_path();
     let done = watched(invocation, store, |store| {
