@@ -28,7 +28,9 @@ pub(super) fn differing(report: &OperationReport, around: &Around, paint: Paint)
     let files = report.files.iter().filter(|file| says_something(file));
     let of_files = files.map(|file| &file.path);
     let of_others = others(report).flat_map(|kept| &kept.paths);
-    let told: BTreeSet<&PathText> = of_files.chain(of_others).collect();
+    // A rename is one: the name that it has now.
+    let told = of_files.chain(of_others).chain(origins(report));
+    let told: BTreeSet<&PathText> = told.collect();
     let mut by_reason: BTreeMap<(DifferenceReason, &str), Vec<&PathText>> = BTreeMap::new();
     for difference in &receipt.differences {
         if !told.contains(&difference.path) {
@@ -78,6 +80,23 @@ fn stays(report: &OperationReport, what: &str, number: usize) -> String {
     format!("{what} {verb}")
 }
 
+/// The former names of files that were renamed and stay.
+fn origins(report: &OperationReport) -> impl Iterator<Item = &PathText> {
+    let differences = report
+        .receipt
+        .iter()
+        .flat_map(|receipt| &receipt.differences);
+    differences.filter_map(|difference| difference.moved_from.as_ref())
+}
+
+/// Returns that files of another message stay.
+fn named_to_stay(report: &OperationReport, kept: &KeptReport) -> String {
+    let origins: BTreeSet<&PathText> = origins(report).collect();
+    let paths = kept.paths.iter().filter(|path| !origins.contains(path));
+    let paths: Vec<&PathText> = paths.collect();
+    stays(report, &fold::names(&paths, NAMED).join(", "), paths.len())
+}
+
 /// What stays because another message changed it.
 fn others(report: &OperationReport) -> impl Iterator<Item = &KeptReport> {
     let kept = report.kept.iter();
@@ -88,8 +107,7 @@ fn others(report: &OperationReport) -> impl Iterator<Item = &KeptReport> {
 fn of_other_messages(report: &OperationReport, around: &Around, paint: Paint) -> String {
     let mut text = String::new();
     for kept in others(report).take(NAMED) {
-        let paths: Vec<&PathText> = kept.paths.iter().collect();
-        let names = stays(report, &fold::names(&paths, NAMED).join(", "), paths.len());
+        let names = named_to_stay(report, kept);
         text.push_str(&format!(
             "{names}, {}{}\n",
             with_ids_shortened(&kept.why),
@@ -111,8 +129,7 @@ fn of_other_messages(report: &OperationReport, around: &Around, paint: Paint) ->
 /// Returns a line for each of a few other messages whose files stay, for a browser that shows those messages.
 pub(super) fn others_in_short(report: &OperationReport) -> String {
     let line = |kept: &KeptReport| {
-        let paths: Vec<&PathText> = kept.paths.iter().collect();
-        let names = stays(report, &fold::names(&paths, NAMED).join(", "), paths.len());
+        let names = named_to_stay(report, kept);
         let why = with_ids_shortened(&kept.why);
         format!("{names}, {why}; `ckpt-hook revert` on that message takes that back.\n")
     };

@@ -16,7 +16,7 @@ use ckpt_schema::report::{Difference, DifferenceReason, NoteCode, Receipt};
 use rusqlite::Connection;
 
 use crate::error::Result;
-use crate::model::entry::{Change, Entry, State};
+use crate::model::entry::{Change, Entry, ObjectId, State};
 use crate::model::gap::{Covering, Gap};
 use crate::model::item::Item;
 use crate::model::note::Note;
@@ -145,7 +145,9 @@ impl ReceiptComparison<'_> {
             facts.unseen = self.unseen(&differing, &open)?;
         }
         let all = paths.iter().map(|path| facts.difference(path)).collect();
-        self.compared_on_disk(&paths, &facts.since, all)
+        let mut all = self.compared_on_disk(&paths, &facts.since, all)?;
+        name_moves(differing.values(), &mut all);
+        Ok(all)
     }
 
     /// Returns the gaps of the state that it is compared with whose content was forgotten since.
@@ -420,6 +422,37 @@ impl ReceiptComparison<'_> {
             looked_at.push(side);
         }
         Ok(hidden)
+    }
+}
+
+/// Says of each file that came, by the same author, where it was before.
+fn name_moves<'c>(changes: impl Iterator<Item = &'c Change>, differences: &mut [Difference]) {
+    let changes: Vec<&Change> = changes.collect();
+    // Empty files are all alike.
+    let is_telling = |blob: &ObjectId| *blob != ObjectId::EMPTY_BLOB;
+    let blob = |state: &State| state.and_then(|entry| entry.file_blob()).filter(is_telling);
+    let mut gone: BTreeMap<ObjectId, Vec<usize>> = BTreeMap::new();
+    for (at, change) in changes.iter().enumerate() {
+        if let (Some(blob), None) = (blob(&change.old), change.new) {
+            gone.entry(blob).or_default().push(at);
+        }
+    }
+    for (at, change) in changes.iter().enumerate() {
+        let (None, Some(blob)) = (change.old, blob(&change.new)) else {
+            continue;
+        };
+        let Some(from) = gone.get_mut(&blob) else {
+            continue;
+        };
+        let of = |at: usize| (differences[at].reason, &differences[at].by);
+        let name = |at: &usize| changes[*at].path.name();
+        let alike = from.iter().filter(|from| of(**from) == of(at));
+        // Of many copies, the one that kept its name is the likelier source.
+        let from_here = alike.max_by_key(|from| name(from) == name(&at)).copied();
+        if let Some(from_here) = from_here {
+            from.retain(|from| *from != from_here);
+            differences[at].moved_from = Some(differences[from_here].path.clone());
+        }
     }
 }
 
