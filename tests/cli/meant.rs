@@ -2,7 +2,7 @@
 
 use std::process::Stdio;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use testing::binary::{Run, Sandbox};
 
@@ -286,6 +286,12 @@ fn commands_of_git_name_ours() {
         assert!(run.stderr.contains(&said), "{run}");
         assert!(run.stderr.contains(meant), "{word}: {run}");
         assert_eq!(run.stderr.matches("  tip: ").count(), 1, "{run}");
+        // A hook's unknown event fails no agent; this is no hook.
+        let mut command = world.command(&["--json", word]);
+        let run = Run::of(command.stdin(Stdio::null())).exits(2);
+        let document: Value = serde_json::from_str(&run.stdout).expect("a document");
+        let hint = document["error"]["hint"].as_str().expect("a hint");
+        assert!(hint.contains(meant), "{word}: {document}");
     }
     // What another program calls so is this one's revert.
     for word in ["rewind", "rollback"] {

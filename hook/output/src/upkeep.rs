@@ -10,6 +10,7 @@ use ckpt_store::model::shell::quoted;
 use super::View;
 use super::table::Table;
 use super::text::{safe, short};
+use super::workspace::place;
 
 /// The report of removed sessions and files, with the reasons.
 pub fn gc(report: &GcReport, view: &View) -> String {
@@ -202,7 +203,7 @@ fn what_goes(of: &ForgetWorkspace) -> String {
 pub fn forget(report: &ForgetReport, view: &View) -> String {
     let mut text = String::new();
     for workspace in &report.workspaces {
-        let name = safe(&workspace.workspace);
+        let name = place(workspace.machine.as_deref(), &workspace.workspace);
         text.push_str(&format!("{name}: {}\n", what_goes(workspace)));
         if workspace.busy {
             text.push_str(&format!(

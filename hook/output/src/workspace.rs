@@ -80,14 +80,17 @@ pub fn list(report: &WorkspacesReport, view: &View) -> String {
             view.times.ago(workspace.used_at),
             state(workspace.state, paint),
             grouped(workspace.messages),
-            match &workspace.machine {
-                Some(machine) => format!("{}:{}", safe(machine), safe(&workspace.path)),
-                None => safe(&workspace.path).into_owned(),
-            },
+            place(workspace.machine.as_deref(), &workspace.path),
         ]);
     }
     let number = report.workspaces.len() as u64;
     format!("{}{}\n", table.render(view), count(number, "workspace"))
+}
+
+/// Returns the directory of a history, with the machine that it is on if that is another one.
+pub(super) fn place(machine: Option<&str>, directory: &str) -> String {
+    let on = machine.map(|machine| format!("{}:", safe(machine)));
+    on.unwrap_or_default() + &safe(directory)
 }
 
 fn state(state: WorkspaceState, paint: Paint) -> String {

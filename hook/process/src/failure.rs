@@ -139,12 +139,19 @@ impl Failure {
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Store(error) => error.hint_text().map(str::to_owned),
-            Self::Arguments(_) => {
-                Some("`ckpt-hook help` lists the commands and their options".to_owned())
-            }
+            Self::Arguments(error) => Some(tip(error).unwrap_or_else(|| {
+                "`ckpt-hook help` lists the commands and their options".to_owned()
+            })),
             Self::Usage(_, hint) => hint.clone(),
         }
     }
+}
+
+/// The hint that clap gives: what was meant by an unknown command or option.
+fn tip(error: &clap::Error) -> Option<String> {
+    let text = address::hidden_in(&error.render().to_string());
+    let mut lines = text.lines();
+    lines.find_map(|line| Some(line.trim_start().strip_prefix("tip: ")?.to_owned()))
 }
 
 /// The fault that clap names, without its hints; its first paragraph names arguments and values on lines of

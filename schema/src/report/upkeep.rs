@@ -134,6 +134,9 @@ pub struct ForgetReport {
 pub struct ForgetWorkspace {
     /// Its directory.
     pub workspace: String,
+    /// The machine from which its history was fetched; null if it was recorded here, or is adopted.
+    #[serde(default)]
+    pub machine: Option<String>,
     /// Whether all of it is forgotten.
     pub removed: bool,
     /// Whether a step or an operation is open there. Only a dry run answers then; nothing is forgotten before it has

@@ -101,6 +101,7 @@ pub(crate) fn forget(
     };
     for (place, what) in &places {
         let remotes = forgetting::remotes(store, place)?;
+        let machine = sessions::machine_of(store.database.connection(), place.row.id)?;
         let forgotten = match what {
             What::Workspace | What::All => whole(store, place, &wholes, dry_run),
             What::Path(_) | What::Session(_) | What::Message(_) => {
@@ -115,6 +116,7 @@ pub(crate) fn forget(
         let forgotten = forgotten.map_err(|error| if is_first { error } else { begun(error) })?;
         report.workspaces.push(ForgetWorkspace {
             busy: busy.contains(&place.row.id),
+            machine,
             remotes,
             ..forgotten
         });

@@ -463,9 +463,11 @@ fn a_fetched_history_is_forgotten() {
     push(&one, &server);
     other.play("o1", "my own", |world| world.write("a", "1\n"));
     let name = only(&fetch(&other, &server));
-    other
-        .run(&["--machine", &name, "forget", "--workspace", "--yes"], b"")
-        .exits(0);
+    let forget = ["--machine", &name, "forget", "--workspace"];
+    let plan = other.json(&[&forget[..], &["--dry-run"]].concat());
+    assert_eq!(plan["workspaces"][0]["machine"], name, "{plan}");
+    let run = other.run(&[&forget[..], &["--yes"]].concat(), b"").exits(0);
+    assert!(run.stdout.contains(&format!("{name}:/")), "{run}");
     other.run(&["--machine", &name, "log"], b"").exits(4);
     let own = other.json(&["log"]);
     assert_eq!(own["messages"].as_array().map(Vec::len), Some(1), "{own}");
