@@ -2088,6 +2088,10 @@ class Difference(TypedDict):
     """
     Whose change it is, if the reason is another author's change.
     """
+    moved_from: PathText | None
+    """
+    For a file that came: the one of the same list that went and has its bytes. Both are one rename.
+    """
     path: str
     """
     The path in the workspace, with `/` as the separator; lossy if its bytes are not UTF-8.
@@ -2462,6 +2466,10 @@ class ForgetWorkspace(TypedDict):
     files: list[PathText]
     """
     The files, and the directories that go as a whole, by path.
+    """
+    machine: str | None
+    """
+    The machine from which its history was fetched; null if it was recorded here, or is adopted.
     """
     prompts: int
     """
@@ -3679,7 +3687,7 @@ class OperationEntry(TypedDict):
     """
     part: str | None
     """
-    The message of which it undid a step, or from which on it undid the changes of some paths.
+    The message of which it undid a step, or from which on it undid the changes of some paths or chosen lines.
     """
     roots: list[OperationRoot]
     """
@@ -4137,7 +4145,8 @@ class OperationReport(TypedDict):
     """
     part: str | None
     """
-    The message of which it undoes a step, or from which on it undoes the changes of some paths.
+    The message of which it undoes a step, from which on it undoes the changes of some paths or chosen lines, or just
+    before which a restore goes.
     """
     plan: str | None
     """

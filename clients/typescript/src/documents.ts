@@ -734,7 +734,7 @@ export interface OperationEntry {
    */
   outcome: Outcome | null;
   /**
-   * The message of which it undid a step, or from which on it undid the changes of some paths.
+   * The message of which it undid a step, or from which on it undid the changes of some paths or chosen lines.
    */
   part: string | null;
   /**
@@ -2570,6 +2570,10 @@ export interface ForgetWorkspace {
    */
   files: PathText[];
   /**
+   * The machine from which its history was fetched; null if it was recorded here, or is adopted.
+   */
+  machine: string | null;
+  /**
    * How many messages lose, or lost, their prompt.
    */
   prompts: number;
@@ -2912,7 +2916,8 @@ export interface OperationReport {
    */
   outcome: Outcome;
   /**
-   * The message of which it undoes a step, or from which on it undoes the changes of some paths.
+   * The message of which it undoes a step, from which on it undoes the changes of some paths or chosen lines, or just
+   * before which a restore goes.
    */
   part: string | null;
   /**
@@ -3067,6 +3072,10 @@ export interface Difference {
    * Whose change it is, if the reason is another author's change.
    */
   by: AuthorReport[];
+  /**
+   * For a file that came: the one of the same list that went and has its bytes. Both are one rename.
+   */
+  moved_from: PathText | null;
   /**
    * The path in the workspace, with `/` as the separator; lossy if its bytes are not UTF-8.
    */
