@@ -314,9 +314,12 @@ fn moved_directory_is_listed_where_it_is() {
         (&["log"], 2),
         (&["log", "--operations"], 1),
     ] {
-        let mut command = world.command(&[list, &["--everywhere"]].concat());
-        let run = Run::of(command.current_dir(&moved)).exits(0);
-        assert_eq!(run.stdout.matches(path).count(), rows, "{list:?}: {run}");
+        // From within, and from a third directory.
+        for here in [&moved, &world.home()] {
+            let mut command = world.command(&[list, &["--everywhere"]].concat());
+            let run = Run::of(command.current_dir(here)).exits(0);
+            assert_eq!(run.stdout.matches(path).count(), rows, "{list:?}: {run}");
+        }
     }
 }
 

@@ -16,7 +16,7 @@ use crate::revert::request::chain::undone_alone;
 use crate::sessions::read::{WordTable, all, count, word};
 use crate::sessions::{self, Totals};
 use crate::store::Store;
-use crate::timeline::Place;
+use crate::timeline::{self, Place};
 use crate::upkeep::repair;
 
 /// Which messages are read; all by default.
@@ -126,13 +126,8 @@ pub(crate) fn log(store: &Store, cwd: &Path, filter: &LogFilter) -> Result<LogRe
         add_inherited(store, session, chosen, &mut messages)?;
     }
     mark_left(store, &mut messages)?;
-    let here = match place {
-        None => Place::find(store, cwd).ok().flatten(),
-        place => place,
-    };
-    if let Some(here) = here {
-        here.name_present_path(connection, messages.iter_mut().map(|it| &mut it.workspace))?;
-    }
+    let names = messages.iter_mut().map(|it| &mut it.workspace);
+    timeline::name_present_paths(connection, Some(cwd), names)?;
     log_of(store, messages)
 }
 
@@ -220,31 +215,22 @@ pub(super) fn root(connection: &Connection, workspace_id: Option<i64>, id: &str)
     Ok(sessions::root_of(connection, &session)?.id)
 }
 
-/// Returns the workspace that holds a directory. A list of everything needs it only for its present path.
-pub(super) fn here(store: &Store, cwd: Option<&Path>, everywhere: bool) -> Result<Option<Place>> {
-    let here = cwd.map(|cwd| Place::find(store, cwd)).transpose();
-    match everywhere {
-        true => Ok(here.ok().flatten().flatten()),
-        false => Ok(here?.flatten()),
-    }
-}
-
 /// Lists the sessions of the workspace that holds a directory, or of all, the most recently active first.
 pub(crate) fn sessions(
     store: &Store,
     cwd: Option<&Path>,
     everywhere: bool,
 ) -> Result<SessionsReport> {
-    let here = here(store, cwd, everywhere)?;
     let connection = store.database.connection();
-    let mut sessions = match &here {
+    let here = cwd.filter(|_| !everywhere);
+    let here = here.map(|cwd| Place::find(store, cwd)).transpose()?;
+    let mut sessions = match here.flatten() {
         _ if everywhere => read_sessions(connection, HistoryRange::All)?,
         Some(here) => read_sessions(connection, HistoryRange::Workspace(here.row.id))?,
         None => Vec::new(),
     };
-    if let Some(here) = here {
-        here.name_present_path(connection, sessions.iter_mut().map(|it| &mut it.workspace))?;
-    }
+    let names = sessions.iter_mut().map(|it| &mut it.workspace);
+    timeline::name_present_paths(connection, cwd, names)?;
     for session in sessions.iter_mut().filter(|it| it.parent.is_none()) {
         let parent = crate::revert::forked_from(store, &session.id)?;
         session.forked_from = parent.map(|parent| parent.id);

@@ -73,7 +73,8 @@ impl Store {
         super::sessions(self, cwd, cwd.is_none())
     }
 
-    /// Returns the sessions of all workspaces, newest first; that of the directory where we are has its present path.
+    /// Returns the sessions of all workspaces, newest first. One that was moved has its present path, if it is beside its
+    /// former place or holds `here`.
     pub fn sessions_everywhere(&mut self, here: Option<&Path>) -> Result<report::SessionsReport> {
         super::sessions(self, here, true)
     }

@@ -6,12 +6,13 @@ use ckpt_schema::report::{OperationEntry, OperationsReport, VERSION};
 use rusqlite::types::Null;
 use rusqlite::{Connection, Row, ToSql};
 
-use super::history::{HistoryRange, Loss, here, loss, root};
+use super::history::{HistoryRange, Loss, loss, root};
 use super::{LogFilter, choose, roots};
 use crate::error::Result;
 use crate::sessions::HAS_MOVED;
 use crate::sessions::read::{OperationState, WordTable, all, count, optional_word, word};
 use crate::store::Store;
+use crate::timeline::{self, Place};
 
 /// Lists the operations of a workspace, or of all, newest first.
 pub(crate) fn operations(
@@ -20,8 +21,11 @@ pub(crate) fn operations(
     filter: &LogFilter,
 ) -> Result<OperationsReport> {
     let connection = store.database.connection();
-    let here = here(store, Some(cwd), filter.everywhere)?;
-    let place = here.as_ref().filter(|_| !filter.everywhere);
+    let place = match filter.everywhere {
+        true => None,
+        false => Place::find(store, cwd)?,
+    };
+    let place = place.as_ref();
     let mut operations = match place {
         None if !filter.everywhere => Vec::new(),
         None => read_operations(connection, HistoryRange::All)?,
@@ -39,12 +43,8 @@ pub(crate) fn operations(
     if let Some(limit) = filter.limit {
         operations.truncate(limit);
     }
-    if let Some(here) = here {
-        here.name_present_path(
-            connection,
-            operations.iter_mut().map(|it| &mut it.workspace),
-        )?;
-    }
+    let names = operations.iter_mut().map(|it| &mut it.workspace);
+    timeline::name_present_paths(connection, Some(cwd), names)?;
     let Loss {
         set_aside,
         unknown_workspaces,

@@ -4,12 +4,14 @@
 //! Histories are never mixed. Taking one over exchanges the directory's history: the one that it had, if any, is set
 //! aside and can be taken over again.
 
+use std::collections::BTreeMap;
 use std::os::unix::fs::DirEntryExt;
 use std::path::{Path, PathBuf};
 
 use ckpt_schema::report::{
     AdoptReport, VERSION, WorkspaceReport, WorkspaceState, WorkspacesReport,
 };
+use rusqlite::Connection;
 
 use super::baseline::Baseline;
 use super::evidence::StepStanding;
@@ -71,6 +73,27 @@ pub(crate) fn found_again(row: &WorkspaceRow, cwd: Option<&Path>) -> Option<Path
     // By the inode in the directory's own list first: that takes no system call for each name.
     let same = entries.flatten().filter(|entry| entry.ino() == row.inode);
     same.map(|entry| entry.path()).find(|path| is_it(path))
+}
+
+/// Replaces the paths under which workspaces were last recorded by those that they have now: the row of a directory that
+/// was moved gets its new path only once something is recorded there.
+pub(crate) fn name_present_paths<'s>(
+    connection: &Connection,
+    cwd: Option<&Path>,
+    names: impl Iterator<Item = &'s mut String>,
+) -> Result<()> {
+    let mut present: BTreeMap<String, String> = BTreeMap::new();
+    for name in names {
+        if !present.contains_key(name) {
+            let row = sessions::workspace_at(connection, Path::new(name))?;
+            let moved = row.filter(|row| !row.is_there());
+            let found = moved.and_then(|row| found_again(&row, cwd));
+            let path = found.map(|path| path.to_string_lossy().into_owned());
+            present.insert(name.clone(), path.unwrap_or_else(|| name.clone()));
+        }
+        name.clone_from(&present[name.as_str()]);
+    }
+    Ok(())
 }
 
 /// Returns the histories that a directory may take over: those of directories that were at its path, or else those

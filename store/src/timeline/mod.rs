@@ -24,7 +24,9 @@ mod transcript;
 mod workers;
 mod workspace;
 
-pub(crate) use adopt::{adopt, check_exact, found_again, list as list_workspaces, offered};
+pub(crate) use adopt::{
+    adopt, check_exact, found_again, list as list_workspaces, name_present_paths, offered,
+};
 pub(crate) use attribute::count_with;
 pub(crate) use baseline::Baseline;
 pub(crate) use hindsight::step_afterwards;

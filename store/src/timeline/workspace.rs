@@ -7,7 +7,6 @@ use std::time::{Duration, Instant};
 
 use ckpt_schema::EventKind;
 use ckpt_schema::event::Event;
-use rusqlite::Connection;
 
 use super::links::NamedFile;
 use super::orphans::refuse_orphans;
@@ -63,21 +62,6 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    /// Replaces the path under which the workspace was last recorded by the one that it has now: the row of a directory
-    /// that was moved gets its new path only once something is recorded there.
-    pub fn name_present_path<'s>(
-        &self,
-        connection: &Connection,
-        names: impl Iterator<Item = &'s mut String>,
-    ) -> Result<()> {
-        let recorded = sessions::workspace(connection, self.row.id)?.path;
-        let recorded = recorded.to_string_lossy();
-        for name in names.filter(|name| **name == *recorded) {
-            *name = self.root.to_string_lossy().into_owned();
-        }
-        Ok(())
-    }
-
     /// Returns the workspace that holds a directory. It is added to the store if it is new.
     pub fn claim(store: &mut Store, cwd: &Path) -> Result<Self> {
         let workspace = workspace_of(store, cwd)?;
