@@ -108,12 +108,10 @@ pub(crate) fn forget(
                 forget_named(store, place, what, dry_run, was_begun)
             }
         };
-        let forgotten = forgotten.map(|(forgotten, promise)| {
-            promises.push(promise);
-            forgotten
-        });
         let is_first = dry_run.is_dry() || report.workspaces.is_empty(); // Nothing is gone yet.
-        let forgotten = forgotten.map_err(|error| if is_first { error } else { begun(error) })?;
+        let (forgotten, promise) =
+            forgotten.map_err(|error| if is_first { error } else { begun(error) })?;
+        promises.push(promise);
         report.workspaces.push(ForgetWorkspace {
             busy: busy.contains(&place.row.id),
             machine,
