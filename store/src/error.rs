@@ -108,7 +108,7 @@ impl Error {
             is_unrecorded: true,
             ..Self::unavailable(what)
         }
-        .hint("`ckpt-hook install AGENT` puts the hook into an agent's settings")
+        .hint("`ckpt-hook install --all` puts the hook into the settings of your agents")
     }
 
     /// Returns whether nothing was ever recorded there, so that what to do next depends on what is installed.

@@ -255,7 +255,7 @@ fn doctor_names_each_broken_hook() {
     told(
         &[
             "! hook: it is not installed in any agent's settings",
-            "hint: `ckpt-hook install AGENT`",
+            "hint: `ckpt-hook install --all`",
         ],
         0,
     );

@@ -300,6 +300,26 @@ fn commands_of_git_name_ours() {
     }
 }
 
+/// A word that a command has no place for is answered with how it is given.
+#[test]
+fn word_without_a_place_names_its_option() {
+    let world = Sandbox::new();
+    for (words, meant) in [
+        (
+            &["revert", "last", "a b"][..],
+            "ckpt-hook revert ID --only 'a b'",
+        ),
+        (&["forget", ".env"], "ckpt-hook forget --path .env"),
+        (&["cat", "last", "notes"], "ckpt-hook cat ID:notes"),
+        (&["log", "--search", "word"], "ckpt-hook log -S TEXT"),
+    ] {
+        let mut command = world.command(words);
+        let run = Run::of(command.stdin(Stdio::null())).exits(2);
+        assert!(run.stderr.contains(meant), "{words:?}: {run}");
+        assert_eq!(run.stderr.matches("  tip: ").count(), 1, "{run}");
+    }
+}
+
 /// A moved directory has its present path in the list of all sessions, too.
 #[test]
 fn moved_directory_is_listed_where_it_is() {

@@ -3,6 +3,7 @@
 
 use ckpt_output::columns_of_stdout;
 use ckpt_output::text::{width, wrap};
+use ckpt_store::model::shell::quoted;
 use clap::Command;
 use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, Error};
@@ -168,6 +169,31 @@ pub fn with_command_meant(mut error: Error) -> Error {
         let names = names.iter().rev().cloned().collect();
         error.insert(suggested, ContextValue::Strings(names));
     }
+    error
+}
+
+/// Says how a word is given that has no place where it stands.
+pub fn with_word_meant(mut error: Error) -> Error {
+    let usage = error.get(ContextKind::Usage).map(ToString::to_string);
+    let usage = usage.unwrap_or_default();
+    let command = usage.split_whitespace().nth(2).unwrap_or_default();
+    let word = match error.get(ContextKind::InvalidArg) {
+        Some(ContextValue::String(word)) => quoted(word),
+        _ => return error,
+    };
+    let meant = match (command, word.as_str()) {
+        ("log", "--search") => {
+            "`ckpt-hook log --grep TEXT` finds messages, and `ckpt-hook log -S TEXT` what they added or removed".to_owned()
+        }
+        (_, word) if word.starts_with('-') => return error,
+        ("revert", path) => format!("`ckpt-hook revert ID --only {path}` takes back only what was done to that"),
+        ("forget", path) => format!("`ckpt-hook forget --path {path}` removes a file from the store"),
+        ("cat", path) => format!("`ckpt-hook cat ID:{path}` has a colon in between"),
+        _ => return error,
+    };
+    error.remove(ContextKind::SuggestedArg);
+    let meant = ContextValue::StyledStrs(vec![StyledStr::from(meant)]);
+    error.insert(ContextKind::Suggested, meant);
     error
 }
 

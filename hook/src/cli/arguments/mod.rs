@@ -329,7 +329,8 @@ impl Arguments {
         }
         let command = of_each(help::for_people(Self::command(), help::columns()));
         let matches = command.try_get_matches_from(help::spelled_out(arguments));
-        let matches = matches.map_err(help::with_command_meant)?;
+        let matches =
+            matches.map_err(|error| help::with_word_meant(help::with_command_meant(error)))?;
         let mut read = Self::from_arg_matches(&matches)?;
         read.common.workspace = workspace(&matches)?;
         Ok(read)

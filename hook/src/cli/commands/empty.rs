@@ -181,7 +181,7 @@ fn next_step(invocation: &Invocation) -> String {
             there[0]
         )
     } else {
-        "The hook is not installed: `ckpt-hook install AGENT` puts it into an agent's settings, `ckpt-hook demo` shows what it does."
+        "The hook is not installed, and no agent was found: `ckpt-hook install --list` names those that it works with, `ckpt-hook demo` shows what it does."
             .to_owned()
     }
 }

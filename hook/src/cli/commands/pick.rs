@@ -112,7 +112,7 @@ fn choose<'a>(
         .collect();
     if live.is_empty() {
         return Err(Error::unavailable("there is no message to go back to")
-            .hint("messages are recorded once the hook is installed: `ckpt-hook install AGENT`")
+            .hint("messages are recorded once the hook is installed: `ckpt-hook install --all`")
             .into());
     }
     let lines: Vec<String> = live

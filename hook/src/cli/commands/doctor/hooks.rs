@@ -37,7 +37,7 @@ pub fn look(invocation: &Invocation) -> Vec<Finding> {
         findings.extend(on_one_path(&agents));
     } else {
         let message = "it is not installed in any agent's settings";
-        let hint = "`ckpt-hook install AGENT` puts it into an agent's settings";
+        let hint = "`ckpt-hook install --all` puts it into the settings of your agents";
         findings.insert(0, Finding::warning("hook", message).hint(hint));
     }
     findings
