@@ -96,7 +96,7 @@ pub enum NoteCode {
     Outside,
     /// What the revert removes was moved into the workspace, and is not put back where it came from.
     MovedIn,
-    /// Ignored files are gone, or a command ran that removes them. Most ignored files are not captured.
+    /// Ignored files are gone. Most ignored files are not captured.
     IgnoredRemoved,
     /// Ignored files came since, and stay; or ignore files that ignore themselves changed.
     IgnoredMade,

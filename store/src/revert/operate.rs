@@ -15,7 +15,6 @@ use super::plan::operation::{GitFate, Operation};
 use super::plan::{Plan, plan_for};
 use super::receipt::notes;
 use super::receipt::notes::arrivals;
-use super::receipt::notes::cleanups;
 use super::receipt::notes::surroundings;
 use super::receipt::notes::unstored::{self, LeftPaths};
 use super::recover::Recovered;
@@ -208,9 +207,7 @@ impl<'m> PlanContext<'_, 'm> {
             }
             None => LeftPaths::default(),
         };
-        let cleaned = cleanups::notes(self.scene, self.movement, (reference, &gone.ignored))?;
         operation.warnings.extend(gone.notes);
-        operation.warnings.extend(cleaned);
         operation.is_incomplete |= gone.is_incomplete;
         let goal = (&operation.plan, operation.reference.as_ref());
         let arrived = arrivals::notes(self.scene, self.movement, goal)?;

@@ -133,9 +133,9 @@ pub(crate) use steps::{
     steps_in_background, steps_with_attributes, was_look_missed,
 };
 pub(crate) use tools::{
-    OuterTool, StepPath, ToolRow, commands_of, ended_step_of_tool, files_outside, finish_tool,
-    forced_paths, insert_step_path, insert_tool, is_tool_known, note_directory, note_late_end,
-    note_returned, note_wait, outer_tools, release_background, returned_paths,
+    OuterTool, StepPath, ToolRow, ended_step_of_tool, files_outside, finish_tool, forced_paths,
+    insert_step_path, insert_tool, is_tool_known, note_directory, note_late_end, note_returned,
+    note_wait, outer_tools, release_background, returned_paths,
 };
 pub(crate) use totals::{
     Contents, KeptTotals, Totals, Unsummed, files_of_steps, forget_totals, keep_totals,

@@ -263,23 +263,6 @@ pub(crate) fn note_directory(connection: &Connection, step: &str, directory: &st
     super::execute(connection, what, sql, [step, directory])
 }
 
-/// Returns the command lines that tools of a session's messages ran, from a `seq` on, as far as they are kept.
-pub(crate) fn commands_of(
-    connection: &Connection,
-    root_session: &str,
-    from_seq: i64,
-) -> Result<Vec<String>> {
-    let sql = "SELECT tools.command AS command
-                 FROM messages
-                 JOIN steps ON steps.message_id = messages.id
-                 JOIN tools ON tools.step_id = steps.id
-                WHERE messages.session_id = ?1 AND messages.seq >= ?2 AND messages.state <> 'discarded'
-                  AND tools.command IS NOT NULL
-                ORDER BY tools.id";
-    let values = params![root_session, from_seq];
-    read::all(connection, sql, values, |row| row.get("command"))
-}
-
 /// Notes that a tool of a step waits for the user's permission: the one with the agent's id, or else the newest that
 /// runs.
 pub(crate) fn note_wait(

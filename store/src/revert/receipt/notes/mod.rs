@@ -1,7 +1,6 @@
 //! The warnings of an operation: what was not recorded or captured, and what of git's state stays.
 
 pub(crate) mod arrivals;
-pub(crate) mod cleanups;
 mod ignored_changes;
 mod in_view;
 mod repositories;

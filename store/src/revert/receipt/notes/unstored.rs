@@ -43,8 +43,6 @@ const MOST_UNREMEMBERED: usize = 10_000;
 #[derive(Debug, Default)]
 pub(crate) struct LeftPaths {
     pub notes: Vec<Note>,
-    /// The ignored paths among it.
-    pub ignored: Vec<WorkspacePath>,
     /// Whether something of the state that it goes to is missing, or is another.
     pub is_incomplete: bool,
 }
@@ -106,7 +104,6 @@ pub(crate) fn gone(
     let notes: Vec<Note> = notes.into_iter().flatten().collect();
     Ok(LeftPaths {
         is_incomplete: !notes.is_empty(),
-        ignored,
         notes,
     })
 }
@@ -178,7 +175,6 @@ pub(crate) fn stays(
     Ok(LeftPaths {
         is_incomplete: is_left || is_any_another(snapshots, then, &changed.paths)?,
         notes,
-        ..LeftPaths::default()
     })
 }
 
@@ -217,7 +213,6 @@ fn beside_a_part(
             .chain(altered)
             .chain(left)
             .collect(),
-        ..LeftPaths::default()
     })
 }
 
@@ -494,7 +489,7 @@ fn is_repository(folder: &Path) -> bool {
 
 /// Returns whether nothing is left at a path, or only an empty directory. A file may have taken the place of the
 /// directory that it was in.
-pub(crate) fn is_empty(path: &Path) -> bool {
+fn is_empty(path: &Path) -> bool {
     match path.symlink_metadata() {
         Ok(found) if found.is_dir() => {
             std::fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_none())
