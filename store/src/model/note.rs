@@ -1,6 +1,15 @@
 //! The notes of an operation, besides its files: a sentence for people, and the same for programs.
 
+use ckpt_schema::report::NoteCode;
 pub(crate) use ckpt_schema::report::NoteReport as Note;
+
+use super::number::first_quoted;
+
+/// Returns a note that says `what`, and names the first `most` of the things that it is about; `None` without any.
+pub(crate) fn naming(code: NoteCode, what: &str, about: Vec<String>, most: usize) -> Option<Note> {
+    let named = first_quoted(&about, most);
+    (!about.is_empty()).then(|| Note::about(code, format!("{what}: {named}"), about))
+}
 
 /// Returns the sentences of notes.
 pub(crate) fn texts(notes: &[Note]) -> Vec<String> {

@@ -35,6 +35,11 @@ pub(crate) fn first_of(mut names: impl ExactSizeIterator<Item = String>, most: u
     first.join(", ")
 }
 
+/// Like [`first_of`], for names that are quoted.
+pub(crate) fn first_quoted(names: &[String], most: usize) -> String {
+    first_of(names.iter().map(|name| format!("`{name}`")), most)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -11,8 +11,7 @@ use crate::error::Result;
 use crate::fs::acl;
 use crate::model::entry::{Entry, EntryKind, Mode};
 use crate::model::item::{Item, ItemReason};
-use crate::model::note::Note;
-use crate::model::number::first_of;
+use crate::model::note::{Note, naming};
 use crate::model::path::WorkspacePath;
 use crate::revert::plan::Plan;
 use crate::snapshot::{Snapshot, Snapshots};
@@ -82,16 +81,9 @@ fn made(
     let paths: Vec<WorkspacePath> = withheld.into_keys().collect();
     let are_there = snapshots.are_directories(now, &paths)?;
     let made = paths.into_iter().zip(are_there);
-    let made: Vec<String> = made
-        .filter(|(_, is_there)| !is_there)
-        .map(|(path, _)| path.to_text())
-        .collect();
-    Ok((!made.is_empty()).then(|| {
-        let names = made.iter().map(|path| format!("`{path}`"));
-        let text = format!(
-            "made again without their ACLs, so that their groups may do no more than those let them: {}",
-            first_of(names, NAMED)
-        );
-        Note::about(NoteCode::DirectoryPermissions, text, made.clone())
-    }))
+    let made = made.filter(|(_, is_there)| !is_there);
+    let made = made.map(|(path, _)| path.to_text()).collect();
+    let what =
+        "made again without their ACLs, so that their groups may do no more than those let them";
+    Ok(naming(NoteCode::DirectoryPermissions, what, made, NAMED))
 }

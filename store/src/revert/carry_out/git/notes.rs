@@ -8,7 +8,7 @@ use super::repository::Repository;
 use crate::ids::short;
 use crate::model::git_item::{GitStateRow, TAGS, plain};
 use crate::model::note::Note;
-use crate::model::number::first_of;
+use crate::model::number::first_quoted;
 use crate::revert::plan::operation::GitFate;
 
 /// How many names a note has.
@@ -141,8 +141,7 @@ pub(super) fn of_names(
     end: &str,
 ) -> Option<Note> {
     let what = if names.len() == 1 { one } else { many };
-    let quoted = names.iter().map(|name| format!("`{name}`"));
-    let text = format!("{what} {}{end}", first_of(quoted, NAMED));
+    let text = format!("{what} {}{end}", first_quoted(&names, NAMED));
     (!names.is_empty()).then(|| Note::about(code, text, names))
 }
 

@@ -9,13 +9,12 @@ use std::os::unix::fs::MetadataExt;
 
 use ckpt_schema::report::{NoteCode, OperationKind};
 
-use super::first_quoted;
 use crate::error::Result;
 use crate::fs::times;
 use crate::lines;
 use crate::model::Milliseconds;
 use crate::model::entry::{Entry, EntryKind, ObjectId};
-use crate::model::note::Note;
+use crate::model::note::{Note, naming};
 use crate::model::path::WorkspacePath;
 use crate::revert::goal::present::Scene;
 use crate::revert::plan::Plan;
@@ -66,13 +65,8 @@ pub(crate) fn notes(
     let older = going.into_iter().take(LOOKED_AT).filter(is_older);
     let older = older.filter(|path| !again.may_have_been(snapshots, path));
     let names = brought(snapshots, reference, older.collect())?;
-    Ok((!names.is_empty()).then(|| {
-        let text = format!(
-            "moved here from elsewhere since; not put back there, but kept in the store: {}",
-            first_quoted(&names, NAMED)
-        );
-        Note::about(NoteCode::MovedIn, text, names)
-    }))
+    let what = "moved here from elsewhere since; not put back there, but kept in the store";
+    Ok(naming(NoteCode::MovedIn, what, names, NAMED))
 }
 
 /// The files that the revert creates again. One that was renamed and edited within the workspace is among them.

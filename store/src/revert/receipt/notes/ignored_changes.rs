@@ -10,12 +10,11 @@ use std::path::{Path, PathBuf};
 
 use ckpt_schema::report::NoteCode;
 
-use super::naming;
 use super::unstored_text::{NAMED, of_paths};
 use crate::error::Result;
 use crate::fs::times;
 use crate::model::Milliseconds;
-use crate::model::note::Note;
+use crate::model::note::{Note, naming};
 use crate::model::path::WorkspacePath;
 use crate::revert::request::movement::WholeRevert;
 use crate::sessions::{self, WorkTimes};
@@ -107,7 +106,7 @@ const CHANGED: [&str; 2] = [
 fn of_many(about: Vec<String>) -> Option<Note> {
     let what =
         "ignored folders have too many files to look through, and what changed in them stays";
-    (!about.is_empty()).then(|| naming(NoteCode::IgnoredChanged, what, about, NAMED))
+    naming(NoteCode::IgnoredChanged, what, about, NAMED)
 }
 
 /// Returns some paths, and after each folder the files in it. Of a folder with many, it returns the folder alone.

@@ -19,7 +19,7 @@ use crate::ids::{name_beside, short};
 use crate::model::gap::{Gap, GapReason};
 use crate::model::git_item::{GitStateRow, plain};
 use crate::model::note::Note;
-use crate::model::number::{count, first_of};
+use crate::model::number::{count, first_of, first_quoted};
 use crate::model::path::WorkspacePath;
 use crate::revert::carry_out::git::{GitSide, GitWarnings};
 use crate::revert::goal::material::Material;
@@ -327,17 +327,6 @@ pub(crate) fn directories_stay(
         text,
         about.collect(),
     ))
-}
-
-/// Like [`first_of`], for names that are quoted.
-pub(crate) fn first_quoted(names: &[String], most: usize) -> String {
-    first_of(names.iter().map(|name| format!("`{name}`")), most)
-}
-
-/// Returns a note that says `what`, and names the first `most` of the things that it is about.
-pub(crate) fn naming(code: NoteCode, what: &str, about: Vec<String>, most: usize) -> Note {
-    let named = first_quoted(&about, most);
-    Note::about(code, format!("{what}: {named}"), about)
 }
 
 /// Names the parts of git's state that stay: without `--git` the agent's commits and moved branches, and in any case

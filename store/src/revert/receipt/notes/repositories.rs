@@ -4,9 +4,8 @@ use std::path::{Path, PathBuf};
 
 use ckpt_schema::report::NoteCode;
 
-use super::first_quoted;
 use crate::git::Location;
-use crate::model::note::Note;
+use crate::model::note::{Note, naming};
 use crate::model::path::WorkspacePath;
 
 /// How many paths a line names.
@@ -25,10 +24,7 @@ pub(crate) fn is_submodule(root: &Path, folder: &WorkspacePath) -> bool {
 }
 
 /// Returns the note on repositories that came since. No revert removes their metadata.
-pub(crate) fn repositories_stay(folders: Vec<String>) -> Note {
-    let text = format!(
-        "repositories that were cloned or made since stay with their metadata: {}",
-        first_quoted(&folders, NAMED)
-    );
-    Note::about(NoteCode::RepositoriesBelow, text, folders)
+pub(crate) fn repositories_stay(folders: Vec<String>) -> Option<Note> {
+    let what = "repositories that were cloned or made since stay with their metadata";
+    naming(NoteCode::RepositoriesBelow, what, folders, NAMED)
 }

@@ -10,7 +10,6 @@ use std::path::Path;
 use ckpt_schema::report::NoteCode;
 use rusqlite::Connection;
 
-use super::first_quoted;
 use super::ignored_changes;
 use super::repositories::{is_submodule, repositories_stay};
 use crate::error::Result;
@@ -20,7 +19,7 @@ use crate::git::objects::UserObjects;
 use crate::ids::short;
 use crate::model::Milliseconds;
 use crate::model::git_item::GitStateRow;
-use crate::model::note::Note;
+use crate::model::note::{Note, naming};
 use crate::model::number::first_of;
 use crate::model::path::WorkspacePath;
 use crate::revert::goal::present::Scene;
@@ -121,13 +120,8 @@ fn submodules(root: &Path, since: Milliseconds) -> Option<Note> {
     let mut names = Vec::new();
     moved_below(&folder, "", since, 3, &mut names);
     names.sort();
-    (!names.is_empty()).then(|| {
-        let text = format!(
-            "submodules came or moved since, and their metadata, commits and branches stay: {}",
-            first_quoted(&names, NAMED)
-        );
-        Note::about(NoteCode::Submodules, text, names)
-    })
+    let what = "submodules came or moved since, and their metadata, commits and branches stay";
+    naming(NoteCode::Submodules, what, names, NAMED)
 }
 
 /// Collects the submodules below a folder that moved. A submodule's name may contain slashes: its folder is the one
@@ -175,13 +169,8 @@ fn elsewhere(
         sessions::workspaces_of_turn(connection, place.row.id, &session.id, since)?;
     workspaces.retain(|(id, _)| !along.contains(id));
     let workspaces: Vec<String> = workspaces.into_iter().map(|(_, path)| path).collect();
-    if !workspaces.is_empty() {
-        let text = format!(
-            "the agent worked in other directories since, which are reverted by a command there: {}",
-            first_quoted(&workspaces, NAMED)
-        );
-        told.push(Note::about(NoteCode::OtherDirectories, text, workspaces));
-    }
+    let what = "the agent worked in other directories since, which are reverted by a command there";
+    told.extend(naming(NoteCode::OtherDirectories, what, workspaces, NAMED));
     let files = sessions::files_outside(connection, &session.id, revert.since)?;
     // Under another name, it may be in the workspace after all.
     let inside = |path: &String| {
@@ -197,21 +186,12 @@ fn elsewhere(
     let uncaptured: BTreeSet<String> = uncaptured
         .map(|path| path.to_string_lossy().into_owned())
         .collect();
-    if !uncaptured.is_empty() {
-        let names: Vec<String> = uncaptured.into_iter().collect();
-        let text = format!(
-            "tools named files of the repository, where nothing is captured or reverted: {}",
-            first_quoted(&names, NAMED)
-        );
-        told.push(Note::about(NoteCode::Outside, text, names));
-    }
-    if !files.is_empty() {
-        let text = format!(
-            "tools named files, or ran, outside the workspace, where nothing is captured or reverted: {}",
-            first_quoted(&files, NAMED)
-        );
-        told.push(Note::about(NoteCode::Outside, text, files));
-    }
+    let uncaptured = uncaptured.into_iter().collect();
+    let what = "tools named files of the repository, where nothing is captured or reverted";
+    told.extend(naming(NoteCode::Outside, what, uncaptured, NAMED));
+    let what =
+        "tools named files, or ran, outside the workspace, where nothing is captured or reverted";
+    told.extend(naming(NoteCode::Outside, what, files, NAMED));
     Ok(told)
 }
 
@@ -292,9 +272,7 @@ fn notes_of_folders(
     others: Vec<(String, String, Vec<String>)>,
 ) -> Vec<Note> {
     let mut told = Vec::new();
-    if !repositories.is_empty() {
-        told.push(repositories_stay(repositories));
-    }
+    told.extend(repositories_stay(repositories));
     if !others.is_empty() {
         let names = others
             .iter()

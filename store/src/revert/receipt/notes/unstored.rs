@@ -11,20 +11,20 @@ use ckpt_schema::report::{NoteCode, OperationKind};
 
 use super::ignored_changes;
 use super::in_view::{came_elsewhere, is_not_known, moved_before, put_unseen, viewed_since};
+use super::left_alone;
 use super::repositories::{is_submodule, repositories_stay};
 use super::unstored_text::{
     NAMED, of_gone, of_gone_repositories, of_ignore_files, of_ignored, of_put, of_replaced,
     of_vanished,
 };
 use super::version_control;
-use super::{first_quoted, left_alone};
 use crate::error::Result;
 use crate::fs::times;
 use crate::model::Milliseconds;
 use crate::model::entry::{Entry, EntryKind};
 use crate::model::gap::{Gap, GapReason};
 use crate::model::metadata;
-use crate::model::note::Note;
+use crate::model::note::{Note, naming};
 use crate::model::path::{IGNORE_FILE, WorkspacePath, is_below, join, parent, split};
 use crate::revert::goal::seen_history::SeenHistory;
 use crate::revert::plan::Plan;
@@ -164,7 +164,7 @@ pub(crate) fn stays(
     notes.extend(of_own_rules(snapshots, (then, &seen.snapshot), leaving)?);
     let lost: BTreeSet<String> = made_again.iter().copied().map(repository_text).collect();
     notes.extend(of_gone_repositories(lost.into_iter().collect()));
-    notes.extend((!repositories.is_empty()).then(|| repositories_stay(texts(&repositories))));
+    notes.extend(repositories_stay(texts(&repositories)));
     notes.extend(version_control::moved(place, since, &known));
     notes.extend(version_control::altered(place, since, &known, true));
     let changed = ignored_changes::notes(store, place, revert, &others, &moved_before)?;
@@ -553,12 +553,11 @@ fn of_crowded(
             path => format!("{}/", String::from_utf8_lossy(path)),
         })
         .collect();
-    let text = format!(
-        "of more than {} ignored names in a folder, only the first are remembered, so which others came or went since is not known: {}",
-        crate::snapshot::IGNORED_NAMES,
-        first_quoted(&about, NAMED)
+    let what = format!(
+        "of more than {} ignored names in a folder, only the first are remembered, so which others came or went since is not known",
+        crate::snapshot::IGNORED_NAMES
     );
-    Ok((!about.is_empty()).then(|| Note::about(NoteCode::IgnoredChanged, text, about)))
+    Ok(naming(NoteCode::IgnoredChanged, &what, about, NAMED))
 }
 
 /// Returns the note on the ignore files that ignore themselves and differ between two snapshots, except those in folders

@@ -2,10 +2,10 @@
 
 use ckpt_schema::report::NoteCode;
 
-use super::{first_quoted, gap_name, named_gap, naming};
+use super::{gap_name, named_gap};
 use crate::model::gap::Gap;
-use crate::model::note::Note;
-use crate::model::number::first_of;
+use crate::model::note::{Note, naming};
+use crate::model::number::{first_of, first_quoted};
 
 /// How many paths a line names.
 pub(super) const NAMED: usize = 4;
@@ -17,7 +17,7 @@ pub(super) fn of_paths(code: NoteCode, about: Vec<String>, [one, many]: [&str; 2
         1 => one.to_owned(),
         count => format!("{count} {many}"),
     };
-    Some(naming(code, &what, about, NAMED))
+    naming(code, &what, about, NAMED)
 }
 
 /// Returns the note on ignored paths that are gone.
@@ -48,11 +48,9 @@ pub(super) fn of_put(about: Vec<String>) -> Option<Note> {
 }
 
 pub(super) fn of_gone_repositories(about: Vec<String>) -> Option<Note> {
-    let text = format!(
-        "the metadata of repositories is gone and does not come back, because it is never captured: {}",
-        first_quoted(&about, NAMED)
-    );
-    (!about.is_empty()).then(|| Note::about(NoteCode::RepositoryRemoved, text, about))
+    let what =
+        "the metadata of repositories is gone and does not come back, because it is never captured";
+    naming(NoteCode::RepositoryRemoved, what, about, NAMED)
 }
 
 pub(super) fn of_vanished(entries: &[&Gap]) -> Option<Note> {

@@ -9,7 +9,6 @@ use std::path::{Path, PathBuf};
 
 use ckpt_schema::report::{FileAction, FileResult, NoteCode, ReasonCode};
 
-use super::first_quoted;
 use super::repositories::is_submodule;
 use crate::fs::times;
 use crate::git::Location;
@@ -17,7 +16,7 @@ use crate::model::Milliseconds;
 use crate::model::gap::{Gap, GapReason};
 use crate::model::item::{ItemReason, ReasonCase};
 use crate::model::metadata;
-use crate::model::note::Note;
+use crate::model::note::{Note, naming};
 use crate::model::path::{WorkspacePath, is_below, is_plain_dot_git};
 use crate::revert::carry_out::git::has_moved;
 use crate::revert::plan::Plan;
@@ -81,14 +80,9 @@ pub(crate) fn leave_metadata(plan: &mut Plan, gaps: &[Gap]) -> Option<Note> {
         about.extend(found.filter(|_| item.is_planned()).map(|gap| name_of(gap)));
         found.is_none()
     });
-    let about: Vec<String> = about.into_iter().collect();
-    (!about.is_empty()).then(|| {
-        let text = format!(
-            "what is recorded of files that are a repository's own by now stays as it is: {}",
-            first_quoted(&about, NAMED)
-        );
-        Note::about(NoteCode::VersionControl, text, about)
-    })
+    let about = about.into_iter().collect();
+    let what = "what is recorded of files that are a repository's own by now stays as it is";
+    naming(NoteCode::VersionControl, what, about, NAMED)
 }
 
 /// Returns the folder of a repository, for people.
@@ -116,13 +110,8 @@ pub(crate) fn moved(
         .collect();
     about.sort();
     about.dedup();
-    (!about.is_empty()).then(|| {
-        let text = format!(
-            "repositories moved since: only files are reverted, their commits and branches stay: {}",
-            first_quoted(&about, NAMED)
-        );
-        Note::about(NoteCode::VersionControl, text, about)
-    })
+    let what = "repositories moved since: only files are reverted, their commits and branches stay";
+    naming(NoteCode::VersionControl, what, about, NAMED)
 }
 
 /// Returns whether a repository with this metadata moved since a moment. A folder that is known by the names in it may
@@ -185,21 +174,18 @@ pub(crate) fn altered(
     let what = [
         (
             about,
-            "what no snapshot holds changed since, and stays as it is",
+            "in repositories, what no snapshot holds changed since, and stays as it is",
         ),
         (
             touched,
-            "a name came or went since, perhaps only that of a lock of git's, and no snapshot holds what it was",
+            "in repositories, a name came or went since, perhaps only that of a lock of git's, and no snapshot holds what it was",
         ),
     ];
-    let notes = what.into_iter().filter(|(about, _)| !about.is_empty());
-    notes
-        .map(|(about, what)| {
-            let about: Vec<String> = about.into_iter().collect();
-            let text = format!("in repositories, {what}: {}", first_quoted(&about, NAMED));
-            Note::about(NoteCode::VersionControl, text, about)
-        })
-        .collect()
+    let notes = what.into_iter().filter_map(|(about, what)| {
+        let about = about.into_iter().collect();
+        naming(NoteCode::VersionControl, what, about, NAMED)
+    });
+    notes.collect()
 }
 
 /// Returns the paths in a `.git` that were changed since a moment, without those that git writes when it runs.
