@@ -199,6 +199,19 @@ impl Snapshots {
         paths.iter().map(|path| view.is_directory(path)).collect()
     }
 
+    /// Parts paths into the directories of a snapshot and the others.
+    pub(crate) fn part_directories(
+        &self,
+        snapshot: &Snapshot,
+        paths: Vec<WorkspacePath>,
+    ) -> Result<(Vec<WorkspacePath>, Vec<WorkspacePath>)> {
+        let mut are_directories = self.are_directories(snapshot, &paths)?.into_iter();
+        let parted = paths
+            .into_iter()
+            .partition(|_| are_directories.next() == Some(true));
+        Ok(parted)
+    }
+
     /// Returns for each path, in order, its kind on disk now, or `None` if nothing that can be captured is there.
     pub fn kinds_now(
         &self,

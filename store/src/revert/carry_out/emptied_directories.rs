@@ -29,12 +29,11 @@ pub(crate) fn directories_that_may_go(
         return Ok(Vec::new());
     };
     let connection = store.database.connection();
-    let parents: Vec<WorkspacePath> = parents.into_iter().collect();
     let snapshots = place.snapshots()?;
-    let were_there = snapshots.are_directories(&reference, &parents)?;
     // A directory that was there before stays, even if only what the agent put into it kept it from being empty: an
     // empty directory is the user's, too.
-    let (kept, mut may_go) = parted(parents, &were_there);
+    let (kept, mut may_go) =
+        snapshots.part_directories(&reference, parents.into_iter().collect())?;
     let Some(movement) = operation.movement else {
         return Ok(may_go);
     };
@@ -97,25 +96,11 @@ fn made_again(
         return Ok(Vec::new());
     }
     let was_empty = snapshots.states(reference, &kept)?;
-    let made: Vec<WorkspacePath> = kept
+    let made = kept
         .into_iter()
         .zip(was_empty)
         .filter(|(path, state)| made.contains(path) && state.is_none())
         .map(|(path, _)| path)
         .collect();
-    let were_there = snapshots.are_directories(base, &made)?;
-    Ok(parted(made, &were_there).1)
-}
-
-/// Splits paths into those for which `holds` is true, and the others.
-fn parted(paths: Vec<WorkspacePath>, holds: &[bool]) -> (Vec<WorkspacePath>, Vec<WorkspacePath>) {
-    let (mut those, mut others) = (Vec::new(), Vec::new());
-    for (path, holds) in paths.into_iter().zip(holds) {
-        if *holds {
-            those.push(path);
-        } else {
-            others.push(path);
-        }
-    }
-    (those, others)
+    Ok(snapshots.part_directories(base, made)?.1)
 }

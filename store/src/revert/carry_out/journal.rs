@@ -194,14 +194,8 @@ fn directories_to_make(
         return Ok(BTreeMap::new());
     };
     let snapshots = place.snapshots()?;
-    let parents: Vec<WorkspacePath> = parents.into_iter().collect();
-    let are_there = snapshots.are_directories(&seen.snapshot, &parents)?;
-    let unseen: Vec<WorkspacePath> = parents
-        .into_iter()
-        .zip(are_there)
-        .filter(|(_, is_there)| !is_there)
-        .map(|(path, _)| path)
-        .collect();
+    let parents = parents.into_iter().collect();
+    let (_, unseen) = snapshots.part_directories(&seen.snapshot, parents)?;
     // Ignore rules may hide a directory that exists.
     let kinds = snapshots.kinds_now(&place.root, &unseen)?;
     let missing: Vec<WorkspacePath> = unseen

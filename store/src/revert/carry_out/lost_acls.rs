@@ -78,11 +78,8 @@ fn made(
     now: &Snapshot,
     withheld: BTreeMap<WorkspacePath, u32>,
 ) -> Result<Option<Note>> {
-    let paths: Vec<WorkspacePath> = withheld.into_keys().collect();
-    let are_there = snapshots.are_directories(now, &paths)?;
-    let made = paths.into_iter().zip(are_there);
-    let made = made.filter(|(_, is_there)| !is_there);
-    let made = made.map(|(path, _)| path.to_text()).collect();
+    let (_, made) = snapshots.part_directories(now, withheld.into_keys().collect())?;
+    let made = made.iter().map(WorkspacePath::to_text).collect();
     let what =
         "made again without their ACLs, so that their groups may do no more than those let them";
     Ok(naming(NoteCode::DirectoryPermissions, what, made, NAMED))

@@ -93,11 +93,10 @@ impl UnseenSearch<'_> {
             return Ok(BTreeSet::new());
         };
         let snapshot = sessions::snapshot(self.connection, snapshot)?.snapshot;
-        let paths: Vec<WorkspacePath> = folders.keys().cloned().collect();
-        let presences = self.snapshots.presences(&snapshot, &paths)?;
-        let hidden = paths.into_iter().zip(presences);
-        let hidden = hidden.filter(|(_, presence)| *presence == Presence::SeenDirectory);
-        Ok(hidden.map(|(path, _)| path).collect())
+        let paths = folders.keys().cloned().collect();
+        let is_seen = |presence| presence == Presence::SeenDirectory;
+        let hidden = self.snapshots.with_presence(&snapshot, paths, is_seen)?;
+        Ok(hidden.into_iter().collect())
     }
 
     /// Finds files that a step hid and that are gone, or something else by now. No look saw who did that, because they

@@ -126,6 +126,20 @@ impl Snapshots {
         let presences = Presences::of(&reader, &view, snapshot)?;
         paths.iter().map(|path| presences.at(path)).collect()
     }
+
+    /// Returns the paths of which a snapshot tells what is asked for.
+    pub(crate) fn with_presence(
+        &self,
+        snapshot: &Snapshot,
+        paths: Vec<WorkspacePath>,
+        is_asked: impl Fn(Presence) -> bool,
+    ) -> Result<Vec<WorkspacePath>> {
+        let mut presences = self.presences(snapshot, &paths)?.into_iter();
+        let asked = paths
+            .into_iter()
+            .filter(|_| presences.next().is_some_and(&is_asked));
+        Ok(asked.collect())
+    }
 }
 
 /// What differs between two snapshots: the changes, and what only went out of view and still exists.

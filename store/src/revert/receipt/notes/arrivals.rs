@@ -167,10 +167,8 @@ fn brought(
     files: Vec<&WorkspacePath>,
 ) -> Result<Vec<String>> {
     let above = WorkspacePath::all_above(files.iter().copied());
-    let above: Vec<WorkspacePath> = above.into_iter().collect();
-    let stood = snapshots.are_directories(reference, &above)?;
-    let new = above.into_iter().zip(stood).filter(|(_, stood)| !stood);
-    let new: BTreeSet<WorkspacePath> = new.map(|(path, _)| path).collect();
+    let (_, new) = snapshots.part_directories(reference, above.into_iter().collect())?;
+    let new: BTreeSet<WorkspacePath> = new.into_iter().collect();
     let topmost = |file: &WorkspacePath| {
         let above = file.directories_above();
         let above = above.filter(|path| new.contains(path)).last();

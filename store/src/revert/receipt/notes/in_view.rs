@@ -37,10 +37,8 @@ pub(super) fn viewed_since(
     let looks = looks.filter(|look| look.seen != now.seen);
     let mut viewed = BTreeSet::new();
     for look in [*now].into_iter().chain(looks) {
-        let presences = snapshots.presences(&look, &hidden)?;
-        let shown = hidden.iter().zip(presences);
-        let shown = shown.filter(|(_, presence)| *presence == Presence::Stored);
-        let shown: Vec<WorkspacePath> = shown.map(|(path, _)| path.clone()).collect();
+        let is_shown = |presence| presence == Presence::Stored;
+        let shown = snapshots.with_presence(&look, hidden.clone(), is_shown)?;
         if !shown.is_empty() || look == *now {
             viewed.extend(came_into_view(snapshots, then, &look)?);
         }
@@ -64,11 +62,8 @@ fn came_into_view(
     let forgotten = seen.filter(|entry| entry.reason.is_forgotten());
     let forgotten = Covering::of(forgotten.map(|entry| entry.path));
     let came = came.map(|change| change.path);
-    let came: Vec<WorkspacePath> = came.filter(|path| !forgotten.covers(path)).collect();
-    let presences = snapshots.presences(then, &came)?;
-    let came = came.into_iter().zip(presences);
-    let came = came.filter(|(_, presence)| is_not_known(presence));
-    Ok(came.map(|(path, _)| path).collect())
+    let came = came.filter(|path| !forgotten.covers(path)).collect();
+    snapshots.with_presence(then, came, is_not_known)
 }
 
 /// Returns the paths that an operation moved since the state that a revert goes to and that stay, where that state does not tell
@@ -87,11 +82,9 @@ pub(super) fn moved_before(
     for item in plan.items.iter().filter(|item| item.is_planned()) {
         moved.remove(&item.path);
     }
-    let moved: Vec<WorkspacePath> = moved.intersection(paths).cloned().collect();
-    let presences = snapshots.presences(then, &moved)?;
-    let unknown = moved.into_iter().zip(presences);
-    let unknown = unknown.filter(|(_, presence)| is_not_known(presence));
-    Ok(unknown.map(|(path, _)| path).collect())
+    let moved = moved.intersection(paths).cloned().collect();
+    let unknown = snapshots.with_presence(then, moved, is_not_known)?;
+    Ok(unknown.into_iter().collect())
 }
 
 /// Returns the ignored entries that hold what came in a step, or are in a folder that did: other rules hide it by now. Only
@@ -141,13 +134,10 @@ pub(super) fn put_unseen(
     let is_file = |entry: Entry| entry.mode.kind() != EntryKind::Directory;
     let items = plan.items.iter().filter(|item| item.is_planned());
     let put = items.filter(|item| item.target.is_some_and(is_file));
-    let put: Vec<WorkspacePath> = put.map(|item| item.path.clone()).collect();
-    let presences = snapshots.presences(then, &put)?;
-    let unknown = put.into_iter().zip(presences);
-    let unknown = unknown.filter(|(_, presence)| is_not_known(presence));
+    let put = put.map(|item| item.path.clone()).collect();
     // A tool that names a hidden file has its bytes stored before it writes: then its first row begins with them.
     let mut by_snapshot: BTreeMap<Option<i64>, Vec<WorkspacePath>> = BTreeMap::new();
-    for (path, _) in unknown {
+    for path in snapshots.with_presence(then, put, is_not_known)? {
         let first = sessions::first_snapshot_of(connection, place.row.id, &path, since)?;
         by_snapshot.entry(first).or_default().push(path);
     }
@@ -155,16 +145,14 @@ pub(super) fn put_unseen(
     for (first, paths) in by_snapshot {
         let Some(first) = first else { continue };
         let before = sessions::snapshot(connection, first)?.snapshot;
-        let presences = snapshots.presences(&before, &paths)?;
-        let in_view = paths.into_iter().zip(presences);
-        let in_view = in_view.filter(|(_, presence)| *presence == Presence::Stored);
-        unseen.extend(in_view.map(|(path, _)| path));
+        let is_stored = |presence| presence == Presence::Stored;
+        unseen.extend(snapshots.with_presence(&before, paths, is_stored)?);
     }
     unseen.sort_unstable();
     Ok(unseen)
 }
 
 /// Returns whether a state does not tell what a file at a path was.
-pub(super) fn is_not_known(presence: &Presence) -> bool {
+pub(super) fn is_not_known(presence: Presence) -> bool {
     matches!(presence, Presence::Seen | Presence::Unknown)
 }

@@ -264,10 +264,7 @@ fn unremembered(
         let names = names.map(|entry| join(&directory.path, entry.file_name().as_bytes()));
         paths.extend(names.filter_map(|path| WorkspacePath::new(path).ok()));
     }
-    let presences = snapshots.presences(now, &paths)?;
-    let all = paths.into_iter().zip(presences);
-    let unknown = all.filter(|(_, presence)| *presence == Presence::Unknown);
-    Ok(unknown.map(|(path, _)| path).collect())
+    snapshots.with_presence(now, paths, |presence| presence == Presence::Unknown)
 }
 
 /// What no snapshot stores and is there now.
@@ -332,9 +329,8 @@ fn is_any_another(
 ) -> Result<bool> {
     let Some(then) = then else { return Ok(false) };
     let were_there = snapshots.presences(then, changed)?;
-    let is_another =
-        |presence: &Presence| is_not_known(presence) || *presence == Presence::SeenDirectory;
-    Ok(were_there.iter().any(is_another))
+    let is_another = |presence| is_not_known(presence) || presence == Presence::SeenDirectory;
+    Ok(were_there.into_iter().any(is_another))
 }
 
 fn texts<'p>(paths: impl IntoIterator<Item = &'p WorkspacePath>) -> Vec<String> {
