@@ -165,7 +165,7 @@ pub(crate) fn note(lock: &Lock, last: &LastRows, looked_at: Option<Milliseconds>
     lock.set_note(&format!("{text:<LENGTH$}\n"));
 }
 
-/// Parses a note. One of an earlier version has no time.
+/// Parses a note.
 fn read(note: &str) -> Option<(LastRows, Option<Milliseconds>)> {
     let mut words = note.strip_suffix('\n')?.split(' ');
     let tree = ObjectId::from_hex(words.next()?)?;

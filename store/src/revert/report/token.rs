@@ -121,11 +121,7 @@ fn asked(asked: &Value) -> Option<PlanRequest> {
     if let Some(message) = text("revert")? {
         return Some(PlanRequest::Revert(RevertRequest {
             message,
-            alone: match &asked["alone"] {
-                // The tokens of a version that could not undo a message alone say nothing of it.
-                Value::Null => false,
-                word => word.as_bool()?,
-            },
+            alone: asked["alone"].as_bool()?,
             step: text("step")?,
             session: text("session")?,
             only: paths_of(&asked["only"])?,
@@ -135,10 +131,7 @@ fn asked(asked: &Value) -> Option<PlanRequest> {
                 Some(word) => Some(Unclear::from_name(word)?),
             },
             git,
-            conversation: match asked["conversation"].as_str() {
-                None => ConversationChoice::No,
-                Some(word) => ConversationChoice::from_name(word)?,
-            },
+            conversation: ConversationChoice::from_name(asked["conversation"].as_str()?)?,
             ..RevertRequest::default()
         }));
     }
