@@ -78,6 +78,5 @@ pub struct BlameReport {
     /// The hunks of all lines, or of those that were asked for, in order.
     pub hunks: Vec<BlameHunk>,
     /// The bytes of the file, if the server was asked for them.
-    #[serde(default)]
     pub contents: Option<Content>,
 }

@@ -48,16 +48,12 @@ pub struct ChangeReport {
     /// Whether only white space differs.
     pub whitespace_only: bool,
     /// `agent`, `shared`, `outside` or `unclear`; null if the two states do not show who made the change.
-    #[serde(default)]
     pub attribution: Option<String>,
     /// Why it is unclear whose it is.
-    #[serde(default)]
     pub reason: Option<String>,
     /// For an added path: the deleted path of the same difference that it was before.
-    #[serde(default)]
     pub renamed_from: Option<Rename>,
     /// For a deleted path: the added path of the same difference that it became.
-    #[serde(default)]
     pub renamed_to: Option<PathText>,
 }
 
@@ -85,10 +81,8 @@ pub struct DiffReport {
     /// The tree on the right.
     pub to: String,
     /// What the left side is, if an id was given or assumed.
-    #[serde(default)]
     pub from_name: Option<String>,
     /// What the right side is: `current` is the workspace as it is now.
-    #[serde(default)]
     pub to_name: Option<String>,
     /// By path.
     pub files: Vec<ChangeReport>,

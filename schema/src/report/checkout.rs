@@ -25,7 +25,6 @@ pub struct BranchReport {
     /// The commit at which the branch begins: the one that was checked out in that state.
     pub commit: Option<String>,
     /// The conversation that ends just before the message, made to go on there; null where there is none.
-    #[serde(default)]
     pub conversation: Option<ConversationReport>,
 }
 

@@ -12,7 +12,6 @@ pub struct FileContents {
     pub after: Option<Content>,
     /// For a file in conflict, what a plan with `on_conflict` `overwrite` would make of it. Null for all others, and if it
     /// would stay all the same.
-    #[serde(default)]
     pub earlier: Option<EarlierVersion>,
     /// The lines that differ, in order, with three lines around them; null if a side is not text or is left out, or if
     /// the two have little in common and many lines.

@@ -80,7 +80,6 @@ pub struct ConversationReport {
     /// What the user wrote in the message, for an input box; null if it is not known.
     pub prompt: Option<String>,
     /// The arguments after `argv` that put it into the agent's input box at a terminal; empty if the agent has none.
-    #[serde(default)]
     pub prefill: Vec<String>,
 }
 
@@ -134,9 +133,7 @@ pub struct ConversationAbilities {
     /// Why a fork cannot be made; null if it can.
     pub reason: Option<ConversationReason>,
     /// The command that goes on in the conversation that a revert made, until a message says which one goes on; else empty.
-    #[serde(default)]
     pub argv: Vec<String>,
     /// The directory in which that command runs.
-    #[serde(default)]
     pub directory: Option<String>,
 }

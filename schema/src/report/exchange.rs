@@ -17,7 +17,6 @@ pub struct PushReport {
     /// What the workspace is called there.
     pub name: String,
     /// What the workspace was called there before. What this machine has pushed by that name is removed.
-    #[serde(default)]
     pub former: Option<String>,
     /// What this machine is called there.
     pub machine: String,
@@ -27,7 +26,6 @@ pub struct PushReport {
     /// removes what nothing refers to.
     pub anew: bool,
     /// How many snapshots that were pruned here are still there. They go with the next push once they are the larger part.
-    #[serde(default)]
     pub pruned: u64,
     /// How many messages are sent.
     pub messages: u64,
@@ -38,7 +36,6 @@ pub struct PushReport {
     /// How many bytes their objects have, before they are compressed.
     pub bytes: u64,
     /// The public keys for which it is encrypted; none in the open.
-    #[serde(default)]
     pub keys: Vec<String>,
     /// The ignored files: those that are not sent or, if it is encrypted, those that go along.
     pub ignored: Vec<PathText>,

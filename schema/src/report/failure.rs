@@ -27,10 +27,8 @@ pub struct FailureReport {
     /// What the user can do.
     pub hint: Option<String>,
     /// What was done before it failed.
-    #[serde(default)]
     pub notes: Vec<String>,
     /// What an ambiguous id may mean; empty for every other kind.
-    #[serde(default)]
     pub candidates: Vec<CandidateReport>,
 }
 
@@ -72,6 +70,5 @@ pub struct CandidateReport {
     /// The id that matches what was given: ours, the agent's, or a label.
     pub name: String,
     /// For a message, the first line of its prompt.
-    #[serde(default)]
     pub title: Option<String>,
 }

@@ -64,7 +64,6 @@ pub struct GoneReport {
     /// The operation that removed it, or removed it again.
     pub operation: Option<String>,
     /// The file that it became, if it was renamed.
-    #[serde(default)]
     pub renamed_to: Option<PathText>,
     /// When it was first seen to be gone; null if that is only noticed now.
     pub time: Option<i64>,
@@ -91,10 +90,8 @@ pub struct RecoverReport {
     /// The files that are gone and were asked for, most recently removed first.
     pub files: Vec<GoneReport>,
     /// Those in the other roots of the workspace's sessions.
-    #[serde(default)]
     pub roots: Vec<RootGone>,
     /// Those of the other roots that are not there now, of which nothing is listed.
-    #[serde(default)]
     pub away: Vec<String>,
     /// What putting them back did, or would do; null if they were only listed.
     pub operation: Option<OperationReport>,

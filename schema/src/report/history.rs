@@ -26,7 +26,6 @@ crate::words! {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct MessageReport {
     /// Its place in the order of all messages in the store: `log --since SEQ` lists those after it.
-    #[serde(default)]
     pub seq: i64,
     /// Our id.
     pub id: String,
@@ -35,31 +34,26 @@ pub struct MessageReport {
     /// Its session.
     pub session: String,
     /// The agent's id of its session.
-    #[serde(default)]
     pub agent_session: String,
     /// Its agent.
     pub agent: String,
     /// The user's prompt, as far as the settings allow it to be stored.
     pub prompt: Option<String>,
     /// Its labels, the oldest first.
-    #[serde(default)]
     pub labels: Vec<String>,
     /// The time at which it was sent.
     pub time: i64,
     /// Whether it is live, hidden or discarded.
     pub state: MessageState,
     /// Whether it is undone alone, while later ones stay.
-    #[serde(default)]
     pub undone_alone: bool,
     /// Whether the agent left it by a rewind of its own: it is no longer in the conversation, and its files are here.
-    #[serde(default)]
     pub left: bool,
     /// How many steps it took.
     pub steps: u64,
     /// How many files they changed.
     pub files: u64,
     /// How many files they or another author may have changed.
-    #[serde(default)]
     pub unclear: u64,
     /// Lines added. In a list, the sum of what each step added: a line that a second step rewrote counts twice. In
     /// `show`, what the patch from before the message to after it adds.
@@ -67,22 +61,16 @@ pub struct MessageReport {
     /// Lines removed, counted in the same way.
     pub deletions: u64,
     /// Why the state just before it was not captured, if it was not.
-    #[serde(default)]
     pub unprotected: Option<String>,
     /// Whether `revert --message` can go back to it.
-    #[serde(default)]
     pub revertable: bool,
     /// The reason, if it cannot.
-    #[serde(default)]
     pub not_revertable: Option<String>,
     /// Its workspace's directory.
-    #[serde(default)]
     pub workspace: String,
     /// When its last step ended; null if it has none, and while one is open.
-    #[serde(default)]
     pub finished: Option<i64>,
     /// What it did in the other roots of its session.
-    #[serde(default)]
     pub roots: Vec<MessageRoot>,
 }
 
@@ -121,11 +109,9 @@ pub struct LogReport {
     pub messages: Vec<MessageReport>,
     /// Where a damaged session store was set aside, while nothing was recorded since. What it holds does not show here;
     /// `ckpt-hook doctor --repair` makes a new one of what can be read. Null in all other cases.
-    #[serde(default)]
     pub set_aside: Option<String>,
     /// If the list is empty: how many workspaces have snapshots here whose session store is gone.
     /// `ckpt-hook doctor --repair` builds a new one from them.
-    #[serde(default)]
     pub unknown_workspaces: u64,
 }
 
@@ -185,11 +171,9 @@ pub struct TimelineReport {
     pub entries: Vec<TimelineEntry>,
     /// Where a damaged session store was set aside, while nothing was recorded since. What it holds does not show here;
     /// `ckpt-hook doctor --repair` makes a new one of what can be read. Null in all other cases.
-    #[serde(default)]
     pub set_aside: Option<String>,
     /// If the list is empty: how many workspaces have snapshots here whose session store is gone.
     /// `ckpt-hook doctor --repair` builds a new one from them.
-    #[serde(default)]
     pub unknown_workspaces: u64,
 }
 
@@ -207,7 +191,6 @@ pub struct SnapshotEntry {
     /// The newest message that it was taken just before, if any.
     pub message: Option<String>,
     /// All messages before which nothing had changed since it was taken, newest first.
-    #[serde(default)]
     pub messages: Vec<String>,
 }
 
@@ -220,11 +203,9 @@ pub struct SnapshotsReport {
     pub snapshots: Vec<SnapshotEntry>,
     /// Where a damaged session store was set aside, while nothing was recorded since. What it holds does not show here;
     /// `ckpt-hook doctor --repair` makes a new one of what can be read. Null in all other cases.
-    #[serde(default)]
     pub set_aside: Option<String>,
     /// If the list is empty: how many workspaces have snapshots here whose session store is gone.
     /// `ckpt-hook doctor --repair` builds a new one from them.
-    #[serde(default)]
     pub unknown_workspaces: u64,
 }
 
@@ -240,7 +221,6 @@ pub struct SessionReport {
     /// The session that started it.
     pub parent: Option<String>,
     /// The session from whose conversation it was forked in the agent itself, if something was recorded of that one.
-    #[serde(default)]
     pub forked_from: Option<String>,
     /// Its workspace's directory.
     pub workspace: String,
@@ -259,7 +239,6 @@ pub struct SessionReport {
     /// How many files they changed.
     pub files: u64,
     /// How many files they or another author may have changed.
-    #[serde(default)]
     pub unclear: u64,
 }
 
@@ -272,11 +251,9 @@ pub struct SessionsReport {
     pub sessions: Vec<SessionReport>,
     /// Where a damaged session store was set aside, while nothing was recorded since. What it holds does not show here;
     /// `ckpt-hook doctor --repair` makes a new one of what can be read. Null in all other cases.
-    #[serde(default)]
     pub set_aside: Option<String>,
     /// If the list is empty: how many workspaces have snapshots here whose session store is gone.
     /// `ckpt-hook doctor --repair` builds a new one from them.
-    #[serde(default)]
     pub unknown_workspaces: u64,
 }
 
@@ -327,13 +304,10 @@ pub enum ShowReport {
         steps: Vec<StepReport>,
         /// The total of what its steps did, by path. A path occurs again for each time that another author changed it in
         /// between.
-        #[serde(default)]
         changes: Vec<ChangeReport>,
         /// Where it is in the agent's conversation.
-        #[serde(default)]
         conversation: Option<ConversationPlace>,
         /// What its steps did in the other roots of its session.
-        #[serde(default)]
         roots: Vec<RootChanges>,
     },
     /// A step.
@@ -343,7 +317,6 @@ pub enum ShowReport {
         /// The step.
         step: StepReport,
         /// What it did, by path, with renames.
-        #[serde(default)]
         changes: Vec<ChangeReport>,
     },
     /// A session with its messages.
@@ -364,21 +337,16 @@ pub enum ShowReport {
         /// Its files.
         files: Vec<FileReport>,
         /// What it did to HEAD, branches and the index.
-        #[serde(default)]
         git: Vec<GitReport>,
         /// Its notes.
         notes: Vec<String>,
         /// The same for programs; empty for operations of older versions.
-        #[serde(default)]
         remarks: Vec<NoteReport>,
         /// What it did to files, by path.
-        #[serde(default)]
         changes: Vec<ChangeReport>,
         /// What it did in the other roots of its session.
-        #[serde(default)]
         roots: Vec<RootFiles>,
         /// The conversation that it made, until a message says which one goes on.
-        #[serde(default)]
         conversation: Option<ConversationReport>,
     },
     /// A snapshot.
@@ -397,10 +365,8 @@ pub enum ShowReport {
         gaps: Vec<GapReport>,
         /// The tree of the snapshot before it; null for the first of its workspace, and if one of the two cannot be
         /// read.
-        #[serde(default)]
         previous: Option<String>,
         /// What anybody changed since the snapshot before it, by path.
-        #[serde(default)]
         changes: Vec<ChangeReport>,
     },
 }

@@ -117,35 +117,25 @@ pub struct FileReport {
     /// The reason, if it is not obvious.
     pub reason: Option<String>,
     /// The same for programs; null without a reason, and in operations of older versions.
-    #[serde(default)]
     pub reason_code: Option<ReasonCode>,
     /// Whose changes keep it from going back, if the reason names an author.
-    #[serde(default)]
     pub by: Vec<AuthorReport>,
     /// The octal mode before; null if nothing is there.
-    #[serde(default)]
     pub old_mode: Option<String>,
     /// The octal mode afterwards.
-    #[serde(default)]
     pub new_mode: Option<String>,
     /// The blob before; null if no snapshot holds it.
-    #[serde(default)]
     pub old_blob: Option<String>,
     /// The blob afterwards.
-    #[serde(default)]
     pub new_blob: Option<String>,
     /// With `--contents`, the bytes.
-    #[serde(default)]
     pub contents: Option<FileContents>,
     /// Whether it stays, completely or in part, because it is unclear whose change it is. `--unclear take` undoes it.
-    #[serde(default)]
     pub unclear: bool,
     /// How else it can be planned: `keep` with `on_conflict` `keep`, the others with the parameters that the way out in
     /// `kept` has, and `only` this file, or all files of a database.
-    #[serde(default)]
     pub choices: Vec<PlanChoice>,
     /// For a file that comes: the one of the same operation that goes and becomes it.
-    #[serde(default)]
     pub moved_from: Option<Rename>,
     /// Lines that the operation adds to what is on disk; null if there are no lines to count.
     pub additions: Option<u64>,
@@ -208,10 +198,8 @@ pub struct GitReport {
     /// The reason, if it is not obvious.
     pub reason: Option<String>,
     /// Whether it stays because it is unclear whose move it is. `--unclear take` undoes it.
-    #[serde(default)]
     pub unclear: bool,
     /// If it stays: the command that moves it, or that there is none; null if `--unclear take` does.
-    #[serde(default)]
     pub way: Option<String>,
 }
 
@@ -229,55 +217,42 @@ pub struct OperationReport {
     /// The revert point after it; null if nothing is reverted any more.
     pub message: Option<String>,
     /// The only message that it undoes, while later ones stay.
-    #[serde(default)]
     pub alone: Option<String>,
     /// The message of which it undoes a step, from which on it undoes the changes of some paths or chosen lines, or just
     /// before which a restore goes.
-    #[serde(default)]
     pub part: Option<String>,
     /// The operation that it takes back, if it is an undo.
-    #[serde(default)]
     pub undoes: Option<String>,
     /// How it ended; for a dry run, how it would.
     pub outcome: Outcome,
     /// Whether it was only planned.
     pub dry_run: bool,
     /// For a dry run: the plan, as a token. `apply` carries out exactly this plan, or fails with `stale`.
-    #[serde(default)]
     pub plan: Option<String>,
     /// Whether an agent is working, so that the real call would be refused without `--force`.
-    #[serde(default)]
     pub busy: bool,
     /// The messages that are hidden after it, oldest first.
     pub messages_hidden: Vec<String>,
     /// Every path that it looked at, by name.
     pub files: Vec<FileReport>,
     /// What it leaves as it is, by kind of reason, and the way out of each.
-    #[serde(default)]
     pub kept: Vec<KeptReport>,
     /// What it does to HEAD, branches and the index, with `--git`.
-    #[serde(default)]
     pub git: Vec<GitReport>,
     /// If nothing of its session stays reverted: the other sessions of the workspace that are reverted.
-    #[serde(default)]
     pub also_reverted: Vec<RevertedSession>,
     /// What differs from the state that it went to, with a reason for every path; null for a single message or step,
     /// and if that state could not be captured.
-    #[serde(default)]
     pub receipt: Option<Receipt>,
     /// What becomes of the agent's conversation; null for a restore, and where nothing was reverted.
-    #[serde(default)]
     pub conversation: Option<ConversationReport>,
     /// The interrupted operations that were finished first.
-    #[serde(default)]
     pub finished: Vec<FinishedReport>,
     /// What else the user should know.
     pub notes: Vec<String>,
     /// The same for programs, in the same order.
-    #[serde(default)]
     pub remarks: Vec<NoteReport>,
     /// The same operation in the other roots of its session. Its outcome above is that of them all.
-    #[serde(default)]
     pub roots: Vec<RootOperation>,
 }
 
@@ -310,7 +285,6 @@ pub struct FinishedReport {
     /// What differs from the state that it went to, if its row says where that is.
     pub receipt: Option<Receipt>,
     /// What became of the agent's conversation.
-    #[serde(default)]
     pub conversation: Option<ConversationReport>,
 }
 
@@ -336,10 +310,8 @@ pub struct Difference {
     /// Why it differs.
     pub reason: DifferenceReason,
     /// The same in words.
-    #[serde(default)]
     pub words: String,
     /// Whose change it is, if the reason is another author's change.
-    #[serde(default)]
     pub by: Vec<AuthorReport>,
 }
 
@@ -458,13 +430,10 @@ pub struct OperationEntry {
     /// The message that it went to.
     pub message: Option<String>,
     /// The only message that it undid, while later ones stayed.
-    #[serde(default)]
     pub alone: Option<String>,
     /// The message of which it undid a step, or from which on it undid the changes of some paths or chosen lines.
-    #[serde(default)]
     pub part: Option<String>,
     /// The operation that it took back, if it was an undo. Null for an undo that an older version recorded.
-    #[serde(default)]
     pub undoes: Option<String>,
     /// The time at which it began.
     pub time: i64,
@@ -481,16 +450,12 @@ pub struct OperationEntry {
     /// How many conflicts it left.
     pub conflicts: u64,
     /// Whether git's own state moved, too.
-    #[serde(default)]
     pub git: bool,
     /// Whether the agent's conversation moved, alone or with the files.
-    #[serde(default)]
     pub conversation: bool,
     /// The path of its workspace.
-    #[serde(default)]
     pub workspace: String,
     /// What it did in the other roots of its session.
-    #[serde(default)]
     pub roots: Vec<OperationRoot>,
 }
 
@@ -519,10 +484,8 @@ pub struct OperationsReport {
     pub operations: Vec<OperationEntry>,
     /// Where a damaged session store was set aside, while nothing was recorded since. What it holds does not show here;
     /// `ckpt-hook doctor --repair` makes a new one of what can be read. Null in all other cases.
-    #[serde(default)]
     pub set_aside: Option<String>,
     /// If the list is empty: how many workspaces have snapshots here whose session store is gone.
     /// `ckpt-hook doctor --repair` builds a new one from them.
-    #[serde(default)]
     pub unknown_workspaces: u64,
 }

@@ -21,7 +21,6 @@ pub struct EventReport {
     /// The tree of the snapshot that was taken.
     pub snapshot: Option<String>,
     /// Which part of the workspace was scanned for it.
-    #[serde(default)]
     pub looked: Option<Looked>,
     /// How many paths the step that was closed changed.
     pub changes: Option<u64>,
@@ -29,7 +28,6 @@ pub struct EventReport {
     pub gaps: Option<u64>,
     /// What reverts and restores did to files since the session's last message. It is reported once, with the message
     /// that makes them permanent.
-    #[serde(default)]
     pub went_back: Vec<FileReport>,
 }
 
@@ -75,9 +73,7 @@ pub struct SnapshotReport {
     /// The paths that it does not hold.
     pub gaps: Vec<GapReport>,
     /// What else the user should know, such as which operation was finished first.
-    #[serde(default)]
     pub notes: Vec<String>,
     /// The interrupted operations that were finished first.
-    #[serde(default)]
     pub finished: Vec<FinishedReport>,
 }

@@ -166,13 +166,10 @@ pub struct InstallReport {
     /// A row per agent and file.
     pub changes: Vec<SettingsChange>,
     /// The agents that were left out, and why.
-    #[serde(default)]
     pub skipped: Vec<SkippedAgent>,
     /// Whether it was only planned.
-    #[serde(default)]
     pub dry_run: bool,
     /// The link `ck` to this program that was made or removed, or is to be; null if there is none.
-    #[serde(default)]
     pub short_name: Option<String>,
 }
 
@@ -224,26 +221,20 @@ pub struct AgentReport {
     /// documentation.
     pub proven_on: Vec<String>,
     /// The version on this machine; null if it is not known.
-    #[serde(default)]
     pub version: Option<String>,
     /// The lowest version with which anything is recorded; null if that is not known.
-    #[serde(default)]
     pub lowest_version: Option<String>,
     /// Whether it is on this machine; null if that is not known.
     pub found: Option<bool>,
     /// What was found of it, or what is missing.
     pub reason: Option<String>,
     /// The file that shows that our package is installed in the agent; null if it is not.
-    #[serde(default)]
     pub package: Option<String>,
     /// The administrator's file that calls the hook; null if there is none.
-    #[serde(default)]
     pub managed: Option<String>,
     /// Whether an event would arrive, as far as the agent's settings and the administrators' tell.
-    #[serde(default)]
     pub works: bool,
     /// What a user of this version should know: what is not recorded with it.
-    #[serde(default)]
     pub notes: Vec<String>,
     /// The settings that the hook can be put into. If there are none, it has to be put there by hand.
     pub settings: Vec<AgentSettings>,

@@ -24,31 +24,24 @@ pub struct StatusReport {
     /// The messages after the revert point, oldest first.
     pub messages_hidden: Vec<String>,
     /// The messages that are undone while later ones stay, in the order in which that was asked for.
-    #[serde(default)]
     pub undone_alone: Vec<String>,
     /// The messages that the agent left by a rewind of its own, oldest first: they are no longer in the conversation, and
     /// their files are here.
-    #[serde(default)]
     pub left: Vec<String>,
     /// What the reverts so far did to each file.
     pub files: Vec<FileReport>,
     /// What they did in the other roots of the session.
-    #[serde(default)]
     pub roots: Vec<RootFiles>,
     /// Whether there is something to redo.
     pub redo: bool,
     /// What can be done to the conversation of the session.
-    #[serde(default)]
     pub conversation: Option<ConversationAbilities>,
     /// The other sessions of the workspace in which something is reverted, the one reverted last first.
-    #[serde(default)]
     pub also_reverted: Vec<RevertedSession>,
     /// The histories of other directories that were at this path, or of some that are gone and may have been this one:
     /// `workspace adopt` takes one over by its `id`.
-    #[serde(default)]
     pub adoptable: Vec<WorkspaceReport>,
     /// The newest conversation of each agent in this workspace, by the agent's own records, if no event of it came.
-    #[serde(default)]
     pub unrecorded: Vec<UnrecordedReport>,
     /// Steps that have started and not finished, of all sessions of the workspace.
     pub open_steps: u64,
@@ -58,12 +51,10 @@ pub struct StatusReport {
     /// until it is done.
     pub first_snapshot_goes_on: bool,
     /// Operations that a crash left, and what to do.
-    #[serde(default)]
     pub interrupted: Vec<String>,
     /// Steps that cannot be put back, and why.
     pub unprotected: Vec<String>,
     /// Files that the session's live messages, or another author, may have changed, by path, with what is known.
-    #[serde(default)]
     pub unclear: Vec<UnclearReport>,
     /// What the newest snapshot does not hold.
     pub gaps: Vec<GapReport>,
@@ -73,7 +64,6 @@ pub struct StatusReport {
     pub latest_diagnostics: Vec<DiagnosticReport>,
     /// If no session is known: how many workspaces have snapshots here whose session store is gone.
     /// `ckpt-hook doctor --repair` builds a new one from them.
-    #[serde(default)]
     pub unknown_workspaces: u64,
 }
 

@@ -141,7 +141,6 @@ pub struct ForgetWorkspace {
     pub removed: bool,
     /// Whether a step or an operation is open there. Only a dry run answers then; nothing is forgotten before it has
     /// ended.
-    #[serde(default)]
     pub busy: bool,
     /// How many snapshots hold, or held, something of it.
     pub snapshots: u64,
@@ -151,7 +150,6 @@ pub struct ForgetWorkspace {
     pub files: Vec<PathText>,
     /// The repositories to which its history was pushed. They have it until the next push to each, or until its refs are
     /// removed there, if all of it is forgotten.
-    #[serde(default)]
     pub remotes: Vec<ForgetRemote>,
 }
 

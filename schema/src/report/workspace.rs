@@ -28,7 +28,6 @@ pub struct WorkspaceReport {
     /// The time of its last use.
     pub used_at: i64,
     /// The machine from which it was fetched; null if it was recorded here, or is adopted.
-    #[serde(default)]
     pub machine: Option<String>,
 }
 

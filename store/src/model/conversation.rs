@@ -88,7 +88,6 @@ pub struct ForkPlan {
     /// How far the conversation had got: if it goes on, the plan is stale.
     pub seen: String,
     /// Whether the old conversation is shortened itself; what is made keeps all of it.
-    #[serde(default)]
     pub is_cut: bool,
 }
 

@@ -40,7 +40,6 @@ struct ForkNote {
     operation: String,
     conversation: JournalledConversation,
     /// Whether the agent has done all that it was asked for.
-    #[serde(default)]
     is_done: bool,
 }
 
