@@ -15,9 +15,7 @@ use ckpt_schema::protocol::{
 use ckpt_schema::report::OperationReport;
 use ckpt_store::model::request::ConversationChoice;
 use ckpt_store::revert::RequestKey;
-use ckpt_store::{
-    Chosen, DryRun, Force, OnConflict, RedoRequest, RestoreRequest, RevertRequest, Unclear,
-};
+use ckpt_store::{Chosen, DryRun, Force, OnConflict, RedoRequest, RestoreRequest, RevertRequest};
 
 use super::methods::{self, MethodResult, RequestContext, document};
 use super::protocol::RequestError;
@@ -66,32 +64,10 @@ fn refuse_useless(asked: &OperationParameters, dry_run: DryRun) -> Result<(), Re
     }
 }
 
-fn on_conflict(asked: &OperationParameters) -> Result<Option<OnConflict>, RequestError> {
-    let Some(name) = &asked.on_conflict else {
-        return Ok(None);
-    };
-    let known = OnConflict::from_name(name).ok_or_else(|| {
-        RequestError::parameters("`on_conflict` must be `merge`, `keep` or `overwrite`")
-    })?;
-    Ok(Some(known))
-}
-
-fn unclear(asked: &OperationParameters) -> Result<Option<Unclear>, RequestError> {
-    let Some(name) = &asked.unclear else {
-        return Ok(None);
-    };
-    let known = Unclear::from_name(name)
-        .ok_or_else(|| RequestError::parameters("`unclear` must be `keep` or `take`"))?;
-    Ok(Some(known))
-}
-
-fn conversation(asked: &OperationParameters) -> Result<ConversationChoice, RequestError> {
-    let Some(name) = &asked.conversation else {
-        return Ok(ConversationChoice::No);
-    };
-    ConversationChoice::from_name(name).ok_or_else(|| {
-        RequestError::parameters("`conversation` must be `fork`, `only`, `cut` or `no`")
-    })
+/// Returns the value of a parameter that is one of some words.
+fn word<T: Word>(asked: Option<&String>, refusal: &str) -> Result<Option<T>, RequestError> {
+    let known = |name: &String| T::from_name(name).ok_or_else(|| RequestError::parameters(refusal));
+    asked.map(known).transpose()
 }
 
 /// Plans an operation, and returns the plan's token beside its report.
@@ -227,8 +203,15 @@ fn run(
     dry_run: DryRun,
 ) -> Result<OperationReport, RequestError> {
     refuse_useless(&asked, dry_run)?;
-    let (on_conflict, unclear) = (on_conflict(&asked)?, unclear(&asked)?);
-    let conversation = conversation(&asked)?;
+    let on_conflict = word(
+        asked.on_conflict.as_ref(),
+        "`on_conflict` must be `merge`, `keep` or `overwrite`",
+    )?;
+    let unclear = word(asked.unclear.as_ref(), "`unclear` must be `keep` or `take`")?;
+    let conversation = word(
+        asked.conversation.as_ref(),
+        "`conversation` must be `fork`, `only`, `cut` or `no`",
+    )?;
     let directory = context.directory(asked.workspace.as_deref())?;
     check_exact(context, &directory, &asked)?;
     let only = methods::paths(&directory, &asked.only);
@@ -247,7 +230,7 @@ fn run(
             only,
             on_conflict: on_conflict.unwrap_or_default(),
             unclear,
-            conversation,
+            conversation: conversation.unwrap_or(ConversationChoice::No),
             git: asked.git,
             ..RevertRequest::default()
         }),
