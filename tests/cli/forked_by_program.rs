@@ -2,9 +2,12 @@
 //! revert or is not there.
 
 use std::fs;
+use std::path::Path;
 
 use serde_json::{Value, json};
 
+use testing::binary::{Run, binary};
+use testing::chat::{Chat, OLD};
 use testing::scripted::{ANSWER, Scripted, answering};
 
 /// An agent's own program makes the fork.
@@ -267,4 +270,29 @@ fn branch_tells_a_refusal_from_a_lost_answer() {
         assert_eq!(conversation["reason"], reason, "{report:#}");
         assert!(conversation["note"].is_string(), "{report:#}");
     }
+}
+
+/// A plan says that the conversation may be open in another window.
+///
+/// The test is the agent here: it calls the hook, and still runs. A command that it runs itself is typed in that window, and one
+/// of an agent that ended is typed in none.
+#[test]
+fn plan_tells_of_another_window() {
+    let chat = Chat::of_three();
+    let plan = |program: &Path, words: &[&str]| {
+        let plan = "--json revert last --conversation fork --dry-run";
+        let words = words.iter().copied().chain(plan.split(' '));
+        let words: Vec<&str> = words.collect();
+        let run = Run::of(&mut chat.world.command_by(program, &words)).exits(0);
+        let report: Value = serde_json::from_str(&run.stdout).expect("a report");
+        report["conversation"]["note"].to_string()
+    };
+    // Between it and the command is another program.
+    let alias = format!("alias.ckpt=!{}", binary());
+    let elsewhere = || plan(Path::new("git"), &["-c", &alias, "ckpt"]);
+    let told = format!("process {}, in which it was held", std::process::id());
+    assert!(elsewhere().contains(&told), "{}", elsewhere());
+    assert_eq!(plan(Path::new(binary()), &[]), "null", "the same window");
+    chat.event(OLD, "SessionEnd", json!({"reason": "other"}));
+    assert_eq!(elsewhere(), "null", "it was closed");
 }

@@ -22,7 +22,7 @@ use crate::model::conversation::{AgentConversation, NoFork, SoughtMessage};
 use crate::model::request::ConversationChoice;
 use crate::sessions::{self, MessageRow, OperationRow, SessionRow};
 use crate::store::Store;
-use crate::timeline::Place;
+use crate::timeline::{Place, life};
 
 /// Plans the agent's half of a request before the workspace is locked, because its record may be long. `None` if nothing
 /// is to be made, or if it cannot be told yet.
@@ -194,7 +194,7 @@ fn forked(
             .unwrap_or_default(),
         directory: Some(plan.directory.to_string_lossy().into_owned()),
         interface: Some(plan.interface.clone()),
-        note: plan.note.clone(),
+        note: noted(plan.note.clone(), open_elsewhere(store, &movement.session)?),
         prefill: prompt
             .as_deref()
             .map(|prompt| agents.prefill(agent, prompt))
@@ -213,6 +213,26 @@ fn forked(
         messages: hidden(store, movement),
         made_for: None,
     })
+}
+
+/// Says that a conversation may be open in another window: its process lives. Called from that process, a command is typed
+/// in the conversation itself.
+fn open_elsewhere(store: &Store, session: &SessionRow) -> Result<Option<String>> {
+    let process = sessions::process_of(store.database.connection(), &session.id)?;
+    let caller = (store.surroundings.agent_process)().map(|process| process.name);
+    let elsewhere = process.filter(|process| caller.as_ref() != Some(process));
+    let living = elsewhere.and_then(|process| life::living(&process));
+    Ok(living.map(|id| {
+        format!(
+            "the conversation may be open in another window: process {id}, in which it was held, still runs, and keeps all of its messages"
+        )
+    }))
+}
+
+/// Joins what is to be known of a fork.
+fn noted(plan: Option<String>, open: Option<String>) -> Option<String> {
+    let notes: Vec<String> = [plan, open].into_iter().flatten().collect();
+    (!notes.is_empty()).then(|| notes.join("; "))
 }
 
 /// Has the agent make a conversation that ends just before a message, to go on in another directory. `None` where it has no

@@ -44,6 +44,14 @@ pub(crate) fn conversations(
     })
 }
 
+/// Returns the process that a session was heard of from, if the session has not ended.
+pub(crate) fn process_of(connection: &Connection, session: &str) -> Result<Option<String>> {
+    let sql = "SELECT process FROM sessions WHERE id = ?1 AND ended_at IS NULL";
+    let what = "cannot read which process a session is in";
+    let process = read::value_or_none(connection, what, sql, [session])?;
+    Ok(process.flatten())
+}
+
 /// Returns the newest live messages that were sent in the conversation that a session is in, oldest first.
 pub(crate) fn messages_of_conversation(
     connection: &Connection,

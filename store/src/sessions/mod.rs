@@ -67,7 +67,7 @@ pub(crate) use changes::{
 pub(crate) use conversations::{
     conversation_of, conversation_of_operation, conversations, go_on_in, messages_before,
     messages_left_behind, messages_of_conversation, newest_conversation, note_conversation,
-    sessions_after_reverts, settle_conversation, went_back_alone,
+    process_of, sessions_after_reverts, settle_conversation, went_back_alone,
 };
 pub(crate) use git::{
     GitOperation, SeenGit, StepSpan, branch_seen, git_items, git_line, git_operations_since,

@@ -174,6 +174,12 @@ pub(crate) fn is_gone(name: &str) -> bool {
     name.living().is_none()
 }
 
+/// Returns the number of a process that is known to live.
+pub(crate) fn living(name: &str) -> Option<i32> {
+    let name = ProcessName::parse(name).filter(ProcessName::is_here)?;
+    name.living().map(|_| name.id)
+}
+
 /// Returns whether a process started another one that lives, by itself or by what it started; `None` if that cannot be
 /// known. One that runs both tells nothing. What lost the process in between is not known to be started by it.
 pub(super) fn has_started(older: &str, younger: &str) -> Option<bool> {
