@@ -51,7 +51,7 @@ impl AskedChat {
                 event("tool_result", tool);
                 event("agent_settled", json!({}));
                 let entry = json!({"type": "message", "id": made, "message": {"role": "user", "content": prompt}});
-                self.record(".pi/agent/sessions/-w-/now_old.jsonl", &entry);
+                self.record(self.record_name(), &entry);
             }
             "copilot-cli" => {
                 let event = |name: &str, mut payload: Value| {
@@ -67,7 +67,34 @@ impl AskedChat {
                 event("agentStop", json!({"stopReason": "end_turn"}));
                 let entry =
                     json!({"type": "user.message", "id": made, "data": {"content": prompt}});
-                self.record(".copilot/session-state/old/events.jsonl", &entry);
+                self.record(self.record_name(), &entry);
+            }
+            "qwen-code" | "codebuddy" => {
+                let name = self.record_name();
+                let event = |name: &str, more: Value| {
+                    let mut payload = json!({"session_id": "old", "hook_event_name": name});
+                    payload["transcript_path"] = json!(self.world.home().join(self.record_name()));
+                    let members = more.as_object().expect("an object").clone();
+                    payload.as_object_mut().expect("an object").extend(members);
+                    self.event(name, payload);
+                };
+                let tool = json!({"tool_name": "Bash", "tool_use_id": tool, "tool_input": {"command": "make"}});
+                event("UserPromptSubmit", json!({"prompt": prompt}));
+                event("PreToolUse", tool.clone());
+                self.world.write(&made, "made\n");
+                event("PostToolUse", tool);
+                event("Stop", json!({}));
+                let before = (number > 1).then(|| format!("made-{}", number - 1));
+                let said = json!([{"text": prompt}]);
+                let entry = match self.agent {
+                    "codebuddy" => {
+                        json!({"type": "message", "role": "user", "id": made, "parentId": before, "content": said})
+                    }
+                    _ => {
+                        json!({"type": "user", "uuid": made, "parentUuid": before, "message": {"parts": said}})
+                    }
+                };
+                self.record(name, &entry);
             }
             _ => {
                 let input = json!({"sessionID": "old", "tool": "bash", "callID": tool, "args": {"command": "make"}});
@@ -93,6 +120,18 @@ impl AskedChat {
         self.world
             .run(&words, payload.to_string().as_bytes())
             .exits(0);
+    }
+
+    /// Where the agent keeps its record, below the home.
+    fn record_name(&self) -> &'static str {
+        match self.agent {
+            "pi" => ".pi/agent/sessions/-w-/now_old.jsonl",
+            "copilot-cli" => ".copilot/session-state/old/events.jsonl",
+            "qwen-code" => ".qwen/projects/-w/chats/old.jsonl",
+            "codebuddy" => ".codebuddy/projects/-w/old.jsonl",
+            "kilo" => ".local/share/kilo/kilo.db",
+            _ => ".local/share/opencode/opencode.db",
+        }
     }
 
     /// Adds an entry to the agent's own record.
@@ -291,5 +330,47 @@ fn files_go_back_without_any_program() {
         let report: Value = serde_json::from_str(&run.stdout).expect("a report");
         assert_eq!(report["conversation"]["reason"], "no_program", "{report:#}");
         assert!(!chat.is_made(2), "{report:#}");
+    }
+}
+
+/// Where an agent's record differs from what is known the files go back, and it is said why.
+///
+/// The agent's program is there, and is asked for nothing.
+#[test]
+fn files_go_back_where_the_record_differs() {
+    let (other, unnamed) = ("no record at all\n", "{\"type\":\"user\"}\n");
+    let novelty = "{\"type\":\"novelty\"}\n";
+    for (agent, record, reason) in [
+        ("pi", Some(other), "unknown_format"),
+        ("pi", Some(unnamed), "not_found"),
+        ("pi", None, "no_transcript"),
+        ("copilot-cli", Some(other), "unknown_format"),
+        ("copilot-cli", Some(unnamed), "not_found"),
+        ("copilot-cli", None, "no_transcript"),
+        ("qwen-code", Some(novelty), "unknown_format"),
+        ("qwen-code", Some(unnamed), "not_found"),
+        ("qwen-code", None, "no_transcript"),
+        ("codebuddy", Some(novelty), "unknown_format"),
+        ("codebuddy", None, "no_transcript"),
+        ("opencode", Some(other), "unknown_format"),
+        ("kilo", Some(other), "unknown_format"),
+    ] {
+        let chat = AskedChat::new(agent);
+        let path = chat.world.home().join(chat.record_name());
+        match record {
+            Some(text) => {
+                fs::create_dir_all(path.parent().expect("it has one")).expect("writable");
+                fs::write(path, text).expect("writable");
+            }
+            None => fs::remove_file(path).expect("it is there"),
+        }
+        let run = chat.revert(Some("touch \"$HOME/asked\"")).exits(0);
+        let report: Value = serde_json::from_str(&run.stdout).expect("a report");
+        let conversation = &report["conversation"];
+        assert_eq!(conversation["kind"], "none", "{agent}: {report:#}");
+        assert_eq!(conversation["reason"], reason, "{agent}: {report:#}");
+        assert!(chat.is_made(1) && !chat.is_made(2), "{agent}: {report:#}");
+        let asked = chat.world.home().join("asked").exists();
+        assert!(!asked, "{agent}: {report:#}");
     }
 }

@@ -17,7 +17,7 @@ use ckpt_store::Milliseconds;
 use ckpt_store::model::conversation::{
     AgentConversation, ForkFailure, ForkPlan, FoundMessage, NoFork, SoughtMessage,
 };
-use rusqlite::{Connection, OpenFlags};
+use rusqlite::{Connection, ErrorCode, OpenFlags};
 use serde_json::Value;
 
 use super::program::{self, PROGRAM_TIMEOUT};
@@ -37,10 +37,14 @@ struct KeptSession {
 }
 
 impl KeptSession {
-    /// Reads a session. `None` if the database cannot be read, or does not have it.
-    fn read(message: &SoughtMessage) -> Option<Self> {
-        let database = database(&message.agent)?;
-        Self::of(&database, &message.conversation.session).ok()
+    /// Reads a session. `None` if there is no database, or none that can be read now.
+    fn read(message: &SoughtMessage) -> Result<Option<Self>, ConversationReason> {
+        match database(&message.agent).filter(|path| path.exists()) {
+            Some(path) => Self::of(&path, &message.conversation.session)
+                .map(Some)
+                .or_else(|error| unread(&error)),
+            None => Ok(None),
+        }
     }
 
     fn of(path: &Path, session: &str) -> rusqlite::Result<Self> {
@@ -73,6 +77,17 @@ impl KeptSession {
         let is_newest = self.messages.iter().all(|id| id.as_str() < message);
         let is_there = self.messages.iter().any(|id| id == message);
         is_undone || !is_there && !is_newest
+    }
+}
+
+/// Tells a database without the session, and one of another format, from one that cannot be read now.
+fn unread<T>(error: &rusqlite::Error) -> Result<Option<T>, ConversationReason> {
+    match (error, error.sqlite_error_code()) {
+        (rusqlite::Error::QueryReturnedNoRows, _) => Err(ConversationReason::NotFound),
+        (_, None | Some(ErrorCode::Unknown | ErrorCode::NotADatabase)) => {
+            Err(ConversationReason::UnknownFormat)
+        }
+        _ => Ok(None),
     }
 }
 
@@ -121,7 +136,7 @@ pub fn find(message: &SoughtMessage) -> Result<FoundMessage, ConversationReason>
         .clone()
         .ok_or(ConversationReason::NotFound)?;
     Ok(FoundMessage {
-        is_left: KeptSession::read(message).is_some_and(|kept| kept.has_left(&entry)),
+        is_left: KeptSession::read(message)?.is_some_and(|kept| kept.has_left(&entry)),
         entry: Some(entry),
         ..FoundMessage::default()
     })
@@ -129,7 +144,7 @@ pub fn find(message: &SoughtMessage) -> Result<FoundMessage, ConversationReason>
 
 /// Returns for each message of one conversation whether its agent has left it.
 pub fn places(messages: &[SoughtMessage]) -> Option<Vec<Option<bool>>> {
-    let kept = KeptSession::read(messages.first()?)?;
+    let kept = KeptSession::read(messages.first()?).ok()??;
     let place = |message: &SoughtMessage| Some(kept.has_left(message.agent_id.as_deref()?));
     Some(messages.iter().map(place).collect())
 }
@@ -141,7 +156,8 @@ pub fn plan(message: &SoughtMessage) -> Result<ForkPlan, NoFork> {
         .map_err(NoFork::because)?
         .entry
         .unwrap_or_default();
-    let kept = KeptSession::read(message).unwrap_or_default();
+    let kept = KeptSession::read(message).map_err(NoFork::because)?;
+    let kept = kept.unwrap_or_default();
     let is_compacted = kept.compactions.iter().any(|id| *id < anchor);
     let interface = format!("`POST /session/…/fork` of `{} serve`", message.agent);
     let called = if message.agent == "kilo" {
@@ -392,7 +408,8 @@ mod tests {
             "m4 is being sent"
         );
         assert_eq!(all.compactions, ["m2"]);
-        assert!(kept("other", "").is_err());
+        let other = unread::<()>(&kept("other", "").err().expect("it is not there"));
+        assert_eq!(other, Err(ConversationReason::NotFound));
         let pending = kept("s", "UPDATE session SET revert = '{\"messageID\":\"m2\"}';");
         let pending = pending.expect("it is there");
         assert_eq!(
@@ -411,5 +428,8 @@ mod tests {
         assert_eq!(closed.messages, sent.messages);
         let beside = std::fs::read_dir(scratch.path()).expect("it is there");
         assert_eq!(beside.count(), 1);
+        // Another version may keep its messages elsewhere.
+        let differs = unread::<()>(&kept("s", "DROP TABLE part;").err().expect("it differs"));
+        assert_eq!(differs, Err(ConversationReason::UnknownFormat));
     }
 }
