@@ -11,6 +11,8 @@ use ckpt_schema::report::ConversationReason;
 use ckpt_store::model::conversation::ForkFailure;
 use serde_json::Value;
 
+use crate::payload::shape::FILES;
+
 /// The longest record that is read, in bytes.
 const LONGEST: u64 = 1 << 30;
 
@@ -168,7 +170,7 @@ pub fn words(content: &Value) -> Option<String> {
 /// Returns the part of a prompt that the user typed: Gemini CLI and Qwen Code add the files that it names, and tell their hooks so with
 /// other ends of lines than their records have.
 pub fn typed(prompt: &str) -> &str {
-    let files = prompt.find("--- Content from referenced files ---");
+    let files = prompt.find(FILES);
     prompt[..files.unwrap_or(prompt.len())].trim()
 }
 

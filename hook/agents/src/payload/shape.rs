@@ -280,6 +280,18 @@ fn tool_use(call: &Object<'_>, edit_tools: &[&str]) -> Option<ToolUse> {
     })
 }
 
+/// What Gemini CLI and Qwen Code put between a prompt and the files that it names.
+pub const FILES: &str = "--- Content from referenced files ---";
+
+/// Takes the files out of a message that its agent added to what was typed.
+pub fn leave_out_files(mut event: Event) -> Event {
+    let prompt = event.prompt.as_mut();
+    if let Some((prompt, at)) = prompt.and_then(|it| it.find(FILES).map(|at| (it, at))) {
+        prompt.truncate(prompt[..at].trim_end().len());
+    }
+    event
+}
+
 /// Returns whether no user wrote the prompt: the end of a background task is reported as a prompt.
 pub fn is_machine_made(payload: &Payload<'_>) -> bool {
     let prompt = payload.prompt(&["prompt"]).unwrap_or_default();

@@ -34,7 +34,7 @@ fn translate(_: &Agent, payload: &Payload<'_>) -> Result<Vec<Event>, PayloadErro
     if event.event == EventKind::TurnEnd {
         event.background = event.background.filter(|goes_on| *goes_on);
     }
-    Ok(vec![event])
+    Ok(vec![shape::leave_out_files(event)])
 }
 
 /// The event of a prompt, and of other things.

@@ -26,3 +26,24 @@ fn qwen_codes_task_list_ends_no_shell() {
     let nothing_told = (EventKind::TurnEnd, None);
     assert_eq!(background("Stop", r#""background_tasks":[]"#), nothing_told);
 }
+
+/// A message is what was typed, without the files that it names.
+///
+/// Gemini CLI adds them to what it tells its hooks as well.
+#[test]
+fn files_in_a_prompt_are_left_out() {
+    let prompt = |agent: &str, event: &str, typed: &str| {
+        let files = "\n--- Content from referenced files ---\nContent from @README.md:\n# Title\n--- End of content ---";
+        let payload = serde_json::json!({"session_id": "s", "cwd": "/w", "hook_event_name": event,
+            "prompt": format!("{typed}{files}")});
+        let parsed = parse_alone(agent, None, payload.to_string().as_bytes());
+        parsed.events[0].prompt.clone()
+    };
+    for (agent, event) in [
+        ("qwen-code", "UserPromptSubmit"),
+        ("gemini-cli", "BeforeAgent"),
+    ] {
+        let typed = "sum up @README.md";
+        assert_eq!(prompt(agent, event, typed).as_deref(), Some(typed));
+    }
+}
