@@ -131,6 +131,10 @@ pub fn message_with_a_picture_goes_back(agent: &'static Agent) {
     ] {
         conversation.say(prompt);
     }
+    for message in messages(&conversation.world) {
+        let told = message["prompt"].as_str().unwrap_or_default();
+        assert!(told.ends_with(" please"), "as it was typed: {told}");
+    }
     // As it is, or as Qwen Code writes it anew.
     let forms = ["iVBORw0KGgo", "image/jpeg;base64,"];
     let mut shown = forms
@@ -157,6 +161,23 @@ pub fn conversation_goes_back_after_a_compaction(agent: &'static Agent) {
     sitting.say(PROMPTS[2], "Turn with a subagent is finished.");
     let asked = sitting.model.bodies();
     expect_asked(&asked, &[AGAIN, PROMPTS[2]], &["TURN-TWO"]);
+}
+
+/// What went on after a compaction without a terminal goes back to just after it.
+///
+/// The plan says that the conversation opens there.
+pub fn compacted_conversation_goes_back(agent: &'static Agent) {
+    let mut conversation = Conversation::with_hook(agent);
+    conversation.say(PROMPTS[0]);
+    conversation.command("/compact");
+    conversation.say(AGAIN);
+    conversation.say(PROMPTS[1]);
+    let report = fork(agent, &conversation.world, "last");
+    let note = report["conversation"]["note"].to_string();
+    assert!(note.contains("opens it at the compaction"), "{report:#}");
+    let asked = conversation.go_on(&report, NEXT);
+    let summary = "The user asked for some files.";
+    expect_asked(&asked, &[summary, AGAIN, NEXT], &["TURN-ONE", "TURN-TWO"]);
 }
 
 /// The conversation goes on at a terminal with the message in the input.

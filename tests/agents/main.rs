@@ -105,6 +105,11 @@ macro_rules! tests {
             forked::conversation_goes_back_after_a_compaction;
         );
     };
+    (@summed_up $program:ident) => {
+        crate::tests!(@rules $program:
+            forked::compacted_conversation_goes_back;
+        );
+    };
     (@resumed $program:ident) => {
         crate::tests!(@rules $program:
             forked::conversation_goes_on_at_a_terminal;
@@ -200,5 +205,5 @@ tests! {
     grok: GROK, bad, stories, anew, next_day, beside, work_trees;
     grok_beside_claude: GROK_BESIDE_CLAUDE_CODE, beside;
     kimi_code: KIMI_CODE, bad, stories, anew, next_day, beside, work_trees;
-    codebuddy: CODEBUDDY, bad, beside, work_trees, forked, again, folder, one, pictured;
+    codebuddy: CODEBUDDY, bad, beside, work_trees, forked, again, folder, one, pictured, summed_up;
 }

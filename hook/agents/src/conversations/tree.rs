@@ -44,6 +44,13 @@ const REFERENCES: [&str; 2] = ["logicalParentUuid", "sourceToolAssistantUUID"];
 /// What an entry is called that stands for all before it: by Claude Code, and by Qwen Code.
 const COMPACTIONS: [&str; 2] = ["compact_boundary", "chat_compression"];
 
+/// Returns whether an entry stands for all before it. That of CodeBuddy Code is an answer.
+fn is_compaction(entry: &Value) -> bool {
+    let kind = text(entry, "subtype");
+    kind.is_some_and(|kind| COMPACTIONS.contains(&kind))
+        || entry["providerData"]["isCompacted"] == true
+}
+
 impl TreeFormat {
     /// Finds a message in its record.
     pub fn find(&self, message: &SoughtMessage) -> Result<FoundMessage, ConversationReason> {
@@ -185,11 +192,7 @@ impl TreeFormat {
         let has_parent = text(entry, self.parent).is_some_and(|parent| !parent.is_empty());
         let is_first = !has_parent || self.beginnings(&record).contains(&at);
         let transcript = (!is_first).then(|| old.with_file_name(format!("{session}.jsonl")));
-        let is_compaction = |at: &usize| {
-            let kind = text(&record.entries[*at], "subtype");
-            kind.is_some_and(|kind| COMPACTIONS.contains(&kind))
-        };
-        let is_compacted = line.iter().any(is_compaction);
+        let is_compacted = line.iter().any(|at| is_compaction(&record.entries[*at]));
         let note = is_compacted.then(|| record::opens_at_compaction(self.called));
         let directory = text(entry, "cwd").map(Into::into);
         Ok(ForkPlan {
