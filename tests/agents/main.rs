@@ -140,6 +140,11 @@ macro_rules! tests {
             story::message_goes_back_after_its_own_undo;
         );
     };
+    (@alone $program:ident) => {
+        crate::tests!(@rules $program:
+            story::message_goes_back_after_a_rewind_alone;
+        );
+    };
     (@recover $program:ident) => {
         crate::tests!(@rules $program:
             story::what_its_own_undo_removed_is_recovered;
@@ -193,13 +198,13 @@ macro_rules! tests {
 use tests;
 
 tests! {
-    claude_code: CLAUDE_CODE, bad, package, both, terminal, anew, next_day, beside, work_trees, background, rewind, models, forked, again, folder, one, pictured, compacted, resumed;
+    claude_code: CLAUDE_CODE, bad, package, both, terminal, anew, next_day, beside, work_trees, background, rewind, alone, models, forked, again, folder, one, pictured, compacted, resumed;
     codex: CODEX, bad, cut, package, both, terminal, anew, next_day, beside, work_trees, background, undo, forked, again, folder, one, pictured, compacted, resumed;
-    gemini_cli: GEMINI_CLI, bad, package, both, terminal, anew, next_day, beside, work_trees, background, rewind, named, left, forked, again, folder, one, pictured, compacted, resumed;
-    qwen_code: QWEN_CODE, bad, package, both, terminal, anew, next_day, beside, work_trees, background, rewind, forked, again, folder, one, pictured, compacted, resumed;
-    copilot_cli: COPILOT_CLI, bad, package, both, stories, untold, anew, next_day, beside, work_trees, background, undo, forked, again, folder, one, pictured, compacted, resumed;
-    opencode: OPENCODE, package, both, terminal, anew, next_day, beside, work_trees, background, undo, waits, forked, again, folder, one, resumed;
-    kilo: KILO, bad, package, both, terminal, anew, next_day, beside, work_trees, background, undo, forked;
+    gemini_cli: GEMINI_CLI, bad, package, both, terminal, anew, next_day, beside, work_trees, background, rewind, alone, named, left, forked, again, folder, one, pictured, compacted, resumed;
+    qwen_code: QWEN_CODE, bad, package, both, terminal, anew, next_day, beside, work_trees, background, rewind, alone, forked, again, folder, one, pictured, compacted, resumed;
+    copilot_cli: COPILOT_CLI, bad, package, both, stories, untold, anew, next_day, beside, work_trees, background, undo, alone, forked, again, folder, one, pictured, compacted, resumed;
+    opencode: OPENCODE, bad, package, both, terminal, anew, next_day, beside, work_trees, background, undo, alone, waits, forked, again, folder, one, pictured, compacted, resumed;
+    kilo: KILO, bad, package, both, terminal, anew, next_day, beside, work_trees, background, undo, alone, forked, again, folder, one, pictured, compacted, resumed;
     cline: CLINE, bad, terminal, at_once, anew, next_day, beside, work_trees, background, undo, recover;
     pi: PI, bad, terminal, anew, next_day, beside, work_trees, background, undo, forked, again, folder, one, pictured, compacted, resumed;
     grok: GROK, bad, stories, anew, next_day, beside, work_trees;

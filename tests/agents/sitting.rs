@@ -31,21 +31,21 @@ pub struct Sitting {
 impl Sitting {
     /// Begins one, with our hook put in by `ckpt-hook install`, and waits until the agent listens.
     pub fn begin(agent: &'static Agent) -> Self {
-        Self::begin_with(agent, |_, _| ())
+        Self::begin_with(agent, |_| ())
     }
 
     /// The same with what the agent's own rewind needs.
-    pub fn begin_to_rewind(agent: &'static Agent) -> Self {
-        Self::begin_with(agent, |screen, world| (screen.rewind.settle)(world))
+    pub fn begin_to_rewind(agent: &'static Agent, rewind: &Rewind) -> Self {
+        Self::begin_with(agent, rewind.settle)
     }
 
-    fn begin_with(agent: &'static Agent, more: impl Fn(&Screen, &Machine)) -> Self {
-        let screen = agent.screen.as_ref().expect("it has one");
+    fn begin_with(agent: &'static Agent, more: impl Fn(&Machine)) -> Self {
+        let screen = agent.screen();
         let world = Machine::new();
         let model = Model::start(&world);
         (agent.settle)(&world, &model.url());
         (screen.settle)(&world);
-        more(screen, &world);
+        more(&world);
         agent.install(&world);
         let mut sitting = Self {
             world,
@@ -194,8 +194,8 @@ impl Sitting {
     }
 
     /// Has the agent rewind by its own means, and waits until the files are back.
-    pub fn rewind(&mut self) {
-        let Rewind { steps, is_done, .. } = &self.screen.rewind;
+    pub fn rewind(&mut self, rewind: &Rewind) {
+        let Rewind { steps, is_done, .. } = rewind;
         for (number, (shown, keys)) in steps.iter().enumerate() {
             let terminal = self.terminal();
             terminal.wait_for_text(shown);

@@ -182,11 +182,11 @@ pub fn late_background_shells_work_is_offered(agent: &'static Agent) {
 /// See its name: an agent's own rewind puts back the files of its edit tools, and leaves what its shells did. It is the same
 /// after another message, when the agent's record tells of the rewind.
 pub fn revert_takes_what_its_own_rewind_left(agent: &'static Agent) {
-    let mut sitting = Sitting::begin_to_rewind(agent);
+    let mut sitting = Sitting::begin_to_rewind(agent, &agent.screen().rewind);
     let before = sitting.world.tree();
     sitting.say("TURN-ONE please", "Turn one is finished.");
     sitting.say("TURN-AGAIN please", "Turn again is finished.");
-    sitting.rewind();
+    sitting.rewind(&sitting.screen.rewind);
     let rewound = sitting.world.tree();
     assert_ne!(rewound, before, "what its shells made is still there");
     sitting.revert("last~1");
@@ -212,11 +212,11 @@ pub fn revert_takes_what_its_own_rewind_left(agent: &'static Agent) {
 ///
 /// See its name: some agents' own undo puts back every file that changed, and that of Codex and of Pi puts back none.
 pub fn message_goes_back_after_its_own_undo(agent: &'static Agent) {
-    let mut sitting = Sitting::begin_to_rewind(agent);
+    let mut sitting = Sitting::begin_to_rewind(agent, &agent.screen().rewind);
     let before = sitting.world.tree();
     sitting.say("TURN-ONE please", "Turn one is finished.");
     sitting.say("TURN-AGAIN please", "Turn again is finished.");
-    sitting.rewind();
+    sitting.rewind(&sitting.screen.rewind);
     let undone = sitting.world.tree();
     sitting.say("TURN-TWO please", "Turn two is finished.");
     let newest = sitting.world.tree();
@@ -238,15 +238,45 @@ pub fn message_goes_back_after_its_own_undo(agent: &'static Agent) {
     sitting.expect(&newest, &[], "all of it comes again");
 }
 
+/// A message goes back after a rewind of the conversation alone.
+///
+/// The agent's own rewind leaves every file: the message that it left is marked and its files stay, and a revert is exact.
+pub fn message_goes_back_after_a_rewind_alone(agent: &'static Agent) {
+    let alone = agent.screen().rewind.alone.expect("it can");
+    let mut sitting = Sitting::begin_to_rewind(agent, alone);
+    let mut trees = vec![sitting.world.tree()];
+    sitting.say("TURN-TWO please", "Turn two is finished.");
+    trees.push(sitting.world.tree());
+    sitting.say("TURN-ONE please", "Turn one is finished.");
+    trees.push(sitting.world.tree());
+    sitting.rewind(alone);
+    sitting.expect(&trees[2], &[], "the rewind leaves every file");
+    sitting.say("TURN-AGAIN please", "Turn again is finished.");
+    let newest = sitting.world.tree();
+    let sent = messages(&sitting.world);
+    let told = |field: &str| -> Vec<&Value> { sent.iter().map(|it| &it[field]).collect() };
+    assert_eq!(told("left"), [false, true, false], "{sent:#?}");
+    assert_eq!(told("state"), ["live"; 3], "nothing is reverted by itself");
+    let status = sitting.world.json(&["status"]);
+    let named = status["left"].as_array().map(Vec::len);
+    assert_eq!(named, Some(1), "its files are offered: {status:#}");
+    for (message, before) in sent.iter().zip(&trees).rev() {
+        sitting.revert(message["id"].as_str().expect("an id"));
+        sitting.expect(before, &[], "back to just before this message");
+    }
+    sitting.world.hook(&["unrevert"]).exits(0);
+    sitting.expect(&newest, &[], "all of it comes again");
+}
+
 /// What its own undo removed of earlier messages is recovered.
 ///
 /// See its name: Cline's undo of a message goes back to the last commit, and removes what git does not know of earlier ones, too.
 pub fn what_its_own_undo_removed_is_recovered(agent: &'static Agent) {
-    let mut sitting = Sitting::begin_to_rewind(agent);
+    let mut sitting = Sitting::begin_to_rewind(agent, &agent.screen().rewind);
     sitting.say("TURN-ONE please", "Turn one is finished.");
     let after_one = sitting.world.tree();
     sitting.say("TURN-AGAIN please", "Turn again is finished.");
-    sitting.rewind();
+    sitting.rewind(&sitting.screen.rewind);
     let raw = Path::new("deep/er/raw.bin");
     assert!(after_one.contains_key(raw), "the first message made it");
     let is_gone = !sitting.world.tree().contains_key(raw);

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{Agent, ESC, PLUGIN, Rewind, Screen, UP, all, our_package};
+use super::{Agent, CLEAR, DOWN, ESC, PLUGIN, Rewind, Screen, UP, all, our_package};
 use testing::machine::Machine;
 
 /// Claude Code.
@@ -77,8 +77,27 @@ pub const CLAUDE_CODE: Agent = Agent {
                     && !workspace.join("ignored/note.txt").exists()
             },
             mixes: &[],
+            alone: Some(&ALONE),
         },
     }),
+};
+
+/// Its rewind of the conversation alone.
+const ALONE: Rewind = Rewind {
+    may_ask: "",
+    settle: |_| (),
+    steps: &[
+        ("(shift+tab to cycle)", &["/rewind"]),
+        ("❯ /rewind", &["\r"]),
+        ("  ❯ (current)", &[UP]),
+        ("  ❯ TURN-ONE", &["\r"]),
+        ("❯ 1. Restore code and conversation", &[DOWN]),
+        ("❯ 2. Restore conversation", &["\r"]),
+        ("(shift+tab to cycle)", &[CLEAR]),
+    ],
+    is_done: |_| true,
+    mixes: &[],
+    alone: None,
 };
 
 /// Settings as a user has them before our hook comes.

@@ -67,6 +67,7 @@ pub const CLINE: Agent = Agent {
             ],
             is_done: |workspace| !workspace.join("again.txt").exists(),
             mixes: &[],
+            alone: None,
         },
     }),
 };

@@ -73,6 +73,7 @@ pub const CODEX: Agent = Agent {
             ],
             is_done: |_| true,
             mixes: &[],
+            alone: None,
         },
     }),
 };

@@ -68,8 +68,25 @@ pub const COPILOT_CLI: Agent = Agent {
             ],
             is_done: |workspace| !workspace.join("again.txt").exists(),
             mixes: &[],
+            alone: Some(&ALONE),
         },
     }),
+};
+
+/// Its rewind of the conversation alone.
+const ALONE: Rewind = Rewind {
+    may_ask: "",
+    settle: |_| (),
+    steps: &[
+        ("? help", &["/rewind"]),
+        ("❯ /rewind", &["\r"]),
+        ("❯  2. TURN-ONE", &["\r"]),
+        ("❯ Conversation only", &["\r"]),
+        ("Rewound the conversation", &[CLEAR]),
+    ],
+    is_done: |_| true,
+    mixes: &[],
+    alone: None,
 };
 
 /// Beside a tool that took long stands for how long, and a first start on a busy machine says that it took long.

@@ -1,6 +1,6 @@
 //! Gemini CLI.
 
-use super::{Agent, ESC, PLATFORMS, Rewind, Screen, UP, our_package};
+use super::{Agent, CLEAR, DOWN, ESC, PLATFORMS, Rewind, Screen, UP, our_package};
 
 /// Gemini CLI.
 pub const GEMINI_CLI: Agent = Agent {
@@ -85,8 +85,29 @@ pub const GEMINI_CLI: Agent = Agent {
             },
             // It takes its edit out of it, and leaves the line that a shell added.
             mixes: &["hello.txt"],
+            alone: Some(&ALONE),
         },
     }),
+};
+
+/// Its rewind of the conversation alone.
+const ALONE: Rewind = Rewind {
+    may_ask: "",
+    settle: |_| (),
+    steps: &[
+        ("Type your message", &["/rewind"]),
+        (" rewind  ", &["\r"]),
+        ("● Stay at current position", &[UP]),
+        ("  Stay at current position", &[UP]),
+        ("● TURN-ONE", &["\r"]),
+        ("● 1. Rewind conversation and revert code changes", &[DOWN]),
+        ("● 2. Rewind conversation", &["\r"]),
+        ("TURN-ONE please", &[CLEAR]),
+        ("Type your message", &[]),
+    ],
+    is_done: |_| true,
+    mixes: &[],
+    alone: None,
 };
 
 const SETTINGS: &str = r#"{

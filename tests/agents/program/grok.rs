@@ -51,6 +51,7 @@ pub const GROK: Agent = Agent {
             steps: &[],
             is_done: |_| true,
             mixes: &[],
+            alone: None,
         },
     }),
 };

@@ -49,6 +49,7 @@ pub const KIMI_CODE: Agent = Agent {
             steps: &[],
             is_done: |_| true,
             mixes: &[],
+            alone: None,
         },
     }),
 };

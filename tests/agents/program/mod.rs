@@ -113,6 +113,8 @@ pub struct Rewind {
     pub is_done: fn(&Path) -> bool,
     /// The files that it leaves as nobody wrote them, so that a revert of ours keeps them.
     pub mixes: &'static [&'static str],
+    /// The rewind of the conversation alone to before the last message; none where every rewind is, or none can be.
+    pub alone: Option<&'static Rewind>,
 }
 
 /// Stands for the session in the arguments of an agent that has to be told which one.
@@ -219,12 +221,17 @@ impl Agent {
         .exits(0)
     }
 
+    /// Returns how it is used at a terminal.
+    pub fn screen(&self) -> &Screen {
+        self.screen.as_ref().expect("it has a screen")
+    }
+
     /// Starts it in a terminal.
     pub fn sit_down(&self, world: &Machine, url: &str, arguments: &[&str]) -> Terminal {
         let mut command = Command::new(self.program());
         command.args(arguments);
         command.env("PATH", path(world));
-        (self.screen.as_ref().expect("it has a screen").start)(&mut command, url);
+        (self.screen().start)(&mut command, url);
         Terminal::open(world, &command)
     }
 

@@ -57,11 +57,16 @@ fn settle(world: &Machine, url: &str, name: &str) {
     world.write_home(&file_of(name), &format!("{settings:#}\n"));
 }
 
-/// Kilo's undo puts back files from its snapshots.
+/// Their undo puts back files from their snapshots.
 fn settle_rewind(world: &Machine) {
-    if world.home().join(file_of("kilo")).exists() {
-        change(world, "kilo", "snapshot", true.into());
-    }
+    change(world, name_in(world), "snapshot", true.into());
+}
+
+/// Returns which of the two has its settings in a world.
+fn name_in(world: &Machine) -> &'static str {
+    let is_there = |name: &&str| world.home().join(file_of(name)).exists();
+    let mut names = ["kilo", "opencode"].into_iter();
+    names.find(is_there).expect("they were written")
 }
 
 fn add_package(world: &Machine, name: &str) {
@@ -96,6 +101,23 @@ fn say(command: &mut Command, message: &Message<'_>, prefix: &str) {
     environment(command, prefix);
 }
 
+/// Its undo of a message without snapshots puts back no file.
+const ALONE: Rewind = Rewind {
+    may_ask: "",
+    settle: |world| change(world, name_in(world), "snapshot", false.into()),
+    steps: UNDO,
+    is_done: |_| true,
+    mixes: &[],
+    alone: None,
+};
+
+/// The keys of its undo.
+const UNDO: &[(&str, &[&str])] = &[
+    ("ctrl+p commands", &["/undo"]),
+    ("Undo previous message", &["\r"]),
+    ("1 message reverted", &[CLEAR]),
+];
+
 /// One Esc asks, the second one interrupts.
 const fn screen(start: fn(&mut Command, &str)) -> Screen {
     Screen {
@@ -119,13 +141,10 @@ const fn screen(start: fn(&mut Command, &str)) -> Screen {
         rewind: Rewind {
             may_ask: "Continue with snapshots",
             settle: settle_rewind,
-            steps: &[
-                ("ctrl+p commands", &["/undo"]),
-                ("Undo previous message", &["\r"]),
-                ("1 message reverted", &[CLEAR]),
-            ],
+            steps: UNDO,
             is_done: |workspace| !workspace.join("again.txt").exists(),
             mixes: &[],
+            alone: Some(&ALONE),
         },
     }
 }

@@ -59,6 +59,7 @@ pub const PI: Agent = Agent {
             ],
             is_done: |_| true,
             mixes: &[],
+            alone: None,
         },
     }),
 };

@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use super::{Agent, ESC, PLUGIN, Rewind, Screen, UP, all, our_package};
+use super::{Agent, CLEAR, DOWN, ESC, PLUGIN, Rewind, Screen, UP, all, our_package};
 
 /// Qwen Code.
 pub const QWEN_CODE: Agent = Agent {
@@ -59,8 +59,25 @@ pub const QWEN_CODE: Agent = Agent {
                     && !workspace.join("ignored/note.txt").exists()
             },
             mixes: &[],
+            alone: Some(&ALONE),
         },
     }),
+};
+
+/// Its rewind of the conversation alone.
+const ALONE: Rewind = Rewind {
+    may_ask: "",
+    settle: |_| (),
+    steps: &[
+        ("YOLO mode", &[ESC, ESC]),
+        ("› #2 TURN-ONE", &["\r"]),
+        ("› Restore code and conversation", &[DOWN]),
+        ("› Restore conversation", &["\r"]),
+        ("Conversation rewound", &[CLEAR]),
+    ],
+    is_done: |_| true,
+    mixes: &[],
+    alone: None,
 };
 
 /// Lets a call of it ask the scripted model, and nobody for permission.
