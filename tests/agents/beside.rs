@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::conversation::{Conversation, PROMPTS};
 use crate::model::Model;
-use crate::program::{Agent, Message};
+use crate::program::{Agent, CLAUDE_CODE, Message};
 use crate::rules;
 use crate::sitting::messages;
 use testing::binary::Run;
@@ -133,6 +133,36 @@ pub fn package_and_installation_record_everything_once(agent: &'static Agent) {
         "doctor says so: {doctor:?}"
     );
     rules::one_by_one(&conversation, &rules::messages(&conversation.world));
+}
+
+/// Beside the hook in a project's settings of Claude Code each message and step is recorded once.
+///
+/// The agent runs those hooks, too, and tells of no ids of tools.
+pub fn settings_of_claude_code_record_nothing_twice(agent: &'static Agent) {
+    let counted = |is_beside: bool| {
+        let mut conversation = Conversation::with_hook(agent);
+        if is_beside {
+            let install = ["install", CLAUDE_CODE.name, "--project"];
+            agent.ask_hook(&conversation.world, &install);
+        }
+        conversation.say(PROMPTS[0]);
+        conversation.say(PROMPTS[1]);
+        let sent = messages(&conversation.world);
+        let told = |field: &str| -> Vec<&Value> { sent.iter().map(|it| &it[field]).collect() };
+        assert_eq!(told("agent"), [agent.name; 2], "under its own name");
+        assert_eq!(told("prompt"), [PROMPTS[0], PROMPTS[1]], "once");
+        for (message, before) in sent.iter().zip(&conversation.seen.before).rev() {
+            revert(&conversation.world, message);
+            let reverted = conversation.reverted(before);
+            conversation.world.expect_tree(&reverted, "to before it");
+        }
+        sent.iter()
+            .filter_map(|it| it["steps"].as_u64())
+            .sum::<u64>()
+    };
+    let (alone, beside) = (counted(false), counted(true));
+    // Two tools that end in the same moment are one step.
+    assert!(beside * 2 < alone * 3, "{beside} steps instead of {alone}");
 }
 
 fn begin(agent: &Agent) -> (Machine, Model) {

@@ -60,6 +60,11 @@ macro_rules! tests {
             beside::package_and_installation_record_everything_once;
         );
     };
+    (@beside_claude $program:ident) => {
+        crate::tests!(@rules $program:
+            beside::settings_of_claude_code_record_nothing_twice;
+        );
+    };
     (@beside $program:ident) => {
         crate::tests!(@rules $program:
             beside::two_in_one_workspace_go_back_separately;
@@ -202,7 +207,7 @@ tests! {
     codex: CODEX, bad, cut, package, both, terminal, anew, next_day, beside, work_trees, background, undo, forked, again, folder, one, pictured, compacted, resumed;
     gemini_cli: GEMINI_CLI, bad, package, both, terminal, anew, next_day, beside, work_trees, background, rewind, alone, named, left, forked, again, folder, one, pictured, compacted, resumed;
     qwen_code: QWEN_CODE, bad, package, both, terminal, anew, next_day, beside, work_trees, background, rewind, alone, forked, again, folder, one, pictured, compacted, resumed;
-    copilot_cli: COPILOT_CLI, bad, package, both, stories, untold, anew, next_day, beside, work_trees, background, undo, alone, forked, again, folder, one, pictured, compacted, resumed;
+    copilot_cli: COPILOT_CLI, bad, package, both, beside_claude, stories, untold, anew, next_day, beside, work_trees, background, undo, alone, forked, again, folder, one, pictured, compacted, resumed;
     opencode: OPENCODE, bad, package, both, terminal, anew, next_day, beside, work_trees, background, undo, alone, waits, forked, again, folder, one, pictured, compacted, resumed;
     kilo: KILO, bad, package, both, terminal, anew, next_day, beside, work_trees, background, undo, alone, forked, again, folder, one, pictured, compacted, resumed;
     cline: CLINE, bad, terminal, at_once, anew, next_day, beside, work_trees, background, undo, recover;

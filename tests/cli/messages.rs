@@ -177,3 +177,43 @@ fn copilots_first_tool_keeps_the_session_busy() {
     assert!(!world.workspace().join("third").exists(), "it is gone");
     assert!(world.workspace().join("second").exists(), "the rest stays");
 }
+
+/// Two hooks of Copilot that are called for the same event begin a step once.
+///
+/// One is its own, and one is a project's of Claude Code: each writes the moment in its style.
+#[test]
+fn copilots_two_hooks_begin_a_step_once() {
+    let world = Sandbox::new();
+    let both = |own: &str, other: &str, at: u32, more: Value| {
+        let mut payload = more;
+        payload["sessionId"] = json!("s");
+        payload["timestamp"] = json!(1_795_845_642_000_u64 + u64::from(at));
+        tell(&world, "copilot-cli", own, payload.clone());
+        payload["session_id"] = payload["sessionId"].take();
+        payload["hook_event_name"] = json!(other);
+        payload["timestamp"] = json!(format!("2026-11-28T06:00:42.{at:03}Z"));
+        tell(&world, "copilot-cli", other, payload);
+    };
+    both(
+        "userPromptSubmitted",
+        "UserPromptSubmit",
+        1,
+        json!({"prompt": "build it"}),
+    );
+    for (at, name) in [(20, "first"), (300, "second")] {
+        world.write(name, "x\n");
+        both(
+            "postToolUse",
+            "PostToolUse",
+            at,
+            json!({"toolName": "bash", "toolArgs": {}}),
+        );
+    }
+    both("agentStop", "Stop", 400, json!({"stopReason": "end_turn"}));
+    assert_eq!(messages(&world), [(json!("build it"), json!(2))]);
+    let shown = world.json(&["show", "last"]);
+    let steps = shown["steps"].as_array().expect("a list");
+    let files = |step: &Value| step["files"].as_array().map(Vec::len);
+    let files: Vec<_> = steps.iter().filter_map(files).collect();
+    assert_eq!(files, [1, 1, 0], "the last one answers: {shown:#}");
+}

@@ -75,7 +75,7 @@ fn translate(_: &Agent, payload: &Payload<'_>) -> Result<Vec<Event>, PayloadErro
         _ => Vec::new(),
     };
     let next = matches!(kind, EventKind::UserMessage | EventKind::ToolFinish);
-    let next = next.then(|| next_step(&event));
+    let next = next.then(|| next_step(payload, &event));
     events.push(event);
     events.extend(next);
     Ok(events)
@@ -120,11 +120,10 @@ fn steered_message(
     if shape::is_of_machine(&prompt) || is_own_command(&prompt) {
         return None;
     }
-    let given_at = OffsetDateTime::parse(&entry.text("timestamp")?, &Rfc3339).ok()?;
     Some(Event {
         message_id: Some(entry.text("id")?),
         prompt: Some(prompt),
-        given_at: i64::try_from(given_at.unix_timestamp_nanos() / 1_000_000).ok(),
+        given_at: Some(moment(entry)?),
         ..shape::without_tool(EventKind::UserMessage, event)
     })
 }
@@ -180,15 +179,27 @@ fn session_state(payload: &Payload<'_>) -> Option<PathBuf> {
     Some(home?.join("session-state"))
 }
 
+/// Returns when something happened, in milliseconds since 1970. Each of its styles has a way to write it.
+fn moment(told: &Object<'_>) -> Option<i64> {
+    let parse = |text: String| OffsetDateTime::parse(&text, &Rfc3339).ok();
+    let written = || {
+        let at = told.text("timestamp").and_then(parse)?;
+        i64::try_from(at.unix_timestamp_nanos() / 1_000_000).ok()
+    };
+    told.number("timestamp").or_else(written)
+}
+
 fn is_about_sub_agent(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     ["subagentstart", "subagentstop"].contains(&name.as_str())
 }
 
-/// Returns the start of the step that follows an event; it ends the step before.
-fn next_step(event: &Event) -> Event {
+/// Returns the start of the step that follows an event; it ends the step before. Each hook that is called for the event is
+/// told the same moment, which names the step: so it begins once.
+fn next_step(payload: &Payload<'_>, event: &Event) -> Event {
     Event {
         at_once: true,
+        step_id: moment(payload.object()).map(|at| format!("at-{at}")),
         ..shape::without_tool(EventKind::StepStart, event)
     }
 }
