@@ -215,6 +215,15 @@ impl Conversation {
 }
 
 impl Conversation {
+    /// Takes a message back. What a revert could not know of stays, and it says so.
+    #[track_caller]
+    pub fn revert(&self, message: &str, before: &Tree) {
+        let stays = |path: &PathBuf| path.starts_with("ignored") && !before.contains_key(path);
+        let is_whole = !self.reverted(before).keys().any(stays);
+        let run = self.world.hook(&["revert", "--message", message]);
+        run.exits(if is_whole { 0 } else { 3 });
+    }
+
     /// Returns what a revert makes of a work tree: all of the user's notes stay, and what it could not know of.
     pub fn reverted(&self, tree: &Tree) -> Tree {
         let newest = self.seen.after.last().expect("a message");

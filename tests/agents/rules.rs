@@ -171,7 +171,7 @@ fn expect_command_lines(agent: &Agent, world: &Machine) {
 pub fn one_by_one(conversation: &Conversation, messages: &[String]) {
     let Conversation { world, seen, .. } = conversation;
     for (message, before) in messages.iter().zip(&seen.before).rev() {
-        world.hook(&["revert", "--message", message]).exits(0);
+        conversation.revert(message, before);
         world.expect_tree(
             &conversation.reverted(before),
             "back to just before this message, whatever was reverted already",
@@ -193,7 +193,7 @@ fn at_once(conversation: &Conversation, messages: &[String]) {
     let Conversation { world, seen, .. } = conversation;
     let newest = seen.after.last().expect("three messages");
     for (message, before) in messages.iter().zip(&seen.before) {
-        world.hook(&["revert", "--message", message]).exits(0);
+        conversation.revert(message, before);
         world.expect_tree(
             &conversation.reverted(before),
             "straight back to just before this message",
@@ -206,14 +206,9 @@ fn at_once(conversation: &Conversation, messages: &[String]) {
 /// A revert goes nearer again, the next message makes it permanent and tells the agent, and that one is taken back from inside.
 fn nearer_and_on(agent: &Agent, conversation: &mut Conversation, messages: &[String]) {
     let nearer = conversation.reverted(&conversation.seen.before[2]);
-    conversation
-        .world
-        .hook(&["revert", "--message", &messages[0]])
-        .exits(0);
-    conversation
-        .world
-        .hook(&["revert", "--message", &messages[2]])
-        .exits(0);
+    for number in [0, 2] {
+        conversation.revert(&messages[number], &conversation.seen.before[number]);
+    }
     conversation.world.expect_tree(&nearer, "nearer again");
     conversation.say("TURN-AGAIN please");
     assert_ne!(
