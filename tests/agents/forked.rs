@@ -256,7 +256,14 @@ fn fork(agent: &'static Agent, world: &Machine, message: &str) -> Value {
 }
 
 fn ask(agent: &'static Agent, world: &Machine, words: &[&str]) -> Value {
-    let run = agent.ask_hook(world, &[&["--json"], words].concat());
+    let run = agent.try_hook(world, &[&["--json"], words].concat());
+    // What a revert could not know of stays, and it says so.
+    let codes: &[i32] = if agent.tells_edits_before {
+        &[0]
+    } else {
+        &[0, 3]
+    };
+    assert!(run.code.is_some_and(|code| codes.contains(&code)), "{run}");
     serde_json::from_str(&run.stdout).unwrap_or_else(|_| panic!("a report: {run}"))
 }
 

@@ -185,6 +185,11 @@ macro_rules! tests {
             story::screen_shows_the_hooks_name;
         );
     };
+    (@shows $program:ident) => {
+        crate::tests!(@rules $program:
+            story::screen_shows_what_went_back;
+        );
+    };
     (@models $program:ident) => {
         crate::tests!(@rules $program:
             models::the_model_reads_the_history_through_our_server;
@@ -203,10 +208,10 @@ macro_rules! tests {
 use tests;
 
 tests! {
-    claude_code: CLAUDE_CODE, bad, package, both, terminal, anew, next_day, beside, work_trees, background, rewind, alone, models, forked, again, folder, one, pictured, compacted, resumed;
-    codex: CODEX, bad, cut, package, both, terminal, anew, next_day, beside, work_trees, background, undo, forked, again, folder, one, pictured, compacted, resumed;
-    gemini_cli: GEMINI_CLI, bad, package, both, terminal, anew, next_day, beside, work_trees, background, rewind, alone, named, left, forked, again, folder, one, pictured, compacted, resumed;
-    qwen_code: QWEN_CODE, bad, package, both, terminal, anew, next_day, beside, work_trees, background, rewind, alone, forked, again, folder, one, pictured, compacted, resumed;
+    claude_code: CLAUDE_CODE, bad, shows, package, both, terminal, anew, next_day, beside, work_trees, background, rewind, alone, models, forked, again, folder, one, pictured, compacted, resumed;
+    codex: CODEX, bad, shows, cut, package, both, terminal, anew, next_day, beside, work_trees, background, undo, forked, again, folder, one, pictured, compacted, resumed;
+    gemini_cli: GEMINI_CLI, bad, shows, package, both, terminal, anew, next_day, beside, work_trees, background, rewind, alone, named, left, forked, again, folder, one, pictured, compacted, resumed;
+    qwen_code: QWEN_CODE, bad, shows, package, both, terminal, anew, next_day, beside, work_trees, background, rewind, alone, forked, again, folder, one, pictured, compacted, resumed;
     copilot_cli: COPILOT_CLI, bad, package, both, beside_claude, stories, untold, anew, next_day, beside, work_trees, background, undo, alone, forked, again, folder, one, pictured, compacted, resumed;
     opencode: OPENCODE, bad, package, both, terminal, anew, next_day, beside, work_trees, background, undo, alone, waits, forked, again, folder, one, pictured, compacted, resumed;
     kilo: KILO, bad, package, both, terminal, anew, next_day, beside, work_trees, background, undo, alone, forked, again, folder, one, pictured, compacted, resumed;

@@ -362,6 +362,20 @@ pub fn unreported_message_counts_from_the_steps_end(agent: &'static Agent) {
     sitting.expect(&newest, &[], "all of it comes again");
 }
 
+/// After a command of ours the screen shows what went back.
+///
+/// The model, which is given the command's output, says nothing of it.
+pub fn screen_shows_what_went_back(agent: &'static Agent) {
+    let mut sitting = Sitting::begin(agent);
+    let before = sitting.world.tree();
+    sitting.say("TURN-ONE please", "Turn one is finished.");
+    let command = agent.revert.expect("it has one");
+    sitting.terminal().say(command);
+    sitting.terminal().press("\r");
+    sitting.terminal().wait_for_text("ckpt-hook: revert:");
+    sitting.expect(&before, &[], "it was taken back");
+}
+
 /// While a hook runs the screen shows its name and no shell line.
 ///
 /// See its name: the hook of the message waits, so that there is something to see.

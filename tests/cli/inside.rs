@@ -1,6 +1,8 @@
 //! What our commands inside agents run: it says what is, and never fails.
 
+use serde_json::json;
 use testing::binary::{Run, Sandbox, binary};
+use testing::chat::{Chat, OLD};
 use testing::executable;
 
 /// Plays three messages of the session `s`.
@@ -163,4 +165,57 @@ fn command_without_session_is_for_its_conversation() {
         ["other", "mine", "other"],
         "the newest is the other's: {run}"
     );
+}
+
+/// Calls the hook for an event of an agent's, and returns what it prints.
+fn tell(world: &Sandbox, agent: &str, session: &str, name: &str, typed: &str) -> String {
+    let payload = json!({"session_id": session, "prompt": typed, "cwd": world.workspace(), "hook_event_name": name,
+        "tool_name": "write_file", "tool_input": {"file_path": "made"}});
+    let words = ["event", "--agent", agent, "--strict"];
+    let run = world.run(&words, payload.to_string().as_bytes());
+    run.exits(0).stdout
+}
+
+/// The end of a command's turn shows its user what it did.
+///
+/// Its output goes to the model, which may leave some of it out. Where nothing was done, nothing is shown.
+#[test]
+fn end_of_a_commands_turn_shows_its_outcome() {
+    let chat = Chat::of_three();
+    let tell = |name: &str, typed: &str| tell(&chat.world, "claude-code", OLD, name, typed);
+    let end = |typed: &str, verb: &str| {
+        assert_eq!(tell("UserPromptSubmit", typed), "");
+        let line = ["inside", verb, "--session", OLD];
+        chat.world.run(&line, b"").exits(0);
+        tell("Stop", typed)
+    };
+    let shown = end("/ckpt-revert", "revert");
+    assert!(!chat.is_made(3), "{shown}");
+    let shown: serde_json::Value = serde_json::from_str(&shown).expect("one object");
+    let shown = shown["systemMessage"].as_str().expect("for the user");
+    let told = r#"ckpt-hook: revert: "made-3" (removed), "newest". `ckpt-hook show "#;
+    assert!(shown.starts_with(told), "{shown}");
+    assert_eq!(end("/ckpt-status", "status"), "");
+    let shown = end("/ckpt-redo", "redo");
+    assert!(shown.contains("ckpt-hook: redo: "), "{shown}");
+    assert_eq!(end("go on", "status"), "", "no command of ours");
+}
+
+/// A line that runs before its message is told is shown as well.
+///
+/// Gemini CLI runs it first. Then it tells of the message, and of its call of the model.
+#[test]
+fn line_before_its_message_is_shown() {
+    let world = Sandbox::new();
+    let tell = |name: &str, typed: &str| tell(&world, "gemini-cli", "s", name, typed);
+    tell("BeforeAgent", "make it");
+    tell("BeforeTool", "");
+    world.write("made", "x\n");
+    tell("AfterTool", "");
+    assert_eq!(tell("AfterAgent", ""), "");
+    inside(&world, &["revert"]);
+    let told = [("BeforeAgent", "/ckpt-revert"), ("BeforeModel", "")];
+    assert_eq!(told.map(|(name, typed)| tell(name, typed)), ["", ""]);
+    let shown = tell("AfterAgent", "");
+    assert!(shown.contains("ckpt-hook: revert: "), "{shown}");
 }

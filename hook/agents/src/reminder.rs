@@ -1,8 +1,11 @@
 //! What we tell an agent with the user's next message: which files were put back, so that it does not rely on what it
-//! remembers.
+//! remembers. And what it shows its user of a command of ours.
 
 use ckpt_output::data;
-use ckpt_schema::report::{FileAction, FileReport};
+use ckpt_output::history::operation_word;
+use ckpt_output::text::short;
+use ckpt_schema::report::{FileAction, FileReport, FileResult, ShowReport};
+use serde_json::json;
 
 /// Returns the line, of a bounded length. Names in it are data.
 pub fn line(files: &[FileReport]) -> String {
@@ -16,6 +19,42 @@ pub fn line(files: &[FileReport]) -> String {
     )
 }
 
+/// Returns the output of a hook that shows the agent's user what an operation did, in one line of a bounded length. `None` for
+/// anything else.
+pub fn receipt(shown: &ShowReport) -> Option<String> {
+    let ShowReport::Operation {
+        operation, files, ..
+    } = shown
+    else {
+        return None;
+    };
+    let has_moved =
+        |file: &FileReport| file.action != FileAction::Keep && file.result == FileResult::Done;
+    let acted = files.iter().filter(|file| file.action != FileAction::None);
+    let (moved, kept): (Vec<_>, Vec<_>) = acted.partition(|file| has_moved(file));
+    let moved = match moved.is_empty() {
+        true => "no file changed".to_owned(),
+        false => data::listed(
+            moved
+                .iter()
+                .map(|file| (file.path.path.as_str(), what(file))),
+        ),
+    };
+    let stays = match kept.is_empty() {
+        true => String::new(),
+        false => {
+            let names = kept.iter().map(|file| (file.path.path.as_str(), ""));
+            format!("; what stays: {}", data::listed(names))
+        }
+    };
+    let text = format!(
+        "ckpt-hook: {}: {moved}{stays}. `ckpt-hook show {}` tells all of it.",
+        operation_word(operation),
+        short(&operation.id)
+    );
+    Some(json!({"systemMessage": text}).to_string())
+}
+
 fn what(file: &FileReport) -> &'static str {
     match file.action {
         FileAction::Delete => " (removed)",
@@ -26,7 +65,7 @@ fn what(file: &FileReport) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use ckpt_schema::report::{FileResult, PathText};
+    use ckpt_schema::report::PathText;
 
     use super::*;
 

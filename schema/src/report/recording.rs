@@ -29,6 +29,9 @@ pub struct EventReport {
     /// What reverts and restores did to files since the session's last message. It is reported once, with the message
     /// that makes them permanent.
     pub went_back: Vec<FileReport>,
+    /// What a command of ours did that has ended: the operation's id, for the user's eyes. No part of the document.
+    #[serde(skip)]
+    pub operation: Option<String>,
 }
 
 impl EventReport {
@@ -45,6 +48,7 @@ impl EventReport {
             changes: None,
             gaps: None,
             went_back: Vec::new(),
+            operation: None,
         }
     }
 }

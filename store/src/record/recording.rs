@@ -24,6 +24,7 @@ pub(super) struct EventOutcome {
     pub step: Option<String>,
     pub changes: Option<u64>,
     pub went_back: Vec<FileReport>,
+    pub operation: Option<String>,
 }
 
 /// The workspace as it was seen, or why it could not be.
@@ -115,6 +116,12 @@ impl<'a> Recording<'a> {
 
     /// Does what the event does besides ending steps.
     pub fn act(&mut self, action: Action, seen: &Seen<'_>) -> Result<()> {
+        let is_over = self.event.event == EventKind::TurnEnd;
+        if is_over && decide::is_after_command(Some(&self.session)) {
+            let since = self.session.last_event_at;
+            self.written.operation =
+                sessions::newest_operation_since(self.connection, &self.root.id, since)?;
+        }
         match action {
             Action::Message => self.begin_message(seen),
             Action::SteeredMessage => self.steer_message(),

@@ -166,5 +166,6 @@ fn report(
         changes: written.changes,
         gaps: observation.map(|observation| observation.gaps.len() as u64),
         went_back: written.went_back,
+        operation: written.operation,
     }
 }

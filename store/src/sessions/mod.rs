@@ -94,7 +94,9 @@ pub(crate) use operations::{
     moves_since, newest_operation, note_permanent, note_results, open_operations, operation,
     operation_items, restored_states,
 };
-pub(crate) use operations_since::{Put, moved_since, put_since, was_operation_at_work};
+pub(crate) use operations_since::{
+    Put, moved_since, newest_operation_since, put_since, was_operation_at_work,
+};
 pub(crate) use other_sessions::{OthersMessage, newer_of_others, other_reverted_sessions};
 pub(crate) use parts::{
     Whole, has_changes, has_forgotten_roots, message_beside, message_parts, note_forgotten_root,

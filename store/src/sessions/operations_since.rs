@@ -11,6 +11,19 @@ use crate::model::Milliseconds;
 use crate::model::entry::Change;
 use crate::model::path::WorkspacePath;
 
+/// Returns the newest operation on a session that began since a moment and is done.
+pub(crate) fn newest_operation_since(
+    connection: &Connection,
+    session: &str,
+    since: Milliseconds,
+) -> Result<Option<String>> {
+    let sql =
+        "SELECT id FROM operations WHERE session_id = ?1 AND started_at >= ?2 AND state = 'done'
+                ORDER BY seq DESC LIMIT 1";
+    let what = "cannot read the operations";
+    read::value_or_none(connection, what, sql, params![session, since])
+}
+
 /// Returns the paths that operations wrote or removed since a snapshot, leaving out the whole moves of one chain of
 /// reverts, given by its session and the state before it.
 ///

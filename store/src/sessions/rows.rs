@@ -354,7 +354,7 @@ pub(crate) fn touch_session(
     // The mark of a command of ours stays while the model is only called to run it: that is not a step.
     let goes_on = event.is_command || matches!(event.event, StepStart | StepFinish);
     let is_marked = is_typed || (goes_on && in_command);
-    let is_of_command = event.is_command && (is_typed || in_command);
+    let is_of_command = is_marked && (event.is_command || session.tool_events);
     let is_own = session.agent_id == event.session_id;
     let transcript = event.transcript_path.as_deref().filter(|_| is_own);
     let sql = "UPDATE sessions SET last_event_at = ?2, last_event = ?3, ended_at = ?4, tool_events = ?5,

@@ -16,6 +16,7 @@ pub const CLAUDE_CODE: Agent = Agent {
     name: "claude-code",
     proven_on: &["2.1.332"],
     tell: |line| Some(shape::additional_context("UserPromptSubmit", line)),
+    shows: true,
     tells_of_tools: true,
     translate,
     ..PLAIN

@@ -17,6 +17,7 @@ pub const CODEX: Agent = Agent {
     name: "codex",
     proven_on: &["0.171.0"],
     tell: |line| Some(shape::additional_context("UserPromptSubmit", line)),
+    shows: true,
     tells_of_tools: true,
     translate,
     ..PLAIN

@@ -12,6 +12,7 @@ pub const GEMINI_CLI: Agent = Agent {
     name: "gemini-cli",
     proven_on: &["0.61.0"],
     tell: |line| Some(shape::additional_context("BeforeAgent", line)),
+    shows: true,
     tells_of_tools: true,
     translate,
     ..PLAIN

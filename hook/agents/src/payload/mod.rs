@@ -81,6 +81,8 @@ pub struct Agent {
     /// The output at a user message from which the model reads a line with it; `None` if the agent documents no way to
     /// do so.
     pub tell: fn(&str) -> Option<String>,
+    /// Whether it shows its user the `systemMessage` of a hook at the end of a turn.
+    pub shows: bool,
     /// Whether the agent was seen to report every tool that may change a file before it runs, so that it changes nothing
     /// while none runs. If no event of that came before, its first event of a tool says so.
     pub tells_of_tools: bool,
@@ -101,6 +103,7 @@ pub const PLAIN: Agent = Agent {
     name: "",
     proven_on: &[],
     tell: |_| None,
+    shows: false,
     tells_of_tools: false,
     translate: shape::alike,
     kind: shape::kind,

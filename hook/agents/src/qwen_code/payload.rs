@@ -12,6 +12,7 @@ pub const QWEN_CODE: Agent = Agent {
     name: "qwen-code",
     proven_on: &["0.24.4"],
     tell: |line| Some(shape::additional_context("UserPromptSubmit", line)),
+    shows: true,
     tells_of_tools: true,
     translate,
     ..PLAIN

@@ -327,6 +327,7 @@ impl Recorder<'_> {
             &format!("recorded `{}` of {}", event.event.name(), event.agent),
         );
         self.tell(event, report);
+        self.show(event, report);
         if event.event == EventKind::SessionStart {
             self.note_missing_hooks(event);
         }
@@ -409,6 +410,18 @@ impl Recorder<'_> {
         if !report.went_back.is_empty() && self.settings(event).tell_agent {
             let line = reminder::line(&report.went_back);
             self.words = ckpt_agents::find(&event.agent).and_then(|agent| (agent.tell)(&line));
+        }
+    }
+
+    /// Shows the user, if the agent has a way to, what one of our commands did that has ended: the model, which its output
+    /// went to, may leave some of it out.
+    fn show(&mut self, event: &Event, report: &EventReport) {
+        let (Some(operation), Some(cwd)) = (&report.operation, &event.cwd) else {
+            return;
+        };
+        if ckpt_agents::find(&event.agent).is_some_and(|agent| agent.shows) {
+            let shown = self.store().and_then(|store| store.show(cwd, operation));
+            self.words = shown.ok().and_then(|shown| reminder::receipt(&shown));
         }
     }
 

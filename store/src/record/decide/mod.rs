@@ -166,7 +166,7 @@ fn what_happens(event: &Event, view: &EventContext) -> Decision {
 }
 
 /// Returns whether nothing was heard of a session since its user typed one of our own commands.
-fn is_after_command(session: Option<&SessionRow>) -> bool {
+pub(super) fn is_after_command(session: Option<&SessionRow>) -> bool {
     session.and_then(|session| session.last_event.as_deref()) == Some(COMMAND)
 }
 
