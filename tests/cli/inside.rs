@@ -183,22 +183,26 @@ fn tell(world: &Sandbox, agent: &str, session: &str, name: &str, typed: &str) ->
 fn end_of_a_commands_turn_shows_its_outcome() {
     let chat = Chat::of_three();
     let tell = |name: &str, typed: &str| tell(&chat.world, "claude-code", OLD, name, typed);
-    let end = |typed: &str, verb: &str| {
+    let end = |typed: &str, words: &[&str]| {
         assert_eq!(tell("UserPromptSubmit", typed), "");
-        let line = ["inside", verb, "--session", OLD];
+        let line = [&["inside"], words, &["--session", OLD]].concat();
         chat.world.run(&line, b"").exits(0);
         tell("Stop", typed)
     };
-    let shown = end("/ckpt-revert", "revert");
+    let shown = end("/ckpt-revert", &["revert", "--conversation", "fork"]);
     assert!(!chat.is_made(3), "{shown}");
     let shown: serde_json::Value = serde_json::from_str(&shown).expect("one object");
     let shown = shown["systemMessage"].as_str().expect("for the user");
     let told = r#"ckpt-hook: revert: "made-3" (removed), "newest". `ckpt-hook show "#;
     assert!(shown.starts_with(told), "{shown}");
-    assert_eq!(end("/ckpt-status", "status"), "");
-    let shown = end("/ckpt-redo", "redo");
+    assert!(
+        shown.contains(" && claude --resume "),
+        "how to go on: {shown}"
+    );
+    assert_eq!(end("/ckpt-status", &["status"]), "");
+    let shown = end("/ckpt-redo", &["redo"]);
     assert!(shown.contains("ckpt-hook: redo: "), "{shown}");
-    assert_eq!(end("go on", "status"), "", "no command of ours");
+    assert_eq!(end("go on", &["status"]), "", "no command of ours");
 }
 
 /// A line that runs before its message is told is shown as well.

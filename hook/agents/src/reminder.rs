@@ -1,9 +1,10 @@
 //! What we tell an agent with the user's next message: which files were put back, so that it does not rely on what it
 //! remembers. And what it shows its user of a command of ours.
 
-use ckpt_output::data;
 use ckpt_output::history::operation_word;
+use ckpt_output::paint::Paint;
 use ckpt_output::text::short;
+use ckpt_output::{conversation, data};
 use ckpt_schema::report::{FileAction, FileReport, FileResult, ShowReport};
 use serde_json::json;
 
@@ -19,39 +20,50 @@ pub fn line(files: &[FileReport]) -> String {
     )
 }
 
-/// Returns the output of a hook that shows the agent's user what an operation did, in one line of a bounded length. `None` for
-/// anything else.
+/// Returns the output of a hook that shows the agent's user what an operation did, in a line of a bounded length, and where the
+/// conversation goes on. `None` for anything else.
 pub fn receipt(shown: &ShowReport) -> Option<String> {
     let ShowReport::Operation {
-        operation, files, ..
+        operation,
+        files,
+        roots,
+        conversation: chat,
+        ..
     } = shown
     else {
         return None;
     };
-    let has_moved =
-        |file: &FileReport| file.action != FileAction::Keep && file.result == FileResult::Done;
-    let acted = files.iter().filter(|file| file.action != FileAction::None);
-    let (moved, kept): (Vec<_>, Vec<_>) = acted.partition(|file| has_moved(file));
-    let moved = match moved.is_empty() {
+    let others = roots.iter().flat_map(|root| &root.files);
+    let acted = files.iter().chain(others);
+    let acted = acted.filter(|file| file.action != FileAction::None);
+    let (moved, kept): (Vec<_>, Vec<_>) =
+        acted.partition(|file| file.action != FileAction::Keep && file.result == FileResult::Done);
+    let moved = moved
+        .iter()
+        .map(|file| (file.path.path.as_str(), what(file)));
+    let kept = kept.iter().map(|file| (file.path.path.as_str(), ""));
+    let listed = [
+        ("", data::listed(moved)),
+        ("what stays: ", data::listed(kept)),
+    ];
+    let listed = listed.iter().filter(|(_, names)| !names.is_empty());
+    let files: Vec<String> = listed
+        .map(|(what, names)| format!("{what}{names}"))
+        .collect();
+    let files = match files.is_empty() {
         true => "no file changed".to_owned(),
-        false => data::listed(
-            moved
-                .iter()
-                .map(|file| (file.path.path.as_str(), what(file))),
-        ),
+        false => files.join("; "),
     };
-    let stays = match kept.is_empty() {
-        true => String::new(),
-        false => {
-            let names = kept.iter().map(|file| (file.path.path.as_str(), ""));
-            format!("; what stays: {}", data::listed(names))
-        }
-    };
-    let text = format!(
-        "ckpt-hook: {}: {moved}{stays}. `ckpt-hook show {}` tells all of it.",
+    let line = format!(
+        "ckpt-hook: {}: {files}. `ckpt-hook show {}` tells all of it.",
         operation_word(operation),
         short(&operation.id)
     );
+    let goes_on = chat
+        .iter()
+        .flat_map(|it| conversation::lines(it, false, Paint::PLAIN));
+    let text: Vec<String> = [line].into_iter().chain(goes_on).collect();
+    let text = text.join("\n");
     Some(json!({"systemMessage": text}).to_string())
 }
 

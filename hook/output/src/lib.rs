@@ -11,7 +11,7 @@ pub mod checkout;
 mod closing;
 pub mod columns;
 pub mod config;
-mod conversation;
+pub mod conversation;
 pub mod data;
 pub mod diff;
 pub mod doctor;
