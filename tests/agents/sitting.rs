@@ -127,7 +127,13 @@ impl Sitting {
     /// Sends a message and waits until its turn is over, for the agent and for the hook.
     pub fn say(&mut self, prompt: &str, answer: &str) {
         let before = messages(&self.world).len();
-        self.terminal().say(prompt);
+        self.send(prompt, answer);
+        self.settle(before + 1);
+    }
+
+    /// Sends a line and waits until its answer shows.
+    pub fn send(&mut self, line: &str, answer: &str) {
+        self.terminal().say(line);
         // An agent that is not quite done with its last turn lets the key pass; on an empty line it does nothing.
         for _ in 0..KEYS {
             if self.terminal().shows_soon(|screen| screen.contains(answer)) {
@@ -136,7 +142,6 @@ impl Sitting {
             self.terminal().press("\r");
         }
         self.terminal().wait_for_text(answer);
-        self.settle(before + 1);
     }
 
     /// Waits until the hook has heard of the end of the newest of so many messages.

@@ -370,9 +370,7 @@ pub fn screen_shows_what_went_back(agent: &'static Agent) {
     let before = sitting.world.tree();
     sitting.say("TURN-ONE please", "Turn one is finished.");
     let command = agent.revert.expect("it has one");
-    sitting.terminal().say(command);
-    sitting.terminal().press("\r");
-    sitting.terminal().wait_for_text("ckpt-hook: revert:");
+    sitting.send(command, "ckpt-hook: revert:");
     sitting.expect(&before, &[], "it was taken back");
 }
 
