@@ -231,3 +231,31 @@ fn unseen_changes_are_told_at_each_point_forward() {
         }
     }
 }
+
+/// What came into view in a step of a message and went in its next one is named at each point of the way, as it comes back.
+#[test]
+fn file_in_view_between_steps_is_told_at_each_point() {
+    set_clock_from_files(0);
+    let mut world = World::new();
+    world.write(".gitignore", "gen/\n");
+    world.write("gen/f", "mine\n");
+    world.turn("m1", |world| world.write("a", "1\n"));
+    world.message("m2");
+    world.step(|world| {
+        world.remove(".gitignore");
+        world.write("gen/f", "agent\n");
+        world.write("gen/g", "agent\n");
+    });
+    world.step(|world| {
+        world.remove_tree("gen");
+        world.write("gen", "a file\n");
+    });
+    for message in ["m1", "m2"] {
+        let report = world.revert(message);
+        assert_eq!(report.outcome, Outcome::Partial, "{message}: {report:#?}");
+        for file in ["gen/f", "gen/g"] {
+            let mut about = report.remarks.iter().flat_map(|note| &note.about);
+            assert!(about.any(|path| path == file), "{message}: {report:#?}");
+        }
+    }
+}

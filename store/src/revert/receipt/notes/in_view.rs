@@ -67,24 +67,34 @@ fn came_into_view(
 }
 
 /// Returns the paths that an operation moved since the state that a revert goes to and that stay, where that state does not tell
-/// what was there. The operation's time is theirs, so nothing shows whether they had changed before.
+/// what was there, and they were in view since, as `viewed` are. The operation's time is theirs, so nothing shows whether they had
+/// changed before.
 pub(super) fn moved_before(
     connection: &Connection,
     place: &Place,
     snapshots: &Snapshots,
-    (then, id): (Option<&Snapshot>, Option<i64>),
-    (plan, paths): (&Plan, &BTreeSet<WorkspacePath>),
+    (then, id, since): (Option<&Snapshot>, Option<i64>, Milliseconds),
+    (plan, viewed): (&Plan, &BTreeSet<WorkspacePath>),
 ) -> Result<BTreeSet<WorkspacePath>> {
-    let (Some(then), Some(id), false) = (then, id, paths.is_empty()) else {
+    let (Some(then), Some(id)) = (then, id) else {
         return Ok(BTreeSet::new());
     };
     let mut moved = sessions::moved_since(connection, place.row.id, id, None)?;
     for item in plan.items.iter().filter(|item| item.is_planned()) {
         moved.remove(&item.path);
     }
-    let moved = moved.intersection(paths).cloned().collect();
-    let unknown = snapshots.with_presence(then, moved, is_not_known)?;
-    Ok(unknown.into_iter().collect())
+    moved.retain(|path| path.on_disk(&place.root).symlink_metadata().is_ok());
+    let unknown = snapshots.with_presence(then, moved.into_iter().collect(), is_not_known)?;
+    let (mut stay, mut others) = (BTreeSet::new(), Vec::new());
+    for path in unknown {
+        match viewed.contains(&path) {
+            true => _ = stay.insert(path),
+            false => others.push(path),
+        }
+    }
+    let [_, in_view] = by_first_change(connection, place, snapshots, others, since)?;
+    stay.extend(in_view);
+    Ok(stay)
 }
 
 /// Returns the ignored entries that hold what came in a step, or are in a folder that did: other rules hide it by now. Only
@@ -135,21 +145,36 @@ pub(super) fn put_unseen(
     let items = plan.items.iter().filter(|item| item.is_planned());
     let put = items.filter(|item| item.target.is_some_and(is_file));
     let put = put.map(|item| item.path.clone()).collect();
-    // A tool that names a hidden file has its bytes stored before it writes: then its first row begins with them.
+    let unknown = snapshots.with_presence(then, put, is_not_known)?;
+    let [mut unseen, in_view] = by_first_change(connection, place, snapshots, unknown, since)?;
+    unseen.extend(in_view);
+    unseen.sort_unstable();
+    Ok(unseen)
+}
+
+/// Returns the paths without a change since a time, and those that were in view before their first one. A tool that names a
+/// hidden file has its bytes stored before it writes: then its first change begins with them.
+fn by_first_change(
+    connection: &Connection,
+    place: &Place,
+    snapshots: &Snapshots,
+    paths: Vec<WorkspacePath>,
+    since: Milliseconds,
+) -> Result<[Vec<WorkspacePath>; 2]> {
     let mut by_snapshot: BTreeMap<Option<i64>, Vec<WorkspacePath>> = BTreeMap::new();
-    for path in snapshots.with_presence(then, put, is_not_known)? {
+    for path in paths {
         let first = sessions::first_snapshot_of(connection, place.row.id, &path, since)?;
         by_snapshot.entry(first).or_default().push(path);
     }
-    let mut unseen = by_snapshot.remove(&None).unwrap_or_default();
+    let unchanged = by_snapshot.remove(&None).unwrap_or_default();
+    let mut in_view = Vec::new();
     for (first, paths) in by_snapshot {
         let Some(first) = first else { continue };
         let before = sessions::snapshot(connection, first)?.snapshot;
         let is_stored = |presence| presence == Presence::Stored;
-        unseen.extend(snapshots.with_presence(&before, paths, is_stored)?);
+        in_view.extend(snapshots.with_presence(&before, paths, is_stored)?);
     }
-    unseen.sort_unstable();
-    Ok(unseen)
+    Ok([unchanged, in_view])
 }
 
 /// Returns whether a state does not tell what a file at a path was.

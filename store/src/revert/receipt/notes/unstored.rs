@@ -151,10 +151,11 @@ pub(crate) fn stays(
         others.extend(viewed_since(connection, place, snapshots, sides, since)?);
     }
     others.extend(unremembered(place, snapshots, &seen.snapshot, &now)?);
-    let point = (then, revert.to.snapshot_id);
+    let point = (then, revert.to.snapshot_id, since);
     let moved_before = moved_before(connection, place, snapshots, point, (plan, &others))?;
     let planned: BTreeSet<&WorkspacePath> = plan.items.iter().map(|item| &item.path).collect();
-    others.retain(|path| !planned.contains(path) || moved_before.contains(path));
+    others.retain(|path| !planned.contains(path));
+    others.extend(moved_before.iter().cloned());
     notes.extend(of_ignored(
         texts(&ignored),
         ignored_changes::files_in(place, &ignored),
