@@ -247,7 +247,7 @@ fn browser_leaves_out_files_of_all_roots() {
     screen.press("j ");
     screen.wait_for("no message is hidden");
     screen.press("y");
-    screen.wait_for("Restored");
+    screen.wait_for("Undid a part");
     assert_eq!(world.read("a"), b"before\n");
     assert_eq!(fs::read(other.join("b")).expect("readable"), b"after\n");
     screen.press("r");

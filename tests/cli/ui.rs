@@ -466,7 +466,7 @@ fn file_of_a_plan_is_left_out() {
     screen.wait_for("[ ] remove -1 three");
     screen.wait_for("no message is hidden");
     screen.press("y");
-    screen.wait_for("Restored");
+    screen.wait_for("Undid a part");
     let left = world.tree().into_keys().map(|name| format!("{name:?}"));
     let left: Vec<String> = left.collect();
     assert_eq!(left.len(), 2, "{left:?}");
