@@ -203,7 +203,8 @@ fn message_can_be_chosen_at_a_terminal() {
     screen.press("\r");
     screen.wait_for("(1/1) Apply deletion");
     screen.press("y\r");
-    screen.wait_for("(1/2) Apply this hunk");
+    // To its end, or the answer is shown before the rest of the question.
+    screen.wait_for("s,e,p,?]?");
     screen.press("d\r");
     screen.end();
     assert!(

@@ -234,7 +234,7 @@ fn unseen_changes_are_told_at_each_point_forward() {
 
 /// What came into view in a step of a message and went in its next one is named at each point of the way, as it comes back.
 #[test]
-fn file_in_view_between_steps_is_told_at_each_point() {
+fn file_in_view_between_steps_is_told() {
     set_clock_from_files(0);
     let mut world = World::new();
     world.write(".gitignore", "gen/\n");
