@@ -46,8 +46,9 @@ fn all_without_agents_says_what_to_do() {
     let world = Sandbox::new();
     let run = world.run(&["install", "--all"], b"").exits(0);
     assert!(
-        run.stdout
-            .ends_with("hint: name an agent to install the hook for it in advance\n"),
+        run.stdout.ends_with(
+            "hint: no agent was found that needs the hook: name one to install it in advance\n"
+        ),
         "{run}"
     );
     let run = world.run(&["uninstall", "--all"], b"").exits(0);

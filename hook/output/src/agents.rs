@@ -137,7 +137,7 @@ pub fn changes(
         format!("Next: {restart}. Then {log} lists it.\n")
     });
     let hint = format!(
-        "{} name an agent to install the hook for it in advance\n",
+        "{} no agent was found that needs the hook: name one to install it in advance\n",
         view.paint.id("hint:")
     );
     let short_name = report.short_name.iter().map(|link| {
