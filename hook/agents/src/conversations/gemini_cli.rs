@@ -9,7 +9,8 @@ use ckpt_store::model::conversation::{
 };
 use serde_json::Value;
 
-use super::record::{self, AgentRecord, text, typed, words};
+use super::record::{self, AgentRecord, text, words};
+use crate::payload::shape::typed;
 
 /// The types of entries that are known, as of 0.61.0.
 const KNOWN: [&str; 5] = ["user", "gemini", "info", "error", "warning"];

@@ -3,8 +3,9 @@
 
 use serde_json::Value;
 
-use super::record::{text, typed, words};
+use super::record::{text, words};
 use super::tree::TreeFormat;
+use crate::payload::shape::typed;
 
 /// How it writes its tree, as of 0.24.4.
 pub const FORMAT: TreeFormat = TreeFormat {

@@ -11,7 +11,7 @@ use ckpt_schema::report::ConversationReason;
 use ckpt_store::model::conversation::ForkFailure;
 use serde_json::Value;
 
-use crate::payload::shape::FILES;
+use crate::payload::shape::typed;
 
 /// The longest record that is read, in bytes.
 const LONGEST: u64 = 1 << 30;
@@ -165,13 +165,6 @@ pub fn words(content: &Value) -> Option<String> {
     let parts = content.as_array()?.iter();
     let texts: Vec<&str> = parts.filter_map(|part| text(part, "text")).collect();
     Some(texts.join("\n"))
-}
-
-/// Returns the part of a prompt that the user typed: Gemini CLI and Qwen Code add the files that it names, and tell their hooks so with
-/// other ends of lines than their records have.
-pub fn typed(prompt: &str) -> &str {
-    let files = prompt.find(FILES);
-    prompt[..files.unwrap_or(prompt.len())].trim()
 }
 
 /// Returns the message that is sought among the prompts of a record: the one in the same place, if it has the same text,

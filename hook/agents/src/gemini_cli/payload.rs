@@ -21,7 +21,7 @@ pub const GEMINI_CLI: Agent = Agent {
 fn translate(_: &Agent, payload: &Payload<'_>) -> Result<Vec<Event>, PayloadError> {
     let kind = kind(&payload.event_name()?).ok_or(PayloadError::UnknownEvent)?;
     let event = shape::event(payload, kind, &["write_file", "replace"])?;
-    Ok(vec![shape::leave_out_files(event)])
+    Ok(vec![shape::as_typed(event)])
 }
 
 fn kind(name: &str) -> Option<EventKind> {

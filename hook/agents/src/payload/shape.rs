@@ -281,13 +281,30 @@ fn tool_use(call: &Object<'_>, edit_tools: &[&str]) -> Option<ToolUse> {
 }
 
 /// What Gemini CLI and Qwen Code put between a prompt and the files that it names.
-pub const FILES: &str = "--- Content from referenced files ---";
+const FILES: &str = "--- Content from referenced files ---";
 
-/// Takes the files out of a message that its agent added to what was typed.
-pub fn leave_out_files(mut event: Event) -> Event {
-    let prompt = event.prompt.as_mut();
-    if let Some((prompt, at)) = prompt.and_then(|it| it.find(FILES).map(|at| (it, at))) {
-        prompt.truncate(prompt[..at].trim_end().len());
+/// The tags of what Qwen Code says to its model before a prompt, as in 0.24.4 of a background agent that it restored.
+const REMINDER: [&str; 2] = ["<system-reminder>", "</system-reminder>"];
+
+/// Returns the part of a prompt that the user typed. Gemini CLI and Qwen Code tell their hooks of what they add with other ends of
+/// lines than their records have.
+pub fn typed(prompt: &str) -> &str {
+    let [begin, end] = REMINDER;
+    let mut typed = prompt.trim();
+    while let Some((_, rest)) = typed.strip_prefix(begin).and_then(|it| it.split_once(end)) {
+        typed = rest.trim_start();
+    }
+    let files = typed.find(FILES);
+    typed[..files.unwrap_or(typed.len())].trim_end()
+}
+
+/// Leaves of a message what was typed, where its agent added to it.
+pub fn as_typed(mut event: Event) -> Event {
+    if let Some(prompt) = &mut event.prompt {
+        let part = typed(prompt);
+        if part.len() < prompt.trim().len() {
+            *prompt = part.to_owned();
+        }
     }
     event
 }

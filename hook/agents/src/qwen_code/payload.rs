@@ -35,7 +35,7 @@ fn translate(_: &Agent, payload: &Payload<'_>) -> Result<Vec<Event>, PayloadErro
     if event.event == EventKind::TurnEnd {
         event.background = event.background.filter(|goes_on| *goes_on);
     }
-    Ok(vec![shape::leave_out_files(event)])
+    Ok(vec![shape::as_typed(event)])
 }
 
 /// The event of a prompt, and of other things.

@@ -27,6 +27,21 @@ fn qwen_codes_task_list_ends_no_shell() {
     assert_eq!(background("Stop", r#""background_tasks":[]"#), nothing_told);
 }
 
+/// A message is what was typed, without what Qwen Code says to its model before it.
+#[test]
+fn reminder_before_a_prompt_is_left_out() {
+    let of = |prompt: &str| {
+        let payload = serde_json::json!({"session_id": "s", "cwd": "/w",
+            "hook_event_name": "UserPromptSubmit", "prompt": prompt});
+        let parsed = parse_alone("qwen-code", None, payload.to_string().as_bytes());
+        parsed.events[0].prompt.clone()
+    };
+    let reminder = "<system-reminder>\n1 background agent was restored.\n</system-reminder>\n\n";
+    assert_eq!(of(&format!("{reminder}fix it")).as_deref(), Some("fix it"));
+    let own = "what is <system-reminder>?";
+    assert_eq!(of(own).as_deref(), Some(own), "the user's own words");
+}
+
 /// A message is what was typed, without the files that it names.
 ///
 /// Gemini CLI adds them to what it tells its hooks as well.
