@@ -149,7 +149,7 @@ fn what_one_machine_pushed_another_sees() {
     let refused = other
         .run(&["--machine", &name, "revert", "m1"], b"")
         .exits(2);
-    assert!(refused.stderr.contains("workspace adopt"), "{refused}");
+    assert!(refused.stderr.contains("workspace adopt ID"), "{refused}");
     let unknown = other.run(&["--machine", "nobody", "log"], b"").exits(4);
     assert!(unknown.stderr.contains(&name), "{unknown}");
     assert_eq!(other.read("a"), b"mine, too\n", "nothing was changed");

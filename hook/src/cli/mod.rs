@@ -159,7 +159,7 @@ fn foreign(invocation: &Invocation, command: &Command) -> Result<(), Failure> {
     match &invocation.common.machine {
         Some(_) if !command.may_be_foreign() => Err(Failure::usage(
             "that cannot be done to what another machine has recorded",
-            "`ckpt-hook workspace adopt` makes its history the one of this directory; `restore ID PATH` brings files of it here",
+            "`ckpt-hook workspace adopt ID` makes its history the one of this directory, and `ckpt-hook workspace list` has the ID; `restore ID PATH` brings files of it here",
         )),
         _ => Ok(()),
     }
