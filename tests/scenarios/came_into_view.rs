@@ -259,3 +259,32 @@ fn file_in_view_between_steps_is_told() {
         }
     }
 }
+
+/// A file that a step made again while rules hid it is not there at the message before, on the way forward either.
+#[test]
+fn file_made_again_while_hidden_is_undone() {
+    set_clock_from_files(0);
+    let mut world = World::new();
+    world.write("a", "1\n");
+    let begin = world.tree();
+    world.message("m1");
+    world.step(|world| world.write("made", "1\n"));
+    world.step(|world| {
+        world.remove("made");
+        world.write("a", "2\n");
+    });
+    let between = world.tree();
+    world.message("m2");
+    world.step(|world| {
+        world.write(".gitignore", "made\n");
+        world.write("made", "1\n");
+    });
+    let after = world.tree();
+    for (message, before) in [("m1", begin), ("m2", between)] {
+        let report = world.revert(message);
+        assert_eq!(world.tree(), before, "{message}: {report:#?}");
+        assert_eq!(report.outcome, Outcome::Restored, "{message}: {report:#?}");
+    }
+    world.unrevert();
+    assert_eq!(world.tree(), after);
+}

@@ -543,3 +543,31 @@ fn dead_agents_possible_work_is_named() {
     assert!(world.exists("later"), "kept");
     assert_eq!(unclear_of(&report).len(), 1, "and named: {report:?}");
 }
+
+/// The step of a sub-agent that tells of no tools stays open over the next message, or over the end of its parent's turn:
+/// it may be over all the same, and an edit soon after is not taken.
+#[test]
+fn edit_after_a_left_sub_agent_stays() {
+    for goes_on_with in [EventKind::UserMessage, EventKind::TurnEnd] {
+        let mut world = World::new();
+        set_clock_from_files(-3_000);
+        world.message("m1");
+        let begins = Event {
+            parent_session_id: Some("s1".to_owned()),
+            ..world.event(EventKind::StepStart, "sub")
+        };
+        world.send(&begins);
+        let goes_on = Event {
+            message_id: (goes_on_with == EventKind::UserMessage).then(|| "m2".to_owned()),
+            ..world.event(goes_on_with, "s1")
+        };
+        world.send(&goes_on);
+        world.write("mine", "an hour of work\n");
+        set_clock_from_files(MINUTE);
+        let report = world.revert("m1");
+        assert!(world.exists("mine"), "{goes_on_with:?}: {report:#?}");
+        assert_eq!(report.outcome, Outcome::Partial, "{goes_on_with:?}");
+        let unclear: Vec<_> = unclear_of(&report).iter().map(|one| one.0).collect();
+        assert_eq!(unclear, ["mine"], "{goes_on_with:?}: {report:#?}");
+    }
+}

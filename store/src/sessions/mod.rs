@@ -38,6 +38,7 @@ mod salvage;
 mod scrub;
 mod snapshots;
 mod steps;
+mod sub_agents;
 mod tools;
 mod totals;
 mod unrecorded;

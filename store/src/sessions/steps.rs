@@ -6,7 +6,7 @@ use rusqlite::{Connection, Params, Row, params};
 
 use super::read::{self, Columns, row};
 use super::tools::{EndedTools, StepPath, ToolRow, finish_tools, step_paths, tools};
-use super::{MessageRow, SessionRow, feed, rows, totals};
+use super::{MessageRow, feed, rows, sub_agents, totals};
 use crate::error::Result;
 use crate::model::Milliseconds;
 use crate::model::entry::ObjectId;
@@ -71,6 +71,8 @@ pub(crate) struct Life {
     pub interrupted_at: Option<Milliseconds>,
     /// Whether nothing was heard of it since its user typed one of our own commands.
     pub is_commanded: bool,
+    /// When its conversation first went on without a sub-agent that tells of no tools: by a message, or the end of a turn.
+    pub left_at: Option<Milliseconds>,
 }
 
 impl Life {
@@ -85,6 +87,7 @@ impl Life {
             transcript: columns.next()?,
             interrupted_at: columns.next()?,
             is_commanded: columns.next::<Option<String>>()?.as_deref() == Some(rows::COMMAND),
+            left_at: None,
         })
     }
 }
@@ -449,41 +452,15 @@ fn steps_where(
                 .map(|parent| rows::root_of(connection, &parent))
                 .transpose()?;
             if let Some(root) = root.as_ref().filter(|_| step.has_running) {
-                let ended = ended_with_parent(connection, step, root)?;
+                let ended = sub_agents::ended_with_parent(connection, step, root)?;
                 step.life.interrupted_at = step.life.interrupted_at.max(ended);
+            } else if let Some(root) = root.as_ref().filter(|_| !step.tool_events) {
+                step.life.left_at = sub_agents::left_at(connection, step, root)?;
             }
             step.root_session_id = root.map_or_else(|| step.row.session_id.clone(), |root| root.id);
         }
     }
     Ok(steps)
-}
-
-/// Returns when the tools of a sub-agent's parent ended that ran when its step began, if nothing was heard of the sub-agent
-/// since: its own end was lost.
-fn ended_with_parent(
-    connection: &Connection,
-    step: &OpenStep,
-    root: &SessionRow,
-) -> Result<Option<Milliseconds>> {
-    // A sub-agent that works elsewhere has a part of its parent's session there, or a row that no event of it uses.
-    let home = match (&root.part_of, &root.last_event) {
-        (Some(whole), _) => rows::session(connection, whole)?,
-        (None, Some(_)) => None,
-        (None, None) => rows::session_at_home(connection, &root.agent, &root.agent_id, None)?,
-    };
-    // Few tools run at a time, so the newest steps hold all of them.
-    let sql = "SELECT ifnull(sum(finished_at IS NULL OR background = 1 AND released_at IS NULL), 0) > 0,
-                      max(finished_at) FILTER (WHERE finished_at >= ?2)
-                 FROM tools WHERE started_at <= ?2
-                  AND step_id IN (SELECT id FROM steps WHERE session_id = ?1 AND started_at <= ?2 ORDER BY seq DESC LIMIT 8)";
-    let what = "cannot read what started a sub-agent";
-    let parent = home.as_ref().unwrap_or(root);
-    let parameters = params![parent.id, step.started_at];
-    let (goes_on, ended): (bool, Option<Milliseconds>) =
-        read::one(connection, what, sql, parameters, |row| {
-            Ok((row.get(0)?, row.get(1)?))
-        })?;
-    Ok(ended.filter(|ended| !goes_on && *ended >= step.last_event_at))
 }
 
 /// Adds an open step, or one that has ended. A session has one open step at most.

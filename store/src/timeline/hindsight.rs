@@ -80,6 +80,7 @@ fn signs_until(step: &OpenStep, end: Milliseconds) -> Signs {
     // Whether the process lives now says nothing about then.
     (then.life.process, then.life.caller) = (None, None);
     then.life.is_commanded = false;
+    then.life.left_at = step.life.left_at.filter(|at| *at <= end);
     then.life.interrupted_at = step.life.interrupted_at.filter(|at| *at <= end);
     life::signs(&then, end)
 }

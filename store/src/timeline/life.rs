@@ -45,6 +45,7 @@ fn signs_of(life: &Life, last_event_at: Milliseconds, now: Milliseconds) -> Sign
         interrupted_at: life.interrupted_at.max(record.interrupted_at),
         is_dead: is_dead(life, last_event_at, now),
         is_idle: life.is_commanded,
+        is_left: life.left_at.is_some(),
     }
 }
 

@@ -189,6 +189,7 @@ impl UnseenSearch<'_> {
         let rows = self.live.iter().map(|change| &change.row);
         let rows: BTreeMap<&WorkspacePath, &ChangeRow> =
             rows.map(|row| (&row.change.path, row)).collect();
+        newer.extend(self.made_again_while_hidden(spans, history, &found)?);
         found.retain(|path, _| !rows.contains_key(path));
         // The oldest row of a path says what it was when it had come.
         found.extend(
@@ -221,6 +222,36 @@ impl UnseenSearch<'_> {
             }
         }
         Ok((before_rows, newer))
+    }
+
+    /// Finds those of some files that had gone, as the newest row says, before a step made them again while rules hid them.
+    fn made_again_while_hidden(
+        &self,
+        spans: &StepSpans<'_>,
+        history: &SeenHistory,
+        found: &BTreeMap<WorkspacePath, Entry>,
+    ) -> Result<Vec<LiveChange>> {
+        let mut newest: BTreeMap<&WorkspacePath, &ChangeRow> = BTreeMap::new();
+        for LiveChange { row, .. } in self.live {
+            newest.entry(&row.change.path).or_insert(row);
+        }
+        let mut changes = Vec::new();
+        for came in &history.came {
+            let span = &spans.all[came.step];
+            let Ok(path) = WorkspacePath::new(&came.entry.path[..]) else {
+                continue;
+            };
+            let gone = newest
+                .get(&path)
+                .filter(|row| row.change.new.is_none() && row.to_snapshot_id <= Some(span.start));
+            if let Some((entry, _)) = found.get(&path).zip(gone) {
+                let is_alone =
+                    !sessions::is_another_at_work(self.connection, self.place.row.id, span)?;
+                let doubt = (!is_alone).then_some(Doubt::Hidden);
+                changes.extend(self.change(span, path, None, Some(*entry), doubt));
+            }
+        }
+        Ok(changes)
     }
 
     /// Judges whether a step removed what an earlier one had hidden. The only known time is that of the present entry,

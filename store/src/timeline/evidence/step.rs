@@ -58,6 +58,8 @@ pub(crate) struct Signs {
     pub is_dead: bool,
     /// Whether its user typed one of our own commands since: what it did before that has ended, if its step is cut off.
     pub is_idle: bool,
+    /// Whether its conversation went on without it: it tells of no tools, and may have ended untold.
+    pub is_left: bool,
 }
 
 /// What is known about a step.
@@ -98,7 +100,7 @@ impl Step {
     pub(super) fn longest_pause(&self, tool: &Tool) -> Milliseconds {
         let is_idle = self.signs.is_idle && self.standing == StepStanding::Cut;
         match tool.reach {
-            Reach::Anything if self.signs.is_dead || is_idle => SETTLE,
+            Reach::Anything if self.signs.is_dead || is_idle || self.signs.is_left => SETTLE,
             Reach::Anything | Reach::Files(_) | Reach::Nothing => SILENCE,
         }
     }

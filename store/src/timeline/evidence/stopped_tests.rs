@@ -73,3 +73,16 @@ fn our_command_shows_a_stopped_tool() {
     idle.standing = StepStanding::Open;
     assert_eq!(at(&[idle], 3 * SECOND), Verdict::Agent(0));
 }
+
+/// A sub-agent that tells of no tools may have ended where its conversation went on, whether its step is open or cut off.
+#[test]
+fn left_sub_agent_owns_nothing_later() {
+    for standing in [StepStanding::Open, StepStanding::Cut] {
+        let mut left = step(standing, Vec::new());
+        left.tells_of_tools = false;
+        assert_eq!(at(&[left.clone()], 3 * SECOND), Verdict::Agent(0));
+        left.signs.is_left = true;
+        let doubt = Doubt::Silent { after: 3 * SECOND };
+        assert_eq!(at(&[left], 3 * SECOND), unclear(doubt), "{standing:?}");
+    }
+}
