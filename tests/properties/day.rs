@@ -172,6 +172,8 @@ struct Cover {
     to: i64,
     /// Whether the end of its tool was lost: as far as anybody knows, the tool runs until its step ends.
     is_lost: bool,
+    /// The agent whose tool or step was cut off: it runs on, as far as anybody knows, if the step ends by itself after all.
+    cut_of: Option<usize>,
 }
 
 /// Who wrote what stands in a file.
@@ -263,6 +265,11 @@ impl Player {
                     if !is_lost {
                         player.send(agent, EventKind::StepFinish, |_| ());
                         player.close(agent, 2 * SECOND);
+                        let to = player.now + 2 * SECOND;
+                        let cut = |cover: &&mut Cover| cover.cut_of == Some(agent);
+                        player.covers.iter_mut().filter(cut).for_each(|cover| {
+                            cover.to = cover.to.max(to);
+                        });
                     }
                 }
             }),
@@ -342,8 +349,18 @@ impl Player {
             event.prompt = Some("go on".to_owned());
         });
         self.close(agent, 2 * SECOND);
+        self.end_cut(agent);
         let state = &mut self.agents[agent];
         (state.is_begun, state.is_in_step, state.is_sub) = (true, false, false);
+    }
+
+    /// Another step, or a message, shows that what was cut off is over.
+    fn end_cut(&mut self, agent: usize) {
+        let cut = |cover: &&mut Cover| cover.cut_of == Some(agent);
+        self.covers
+            .iter_mut()
+            .filter(cut)
+            .for_each(|cover| cover.cut_of = None);
     }
 
     fn begin(&mut self, agent: usize) {
@@ -355,6 +372,7 @@ impl Player {
     fn step_start(&mut self, agent: usize, is_sub: bool, is_lost: bool) {
         let state = &mut self.agents[agent];
         (state.is_in_step, state.is_sub) = (true, is_sub);
+        self.end_cut(agent);
         if !is_lost {
             self.send(agent, EventKind::StepStart, |_| ());
         }
@@ -474,6 +492,7 @@ impl Player {
             from,
             to: i64::MAX,
             is_lost: false,
+            cut_of: None,
         });
     }
 
@@ -492,8 +511,13 @@ impl Player {
     fn cut(&mut self, agent: usize) {
         let to = self.now + 2 * MINUTE + 10 * SECOND;
         let open = std::mem::take(&mut self.open[agent]);
-        self.covers
-            .extend(open.into_iter().map(|cover| Cover { to, ..cover }));
+        let cut_of = Some(agent);
+        let cut = |cover| Cover {
+            to,
+            cut_of,
+            ..cover
+        };
+        self.covers.extend(open.into_iter().map(cut));
     }
 
     fn is_covered(&self, file: usize, at: i64) -> bool {
