@@ -139,11 +139,8 @@ impl Former {
     fn lost_names(&self) -> Option<String> {
         match self.names {
             0 | 1 => None,
-            2 => Some("its other name (a hard link), which stays as it is".to_owned()),
-            names => Some(format!(
-                "its {} other names (hard links), which stay as they are",
-                names - 1
-            )),
+            2 => Some("its hard link to another name".to_owned()),
+            names => Some(format!("its hard links to {} other names", names - 1)),
         }
     }
 
