@@ -335,6 +335,23 @@ fn renamed_over_and_written_goes_further_back() {
     play(&acts, &Script::default());
 }
 
+/// A revert that is asked for again, after an undo of its undo, names what it leaves.
+#[test]
+fn revert_done_again_names_what_stays() {
+    let back = Act::Back {
+        session: 0,
+        message: 0,
+        alone: false,
+    };
+    let acts = [
+        Act::Turn(0, vec![Edit::Rename(2, 3)]),
+        Act::Turn(1, vec![Edit::Write(2)]),
+        back.clone(),
+        back,
+    ];
+    play(&acts, &Script::default());
+}
+
 /// A revert that was asked for again at its own point is undone, and asked for once more.
 #[test]
 fn undone_second_try_is_tried_again() {

@@ -431,6 +431,8 @@ fn is_there(connection: &Connection, movement: &Movement, seen: &Observation) ->
         && last.message_id.as_ref() == Some(&to.id)
         && last.part_message_id.is_none()
         && last.step_id.is_none()
+        // An undo of an undo says nothing of what the revert itself had left.
+        && last.undoes.is_none()
         && movement.since == Some(to.seq)
         && movement.on_conflict == Some(last.on_conflict)
         && movement.unclear.is_none_or(|asked| asked == last.unclear);
