@@ -260,7 +260,11 @@ impl ReceiptComparison<'_> {
         differing.retain(|path, change| {
             change.old != change.new && path.is_asked_for(&expectation.only)
         });
-        for path in self.only_filled(&differing, &filled)? {
+        let written = self.items.values().filter(|item| item.is_planned());
+        let written = written.filter(|item| item.target.is_some());
+        // Also those that will hold only what rules hide by then.
+        let kept = WorkspacePath::all_above(written.map(|item| &item.path));
+        for path in self.only_filled(&differing, &kept)? {
             differing.remove(&path);
         }
         Ok(differing)
