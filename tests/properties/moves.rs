@@ -335,6 +335,21 @@ fn renamed_over_and_written_goes_further_back() {
     play(&acts, &Script::default());
 }
 
+/// A path that a session's own rename emptied, as it was before an older change, keeps what another session did in between.
+#[test]
+fn emptied_by_the_newest_change_is_not_taken_back() {
+    let acts = [
+        Act::Turn(2, vec![Edit::Write(3)]),
+        Act::Turn(0, vec![Edit::Rename(0, 3)]),
+        Act::Turn(2, vec![Edit::Rename(3, 0)]),
+        Act::Further {
+            session: 2,
+            messages: (2, 1),
+        },
+    ];
+    play(&acts, &Script::default());
+}
+
 /// A revert that is asked for again, after an undo of its undo, names what it leaves.
 #[test]
 fn revert_done_again_names_what_stays() {

@@ -296,13 +296,17 @@ fn undo<'a>(
 }
 
 /// Returns the states to begin with where the present one is no edit of anybody's, each with the changes that are left to
-/// undo there. The session itself passed through it, so the agent's own undo, or git, took back what came after it. What
-/// a `restore` brought is in the store, and stands for what it replaced.
+/// undo there. The session itself passed through it, so the agent's own undo, or git, took back what came after it; where
+/// its newest change left the path, nothing was taken back. What a `restore` brought is in the store, and stands for what
+/// it replaced.
 fn taken_back<'r, 'a>(
     present: Present,
     runs: &'r [ChangeRun<'a>],
 ) -> impl Iterator<Item = (State, &'r [ChangeRun<'a>])> {
-    let passed = runs.iter().enumerate().filter_map(move |(at, run)| {
+    let newest = runs.first().filter(|newest| newest.held.is_none());
+    let is_left = newest.is_some_and(|newest| present.is(newest.new));
+    let older = if is_left { &[] } else { runs };
+    let passed = older.iter().enumerate().filter_map(move |(at, run)| {
         let is_new = present.is(run.new);
         let rest = &runs[at + usize::from(!is_new)..];
         let passed = if is_new { run.new } else { run.old };
