@@ -288,3 +288,26 @@ fn file_made_again_while_hidden_is_undone() {
     world.unrevert();
     assert_eq!(world.tree(), after);
 }
+
+/// An empty folder of the user's that a step only hid stays, and so does one that a step hid and filled.
+#[test]
+fn hidden_empty_folder_of_the_user_stays() {
+    set_clock_from_files(0);
+    for is_filled in [false, true] {
+        let mut world = World::new();
+        world.make_directory("d");
+        let before = world.tree();
+        world.turn("m1", |world| {
+            world.write(".gitignore", "d/\n");
+            if is_filled {
+                world.write("d/made", "1\n");
+                world.remove("d/made");
+            }
+        });
+        for _ in 0..2 {
+            let report = world.revert("m1");
+            assert_eq!(world.tree(), before, "{is_filled}: {report:#?}");
+            assert_ne!(report.outcome, Outcome::Partial, "{is_filled}: {report:#?}");
+        }
+    }
+}

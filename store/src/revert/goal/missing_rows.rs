@@ -438,6 +438,12 @@ impl UnseenSearch<'_> {
                 continue;
             }
             let span = &spans.all[step];
+            let start = sessions::snapshot(self.connection, span.start)?.snapshot;
+            let then = self.snapshots.states(&start, std::slice::from_ref(&path))?;
+            // One that was as empty before came only out of view.
+            if then.iter().any(Option::is_some) {
+                continue;
+            }
             if !sessions::is_another_at_work(self.connection, self.place.row.id, span)? {
                 let entry = Entry::stored(mode, ObjectId::EMPTY_TREE);
                 changes.extend(self.change(span, path, None, Some(entry), None));
