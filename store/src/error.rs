@@ -218,24 +218,19 @@ impl Error {
         self.hint.as_deref().or(of_damage.then_some(REPAIR))
     }
 
-    /// Returns whether SQLite says that the session store is damaged, or lacks a table or a column.
+    /// Returns whether SQLite says that the file is damaged or no database, or cannot run a statement on it: it has no
+    /// number of its own for a table or a column that is missing, or for an unknown format. A file that cannot be read,
+    /// or is another program's, gives other errors.
     pub(crate) fn is_of_damaged_store(&self) -> bool {
-        use rusqlite::Error::{InvalidColumnName, SqlInputError, SqliteFailure};
-        use rusqlite::ErrorCode::{DatabaseCorrupt, NotADatabase};
-        let Some(error) = self.of_session_store() else {
-            return false;
-        };
-        let text = match error {
-            SqliteFailure(_, Some(text)) | SqlInputError { msg: text, .. } => text.as_str(),
-            _ => "",
-        };
-        matches!(
-            error.sqlite_error_code(),
-            Some(DatabaseCorrupt | NotADatabase)
-        ) || matches!(error, InvalidColumnName(_))
-            || text.starts_with("no such table")
-            || text.starts_with("no such column")
-            || text.contains(" has no column named ")
+        use rusqlite::Error::{InvalidColumnName, SqlInputError};
+        use rusqlite::ErrorCode::{DatabaseCorrupt, NotADatabase, Unknown};
+        self.of_session_store().is_some_and(|error| {
+            matches!(error, InvalidColumnName(_) | SqlInputError { .. })
+                || matches!(
+                    error.sqlite_error_code(),
+                    Some(DatabaseCorrupt | NotADatabase | Unknown)
+                )
+        })
     }
 
     /// Returns the work that was done before the failure.
@@ -274,6 +269,9 @@ impl Error {
         while let Some(cause) = next {
             if let Some(error) = cause.downcast_ref::<std::io::Error>() {
                 return matches!(error.kind(), StorageFull | QuotaExceeded);
+            }
+            if let Some(error) = cause.downcast_ref::<rusqlite::Error>() {
+                return error.sqlite_error_code() == Some(rusqlite::ErrorCode::DiskFull);
             }
             next = cause.source();
         }

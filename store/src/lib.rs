@@ -149,7 +149,9 @@ impl Store {
         // First, so that what is only noted so far becomes rows, which can be marked as told.
         let lost = self.unstuck(record::lost::take_up);
         let rows = self.unstuck(|store| sessions::untold_rows(store.database.connection()));
-        sessions::untold(rows.unwrap_or_default(), lost.unwrap_or_default())
+        let lost = lost.unwrap_or_default();
+        let lost = lost.iter().map(record::lost::Lost::describe).collect();
+        sessions::untold(rows.unwrap_or_default(), lost)
     }
 
     /// Notes that a person was told. If that fails, they are told again.
@@ -385,6 +387,7 @@ impl Store {
         }
         let _ = revert::settle_forks_at(self, cwd);
         let mut report = query::status(self, cwd, session)?;
+        let lost = lost.iter().map(record::lost::Lost::describe);
         report.unprotected.extend(lost);
         Ok(report)
     }

@@ -122,13 +122,13 @@ fn uninstall_of_all_names_other_places() {
         .run(&["install", "claude-code", "--project"], b"")
         .exits(0);
     let run = world.run(&["uninstall", "--all"], b"").exits(0);
-    let told = "claude-code: left out: the hook is in this project's settings alone: `ckpt-hook uninstall claude-code --project`";
+    let told = "claude-code: left out: the hook is in this project's settings alone\n  hint: `ckpt-hook uninstall claude-code --project` removes it there";
     assert!(run.stdout.contains(told), "{run}");
     world.run(&["install", "gemini-cli"], b"").exits(0);
     let run = world
         .run(&["uninstall", "--all", "--project"], b"")
         .exits(0);
-    let told = "gemini-cli: left out: the hook is not in this project's settings, but in your own: `ckpt-hook uninstall gemini-cli`";
+    let told = "gemini-cli: left out: the hook is not in this project's settings, but in your own\n  hint: `ckpt-hook uninstall gemini-cli` removes it there";
     assert!(run.stdout.contains(told), "{run}");
 }
 

@@ -1,6 +1,6 @@
 //! The metadata of version control is a repository's own, whichever system it is of.
 
-use ckpt_schema::report::{FileResult, NoteCode, OperationReport, Outcome};
+use ckpt_schema::report::{DifferenceDetail, FileResult, NoteCode, OperationReport, Outcome};
 use ckpt_store::RevertRequest;
 use testing::scenario::{World, paths_with, set_clock_from_files, to};
 
@@ -484,7 +484,7 @@ fn stored_file_in_a_new_repository_is_named() {
             assert_eq!(report.outcome, expected, "{by_user}: {report:#?}");
             let receipt = report.receipt.expect("a comparison");
             let named = receipt.differences.iter();
-            let named = named.filter(|it| it.words.ends_with("not as it was"));
+            let named = named.filter(|it| it.detail == Some(DifferenceDetail::Different));
             let named: Vec<&str> = named.map(|it| &it.path.path[..]).collect();
             let expected: &[&str] = match is_changed {
                 true => &[".svn/mine", "x/hooks/mine"],

@@ -8,7 +8,7 @@ use std::process::Stdio;
 
 use ckpt_store::model::entry::{Change, Entry, Mode, ObjectId};
 use ckpt_store::model::path::WorkspacePath;
-use ckpt_store::snapshot::{Gap, GapReason, PatchSide, Snapshot, Snapshots};
+use ckpt_store::snapshot::{Gap, GapReason, PatchSide, ReadFailure, Snapshot, Snapshots};
 use tempfile::TempDir;
 
 /// A folder with snapshots, and a root that stands for the workspace.
@@ -249,7 +249,7 @@ pub fn gap(path: &str, reason: GapReason, size: Option<u64>) -> Gap {
 }
 
 pub fn unreadable() -> GapReason {
-    GapReason::Unreadable("permission denied".to_owned())
+    GapReason::Unreadable(ReadFailure::System(13))
 }
 
 /// The entries of a snapshot as path and mode.

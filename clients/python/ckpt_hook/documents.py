@@ -281,6 +281,12 @@ class DiagnosticReport(TypedDict):
     """
 
 
+DifferenceDetail: TypeAlias = Literal['forgotten', 'different']
+"""
+What is known of a path that differs, beyond the reason.
+"""
+
+
 DifferenceReason: TypeAlias = Literal['yours', 'unclear', 'shared', 'other_session', 'not_asked', 'unrecorded', 'operation', 'ignored', 'not_captured', 'failed', 'unexplained']
 """
 Why a path differs: exactly one reason for each.
@@ -2087,6 +2093,10 @@ class Difference(TypedDict):
     by: list[AuthorReport]
     """
     Whose change it is, if the reason is another author's change.
+    """
+    detail: DifferenceDetail | None
+    """
+    What is known beyond the reason, if anything is.
     """
     moved_from: PathText | None
     """

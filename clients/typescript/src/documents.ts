@@ -184,6 +184,10 @@ export type LabelledKind = "message" | "snapshot";
  */
 export type GitPart = "branch" | "head" | "index";
 /**
+ * What is known of a path that differs, beyond the reason.
+ */
+export type DifferenceDetail = "forgotten" | "different";
+/**
  * Why a path differs: exactly one reason for each.
  */
 export type DifferenceReason =
@@ -3072,6 +3076,10 @@ export interface Difference {
    * Whose change it is, if the reason is another author's change.
    */
   by: AuthorReport[];
+  /**
+   * What is known beyond the reason, if anything is.
+   */
+  detail: DifferenceDetail | null;
   /**
    * For a file that came: the one of the same list that went and has its bytes. Both are one rename.
    */

@@ -112,8 +112,7 @@ pub fn changes(
     let changes = groups.map(|group| settings(group, view));
     let (named, together): (Vec<&SkippedAgent>, Vec<&SkippedAgent>) =
         report.skipped.iter().partition(|agent| {
-            // A reason with a command in it is one to do something about.
-            let has_way = agent.hint.is_some() || agent.reason.contains("ckpt-hook ");
+            let has_way = agent.hint.is_some();
             view.verbose || agent.failed || has_way || report.skipped.len() == 1
         });
     let names: Vec<Cow<'_, str>> = together.iter().map(|agent| safe(&agent.agent)).collect();

@@ -499,6 +499,7 @@ mod tests {
             path: named(name),
             moved_from: None,
             reason,
+            detail: None,
             words: reason.phrase().to_owned(),
             by: Vec::new(),
         };

@@ -48,9 +48,10 @@ pub use kept::{KeptKind, KeptReport, WayOut, WayParameters};
 pub use label::{LabelAction, LabelEntry, LabelledKind, LabelsReport};
 pub use note::{NoteCode, NoteReport};
 pub use operation::{
-    Difference, DifferenceReason, FileAction, FileReport, FileResult, FinishedReport, GitPart,
-    GitReport, OperationEntry, OperationKind, OperationReport, OperationRoot, OperationsReport,
-    Outcome, PlanChoice, Receipt, RevertedSession, RootFiles, RootOperation,
+    Difference, DifferenceDetail, DifferenceKind, DifferenceReason, FileAction, FileReport,
+    FileResult, FinishedReport, GitPart, GitReport, OperationEntry, OperationKind, OperationReport,
+    OperationRoot, OperationsReport, Outcome, PlanChoice, Receipt, RevertedSession, RootFiles,
+    RootOperation,
 };
 pub use reason::{AuthorKind, AuthorReport, ReasonCode};
 pub use recording::{EventReport, Looked, SnapshotReport};

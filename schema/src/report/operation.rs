@@ -309,6 +309,9 @@ pub struct Difference {
     pub moved_from: Option<PathText>,
     /// Why it differs.
     pub reason: DifferenceReason,
+    /// What is known beyond the reason, if anything is.
+    #[serde(default)]
+    pub detail: Option<DifferenceDetail>,
     /// The same in words.
     pub words: String,
     /// Whose change it is, if the reason is another author's change.
@@ -316,20 +319,46 @@ pub struct Difference {
 }
 
 impl Difference {
-    /// How [`words`](Self::words) begin for a path of which the content was removed from the store.
-    pub const FORGOTTEN: &str = "forgotten";
-
-    /// How `words` end for a path out of view that is known to be another one than it was then.
-    pub const OTHER_THAN_THEN: &str = ", and not as it was";
-
-    /// Returns the reason as words that continue "it differs", without the details.
-    pub fn phrase(&self) -> &str {
-        match &self.words {
-            words if words.ends_with(Self::OTHER_THAN_THEN) => words,
-            words if words.starts_with(Self::FORGOTTEN) => Self::FORGOTTEN,
-            _ => self.reason.phrase(),
+    /// Returns what paths have in common that are named together.
+    pub fn kind(&self) -> DifferenceKind {
+        DifferenceKind {
+            reason: self.reason,
+            detail: self.detail,
         }
     }
+}
+
+/// Why paths differ, apart from what is said of one alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct DifferenceKind {
+    /// The reason.
+    pub reason: DifferenceReason,
+    /// What is known beyond it.
+    pub detail: Option<DifferenceDetail>,
+}
+
+impl DifferenceKind {
+    /// Returns words that continue "it differs".
+    pub fn phrase(self) -> String {
+        let phrase = self.reason.phrase();
+        match self.detail {
+            None => phrase.to_owned(),
+            Some(DifferenceDetail::Forgotten) => "forgotten".to_owned(),
+            Some(DifferenceDetail::Different) => format!("{phrase}, and not as it was"),
+        }
+    }
+}
+
+/// What is known of a path that differs, beyond the reason.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum DifferenceDetail {
+    /// Its content was removed from the store.
+    Forgotten,
+    /// It is out of view, and known to be another one than it was then.
+    Different,
 }
 
 /// Why a path differs: exactly one reason for each.

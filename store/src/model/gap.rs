@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 use std::fmt;
+use std::io::Error;
 
 use super::entry::ObjectId;
 use super::metadata;
@@ -14,8 +15,8 @@ pub enum GapReason {
     TooLarge,
     /// One of the ignored files that `keep_ignored` names, but over its limits.
     KeptTooLarge,
-    /// Permission denied, or an I/O error (its text).
-    Unreadable(String),
+    /// It could not be read.
+    Unreadable(ReadFailure),
     /// It changed each time it was read.
     Changing,
     /// The time of the look was up before it was read.
@@ -54,6 +55,27 @@ ckpt_schema::words! {
         BlockDevice = "block device",
         /// A terminal, for example. An overlay file system marks deleted files with one.
         CharacterDevice = "character device",
+    }
+}
+
+/// Why a path could not be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ReadFailure {
+    /// The system said so: permission denied, or an I/O error.
+    System(i32),
+    /// Another content with the same id is stored.
+    Collision,
+    /// The program failed.
+    Panic,
+}
+
+impl fmt::Display for ReadFailure {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::System(number) => Error::from_raw_os_error(*number).fmt(formatter),
+            Self::Collision => formatter.write_str("another content with the same SHA-1 is stored"),
+            Self::Panic => formatter.write_str("looking at it went wrong, which is a bug"),
+        }
     }
 }
 

@@ -23,7 +23,7 @@ const REASON_LIMIT: usize = 300;
 
 /// Consecutive events of one session that were lost.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Lost {
+pub(crate) struct Lost {
     agent: String,
     session: String,
     cwd: Option<String>,
@@ -32,11 +32,15 @@ struct Lost {
     first: Milliseconds,
     last: Milliseconds,
     number: u64,
-    reason: String,
+    /// Why. `None` if the disk was full.
+    reason: Option<String>,
 }
 
 impl Lost {
-    fn of(event: &Event, reason: &str, now: Milliseconds) -> Self {
+    fn of(event: &Event, error: &Error, now: Milliseconds) -> Self {
+        // The deepest cause says what is wrong with the disk. There is no room for the others.
+        let cause = || error.causes().pop().unwrap_or_else(|| error.to_string());
+        let reason = (!error.is_of_full_disk()).then(cause);
         // An empty id still says that a message was lost. It begins a line of its own, because a message has its
         // own revert point.
         let is_message = event.event == EventKind::UserMessage;
@@ -51,7 +55,7 @@ impl Lost {
             first: now,
             last: now,
             number: 1,
-            reason: reason.chars().take(REASON_LIMIT).collect(),
+            reason: reason.map(|reason| reason.chars().take(REASON_LIMIT).collect()),
         }
     }
 
@@ -86,18 +90,33 @@ impl Lost {
             first: values.get(4)?.as_i64()?,
             last: values.get(5)?.as_i64()?,
             number: values.get(6)?.as_u64()?,
-            reason: text(7)?,
+            reason: match values.get(7)? {
+                Value::Null => None,
+                reason => Some(reason.as_str()?.to_owned()),
+            },
         })
     }
 
-    fn describe(&self) -> String {
+    /// Returns whether there was no room for them.
+    pub fn is_of_full_disk(&self) -> bool {
+        self.reason.is_none()
+    }
+
+    fn reason(&self) -> &str {
+        self.reason.as_deref().unwrap_or(FULL_DISK)
+    }
+
+    /// Says that they are in no row.
+    pub fn describe(&self) -> String {
         let events = match self.number {
             1 => "an event".to_owned(),
             number => format!("{number} events"),
         };
         format!(
             "{events} of {} (session `{}`) could not be recorded: {}",
-            self.agent, self.session, self.reason
+            self.agent,
+            self.session,
+            self.reason()
         )
     }
 }
@@ -116,13 +135,7 @@ pub(crate) fn note(directory: &Path, event: &Event, error: &Error, now: Millisec
     if !is_store {
         return false;
     }
-    let causes = error.causes();
-    // The deepest cause says what is wrong with the disk. There is no room for the others.
-    let reason = match error.is_of_full_disk() {
-        true => FULL_DISK.to_owned(),
-        false => causes.last().cloned().unwrap_or_else(|| error.to_string()),
-    };
-    let one = Lost::of(event, &reason, now);
+    let one = Lost::of(event, error, now);
     let add = |text: &str| with(text, one.clone());
     reserve::change_at(&reserve::inside(directory), add).is_ok()
         || reserve::beside(directory).is_some_and(|path| reserve::change_at(&path, add).is_ok())
@@ -169,8 +182,8 @@ pub(crate) fn take_up_or_prepare(store: &mut Store) {
     }
 }
 
-/// Turns noted losses into rows if there is room again. Returns those that are still only noted, as text.
-pub(crate) fn take_up(store: &mut Store) -> Result<Vec<String>> {
+/// Turns noted losses into rows if there is room again. Returns those that are still only noted.
+pub(crate) fn take_up(store: &mut Store) -> Result<Vec<Lost>> {
     let text = reserve::read(&store.surroundings.directory)?;
     let mut left = take_up_noted(store, &text.unwrap_or_default())?;
     // While that lasts, every command says that nothing can be written.
@@ -184,7 +197,7 @@ pub(crate) fn take_up(store: &mut Store) -> Result<Vec<String>> {
 
 /// Does this with what was noted beside the store while it could not be written to. Hooks do not look there, so there may
 /// be newer messages by now: what was lost becomes a step of the newest.
-fn take_up_beside(store: &mut Store, path: &Path) -> Result<Vec<String>> {
+fn take_up_beside(store: &mut Store, path: &Path) -> Result<Vec<Lost>> {
     let lost = read(&reserve::read_at(path)?.unwrap_or_default());
     let of_newest = |lost: &Lost| Lost {
         message: None,
@@ -201,7 +214,7 @@ fn take_up_beside(store: &mut Store, path: &Path) -> Result<Vec<String>> {
     take_out(path, &lost[..written])
 }
 
-fn take_up_noted(store: &mut Store, text: &str) -> Result<Vec<String>> {
+fn take_up_noted(store: &mut Store, text: &str) -> Result<Vec<Lost>> {
     let lost = read(text);
     if lost.is_empty() {
         return Ok(Vec::new());
@@ -217,8 +230,8 @@ fn take_up_noted(store: &mut Store, text: &str) -> Result<Vec<String>> {
 }
 
 /// Takes what was written out of a note. What another process noted meanwhile stays, and what could not be written, which
-/// every command tells. Returns that as text.
-fn take_out(path: &Path, written: &[Lost]) -> Result<Vec<String>> {
+/// every command tells. Returns that.
+fn take_out(path: &Path, written: &[Lost]) -> Result<Vec<Lost>> {
     let mut left = Vec::new();
     let mut without = |text: &str| {
         left = read(text);
@@ -229,7 +242,7 @@ fn take_out(path: &Path, written: &[Lost]) -> Result<Vec<String>> {
         true => drop(without(&reserve::read_at(path)?.unwrap_or_default())),
         false => reserve::change_at(path, without)?,
     }
-    Ok(left.iter().map(Lost::describe).collect())
+    Ok(left)
 }
 
 fn write(store: &mut Store, lost: &Lost) -> Result<()> {
@@ -277,7 +290,7 @@ fn write_step(connection: &rusqlite::Connection, workspace_id: i64, lost: &Lost)
     // While something is reverted, the next recorded message makes the revert permanent. This one must not come in
     // between.
     let is_new = newest.is_none() || (lost.message.is_some() && root.revert_base_id.is_none());
-    let unprotected = Some(lost.reason.clone());
+    let unprotected = Some(lost.reason().to_owned());
     let message_id = match known.or(newest.filter(|_| !is_new)) {
         Some(message) => message.id,
         None => {
@@ -317,8 +330,12 @@ mod tests {
     fn notes_are_read_again_and_truncated_ones_skipped() {
         let mut event = Event::new(EventKind::UserMessage, "pi", "s\n1");
         event.message_id = Some("m\"".to_owned());
-        let lost = Lost::of(&event, "disk full", 5);
-        let text = lost.to_line() + "\n" + &lost.to_line()[..20];
-        assert_eq!(read(&text), [lost]);
+        let full =
+            Error::failed("it").because(std::io::Error::from(std::io::ErrorKind::StorageFull));
+        for error in [Error::failed("why"), full] {
+            let lost = Lost::of(&event, &error, 5);
+            let text = lost.to_line() + "\n" + &lost.to_line()[..20];
+            assert_eq!(read(&text), [lost]);
+        }
     }
 }

@@ -62,7 +62,7 @@ impl RecordingTry {
     /// Returns the look, or its failure. Fails itself if the look met damage, and the event is tried again.
     fn unless_tried_again<T>(&self, seen: Result<T>) -> Result<Result<T>> {
         match seen {
-            Err(error) if self.has_another_try && sessions::is_damage(&error) => Err(error),
+            Err(error) if self.has_another_try && error.is_of_damaged_store() => Err(error),
             seen => Ok(seen),
         }
     }
@@ -90,14 +90,14 @@ fn record_unless_damaged(store: &mut Store, event: &Event) -> Result<EventReport
             store.reopen()?;
             attempt(store, event, begin, &mut RecordingTry::default())
         }
-        Err(error) if !first.is_recorded && sessions::is_damage(&error) => {
+        Err(error) if !first.is_recorded && error.is_of_damaged_store() => {
             let Surroundings {
                 directory,
                 settings,
                 ..
             } = &store.surroundings;
             // If it cannot be replaced, what is whole of it may still take the event, without a look if need be.
-            if let Ok(database) = Database::reopen(directory, settings.durability, error) {
+            if let Ok(database) = Database::reopen(directory, settings.durability) {
                 store.go_on_with(database)?;
             }
             if let Some(run) = first.run {

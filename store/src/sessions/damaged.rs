@@ -16,8 +16,8 @@ use rusqlite::ffi::{self, SQLITE_CORRUPT};
 
 use super::database::{BESIDE, with_suffix};
 use super::mend::lacks_column;
-use super::migrate::beside;
-use super::salvage::{FLAGS, Salvaged, WHOLE, replace};
+use super::migrate::{beside, check_header};
+use super::salvage::{FLAGS, WHOLE};
 use crate::error::{Context, Error, Result};
 use crate::fs::names::{DAMAGED, DATABASE};
 use crate::fs::{layout, presence};
@@ -25,33 +25,14 @@ use crate::fs::{layout, presence};
 /// The tables that no other program's database has.
 const OURS: &str = "'workspaces', 'snapshots', 'sessions', 'messages', 'steps'";
 
-/// Returns whether an error says that the file is a broken database, lacks a table or a column, or is no database at all; not that it
-/// cannot be read, or is another program's.
-pub(crate) fn is_damage(error: &Error) -> bool {
-    error.is_of_damaged_store() || is_unknown_format(error)
-}
-
-/// Returns whether SQLite does not know the format of the file. It says so by a text alone.
-fn is_unknown_format(error: &Error) -> bool {
-    matches!(failure(error), Some((_, Some(text))) if text == "unsupported file format")
-}
-
-fn failure(error: &Error) -> Option<(&ffi::Error, Option<&str>)> {
-    match error.of_session_store()? {
-        rusqlite::Error::SqliteFailure(failure, text) => Some((failure, text.as_deref())),
-        _ => None,
-    }
-}
-
-/// What begins the text of an error about a header that is damaged, but not so that SQLite would notice.
-const HEADER: &str = "the header says otherwise: ";
-
 /// Returns the error about a session store whose header was damaged, but not so that SQLite would notice.
 pub(super) fn damaged_header(path: &Path, what: &str) -> Error {
     let failure = ffi::Error::new(SQLITE_CORRUPT);
-    let text = format!("{HEADER}{what}");
-    Error::failed(format!("the header of `{}` is damaged", path.display()))
-        .because(rusqlite::Error::SqliteFailure(failure, Some(text)))
+    Error::failed(format!(
+        "the header of `{}` is damaged: {what}",
+        path.display()
+    ))
+    .because(rusqlite::Error::SqliteFailure(failure, None))
 }
 
 /// Returns whether a database has our tables, whatever its header says.
@@ -73,22 +54,13 @@ pub(super) fn is_proven(directory: &Path) -> Result<bool> {
         Ok((connection, answer))
     };
     let checked = check().context(|| format!("cannot check `{}`", path.display()));
-    match checked.and_then(|(connection, answer)| Ok(answer != "ok" || lacks_column(&connection)?))
-    {
+    match checked.and_then(|(connection, answer)| {
+        // No check of SQLite's looks at what a sound header says.
+        check_header(&connection, path)?;
+        Ok(answer != "ok" || lacks_column(&connection)?)
+    }) {
         Err(found) if found.is_of_damaged_store() => Ok(true),
         proven => proven,
-    }
-}
-
-/// Sets a damaged file aside, and puts a new one with its rows in its place. Returns its new name, and what could be
-/// read. The caller holds the store's lock, and met the error twice.
-pub(super) fn replace_damaged(directory: &Path, error: Error) -> Result<Salvaged> {
-    // What a sound header says was read twice, and no check of SQLite's looks at it.
-    let is_of_header = matches!(failure(&error), Some((_, Some(text))) if text.starts_with(HEADER))
-        || is_unknown_format(&error);
-    match is_of_header || is_proven(directory)? {
-        true => replace(directory, |_| Ok(false)),
-        false => Err(error),
     }
 }
 

@@ -10,14 +10,14 @@ use std::time::{Duration, Instant};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, MAIN_DB, OpenFlags, Transaction, TransactionBehavior};
 
-use super::damaged::{go_on, is_damage, is_interrupted, is_proven, replace_damaged};
+use super::damaged::{go_on, is_interrupted, is_proven};
 use super::diagnostics::{Diagnostic, insert_diagnostic};
 use super::explained::{explained, is_stuck};
 use super::journal::{Journal, SYNCED, is_busy, without_log};
 use super::migrate::{check_writer, migrate};
 use super::new_file::{emptied, make_store};
 use super::older::{self, is_older};
-use super::salvage::Salvaged;
+use super::salvage::{self, Salvaged};
 use crate::error::{Context, Error, Result};
 use crate::fs::layout;
 use crate::fs::names::DATABASE;
@@ -60,7 +60,9 @@ impl Database {
         match Self::open_file(directory, durability) {
             // The connection is closed, and all that it held is free.
             Err(error) if is_stuck(&error) => Self::open_file(directory, durability),
-            Err(error) if is_damage(&error) => Self::replace(directory, durability, None),
+            Err(error) if error.is_of_damaged_store() => {
+                Self::replace(directory, durability, false)
+            }
             Err(error) if is_older(&error) => {
                 let older = older::set_aside(directory)?;
                 let database = Self::open_file(directory, durability)?;
@@ -71,22 +73,26 @@ impl Database {
     }
 
     /// Opens the file anew after an open one gave an error that tells of damage. It is replaced if it proves that.
-    pub(crate) fn reopen(directory: &Path, durability: Durability, met: Error) -> Result<Self> {
-        Self::replace(directory, durability, Some(met))
+    pub(crate) fn reopen(directory: &Path, durability: Durability) -> Result<Self> {
+        Self::replace(directory, durability, true)
     }
 
     /// Replaces a damaged file. If many processes find the damage at once, one of them moves it. Damage that was met
     /// in a file that opens is looked for in all of it.
-    fn replace(directory: &Path, durability: Durability, met: Option<Error>) -> Result<Self> {
+    fn replace(directory: &Path, durability: Durability, is_met: bool) -> Result<Self> {
         let _lock = layout::lock_store(directory, BUSY_TIMEOUT)?;
         // Once more, under the lock: the process that held it before may have replaced the file. Without this look, the
         // second of two processes would set the sound new file aside.
-        let error = match (Self::open_file(directory, durability), met) {
-            (Err(error), _) if is_damage(&error) => error,
-            (Ok(_), Some(met)) if is_proven(directory)? => met,
-            (opened, _) => return opened,
+        let opened = Self::open_file(directory, durability);
+        let may_be_damaged = match &opened {
+            Ok(_) => is_met,
+            Err(error) => error.is_of_damaged_store(),
         };
-        let salvaged = replace_damaged(directory, error)?;
+        if !may_be_damaged || !is_proven(directory)? {
+            return opened;
+        }
+        drop(opened);
+        let salvaged = salvage::replace(directory, |_| Ok(false))?;
         let mut database = Self::open_file(directory, durability)?;
         database.salvaged = Some(salvaged);
         Ok(database)

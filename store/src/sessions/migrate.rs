@@ -38,10 +38,7 @@ pub(super) fn migrate(connection: &mut Connection, path: &Path) -> Result<bool> 
     // Another process may have migrated it in the meantime.
     let from = version_of(&transaction, path)?;
     // Before the number says anything: another program may use it, too.
-    match from {
-        0 => check_empty(&transaction, path)?,
-        _ => check_application(&transaction, path)?,
-    }
+    check_maker(&transaction, path, from)?;
     if from > version::version() {
         return refuse_newer(&transaction, path, from).map(|()| false);
     }
@@ -87,6 +84,20 @@ fn is_current(connection: &Connection, path: &Path) -> Result<bool> {
     }
     check_application(&transaction, path)?;
     check_encoding(&transaction, path).map(|()| true)
+}
+
+/// Fails if the header of a file is not one that this program writes.
+pub(super) fn check_header(connection: &Connection, path: &Path) -> Result<()> {
+    check_maker(connection, path, version_of(connection, path)?)?;
+    check_encoding(connection, path)
+}
+
+/// Fails if another program made the file.
+fn check_maker(connection: &Connection, path: &Path, version: u32) -> Result<()> {
+    match version {
+        0 => check_empty(connection, path),
+        _ => check_application(connection, path),
+    }
 }
 
 fn version_of(connection: &Connection, path: &Path) -> Result<u32> {

@@ -49,7 +49,6 @@ mod words;
 mod work;
 mod workspaces;
 
-pub(crate) use damaged::is_damage;
 pub(crate) use database::{BESIDE, data_version, is_held, is_read_only};
 pub use database::{Database, OLDEST_SQLITE};
 pub use diagnostics::{Diagnostic, DiagnosticLevel};

@@ -55,7 +55,7 @@ pub use times::Times;
 use view::SnapshotView;
 
 pub use crate::model::entry::Snapshot;
-pub use crate::model::gap::{Gap, GapReason, SpecialFile};
+pub use crate::model::gap::{Gap, GapReason, ReadFailure, SpecialFile};
 
 /// One side of a patch: a snapshot and its gaps.
 #[derive(Clone, Copy, Debug)]

@@ -8,10 +8,14 @@
 use crate::error::{Error, Result};
 use crate::model::entry::ObjectId;
 use crate::objects::reader::ObjectReader;
-use crate::snapshot::{Gap, GapReason, SpecialFile};
+use crate::snapshot::{Gap, GapReason, ReadFailure, SpecialFile};
 
 const MAGIC: &[u8] = b"ckpt-hook seen 1\n";
 const IS_DIRECTORY: u8 = 0x80;
+
+// The words for what is no error of the system, which is its number.
+const COLLISION: &str = "collision";
+const PANIC: &str = "panic";
 
 /// Returns the bytes of the blob, or `None` without entries.
 pub(crate) fn encode(entries: &[Gap]) -> Option<Vec<u8>> {
@@ -28,8 +32,13 @@ pub(crate) fn encode(entries: &[Gap]) -> Option<Vec<u8>> {
             &mut bytes,
             entry.size.map_or(0, |size| size.saturating_add(1)),
         );
-        if let GapReason::Unreadable(cause) = &entry.reason {
-            put_text(&mut bytes, cause.as_bytes());
+        if let GapReason::Unreadable(failure) = entry.reason {
+            let word = match failure {
+                ReadFailure::System(number) => number.to_string(),
+                ReadFailure::Collision => COLLISION.to_owned(),
+                ReadFailure::Panic => PANIC.to_owned(),
+            };
+            put_text(&mut bytes, word.as_bytes());
         }
         before = &entry.path;
     }
@@ -47,8 +56,14 @@ pub(crate) fn decode(bytes: &[u8]) -> Option<Vec<Gap>> {
         let path = [before.get(..shared)?, rest.text()?].concat();
         let size = rest.number()?.checked_sub(1);
         let mut reason = reason(*first & !IS_DIRECTORY)?;
-        if let GapReason::Unreadable(cause) = &mut reason {
-            *cause = String::from_utf8(rest.text()?.to_vec()).ok()?;
+        if let GapReason::Unreadable(failure) = &mut reason {
+            *failure = match str::from_utf8(rest.text()?).ok()? {
+                COLLISION => ReadFailure::Collision,
+                PANIC => ReadFailure::Panic,
+                number => number
+                    .parse()
+                    .map_or(ReadFailure::Panic, ReadFailure::System),
+            };
         }
         entries.push(Gap {
             path,
@@ -135,7 +150,7 @@ pub(crate) fn code(reason: &GapReason) -> u8 {
 pub(crate) fn reason(code: u8) -> Option<GapReason> {
     Some(match code {
         10 => GapReason::TooLarge,
-        11 => GapReason::Unreadable(String::new()),
+        11 => GapReason::Unreadable(ReadFailure::Panic),
         12 => GapReason::Changing,
         13 => GapReason::ReservedName,
         14 => GapReason::TooDeep,
@@ -176,9 +191,10 @@ mod tests {
             entry(b"a/b", GapReason::Ignored, None),
             entry(
                 b"a/bc\n\xff",
-                GapReason::Unreadable("denied".to_owned()),
+                GapReason::Unreadable(ReadFailure::System(13)),
                 Some(0),
             ),
+            entry(b"a/c", GapReason::Unreadable(ReadFailure::Collision), None),
             entry(b"large", GapReason::TooLarge, Some(u64::MAX - 1)),
         ];
         let plain = (0..IS_DIRECTORY).filter_map(reason);

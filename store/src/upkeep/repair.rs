@@ -83,7 +83,7 @@ fn try_repair(store: &mut Store) -> Result<Vec<Finding>> {
 fn is_damaged(store: &Store) -> Result<bool> {
     let connection = store.database.connection();
     Ok(match sessions::complaint(connection) {
-        Err(error) if sessions::is_damage(&error) => true,
+        Err(error) if error.is_of_damaged_store() => true,
         complaint => complaint?.is_some() || sessions::lacks_column(connection)?,
     })
 }

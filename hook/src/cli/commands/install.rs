@@ -379,8 +379,7 @@ fn leave_out_unchanged(
         .extract_if(.., |change| !changed.contains(&change.agent))
     {
         if untouched.insert(change.agent.clone()) {
-            let reason = reason_to_leave_out(&change.agent, scope, place);
-            report.skipped.push(skipped(&change.agent, reason));
+            report.skipped.push(left_out(&change.agent, scope, place));
         }
     }
 }
@@ -444,28 +443,31 @@ fn is_elsewhere(row: &AgentState, scope: SettingsScope) -> bool {
 }
 
 /// Only settings of one kind were checked; the hook may be in those of the other.
-fn reason_to_leave_out(agent: &str, scope: SettingsScope, place: &SettingsPlace<'_>) -> String {
+fn left_out(agent: &str, scope: SettingsScope, place: &SettingsPlace<'_>) -> SkippedAgent {
     let rows = install::list(place);
     let of_agent = rows.iter().find(|row| row.agent == agent);
     let is_elsewhere = of_agent.is_some_and(|row| is_elsewhere(row, scope));
-    match scope {
-        SettingsScope::User if is_elsewhere => format!(
-            "the hook is in this project's settings alone: `ckpt-hook uninstall {agent} --project`"
+    let (reason, option) = match scope {
+        _ if !is_elsewhere => return skipped(agent, "the hook is not in its settings"),
+        SettingsScope::User => ("the hook is in this project's settings alone", " --project"),
+        SettingsScope::Project => (
+            "the hook is not in this project's settings, but in your own",
+            "",
         ),
-        SettingsScope::Project if is_elsewhere => format!(
-            "the hook is not in this project's settings, but in your own: `ckpt-hook uninstall {agent}`"
-        ),
-        SettingsScope::User | SettingsScope::Project => {
-            "the hook is not in its settings".to_owned()
-        }
+    };
+    SkippedAgent {
+        hint: Some(format!(
+            "`ckpt-hook uninstall {agent}{option}` removes it there"
+        )),
+        ..skipped(agent, reason)
     }
 }
 
-fn skipped(agent: &str, reason: String) -> SkippedAgent {
+fn skipped(agent: &str, reason: impl Into<String>) -> SkippedAgent {
     SkippedAgent {
         agent: agent.to_owned(),
         failed: false,
-        reason,
+        reason: reason.into(),
         hint: None,
     }
 }

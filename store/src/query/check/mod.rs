@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use ckpt_schema::report::Finding;
 use rusqlite::Row;
 
-use crate::error::{FULL_DISK, Result};
+use crate::error::Result;
 use crate::fs::{names, presence};
 use crate::model::number::count;
 use crate::query::wrong_totals;
@@ -32,11 +32,11 @@ pub(crate) fn check_all(store: &mut Store, time: Option<Duration>) -> Vec<Findin
     let lost = store.unstuck(record::lost::take_up).unwrap_or_default();
     let mut findings = upkeep::owned::check(&store.surroundings.directory);
     findings.extend(check(store));
-    findings.extend(lost.into_iter().map(|message| {
-        let is_full = message.contains(FULL_DISK);
-        Finding {
-            hint: is_full.then(|| "make room on the disk of the store".to_owned()),
-            ..Finding::error("events", message)
+    findings.extend(lost.into_iter().map(|lost| {
+        let finding = Finding::error("events", lost.describe());
+        match lost.is_of_full_disk() {
+            true => finding.hint("make room on the disk of the store"),
+            false => finding,
         }
     }));
     findings.extend(upkeep::check::check(store, packs, &goes_on));

@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 use crate::ids::name_beside;
 use crate::model::Milliseconds;
 use crate::model::entry::{ObjectId, is_unstored};
-use crate::model::gap::{Gap, GapReason};
+use crate::model::gap::{Gap, GapReason, ReadFailure};
 use crate::model::git_item::GitItem;
 use crate::model::item::Item;
 use crate::model::note::Note;
@@ -144,10 +144,7 @@ pub(crate) fn failed_reads<'g>(
     left: impl IntoIterator<Item = &'g Gap>,
     options: Options,
 ) -> Result<()> {
-    let closed = std::io::Error::from(Errno::ACCESS).to_string();
-    // Other causes than the system's stay as they are, such as two contents of one id.
-    let is_of_system = |cause: &str| cause.contains("(os error ");
-    let has_failed = |gap: &&Gap| matches!(&gap.reason, GapReason::Unreadable(cause) if is_of_system(cause) && *cause != closed);
+    let has_failed = |gap: &&Gap| matches!(gap.reason, GapReason::Unreadable(ReadFailure::System(number)) if number != Errno::ACCESS.raw_os_error());
     let failed = left.into_iter().find(has_failed);
     failed.map_or(Ok(()), |gap| {
         let path = sessions::read::gap_report(gap).path.path;

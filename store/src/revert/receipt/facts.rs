@@ -3,7 +3,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ckpt_schema::report::{AuthorReport, Difference, DifferenceReason, FileResult};
+use ckpt_schema::report::{
+    AuthorReport, Difference, DifferenceDetail, DifferenceReason, FileResult,
+};
 
 use super::super::plan::FORGOTTEN;
 use super::reason::{KnownPath, LaterChange};
@@ -61,14 +63,18 @@ impl PathFacts<'_> {
             true => DifferenceReason::Operation,
             false => known.reason(),
         };
-        let (words, by) = match self.is_forgotten(path) {
-            true => (FORGOTTEN.to_owned(), Vec::new()),
-            false => said(reason, self.since.get(path).filter(|_| !is_own)),
+        let (detail, (words, by)) = match self.is_forgotten(path) {
+            true => {
+                let detail = Some(DifferenceDetail::Forgotten);
+                (detail, (FORGOTTEN.to_owned(), Vec::new()))
+            }
+            false => (None, said(reason, self.since.get(path).filter(|_| !is_own))),
         };
         Difference {
             path: path.to_report(),
             moved_from: None,
             reason,
+            detail,
             words,
             by,
         }

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use ckpt_schema::report::{Difference, DifferenceReason};
+use ckpt_schema::report::{Difference, DifferenceDetail, DifferenceReason};
 
 use super::ReceiptComparison;
 use super::facts::PathHistory;
@@ -23,8 +23,7 @@ impl ReceiptComparison<'_> {
     ) -> Result<Vec<Difference>> {
         // What was forgotten, or was the operation's, says so in other words.
         let is_hidden = |(path, difference): &(&WorkspacePath, &mut Difference)| {
-            let is_captured = self.items.contains_key(path)
-                || difference.words.starts_with(Difference::FORGOTTEN);
+            let is_captured = self.items.contains_key(path) || difference.detail.is_some();
             match difference.reason {
                 DifferenceReason::Ignored => true,
                 DifferenceReason::NotCaptured => !is_captured,
@@ -45,8 +44,8 @@ impl ReceiptComparison<'_> {
                 && (then.is_none_or(|then| then.is_stored()) || is_folder(then))
                 && !is_same(then, now)
             {
-                let phrase = difference.reason.phrase();
-                difference.words = format!("{phrase}{}", Difference::OTHER_THAN_THEN);
+                difference.detail = Some(DifferenceDetail::Different);
+                difference.words = difference.kind().phrase();
             }
         }
         Ok(differences)

@@ -12,7 +12,9 @@ mod reason;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ckpt_schema::report::{Difference, DifferenceReason, NoteCode, Receipt};
+use ckpt_schema::report::{
+    Difference, DifferenceDetail, DifferenceKind, DifferenceReason, NoteCode, Receipt,
+};
 use rusqlite::Connection;
 
 use crate::error::Result;
@@ -37,18 +39,16 @@ const NAMED: usize = 3;
 
 /// Returns which paths differ and why, for the user, as one sentence without a full stop. `None` if nothing differs.
 pub(crate) fn in_words(receipt: &Receipt) -> Option<String> {
-    let mut by_reason: BTreeMap<(DifferenceReason, &str), Vec<&str>> = BTreeMap::new();
+    let mut by_kind: BTreeMap<DifferenceKind, Vec<&str>> = BTreeMap::new();
     for difference in &receipt.differences {
-        let paths = by_reason
-            .entry((difference.reason, difference.phrase()))
-            .or_default();
+        let paths = by_kind.entry(difference.kind()).or_default();
         paths.push(&difference.path.path);
     }
-    let parts: Vec<String> = by_reason
+    let parts: Vec<String> = by_kind
         .iter()
-        .map(|((_, phrase), paths)| {
+        .map(|(kind, paths)| {
             let names = paths.iter().map(|path| format!("`{path}`"));
-            format!("{phrase} ({})", first_of(names, NAMED))
+            format!("{} ({})", kind.phrase(), first_of(names, NAMED))
         })
         .collect();
     (!parts.is_empty()).then(|| format!("not as it was then: {}", parts.join("; ")))
@@ -110,7 +110,7 @@ pub(crate) fn leaves_open(compared: &Result<Option<Receipt>>) -> bool {
 pub(crate) fn is_incomplete(receipt: &Receipt) -> bool {
     receipt.differences.iter().any(|difference| {
         difference.reason == DifferenceReason::Unexplained
-            || difference.words.ends_with(Difference::OTHER_THAN_THEN)
+            || difference.detail == Some(DifferenceDetail::Different)
     })
 }
 

@@ -37,16 +37,13 @@ pub(super) fn attach(connection: &Connection, path: &Path) -> Result<bool> {
 /// Returns whether an error says that the damage, or a damaged value, keeps a row from being copied. Any other, such as
 /// a full disk or one read that failed, says nothing about the rows.
 fn is_unreadable(error: &rusqlite::Error) -> bool {
-    // A text alone says so of a header that was damaged.
-    let is_format = error.to_string().contains("unsupported file format")
-        || error
-            .to_string()
-            .contains("must use the same text encoding");
-    is_format
+    matches!(error, rusqlite::Error::SqlInputError { .. })
         || matches!(
             error.sqlite_error_code(),
             Some(
-                ErrorCode::DatabaseCorrupt
+                // SQLite has no number of its own for an unknown format or another encoding.
+                ErrorCode::Unknown
+                    | ErrorCode::DatabaseCorrupt
                     | ErrorCode::NotADatabase
                     | ErrorCode::ConstraintViolation
                     | ErrorCode::TypeMismatch

@@ -10,7 +10,7 @@ use crate::fs::disk::Stamp;
 use crate::fs::lease;
 use crate::fs::system::errno;
 use crate::model::entry::file_type;
-use crate::snapshot::GapReason;
+use crate::snapshot::{GapReason, ReadFailure};
 
 /// Files larger than this many bytes are not held in memory.
 pub(crate) const STREAMED: u64 = 16 << 20;
@@ -53,9 +53,9 @@ pub(crate) fn gap_of(error: Errno) -> Option<GapReason> {
     match error {
         error if beneath::is_absence(error) => None,
         Errno::XDEV => Some(GapReason::Mount),
-        error => Some(GapReason::Unreadable(
-            std::io::Error::from(error).to_string(),
-        )),
+        error => Some(GapReason::Unreadable(ReadFailure::System(
+            error.raw_os_error(),
+        ))),
     }
 }
 

@@ -29,8 +29,8 @@ use crate::model::entry::{ObjectId, file_type};
 use crate::model::path::{PathKind, join, parent};
 use crate::model::progress::SnapshotProgress;
 use crate::objects::hash::{self, ObjectKind};
-use crate::snapshot::GapReason;
 use crate::snapshot::rules::{DirectoryView, Matcher, Neighbours};
+use crate::snapshot::{GapReason, ReadFailure};
 
 /// See [`Walk::listed`].
 type Listed<'a> = &'a (dyn Fn(&[u8], &dyn Fn(&[u8]) -> bool) + Sync);
@@ -591,10 +591,10 @@ pub(super) fn ours(error: Errno) -> Error {
 
 /// Returns the gap for a path at which looking panicked.
 fn bug() -> GapReason {
-    GapReason::Unreadable("looking at it went wrong, which is a bug".to_owned())
+    GapReason::Unreadable(ReadFailure::Panic)
 }
 
 /// Returns the gap for a file that hashes to the id of other bytes. Storing it would hand out the wrong bytes later.
 pub(super) fn collision() -> GapReason {
-    GapReason::Unreadable("another content with the same SHA-1 is stored".to_owned())
+    GapReason::Unreadable(ReadFailure::Collision)
 }
