@@ -15,7 +15,7 @@ use super::carry_out::journal::{
 };
 use super::carry_out::lost_acls;
 use super::carry_out::refusal;
-use super::plan::operation::Operation;
+use super::plan::operation::{LeftPaths, Operation};
 use super::plan::{Plan, count_lines};
 use super::receipt;
 use super::receipt::forecast;
@@ -328,14 +328,12 @@ impl Execution<'_> {
             foresee(&root, &mut operation.plan.items, &contents);
         }
         let staying = surroundings::folders_that_stay(scene, &operation.plan, &leaving)?;
-        operation.is_incomplete |= !staying.is_empty();
-        operation.warnings.extend(staying);
+        operation.leave(LeftPaths::missing(staying));
         if let Some(movement) = operation.movement {
             let goal = (operation.reference.as_ref(), &operation.plan, &leaving[..]);
             let (look, history) = ((snapshots, seen), &operation.history);
             let left = unstored::stays(store, place, look, movement, goal, history)?;
-            operation.warnings.extend(left.notes);
-            operation.is_incomplete |= left.is_incomplete;
+            operation.leave(left);
         }
         Ok(ReadyPlan {
             root,
@@ -392,8 +390,7 @@ impl Execution<'_> {
         } = finish_first(store, opened, &id, operation, self.seen);
         let receipt = take_receipt(operation, compared);
         if let Some(error) = unfinished {
-            operation.is_incomplete = true;
-            operation.warnings.push(notes::unfinished(&error));
+            operation.leave(LeftPaths::missing(vec![notes::unfinished(&error)]));
         }
         let what = (&items[..], &git[..]);
         store.leave_stuck();

@@ -11,12 +11,12 @@ use super::execute::{Executed, PlannedRoot, WHO, execute};
 use super::goal::expectation::Expectation;
 use super::goal::material::{Material, gather};
 use super::goal::present::{Scene, known, observe};
-use super::plan::operation::{GitFate, Operation};
+use super::plan::operation::{GitFate, LeftPaths, Operation};
 use super::plan::{Plan, plan_for};
 use super::receipt::notes;
 use super::receipt::notes::arrivals;
 use super::receipt::notes::surroundings;
-use super::receipt::notes::unstored::{self, LeftPaths};
+use super::receipt::notes::unstored;
 use super::recover::Recovered;
 use super::request::chain::{chain, newest_of_chain, policy};
 use super::request::conversation::JournalledConversation;
@@ -185,59 +185,48 @@ impl<'m> PlanContext<'_, 'm> {
         } = self.scene;
         let mut operation = self.plan(options)?;
         let git = GitFate::of(operation.git.as_deref());
-        let around = surroundings::notes(self.scene, self.movement, git)?;
-        operation.warnings.extend(around);
+        let mut notes = surroundings::notes(self.scene, self.movement, git)?;
         let reference = operation.reference.as_ref();
         let (history, plan) = (&operation.history, &operation.plan);
         let went = history.gone();
-        let gone = match reference.filter(|_| !went.is_empty()) {
-            Some(then) => {
-                let has_gone = |entry: &Gap| went.contains(&entry.path[..]);
-                let work = self.asked_work()?;
-                // A file that a step made again is one that changed while the agent worked.
-                let is_another = |entry: &Gap| {
-                    let made = unstored::made_at(store, place, &entry.path);
-                    let work = work.as_ref().zip(made);
-                    work.is_some_and(|(work, made)| {
-                        made > work.sent_at && (entry.is_directory || !work.holds(made))
-                    })
-                };
-                let asked = (has_gone, is_another);
-                unstored::gone(place, snapshots, then, asked, plan)?
-            }
-            None => LeftPaths::default(),
-        };
-        operation.warnings.extend(gone.notes);
-        operation.is_incomplete |= gone.is_incomplete;
-        let goal = (&operation.plan, operation.reference.as_ref());
-        let arrived = arrivals::notes(self.scene, self.movement, goal)?;
-        operation.warnings.extend(arrived);
+        let mut gone = LeftPaths::default();
+        if let Some(then) = reference.filter(|_| !went.is_empty()) {
+            let has_gone = |entry: &Gap| went.contains(&entry.path[..]);
+            let work = self.asked_work()?;
+            // A file that a step made again is one that changed while the agent worked.
+            let is_another = |entry: &Gap| {
+                let made = unstored::made_at(store, place, &entry.path);
+                let work = work.as_ref().zip(made);
+                work.is_some_and(|(work, made)| {
+                    made > work.sent_at && (entry.is_directory || !work.holds(made))
+                })
+            };
+            let asked = (has_gone, is_another);
+            gone = unstored::gone(place, snapshots, then, asked, plan)?;
+        }
+        notes.extend(gone.notes);
+        notes.extend(arrivals::notes(
+            self.scene,
+            self.movement,
+            (plan, reference),
+        )?);
+        operation.leave(LeftPaths {
+            notes,
+            is_incomplete: gone.is_incomplete,
+        });
         Ok(operation)
     }
 
     /// Plans to take an operation back. What is said of the history in question was said when that was made.
     fn plan_undo(&self, row: &OperationRow, options: Options) -> Result<Operation<'m>> {
-        let mut warnings = Vec::new();
         let Self { scene, movement } = *self;
         let undone = UndoneOperation { scene, row };
         let chain = undone.chain(movement)?;
         let operation = undone.point_back(movement, &chain)?;
         let git = self.plan_git(options, &chain, operation.unclear)?;
-        let fate = GitFate::of(git.as_deref());
-        if fate == GitFate::Along {
-            warnings.extend(git::why_nothing(&scene.place.root));
-        }
-        let base = movement.session.revert_base_id;
-        warnings.extend(notes::head_moved(
-            &GitSide::of(scene),
-            movement,
-            base,
-            fate,
-        )?);
-        warnings.extend(notes::not_captured(movement, &operation.plan, scene.seen));
         Ok(Operation {
+            warnings: self.notes_on_the_present(&operation.plan, GitFate::of(git.as_deref()))?,
             git,
-            warnings,
             ..operation
         })
     }
@@ -253,7 +242,7 @@ impl<'m> PlanContext<'_, 'm> {
         } = scene;
         let connection = scene.connection();
         let base = movement.session.revert_base_id;
-        let mut warnings = self.warnings_of_the_movement()?;
+        let mut warnings = self.notes_on_the_movement()?;
         let chain = match base {
             Some(base) => chain(connection, &movement.session.id, base)?,
             None => Vec::new(),
@@ -261,10 +250,11 @@ impl<'m> PlanContext<'_, 'm> {
         let scopes = movement.scopes(store, &chain)?;
         // If nothing changed since the same revert, the history need not be read. (No tree shows where HEAD is.)
         if !options.git && is_there(connection, movement, seen)? {
-            let git = GitSide::of(scene);
-            warnings.extend(notes::head_moved(&git, movement, base, GitFate::Stays)?);
-            warnings.extend(notes::not_captured(movement, &Plan::default(), seen));
-            return Ok(Operation::nothing(movement, scopes, warnings));
+            warnings.extend(self.notes_on_the_present(&Plan::default(), GitFate::Stays)?);
+            return Ok(Operation {
+                warnings,
+                ..Operation::nothing(movement, scopes)
+            });
         }
         let taking = UnclearPolicy::of(
             connection,
@@ -283,29 +273,25 @@ impl<'m> PlanContext<'_, 'm> {
         let on_conflict = movement.on_conflict.unwrap_or_default();
         let undoing = movement.on_conflict.unwrap_or_else(|| policy(&chain));
         let plan = plan_for(snapshots, &material, (undoing, on_conflict))?;
-        warnings.extend(self.warnings_of(&material, git.as_deref(), &plan)?);
+        warnings.extend(self.notes_on_the_plan(&material, git.as_deref(), &plan)?);
         let leaves_part = |note: &Note| {
             is_of_no_step(note) || git.is_some() && git::is_of_branch_that_stays(note)
         };
         let reference = self.reference(base)?;
         Ok(Operation {
-            restored: None,
             kind: movement.kind,
             movement: Some(movement),
-            undoes: None,
-            plan,
             is_incomplete: is_incomplete(movement, &material) || warnings.iter().any(leaves_part),
             lines: material.lines,
             history: material.seen,
             git,
-            conversation: None,
             on_conflict,
             unclear: taking.policy,
             base,
             reference,
             warnings,
-            finished: Vec::new(),
             expectation,
+            ..Operation::restore(plan)
         })
     }
 
@@ -344,8 +330,8 @@ impl<'m> PlanContext<'_, 'm> {
         Ok(row.as_ref().map(|row| row.snapshot))
     }
 
-    /// Returns the warnings that do not depend on the plan.
-    fn warnings_of_the_movement(&self) -> Result<Vec<Note>> {
+    /// Returns the notes that do not depend on the plan.
+    fn notes_on_the_movement(&self) -> Result<Vec<Note>> {
         let Self { scene, movement } = *self;
         let mut told = Vec::new();
         told.extend(notes::unprotected_message(movement));
@@ -372,30 +358,38 @@ impl<'m> PlanContext<'_, 'm> {
         Ok(Some(items))
     }
 
-    /// Returns the warnings that depend on the plan.
-    fn warnings_of(
+    /// Returns the notes on what stays of git's state, and on what no snapshot holds.
+    fn notes_on_the_present(&self, plan: &Plan, git: GitFate) -> Result<Vec<Note>> {
+        let Self { scene, movement } = *self;
+        let mut notes = Vec::new();
+        if git == GitFate::Along {
+            notes.extend(git::why_nothing(&scene.place.root));
+        }
+        let base = movement.session.revert_base_id;
+        let side = GitSide::of(scene);
+        notes.extend(notes::head_moved(&side, movement, base, git)?);
+        notes.extend(notes::not_captured(movement, plan, scene.seen));
+        Ok(notes)
+    }
+
+    /// Returns the notes that depend on the plan.
+    fn notes_on_the_plan(
         &self,
         material: &Material,
         items: Option<&[GitItem]>,
         plan: &Plan,
     ) -> Result<Vec<Note>> {
         let Self { scene, movement } = *self;
-        let (side, fate) = (GitSide::of(scene), GitFate::of(items));
         let mut told = Vec::new();
         told.extend(notes::unknown_paths(movement, material)?);
         if movement.kind == OperationKind::Revert {
             told.extend(notes::unprotected_steps(material));
         }
         told.extend(notes::unread_directories(&material.seen.unread()));
-        if fate == GitFate::Along {
-            told.extend(git::why_nothing(&scene.place.root));
-        }
-        let base = movement.session.revert_base_id;
-        told.extend(notes::head_moved(&side, movement, base, fate)?);
+        told.extend(self.notes_on_the_present(plan, GitFate::of(items))?);
         if movement.kind == OperationKind::Revert {
-            told.extend(side.staged(movement, plan, items)?);
+            told.extend(GitSide::of(scene).staged(movement, plan, items)?);
         }
-        told.extend(notes::not_captured(movement, plan, scene.seen));
         told.extend(notes::without_a_step(scene, movement, plan)?);
         Ok(told)
     }

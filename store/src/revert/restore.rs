@@ -17,7 +17,7 @@ use super::goal::states::{PathStates, current_states};
 use super::goal::yours::{self, Yours};
 use super::operate::planned;
 use super::plan::Plan;
-use super::plan::operation::{GitFate, Operation};
+use super::plan::operation::{GitFate, LeftPaths, Operation};
 use super::plan::plan_exactly;
 use super::receipt::notes::unstored;
 use super::recover::Recovered;
@@ -172,7 +172,6 @@ impl WantedState<'_> {
         } else {
             None
         };
-        let mut warnings = self.warnings(&wanted, GitFate::of(git.as_deref()))?;
         let forgotten = material::forgotten(store, place)?;
         let connection = store.database.connection();
         let states = (&wanted, &current);
@@ -200,17 +199,16 @@ impl WantedState<'_> {
             (is_asked, |_: &Gap| false),
             &plan,
         )?;
-        let is_incomplete = left_alone.is_some() || gone.is_incomplete;
-        warnings.extend(left_alone);
-        warnings.extend(gone.notes);
-        Ok(Operation {
+        let mut operation = Operation {
+            warnings: self.notes(&wanted, GitFate::of(git.as_deref()))?,
             git,
             reference: Some(reference),
-            warnings,
             expectation: Some(Expectation::of_restore(id, only)),
-            is_incomplete,
             ..Operation::restore(plan)
-        })
+        };
+        operation.leave(LeftPaths::missing(left_alone.into_iter().collect()));
+        operation.leave(gone);
+        Ok(operation)
     }
 
     /// Returns where named links lead by now that themselves go back: it is the link that was named.
@@ -271,8 +269,8 @@ impl WantedState<'_> {
         Ok((states, current))
     }
 
-    /// Returns the warnings.
-    fn warnings(&self, wanted: &PathStates, git: GitFate) -> Result<Vec<Note>> {
+    /// Returns the notes on what is asked for.
+    fn notes(&self, wanted: &PathStates, git: GitFate) -> Result<Vec<Note>> {
         let Self {
             scene, id, only, ..
         } = *self;

@@ -10,6 +10,7 @@ use ckpt_schema::report::NoteCode;
 
 use super::execute::{Executed, PlannedRoot, execute};
 use super::operate::{plan_movement, planned};
+use super::plan::operation::LeftPaths;
 use super::recover::Recovered;
 use super::request::movement::{Movement, limits};
 use super::request::options::{Options, PlanRequest};
@@ -498,9 +499,11 @@ fn finish(
             operation.warnings.extend(recovered.warnings);
             operation.finished.extend(recovered.finished);
         }
-        operation.warnings.extend(beside.notes());
-        // What was done there is still to be taken back.
-        operation.is_incomplete |= beside.is_left;
+        operation.leave(LeftPaths {
+            notes: beside.notes(),
+            // What was done there is still to be taken back.
+            is_incomplete: beside.is_left,
+        });
     }
     execute(store, planned, options)
 }

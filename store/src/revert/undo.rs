@@ -77,7 +77,7 @@ impl UndoneOperation<'_> {
                 }
                 None => None,
             },
-            ..Operation::nothing(movement, movement.whole(), Vec::new())
+            ..Operation::nothing(movement, movement.whole())
         })
     }
 

@@ -33,6 +33,24 @@ impl GitFate {
     }
 }
 
+/// What an operation leaves.
+#[derive(Debug, Default)]
+pub(crate) struct LeftPaths {
+    pub notes: Vec<Note>,
+    /// Whether something of the state that it goes to is missing, or is another.
+    pub is_incomplete: bool,
+}
+
+impl LeftPaths {
+    /// Returns those of which each note says that something is missing.
+    pub fn missing(notes: Vec<Note>) -> Self {
+        Self {
+            is_incomplete: !notes.is_empty(),
+            notes,
+        }
+    }
+}
+
 /// A plan, with everything that its operation's row says.
 pub(crate) struct Operation<'a> {
     pub kind: OperationKind,
@@ -94,8 +112,14 @@ impl Operation<'static> {
 }
 
 impl<'a> Operation<'a> {
+    /// Adds what it leaves.
+    pub fn leave(&mut self, left: LeftPaths) {
+        self.warnings.extend(left.notes);
+        self.is_incomplete |= left.is_incomplete;
+    }
+
     /// Returns a movement to where everything already is. `scopes` are the parts of the history that are undone there.
-    pub fn nothing(movement: &'a Movement, scopes: Vec<RevertScope>, warnings: Vec<Note>) -> Self {
+    pub fn nothing(movement: &'a Movement, scopes: Vec<RevertScope>) -> Self {
         let taken = match movement.unclear {
             Some(Unclear::Take) => movement.whole(),
             Some(Unclear::Keep) | None => Vec::new(),
@@ -104,20 +128,11 @@ impl<'a> Operation<'a> {
             kind: movement.kind,
             movement: Some(movement),
             undoes: movement.undoes.clone(),
-            restored: None,
-            plan: Plan::default(),
-            lines: Lines::new(),
-            git: None,
-            conversation: None,
             on_conflict: movement.on_conflict.unwrap_or_default(),
             unclear: movement.unclear.unwrap_or_default(),
             base: movement.session.revert_base_id,
-            reference: None,
-            history: SeenHistory::default(),
-            warnings,
-            finished: Vec::new(),
             expectation: Expectation::of_movement(movement, scopes, taken),
-            is_incomplete: false,
+            ..Operation::restore(Plan::default())
         }
     }
 }

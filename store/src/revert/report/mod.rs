@@ -153,7 +153,7 @@ fn of_row(store: &Store, row: OperationRow) -> Result<OperationReport> {
     };
     let goal = goal.map(|id| sessions::snapshot(connection, id));
     let planned = match &movement {
-        Some(movement) => Operation::nothing(movement, movement.whole(), Vec::new()),
+        Some(movement) => Operation::nothing(movement, movement.whole()),
         None => Operation::restore(Plan::default()),
     };
     let operation = Operation {

@@ -28,6 +28,7 @@ use crate::model::note::{Note, naming};
 use crate::model::path::{IGNORE_FILE, WorkspacePath, is_below, join, parent, split};
 use crate::revert::goal::seen_history::SeenHistory;
 use crate::revert::plan::Plan;
+use crate::revert::plan::operation::LeftPaths;
 use crate::revert::request::movement::{Movement, WholeRevert};
 use crate::revert::request::scope::Part;
 use crate::sessions;
@@ -38,14 +39,6 @@ use crate::timeline::{Observation, Place};
 
 /// How many names are read in a directory of which not all ignored ones are remembered.
 const MOST_UNREMEMBERED: usize = 10_000;
-
-/// What a revert leaves.
-#[derive(Debug, Default)]
-pub(crate) struct LeftPaths {
-    pub notes: Vec<Note>,
-    /// Whether something of the state that it goes to is missing, or is another.
-    pub is_incomplete: bool,
-}
 
 /// Finds what is not stored, was there in the state that an operation goes to, and is gone, or has another in its place.
 /// `is_asked` says of which entries of that state this counts, and `is_another` of which of them something else is
@@ -101,11 +94,7 @@ pub(crate) fn gone(
         of_gone_repositories(repositories),
         of_vanished(&others),
     ];
-    let notes: Vec<Note> = notes.into_iter().flatten().collect();
-    Ok(LeftPaths {
-        is_incomplete: !notes.is_empty(),
-        notes,
-    })
+    Ok(LeftPaths::missing(notes.into_iter().flatten().collect()))
 }
 
 /// Finds what is not stored and came while a step of the message, or of a later one, was open, and what changed
