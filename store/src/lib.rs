@@ -160,7 +160,7 @@ impl Store {
         let _ = self.database.write(mark);
     }
 
-    /// Captures the workspace that holds `cwd`, by hand.
+    /// Takes a snapshot of the workspace that holds `cwd`, by hand.
     pub fn snapshot(
         &mut self,
         cwd: &Path,

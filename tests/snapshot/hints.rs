@@ -12,7 +12,7 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant, SystemTime};
 
 use ckpt_store::WatchLimits;
-use ckpt_store::snapshot::{Request, Taken};
+use ckpt_store::snapshot::{Request, StoredSnapshot};
 use proptest::prelude::*;
 use testing::namespace::{in_namespace, in_user_namespace};
 use testing::skip::skip;
@@ -86,7 +86,7 @@ pub fn token_file(world: &CapturedWorkspace) -> PathBuf {
     world.store.join("snapshots/key/watched")
 }
 
-pub fn look(world: &CapturedWorkspace, takes_hints: bool) -> Taken {
+pub fn look(world: &CapturedWorkspace, takes_hints: bool) -> StoredSnapshot {
     let request = Request {
         takes_hints,
         ..world.request()

@@ -5,7 +5,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use ckpt_store::snapshot::{Snapshots, Taken};
+use ckpt_store::snapshot::{Snapshots, StoredSnapshot};
 
 use testing::clock::await_tick;
 use testing::snapshot::CapturedWorkspace;
@@ -33,7 +33,7 @@ fn changes(world: &CapturedWorkspace) -> PathBuf {
 }
 
 /// Takes a snapshot, and compares it with one that remembers nothing.
-fn check(world: &CapturedWorkspace, why: &str) -> Taken {
+fn check(world: &CapturedWorkspace, why: &str) -> StoredSnapshot {
     let taken = world.take();
     let fresh = tempfile::tempdir().unwrap();
     let fresh = Snapshots::open(fresh.path())

@@ -7,7 +7,7 @@ use std::os::unix::fs::symlink;
 use std::process::Command;
 
 use ckpt_store::model::entry::{Entry, Mode, ObjectId};
-use ckpt_store::snapshot::{GapReason, Request, Taken};
+use ckpt_store::snapshot::{GapReason, Request, StoredSnapshot};
 use proptest::prelude::*;
 
 use testing::snapshot::{CapturedWorkspace, path};
@@ -240,7 +240,7 @@ fn directory_of_ignored_files_is_not_empty() {
         occupied.snapshot, before.snapshot,
         "that it is there is known"
     );
-    let entries = |taken: &Taken| world.snapshots.entries(&taken.snapshot).unwrap().len();
+    let entries = |taken: &StoredSnapshot| world.snapshots.entries(&taken.snapshot).unwrap().len();
     assert_eq!(entries(&occupied), 1, "and it is no entry");
     assert_eq!(
         world.take(),
@@ -249,7 +249,7 @@ fn directory_of_ignored_files_is_not_empty() {
     );
     world.write("logs/deep/y.log", "y");
     let more = world.take();
-    let stored = |taken: &Taken| (taken.snapshot.tree, taken.snapshot.attributes);
+    let stored = |taken: &StoredSnapshot| (taken.snapshot.tree, taken.snapshot.attributes);
     assert_eq!(stored(&more), stored(&occupied), "nothing of it is stored");
     assert_eq!(more.seen.len(), 2, "only its name is known");
     fs::remove_file(world.root.join("logs/deep/x.log")).unwrap();
@@ -408,7 +408,12 @@ fn single_path_is_captured() {
     world.chmod("x", 0o640);
     symlink("x", world.root.join("link")).unwrap();
     fs::create_dir(world.root.join("empty")).unwrap();
-    let capture = |text: &str| world.snapshots.capture(&world.root, &path(text)).unwrap();
+    let capture = |text: &str| {
+        world
+            .snapshots
+            .store_path(&world.root, &path(text))
+            .unwrap()
+    };
     let entry = capture("x").unwrap();
     assert_eq!(entry.mode, Mode::file(0o640), "whatever ignore rules say");
     assert_eq!(

@@ -3,7 +3,7 @@
 use std::fs;
 use std::process::Command;
 
-use ckpt_store::snapshot::{Gap, PatchSide, Request, Taken};
+use ckpt_store::snapshot::{Gap, PatchSide, Request, StoredSnapshot};
 
 use testing::snapshot::{CapturedWorkspace, path};
 
@@ -184,7 +184,7 @@ fn path_named_by_a_tool_is_captured() {
     );
 }
 
-fn side<'a>(taken: &Taken, gaps: &'a [Gap]) -> PatchSide<'a> {
+fn side<'a>(taken: &StoredSnapshot, gaps: &'a [Gap]) -> PatchSide<'a> {
     PatchSide {
         snapshot: taken.snapshot,
         gaps,

@@ -11,7 +11,7 @@ use std::time::{Duration, SystemTime};
 use ckpt_store::model::entry::EntryKind;
 use ckpt_store::model::path::WorkspacePath;
 use ckpt_store::model::progress::SnapshotProgress;
-use ckpt_store::snapshot::{Request, Snapshots, Taken};
+use ckpt_store::snapshot::{Request, Snapshots, StoredSnapshot};
 
 use testing::snapshot::CapturedWorkspace;
 
@@ -65,7 +65,7 @@ fn packs(repository: &Path) -> Vec<PathBuf> {
 }
 
 /// Takes the first snapshot, and returns how many files were read for it, told in steps of 64.
-fn first(world: &CapturedWorkspace) -> (Taken, u64) {
+fn first(world: &CapturedWorkspace) -> (StoredSnapshot, u64) {
     let read = AtomicU64::new(0);
     let progress = |progress: SnapshotProgress| {
         read.fetch_max(progress.files, Ordering::Relaxed);

@@ -8,7 +8,7 @@ use std::os::unix::fs::{MetadataExt, symlink};
 use std::path::PathBuf;
 
 use ckpt_store::model::entry::ObjectId;
-use ckpt_store::snapshot::{Request, Snapshots, Taken};
+use ckpt_store::snapshot::{Request, Snapshots, StoredSnapshot};
 
 use testing::namespace::in_namespace;
 use testing::snapshot::CapturedWorkspace;
@@ -49,7 +49,7 @@ fn settle(world: &CapturedWorkspace) {
 
 /// Takes the first snapshot with the user's repository and one without, and checks that they are the same, that every blob
 /// is stored in full, and that the next snapshot agrees.
-fn agrees(world: &CapturedWorkspace, why: &str) -> (Snapshots, Taken) {
+fn agrees(world: &CapturedWorkspace, why: &str) -> (Snapshots, StoredSnapshot) {
     let first = |name: &str, seed| {
         let folder = world
             .store
@@ -79,7 +79,7 @@ fn agrees(world: &CapturedWorkspace, why: &str) -> (Snapshots, Taken) {
     (seeded, taken)
 }
 
-fn damaged(snapshots: &Snapshots, taken: &Taken) -> Vec<(ObjectId, String)> {
+fn damaged(snapshots: &Snapshots, taken: &StoredSnapshot) -> Vec<(ObjectId, String)> {
     let entries = snapshots.entries(&taken.snapshot).unwrap();
     let blobs = entries
         .into_iter()
@@ -88,7 +88,7 @@ fn damaged(snapshots: &Snapshots, taken: &Taken) -> Vec<(ObjectId, String)> {
     snapshots.check_blobs(&blobs.collect::<Vec<_>>()).unwrap()
 }
 
-fn content(snapshots: &Snapshots, taken: &Taken, path: &str) -> Vec<u8> {
+fn content(snapshots: &Snapshots, taken: &StoredSnapshot, path: &str) -> Vec<u8> {
     let states = snapshots
         .states(&taken.snapshot, &[testing::snapshot::path(path)])
         .unwrap();

@@ -15,7 +15,7 @@ use std::os::unix::fs::{MetadataExt, symlink};
 use std::process::{Command, Stdio};
 use std::time::{Duration, SystemTime};
 
-use ckpt_store::snapshot::{Snapshots, Taken};
+use ckpt_store::snapshot::{Snapshots, StoredSnapshot};
 
 use testing::clock::await_tick;
 use testing::namespace::in_namespace;
@@ -49,7 +49,7 @@ fn old() -> CapturedWorkspace {
 }
 
 /// Checks that a snapshot is what git makes of the workspace, and what it would be without a cache.
-fn agrees(world: &CapturedWorkspace, why: &str) -> Taken {
+fn agrees(world: &CapturedWorkspace, why: &str) -> StoredSnapshot {
     let taken = world.take();
     assert_eq!(
         taken.snapshot.tree.to_string(),
@@ -511,7 +511,11 @@ fn power_cut_between_cache_and_packs() {
     });
 }
 
-fn blob(snapshots: &Snapshots, taken: &Taken, path: &str) -> ckpt_store::model::entry::ObjectId {
+fn blob(
+    snapshots: &Snapshots,
+    taken: &StoredSnapshot,
+    path: &str,
+) -> ckpt_store::model::entry::ObjectId {
     let states = snapshots
         .states(&taken.snapshot, &[testing::snapshot::path(path)])
         .unwrap();

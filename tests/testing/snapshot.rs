@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime};
 
 use ckpt_store::FileTime;
 use ckpt_store::model::path::WorkspacePath;
-use ckpt_store::snapshot::{Request, Snapshots, Taken};
+use ckpt_store::snapshot::{Request, Snapshots, StoredSnapshot};
 use tempfile::TempDir;
 
 use crate::clock::await_tick;
@@ -122,7 +122,7 @@ impl CapturedWorkspace {
         done
     }
 
-    pub fn take(&self) -> Taken {
+    pub fn take(&self) -> StoredSnapshot {
         self.snapshots.take(&self.request()).unwrap()
     }
 
@@ -167,7 +167,7 @@ impl CapturedWorkspace {
     }
 
     /// The names of a snapshot's files, as git lists them.
-    pub fn names(&self, taken: &Taken) -> Vec<String> {
+    pub fn names(&self, taken: &StoredSnapshot) -> Vec<String> {
         let listed = self.our_git(&[
             "ls-tree",
             "-r",
@@ -178,7 +178,7 @@ impl CapturedWorkspace {
         listed.split_terminator('\0').map(str::to_owned).collect()
     }
 
-    pub fn content(&self, taken: &Taken, path: &str) -> String {
+    pub fn content(&self, taken: &StoredSnapshot, path: &str) -> String {
         self.our_git(&[
             "cat-file",
             "blob",
@@ -186,7 +186,7 @@ impl CapturedWorkspace {
         ])
     }
 
-    pub fn gaps(&self, taken: &Taken) -> Vec<String> {
+    pub fn gaps(&self, taken: &StoredSnapshot) -> Vec<String> {
         taken
             .gaps()
             .iter()

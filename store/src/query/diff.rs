@@ -60,7 +60,7 @@ pub(crate) fn diff(store: &mut Store, cwd: &Path, request: &DiffRequest) -> Resu
             Ok(document(&snapshots, names, [from, to], files))
         }
         DiffQuery::Difference { from, to } => {
-            let (from, to) = capture(store, &place, from, to)?;
+            let (from, to) = snapshots_of(store, &place, from, to)?;
             let snapshots = place.snapshots()?;
             let mut changes = patched(&snapshots, &place.root, &from, &to)?;
             changes.retain(|change| change.path.is_asked_for(&only));
@@ -266,8 +266,8 @@ fn no_snapshot(kind: &str, id: &str, reason: Option<&str>) -> Error {
         .hint("`ckpt-hook log` lists the others")
 }
 
-/// Captures the workspace if a side asks for it: once, and without a row.
-fn capture(
+/// Takes a snapshot if a side asks for it: once, and without a row.
+fn snapshots_of(
     store: &mut Store,
     place: &Place,
     from: Endpoint,

@@ -4,8 +4,8 @@
 //! file, and in those in which the agent runs. Each event is recorded in all of them, one after another: the first root
 //! has the whole, and the others have parts of it.
 //!
-//! A directory that is inside a root is no further one, unless an ignore rule hides it there: what a root captures, it
-//! captures once.
+//! A directory that is inside a root is no further one, unless an ignore rule hides it there: what a root covers, it
+//! covers once.
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -56,7 +56,7 @@ pub(super) fn places(store: &mut Store, known: &KnownEvent<'_>) -> Result<Vec<Pl
     Ok(places)
 }
 
-/// Returns the session of a new sub-agent's parent, if that works elsewhere and does not capture the directory of the
+/// Returns the session of a new sub-agent's parent, if that works elsewhere and does not cover the directory of the
 /// sub-agent: the sub-agent has a work tree of its own, which is a root of its parent's from now on.
 pub(super) fn parent_elsewhere(store: &Store, known: &KnownEvent<'_>) -> Result<Option<String>> {
     let event = known.event;
@@ -72,11 +72,11 @@ pub(super) fn parent_elsewhere(store: &Store, known: &KnownEvent<'_>) -> Result<
         return Ok(None);
     };
     let row = sessions::workspace(connection, home.workspace_id)?;
-    let captures = is_captured(store, &Place::of_row(store, row), &known.place.root);
-    Ok((!captures).then_some(home.id))
+    let covers = is_covered(store, &Place::of_row(store, row), &known.place.root);
+    Ok((!covers).then_some(home.id))
 }
 
-/// Adds the workspace of a directory to the further roots, unless one of them captures it. What cannot be a workspace is
+/// Adds the workspace of a directory to the further roots, unless one of them covers it. What cannot be a workspace is
 /// refused. An undeclared directory that is in no repository is left out, unless it was recorded before: it may hold all
 /// documents of the user, and a tool names one of them.
 fn add(
@@ -89,8 +89,8 @@ fn add(
     let Ok(directory) = directory.canonicalize() else {
         return Ok(());
     };
-    let is_captured = |place: &Place| is_captured(store, place, &directory);
-    if std::iter::once(first).chain(places.iter()).any(is_captured) {
+    let is_covered = |place: &Place| is_covered(store, place, &directory);
+    if std::iter::once(first).chain(places.iter()).any(is_covered) {
         return Ok(());
     }
     let root = root_of(store, &directory)?;
@@ -108,7 +108,7 @@ fn add(
 }
 
 /// Returns whether a directory is in a root, and no ignore rule of it hides it.
-fn is_captured(store: &Store, place: &Place, directory: &Path) -> bool {
+fn is_covered(store: &Store, place: &Place, directory: &Path) -> bool {
     if place.root == directory {
         return true;
     }

@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 use crate::model::Milliseconds;
 use crate::sessions::{self, Whole};
 use crate::store::Store;
-use crate::timeline::{Looking, Place};
+use crate::timeline::{LookOptions, Place};
 
 /// An event, its place, and what follows from what is known.
 pub(super) struct KnownEvent<'a> {
@@ -159,7 +159,7 @@ impl<'a> KnownEvent<'a> {
     }
 
     /// Does something with what a look has to know about the steps.
-    pub fn looking<T>(&self, work: impl FnOnce(Looking<'_>) -> T) -> T {
+    pub fn looking<T>(&self, work: impl FnOnce(LookOptions<'_>) -> T) -> T {
         let open = self.view.open_with(&self.decision, &self.place);
         let closing = self.decision.closing.iter().filter_map(|closing| {
             let step = open.iter().find(|step| step.row.id == closing.step)?;
@@ -167,12 +167,12 @@ impl<'a> KnownEvent<'a> {
         });
         let closing: Vec<_> = closing.collect();
         let session = self.view.session.as_ref();
-        work(Looking {
+        work(LookOptions {
             session: session.map(|session| session.id.as_str()),
             open: &open,
             overtaken: self.view.overtaken.as_slice(),
             closing: &closing,
-            ..Looking::default()
+            ..LookOptions::default()
         })
     }
 }

@@ -38,7 +38,7 @@ use crate::model::progress::SnapshotProgress;
 use crate::sessions::LastRows;
 use crate::sessions::{self, Database, Diagnostic, DiagnosticLevel};
 use crate::store::{Store, Surroundings};
-use crate::timeline::{Baseline, CaptureOptions, LOCK_TIMEOUT, Looking, Observation, Place};
+use crate::timeline::{Baseline, LOCK_TIMEOUT, Look, LookOptions, Place, SnapshotOptions};
 use known::KnownEvent;
 
 /// The part of the deadline that is kept for the rows if a snapshot gives up, at least: a quarter of a longer one.
@@ -354,7 +354,7 @@ fn lock(store: &Store, place: &Place, deadline: Instant) -> Result<Lock> {
 }
 
 /// Does what remains to be done after a look, once its rows are written and the lock is released.
-fn finish_look(store: &mut Store, known: &KnownEvent<'_>, seen: &Observation) -> Result<()> {
+fn finish_look(store: &mut Store, known: &KnownEvent<'_>, seen: &Look) -> Result<()> {
     let (place, event) = (&known.place, known.event);
     tell_of_doubts(store, place, event, &doubts(seen))?;
     if let Some(why) = &seen.lost {
@@ -375,18 +375,18 @@ fn finish_look(store: &mut Store, known: &KnownEvent<'_>, seen: &Observation) ->
 const LONGEST_PATTERN: usize = 80;
 
 /// Returns the diagnostics about a snapshot's ignore rules.
-fn doubts(observation: &Observation) -> Vec<String> {
-    let undecided = observation.undecided.iter().map(|pattern| {
+fn doubts(look: &Look) -> Vec<String> {
+    let undecided = look.undecided.iter().map(|pattern| {
         let pattern: String = pattern.chars().take(LONGEST_PATTERN).collect();
         format!("the ignore pattern `{pattern}` is too complicated: files that it may match are captured")
     });
-    let unread = observation.unread.iter().map(|file| {
+    let unread = look.unread.iter().map(|file| {
         format!(
             "the ignore rules of `{file}` cannot be read: the files that they hid before stay hidden, or, if they were never read, \
              everything that git does not track"
         )
     });
-    let missed = observation.missed.then(|| {
+    let missed = look.missed.then(|| {
         "the watcher did not report a change that a full look found: its hints are not used in this workspace until it is started again"
             .to_owned()
     });
@@ -429,26 +429,26 @@ fn tell_of_loss(store: &mut Store, place: &Place, event: &Event, why: &str) -> R
     })
 }
 
-/// Captures the workspace, and attributes what changed. A row says that it does, so that a killed call leaves a trace.
+/// Takes a snapshot of the workspace, and attributes what changed. A row says that it does, so that a killed call leaves a trace.
 fn look(
     store: &Store,
     known: &KnownEvent<'_>,
     begun: RunningLook,
     deadlines: Deadlines,
-) -> Result<Observation> {
+) -> Result<Look> {
     let place = &known.place;
     let snapshots = place.snapshots()?;
-    let how = CaptureOptions {
+    let how = SnapshotOptions {
         only_around: known.decision.look.paths(),
         takes_hints: may_take_hints(known.event, begun.at),
         deadline: Some(deadlines.look),
-        ..CaptureOptions::default()
+        ..SnapshotOptions::default()
     };
-    let looking = Looking {
+    let looking = LookOptions {
         how,
-        ..Looking::default()
+        ..LookOptions::default()
     };
-    let mut seen = Observation::look(store, place, &snapshots, begun.before, looking)?;
+    let mut seen = Look::without_authors(store, place, &snapshots, begun.before, looking)?;
     known.looking(|looking| seen.attribute_now(store, place, &snapshots, looking))?;
     seen.until = Some(deadlines.rows);
     Ok(seen)
@@ -468,7 +468,7 @@ fn may_take_hints(event: &Event, now: Milliseconds) -> bool {
     !begins && now % FULL_LOOK_EVERY != 0
 }
 
-/// Captures the workspace by hand.
+/// Takes a snapshot of the workspace by hand.
 pub(crate) fn snapshot(
     store: &mut Store,
     cwd: &Path,
@@ -505,33 +505,33 @@ fn snapshot_under_lock(
         let open = crate::sessions::open_steps(connection, place.row.id)?;
         Ok((open, Baseline::of(connection, place.row.id)?))
     })?;
-    let observation = Observation::make(
+    let look = Look::make(
         store,
         place,
         &snapshots,
         before,
-        Looking {
+        LookOptions {
             open: &open,
-            how: CaptureOptions {
+            how: SnapshotOptions {
                 progress,
-                ..CaptureOptions::default()
+                ..SnapshotOptions::default()
             },
-            ..Looking::default()
+            ..LookOptions::default()
         },
     )?;
     notes.extend(store.database.write(|connection| {
         let moved = label::moved(connection, place, label)?;
-        observation.write(connection, place.row.id, label, now)?;
+        look.write(connection, place.row.id, label, now)?;
         Ok(moved)
     })?);
     notes.extend(crate::upkeep::adoption::under_lock(store, place)?);
     crate::upkeep::check::name_to_git(store, place)?;
     Ok(SnapshotReport {
         version: VERSION,
-        snapshot: observation.snapshot.tree.to_string(),
+        snapshot: look.snapshot.tree.to_string(),
         repository: snapshots.repository().display().to_string(),
         label: label.map(|label| label.as_str().to_owned()),
-        gaps: observation
+        gaps: look
             .gaps
             .iter()
             .map(crate::sessions::read::gap_report)

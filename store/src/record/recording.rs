@@ -14,7 +14,7 @@ use crate::model::Milliseconds;
 use crate::model::path::WorkspacePath;
 use crate::sessions::{self, NewMessage, OpenStep, SessionRow, StepPath, StepRow, Whole, new_id};
 use crate::timeline::evidence::Doubt;
-use crate::timeline::{Observation, Place};
+use crate::timeline::{Look, Place};
 
 /// What an event did, for its report.
 #[derive(Default)]
@@ -31,7 +31,7 @@ pub(super) struct EventOutcome {
 pub(super) enum Seen<'a> {
     At {
         snapshot_id: i64,
-        observation: &'a Observation,
+        look: &'a Look,
     },
     /// No look was needed: the last one counts.
     AsBefore(Option<i64>),
@@ -410,17 +410,13 @@ impl<'a> Recording<'a> {
     }
 
     /// Adds the step whose start was never reported, if it changed something. Returns its id.
-    pub fn suppose(
-        &self,
-        decision: &Decision,
-        observation: Option<&Observation>,
-    ) -> Result<Option<String>> {
+    pub fn suppose(&self, decision: &Decision, look: Option<&Look>) -> Result<Option<String>> {
         let Some(supposed) = &decision.supposed else {
             return Ok(None);
         };
         // An agent that repeats a finish, or reports one for a step without tools, would otherwise add an empty
         // step each time.
-        if observation.is_some_and(|observation| observation.changes_of(&supposed.id) == 0) {
+        if look.is_some_and(|look| look.changes_of(&supposed.id) == 0) {
             return Ok(None);
         }
         let start = supposed.start;
@@ -462,8 +458,8 @@ impl<'a> Recording<'a> {
                 unprotected: seen.failure(),
             };
             sessions::close_step(self.connection, &closing.step, end, self.now)?;
-            if let Seen::At { observation, .. } = seen {
-                self.written.changes = Some(observation.changes_of(&closing.step));
+            if let Seen::At { look, .. } = seen {
+                self.written.changes = Some(look.changes_of(&closing.step));
             }
             self.written.step = Some(closing.step.clone());
         }

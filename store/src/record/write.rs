@@ -12,7 +12,7 @@ use crate::error::Result;
 use crate::model::Milliseconds;
 use crate::sessions::{self, StepPath};
 use crate::store::Store;
-use crate::timeline::Observation;
+use crate::timeline::Look;
 
 /// Writes an event that needs no look. `None`, with nothing written, if it needs one by what was committed meanwhile.
 pub(super) fn without_look(
@@ -34,13 +34,13 @@ pub(super) fn without_look(
     })
 }
 
-/// Writes an event with the observation of the workspace that was made for it. If that failed, whatever depends on it
+/// Writes an event with the look at the workspace that was made for it. If that failed, whatever depends on it
 /// is marked unprotected. In both cases the `run` of the look ends: a failure is not a kill. `None`, with nothing else
 /// written, if the look saw too little by what was committed meanwhile.
 pub(super) fn with_look(
     store: &mut Store,
     known: &mut KnownEvent<'_>,
-    seen: &mut Result<Observation>,
+    seen: &mut Result<Look>,
     run: Option<(i64, Milliseconds)>,
 ) -> Result<Option<EventReport>> {
     // Reads files, so it comes before the transaction: SQLite's write lock is everybody's.
@@ -72,29 +72,29 @@ pub(super) fn with_look(
 
 /// Writes the rows of an event. The objects are already on disk. The rows are written in the order of time: first the
 /// changes, which belong to the steps that were open until now; then those steps end; then messages that waited for such
-/// a boundary begin; and last whatever the event itself begins, so that none of the observed changes belong to it.
+/// a boundary begin; and last whatever the event itself begins, so that none of the changes that were seen belong to it.
 fn rows(
     connection: &Connection,
     known: &KnownEvent<'_>,
     named: &[StepPath],
-    look: Option<&Result<Observation>>,
+    look: Option<&Result<Look>>,
     looked_from: Option<Milliseconds>,
     now: Milliseconds,
 ) -> Result<EventOutcome> {
     let (place, decision) = (&known.place, &known.decision);
     let mut recording = Recording::of(connection, known, named, now)?;
     recording.looked_from = looked_from;
-    let observation = look.and_then(|look| look.as_ref().ok());
+    let seen = look.and_then(|look| look.as_ref().ok());
     // An inferred step has to be there before its changes.
-    let supposed = recording.suppose(decision, observation)?;
+    let supposed = recording.suppose(decision, seen)?;
     // Before the new changes are written: it releases what earlier looks gave to the step while the model was thinking.
     if decision.action == Action::MoveStart {
         recording.release_thinking()?;
     }
     let seen = match look {
-        Some(Ok(observation)) => Seen::At {
-            snapshot_id: observation.write(connection, place.row.id, None, now)?,
-            observation,
+        Some(Ok(look)) => Seen::At {
+            snapshot_id: look.write(connection, place.row.id, None, now)?,
+            look,
         },
         Some(Err(error)) if decision.takes_snapshot() => Seen::Failed(error.with_causes()),
         // A look that is not needed still is a boundary: the step ends, or begins, at the last one. For others, the row
@@ -141,7 +141,7 @@ fn named_paths(store: &Store, known: &KnownEvent<'_>) -> Result<Vec<StepPath>> {
             // A pipe, a name that is too long, or a directory that may not be entered: there is no state to note, and
             // the tool is recorded all the same.
             let is_hidden = place.hides(store, &snapshots, &path).unwrap_or_default();
-            let before = is_hidden.then(|| snapshots.capture(&place.root, &path).ok());
+            let before = is_hidden.then(|| snapshots.store_path(&place.root, &path).ok());
             StepPath {
                 path,
                 hidden_before: before.flatten(),
@@ -150,21 +150,17 @@ fn named_paths(store: &Store, known: &KnownEvent<'_>) -> Result<Vec<StepPath>> {
         .collect())
 }
 
-fn report(
-    known: &KnownEvent<'_>,
-    written: EventOutcome,
-    observation: Option<&Observation>,
-) -> EventReport {
+fn report(known: &KnownEvent<'_>, written: EventOutcome, look: Option<&Look>) -> EventReport {
     EventReport {
         version: VERSION,
         event: Some(known.event.event.name().to_owned()),
         session: written.session,
         message: written.message,
         step: written.step,
-        snapshot: observation.map(|observation| observation.snapshot.tree.to_string()),
-        looked: observation.and_then(|_| known.decision.look.report()),
+        snapshot: look.map(|look| look.snapshot.tree.to_string()),
+        looked: look.and_then(|_| known.decision.look.report()),
         changes: written.changes,
-        gaps: observation.map(|observation| observation.gaps.len() as u64),
+        gaps: look.map(|look| look.gaps.len() as u64),
         went_back: written.went_back,
         operation: written.operation,
     }

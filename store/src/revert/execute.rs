@@ -38,7 +38,7 @@ use crate::revert::request::conversation::JournalledConversation;
 use crate::sessions::OpenStep;
 use crate::snapshot::Snapshots;
 use crate::store::Store;
-use crate::timeline::{Observation, Place};
+use crate::timeline::{Look, Place};
 
 /// The report on an operation, and its plans. A dry run only made the plans.
 pub(crate) struct Executed {
@@ -68,7 +68,7 @@ pub(crate) struct PlannedRoot<'m> {
     pub place: Place,
     pub snapshots: Snapshots,
     pub operation: Operation<'m>,
-    pub seen: Observation,
+    pub seen: Look,
     /// The steps that end with the look at the workspace.
     pub closing: Vec<OpenStep>,
     /// Whether an agent is at work in the session that moves, or beside it.
@@ -223,7 +223,7 @@ fn has_work(operation: &Operation<'_>) -> bool {
 struct Execution<'a> {
     place: &'a Place,
     snapshots: &'a Snapshots,
-    seen: &'a Observation,
+    seen: &'a Look,
     /// The steps that end with the look at the workspace.
     closing: &'a [OpenStep],
     options: Options,
@@ -405,12 +405,12 @@ fn finish_first(
     opened: WritableWorkspace<'_>,
     id: &str,
     operation: &Operation<'_>,
-    seen: &Observation,
+    seen: &Look,
 ) -> Finished {
     let WritableWorkspace {
         place, snapshots, ..
     } = opened;
-    let compare = |store: &Store, items: &[Item], after: Option<&Observation>| {
+    let compare = |store: &Store, items: &[Item], after: Option<&Look>| {
         let states = (&seen.snapshot, after.unwrap_or(seen));
         let compared = store.database.read(|connection| {
             let expectation = operation.expectation.as_ref();

@@ -10,7 +10,7 @@ use super::conversation;
 use super::execute::{Executed, PlannedRoot, WHO, execute};
 use super::goal::expectation::Expectation;
 use super::goal::material::{Material, gather};
-use super::goal::present::{Scene, known, observe};
+use super::goal::present::{Scene, known, look};
 use super::plan::operation::{GitFate, LeftPaths, Operation};
 use super::plan::{Plan, plan_for};
 use super::receipt::notes;
@@ -34,7 +34,7 @@ use crate::sessions::{self, ChainOperation, OpenStep, OperationRow, WorkTimes};
 use crate::snapshot::Snapshot;
 use crate::store::Store;
 use crate::timeline::evidence;
-use crate::timeline::{Looking, Observation, Place};
+use crate::timeline::{Look, LookOptions, Place};
 
 /// Plans an operation in one workspace and carries it out.
 pub(crate) fn operate<'m>(
@@ -69,19 +69,19 @@ pub(crate) fn planned<'m>(
     let busy = refusal::while_busy(WHO, ending.iter(), store.now(), options)?;
     let snapshots = place.snapshots()?;
 
-    // Observe: one look at the workspace, with which the session's own steps end.
+    // One look at the workspace, with which the session's own steps end.
     // They end as cut off, not as finished: no event reported their ends, so what came long after the last sign of
     // life stays unclear instead of going back with the agent's work.
     let closing = ending
         .iter()
         .map(|step| (step, evidence::StepStanding::Cut));
     let closing: Vec<_> = closing.collect();
-    let looking = Looking {
+    let looking = LookOptions {
         open: &open,
         closing: &closing,
-        ..Looking::default()
+        ..LookOptions::default()
     };
-    let seen = observe(store, place, &snapshots, before, looking)?;
+    let seen = look(store, place, &snapshots, before, looking)?;
 
     // Plan, and execute what was planned.
     let also_busy = |error| refusal::also_busy(error, WHO, busy);
@@ -409,7 +409,7 @@ fn is_of_no_step(note: &Note) -> bool {
 
 /// Returns whether the last thing that happened was this very revert, and it left nothing to do. Then no file has to be
 /// read.
-fn is_there(connection: &Connection, movement: &Movement, seen: &Observation) -> Result<bool> {
+fn is_there(connection: &Connection, movement: &Movement, seen: &Look) -> Result<bool> {
     let (Some(base), Some(to), None) = (
         movement.session.revert_base_id,
         &movement.to,

@@ -24,7 +24,7 @@ use crate::model::request::DryRun;
 use crate::sessions;
 use crate::snapshot::Snapshots;
 use crate::store::Store;
-use crate::timeline::{CaptureOptions, Observation, Place};
+use crate::timeline::{Look, Place, SnapshotOptions};
 
 /// What a command found and did before anything else.
 #[derive(Clone, Default)]
@@ -181,7 +181,7 @@ pub(crate) fn finish_open_operations(
             snapshots: &snapshots,
             root: &root,
         };
-        let compare = |store: &Store, items: &[Item], after: Option<&Observation>| {
+        let compare = |store: &Store, items: &[Item], after: Option<&Look>| {
             let compared = compare(store, opened, &row, items, after);
             ReceiptOutcome {
                 is_incomplete: receipt::leaves_open(&compared),
@@ -240,7 +240,7 @@ fn compare(
     }: WritableWorkspace<'_>,
     row: &sessions::OperationRow,
     items: &[Item],
-    after: Option<&Observation>,
+    after: Option<&Look>,
 ) -> Result<Option<Receipt>> {
     let Some(after) = after else {
         return Ok(None);
@@ -348,7 +348,7 @@ fn blobs_that_are_lost(
         .filter(|(_, item)| is_broken(item))
         .map(|(number, item)| (number, item.path.clone()))
         .unzip();
-    let captured = snapshots.capture_all(&place.root, &paths)?;
+    let captured = snapshots.store_paths(&place.root, &paths)?;
     let unread = numbers.into_iter().zip(captured);
     Ok(unread
         .filter_map(|(number, captured)| Some((number, captured.err()?)))
@@ -377,11 +377,11 @@ fn way_that_is_lost(
     if place.snapshots()?.check_paths(&before, &paths).is_ok() {
         return Ok(None);
     }
-    let how = CaptureOptions {
+    let how = SnapshotOptions {
         anew: true,
-        ..CaptureOptions::default()
+        ..SnapshotOptions::default()
     };
-    // A capture that fails heals nothing.
+    // A path that cannot be stored heals nothing.
     let _ = place.take(store, &place.snapshots()?, how);
     Ok(place.snapshots()?.check_paths(&before, &paths).err())
 }

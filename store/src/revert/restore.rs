@@ -31,7 +31,7 @@ use crate::model::request::{Chosen, ChosenContent, PlanOrigin, RestoreRequest};
 use crate::sessions;
 use crate::snapshot::{Budget, Gap, PatchSide, Presence, Snapshot, Snapshots};
 use crate::store::Store;
-use crate::timeline::{Observation, Place};
+use crate::timeline::{Look, Place};
 
 /// Plans to put paths of a root back to the state that an id stands for. `only` is what the request names. The caller holds
 /// the workspace's lock.
@@ -401,7 +401,7 @@ fn state_named(store: &Store, place: &Place, id: &str) -> Result<NamedState> {
 
 /// Returns the gaps, among the paths that are asked for, of only one side: of the wanted state, or of the present.
 /// It is unclear whether these paths are as they were.
-fn unseen(then: &[Gap], seen: &Observation, only: &[WorkspacePath]) -> Vec<Gap> {
+fn unseen(then: &[Gap], seen: &Look, only: &[WorkspacePath]) -> Vec<Gap> {
     let now = &seen.gaps;
     let is_of_interest = |gap: &Gap| match WorkspacePath::new(gap.path.clone()) {
         Ok(path) => path.is_asked_for(only) || only.iter().any(|named| named.is_below(&path)),

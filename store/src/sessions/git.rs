@@ -12,9 +12,9 @@ use crate::model::git_item::{GitItem, GitReason, GitStateRow};
 /// A snapshot with the state of the user's repository at that time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SeenGit {
-    /// `None` stands for the present observation.
+    /// `None` stands for the present look.
     pub snapshot_id: Option<i64>,
-    /// When it was taken: now, for the present observation.
+    /// When it was taken: now, for the present look.
     pub taken_at: Milliseconds,
     /// `None` if there was no repository.
     pub state: Option<GitStateRow>,

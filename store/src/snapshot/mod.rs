@@ -5,7 +5,6 @@
 mod adoption;
 mod attributes;
 mod cache;
-mod capture;
 mod check;
 mod difference;
 mod forget;
@@ -24,6 +23,7 @@ mod scan;
 mod seed;
 mod seen;
 mod sending;
+mod single_paths;
 mod take;
 mod times;
 mod view;
@@ -40,16 +40,16 @@ use crate::model::path::WorkspacePath;
 use crate::objects::pack::rebuild::rebuild_indexes;
 use crate::objects::{Objects, borrowed, refs};
 pub(crate) use adoption::Settled;
-pub use capture::Now;
 pub(crate) use check::{Broken, Checked, PackCheck};
 pub(crate) use forget::Replacements;
 pub(crate) use forgetting::{Forgetting, end_forgetting};
 pub(crate) use patch::Budget;
 pub(crate) use presence::Presence;
-pub use request::{Request, Taken};
+pub use request::{Request, StoredSnapshot};
 pub(crate) use rules::{PathPattern, PathPatterns};
 pub(crate) use scan::directory::IGNORED_NAMES;
 pub(crate) use sending::{Sending, looks_secret};
+pub use single_paths::Now;
 pub(crate) use take::{boot, seen};
 pub use times::Times;
 use view::SnapshotView;
@@ -148,20 +148,20 @@ impl Snapshots {
         refs::write(self.objects.repository(), trees, blobs)
     }
 
-    /// Captures one path as it is now, whatever ignore rules say, without a snapshot. Its blob is stored and synced.
-    pub fn capture(&self, root: &Path, path: &WorkspacePath) -> Result<State> {
-        capture::capture(&self.objects, root, path)
+    /// Stores one path as it is now, whatever ignore rules say, without a snapshot. Its blob is synced.
+    pub fn store_path(&self, root: &Path, path: &WorkspacePath) -> Result<State> {
+        single_paths::store_path(&self.objects, root, path)
     }
 
-    /// Captures several paths at once, like [`Snapshots::capture`], and returns their states in order.
-    pub fn capture_all(&self, root: &Path, paths: &[WorkspacePath]) -> Result<Vec<Result<State>>> {
-        capture::capture_all(&self.objects, root, paths)
+    /// Stores several paths at once, like [`Snapshots::store_path`], and returns their states in order.
+    pub fn store_paths(&self, root: &Path, paths: &[WorkspacePath]) -> Result<Vec<Result<State>>> {
+        single_paths::store_paths(&self.objects, root, paths)
     }
 
     /// Returns for each path, in order, whether it may exist now, captured or not. False means that it certainly does
     /// not.
     pub fn may_be_there(&self, root: &Path, paths: &[WorkspacePath]) -> Result<Vec<bool>> {
-        capture::may_be_there(root, paths)
+        single_paths::may_be_there(root, paths)
     }
 
     /// Returns every entry of a snapshot, by path. Trees are validated as they are read.
@@ -218,7 +218,7 @@ impl Snapshots {
         root: &Path,
         paths: &[WorkspacePath],
     ) -> Result<Vec<Option<EntryKind>>> {
-        let stamps = capture::stamps(root, paths)?;
+        let stamps = single_paths::stamps(root, paths)?;
         let kind = |stamp: Stamp| Some(Mode::from_stat(stamp.mode)?.kind());
         Ok(stamps.into_iter().map(|stamp| kind(stamp?)).collect())
     }
@@ -341,7 +341,7 @@ impl Snapshots {
 
     /// Reads the present content of a path of the workspace, at most `limit` bytes. Stores nothing.
     pub fn read_now(&self, root: &Path, path: &WorkspacePath, limit: u64) -> Result<Now> {
-        capture::read_now(root, path, limit)
+        single_paths::read_now(root, path, limit)
     }
 
     /// Returns whether ignore rules hide a path, even if an edit tool named it.

@@ -59,7 +59,7 @@ pub struct Request<'a> {
 
 /// The result of [`Snapshots::take`](super::Snapshots::take).
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Taken {
+pub struct StoredSnapshot {
     /// The snapshot.
     pub snapshot: Snapshot,
     /// What it saw and does not store, by path.
@@ -80,7 +80,7 @@ pub struct Taken {
     pub is_hinted: bool,
 }
 
-impl Taken {
+impl StoredSnapshot {
     /// Returns the entries without bytes that reports list.
     pub fn gaps(&self) -> Vec<Gap> {
         let reported = self.seen.iter().filter(|entry| entry.reason.is_reported());

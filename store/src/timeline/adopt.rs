@@ -16,7 +16,7 @@ use rusqlite::Connection;
 use super::baseline::Baseline;
 use super::evidence::StepStanding;
 use super::life::{AT_WORK_HERE, busy};
-use super::observe::{Looking, Observation};
+use super::look::{Look, LookOptions};
 use super::root::{Identity, Workspace};
 use super::workspace::{LOCK_TIMEOUT, Place, workspace_of};
 use crate::error::{Error, Result};
@@ -274,13 +274,13 @@ fn look(store: &mut Store, place: &Place, open: &[OpenStep]) -> Result<()> {
     let before = Baseline::of(connection, place.row.id)?;
     // The tools ran in a directory that is gone, so no event about them says anything about this one.
     let closing: Vec<_> = open.iter().map(|step| (step, StepStanding::Cut)).collect();
-    let looking = Looking {
+    let looking = LookOptions {
         open,
         closing: &closing,
         is_replaced: true,
-        ..Looking::default()
+        ..LookOptions::default()
     };
-    let seen = Observation::make(store, place, &place.snapshots()?, before, looking)?;
+    let seen = Look::make(store, place, &place.snapshots()?, before, looking)?;
     let now = store.now();
     store.database.write(|connection| {
         let snapshot = seen.write(connection, place.row.id, None, now)?;

@@ -12,8 +12,8 @@ mod hindsight;
 mod late;
 pub(crate) mod life;
 mod links;
+mod look;
 mod losses;
-mod observe;
 pub(crate) mod orphans;
 mod outer_tools;
 mod process;
@@ -30,24 +30,24 @@ pub(crate) use adopt::{
 pub(crate) use attribute::count_with;
 pub(crate) use baseline::Baseline;
 pub(crate) use hindsight::step_afterwards;
+pub(crate) use look::{Look, LookOptions, MAX_COUNTED};
 pub(crate) use losses::{
     check as check_losses, has_lost_rows, note, note_newest, notice, renew as renew_note,
 };
-pub(crate) use observe::{Looking, MAX_COUNTED, Observation};
 pub(crate) use process::uptime;
 pub(crate) use retrace::retrace;
 pub(crate) use workspace::{
-    CaptureOptions, LOCK_TIMEOUT, Place, neighbour, normal, parent_of, root_of,
+    LOCK_TIMEOUT, Place, SnapshotOptions, neighbour, normal, parent_of, root_of,
 };
 
 use crate::error::Result;
-use crate::snapshot::Taken;
+use crate::snapshot::StoredSnapshot;
 use crate::store::Store;
 
-/// Captures the workspace without a row, to compare something with its present state.
-pub(crate) fn current(store: &mut Store, place: &Place) -> Result<Taken> {
+/// Takes a snapshot of the workspace without a row, to compare something with its present state.
+pub(crate) fn current(store: &mut Store, place: &Place) -> Result<StoredSnapshot> {
     let lock = place.lock(LOCK_TIMEOUT)?;
     renew_note(store.database.connection(), place, &lock)?;
     let snapshots = place.snapshots()?;
-    place.take(store, &snapshots, CaptureOptions::default())
+    place.take(store, &snapshots, SnapshotOptions::default())
 }

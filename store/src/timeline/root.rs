@@ -133,7 +133,7 @@ fn refusal(root: &Path, cwd: &Path, home: Option<&Path>, store: &Path) -> Option
             .any(|path| root.starts_with(path))
     {
         Some("it belongs to the system")
-    // Capturing the store would store it in itself.
+    // A snapshot of the store would store it in itself.
     } else if root.starts_with(store) {
         Some("it is inside the store")
     // Whatever works there, no snapshot may hold what is git's own.

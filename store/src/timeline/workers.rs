@@ -5,7 +5,7 @@ use rusqlite::Connection;
 use super::attribute::StepActivity;
 use super::evidence::StepStanding;
 use super::life;
-use super::observe::Looking;
+use super::look::LookOptions;
 use super::workspace::Place;
 use crate::error::Result;
 use crate::model::Milliseconds;
@@ -35,7 +35,7 @@ impl Workers {
 /// Returns the activity of the open steps, and of those that left a command running in the background.
 pub(super) fn acting_steps<'s>(
     background: &'s [OpenStep],
-    looking: Looking<'s>,
+    looking: LookOptions<'s>,
     now: Milliseconds,
 ) -> Vec<StepActivity<'s>> {
     let open = looking.open.iter().map(|step| (step, false));
@@ -50,7 +50,7 @@ pub(super) fn acting_steps<'s>(
 fn acting<'s>(
     step: &'s OpenStep,
     is_over: bool,
-    looking: Looking<'_>,
+    looking: LookOptions<'_>,
     now: Milliseconds,
 ) -> StepActivity<'s> {
     let mut closing = looking.closing.iter();

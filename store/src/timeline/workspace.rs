@@ -22,15 +22,15 @@ use crate::model::progress::SnapshotProgress;
 use crate::model::shell::quoted;
 use crate::sessions::{self, SessionRow, WorkspaceRow};
 use crate::settings::Settings;
-use crate::snapshot::{Request, Snapshots, Taken};
+use crate::snapshot::{Request, Snapshots, StoredSnapshot};
 use crate::store::{Store, Surroundings};
 
 /// How long a person's command waits for another process's snapshot or operation.
 pub(crate) const LOCK_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// How to capture a workspace, besides what the settings say.
+/// How to take a snapshot of a workspace, besides what the settings say.
 #[derive(Clone, Copy, Default)]
-pub(crate) struct CaptureOptions<'a> {
+pub(crate) struct SnapshotOptions<'a> {
     /// The only paths around which to look for changes.
     pub only_around: Option<&'a BTreeSet<WorkspacePath>>,
     /// Whether to read every file, whatever the cache remembers, and to store again what the store does not hold
@@ -277,13 +277,13 @@ impl Place {
         Snapshots::open(&self.folder)
     }
 
-    /// Captures the workspace as the settings say.
+    /// Takes a snapshot of the workspace as the settings say.
     pub fn take(
         &self,
         store: &Store,
         snapshots: &Snapshots,
-        how: CaptureOptions<'_>,
-    ) -> Result<Taken> {
+        how: SnapshotOptions<'_>,
+    ) -> Result<StoredSnapshot> {
         let named = sessions::forced_paths(store.database.connection(), self.row.id)?;
         self.take_with(store, snapshots, &named, how)
     }
@@ -294,9 +294,9 @@ impl Place {
         store: &Store,
         snapshots: &Snapshots,
         named: &[WorkspacePath],
-        how: CaptureOptions<'_>,
-    ) -> Result<Taken> {
-        let CaptureOptions {
+        how: SnapshotOptions<'_>,
+    ) -> Result<StoredSnapshot> {
+        let SnapshotOptions {
             only_around,
             anew,
             takes_hints,
@@ -314,13 +314,13 @@ impl Place {
         })
     }
 
-    /// Captures the workspace as it will be with other ignore files. See [`Snapshots::foresee`].
+    /// Takes the snapshot of the workspace as it will be with other ignore files. See [`Snapshots::foresee`].
     pub fn foresee(
         &self,
         store: &Store,
         snapshots: &Snapshots,
         ignore_files: &BTreeMap<WorkspacePath, Vec<u8>>,
-    ) -> Result<Taken> {
+    ) -> Result<StoredSnapshot> {
         let named = sessions::forced_paths(store.database.connection(), self.row.id)?;
         let request = Request {
             named: &named,

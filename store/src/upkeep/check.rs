@@ -22,7 +22,7 @@ use crate::objects;
 use crate::sessions::{self, Diagnostic, DiagnosticLevel};
 use crate::snapshot::{Broken, Checked, PackCheck, Snapshots};
 use crate::store::Store;
-use crate::timeline::{CaptureOptions, Place, check_losses, renew_note, retrace};
+use crate::timeline::{Place, SnapshotOptions, check_losses, renew_note, retrace};
 
 /// How long objects are read, unless all of them are asked for.
 pub const CHECK_TIME: Duration = Duration::from_secs(10);
@@ -318,13 +318,13 @@ impl Sum {
     }
 }
 
-/// Captures the workspace, which stores the damaged objects that its files still have, and looks for the rest
+/// Takes a snapshot of the workspace, which stores the damaged objects that its files still have, and looks for the rest
 /// elsewhere: in files, in the user's repository, and for trees in what rows know.
 fn heal(store: &Store, place: &Place, broken: Vec<Broken>) -> Result<Vec<Broken>> {
     if place.is_there() {
-        let how = CaptureOptions {
+        let how = SnapshotOptions {
             anew: true,
-            ..CaptureOptions::default()
+            ..SnapshotOptions::default()
         };
         // A workspace that cannot be captured heals nothing.
         let _ = place.take(store, &place.snapshots()?, how);

@@ -21,10 +21,10 @@ const WEEK: Milliseconds = 7 * 24 * 3600 * 1000;
 const MIN_FREE_SPACE: u64 = 256 << 20;
 
 /// Finds something wrong.
-type Look = fn(&Store) -> Result<Option<Finding>>;
+type Check = fn(&Store) -> Result<Option<Finding>>;
 
 /// Each of them finds something wrong; the first also says what is right.
-pub(super) const ALL: [Look; 8] = [
+pub(super) const ALL: [Check; 8] = [
     schema,
     references,
     values,

@@ -22,7 +22,7 @@ use crate::model::note::Note;
 use crate::model::path::WorkspacePath;
 use crate::model::path_list::OperationDirectories;
 use crate::model::progress::OperationProgress;
-use crate::revert::goal::present::{known, observe};
+use crate::revert::goal::present::{known, look};
 use crate::revert::plan::operation::Operation;
 use crate::revert::request::chain::has_ended;
 use crate::revert::request::conversation::JournalledConversation;
@@ -30,7 +30,7 @@ use crate::revert::request::scope::Part;
 use crate::sessions::{self, OpenStep, OperationRow, StepEnd};
 use crate::snapshot::Snapshots;
 use crate::store::Store;
-use crate::timeline::{CaptureOptions, Looking, Observation, Place};
+use crate::timeline::{Look, LookOptions, Place, SnapshotOptions};
 
 /// What is written down of an operation in one workspace.
 pub(crate) struct JournalEntry<'a, 'm> {
@@ -39,7 +39,7 @@ pub(crate) struct JournalEntry<'a, 'm> {
     pub part_of: Option<&'a str>,
     pub place: &'a Place,
     pub operation: &'a mut Operation<'m>,
-    pub seen: &'a Observation,
+    pub seen: &'a Look,
     /// The steps that end with the look at the workspace.
     pub closing: &'a [OpenStep],
     /// The directories that go if the plan leaves them empty.
@@ -184,7 +184,7 @@ fn named_by(part: &Part) -> (Option<&str>, Option<&str>, &[WorkspacePath]) {
 fn directories_to_make(
     place: &Place,
     operation: &Operation<'_>,
-    seen: &Observation,
+    seen: &Look,
 ) -> Result<BTreeMap<WorkspacePath, Option<u32>>> {
     let coming = operation.plan.items.iter().filter(|item| item.is_planned());
     let new = coming.filter(|item| item.target.is_some() && item.expected.is_none());
@@ -249,8 +249,8 @@ impl Finished {
     }
 }
 
-/// Compares the result of an operation with its target. The observation is `None` if there was nothing to do.
-pub(crate) type Compare<'a> = dyn Fn(&Store, &[Item], Option<&Observation>) -> ReceiptOutcome + 'a;
+/// Compares the result of an operation with its target. The look is `None` if there was nothing to do.
+pub(crate) type Compare<'a> = dyn Fn(&Store, &[Item], Option<&Look>) -> ReceiptOutcome + 'a;
 
 /// The comparison of an operation's result with its target.
 pub(crate) struct ReceiptOutcome {
@@ -338,7 +338,7 @@ struct Performed {
     items: Vec<Item>,
     git: Vec<GitItem>,
     /// The workspace afterwards, or `None` if there was nothing to do, or after a failure.
-    after: Option<Observation>,
+    after: Option<Look>,
     /// What failed after the files, which leaves the operation open.
     unfinished: Option<Error>,
 }
@@ -494,7 +494,7 @@ fn put_files<R>(
 
 /// Looks at what an operation left where it worked, and at what others did there meanwhile. What they did elsewhere is
 /// for the next look. The operation's own changes are in its rows, and have no author.
-fn look_again(store: &Store, opened: WritableWorkspace<'_>, items: &[Item]) -> Result<Observation> {
+fn look_again(store: &Store, opened: WritableWorkspace<'_>, items: &[Item]) -> Result<Look> {
     let (open, before) = known(store, opened.place)?;
     let touched: BTreeSet<WorkspacePath> = items
         .iter()
@@ -518,17 +518,17 @@ fn look_again(store: &Store, opened: WritableWorkspace<'_>, items: &[Item]) -> R
         // another author.
         is_asked || is_directory(change) && parents.contains(&change.path)
     };
-    let how = CaptureOptions {
+    let how = SnapshotOptions {
         only_around: Some(&touched),
-        ..CaptureOptions::default()
+        ..SnapshotOptions::default()
     };
-    let looking = Looking {
+    let looking = LookOptions {
         open: &open,
         known: Some(&is_own),
         how,
-        ..Looking::default()
+        ..LookOptions::default()
     };
-    observe(store, opened.place, opened.snapshots, before, looking)
+    look(store, opened.place, opened.snapshots, before, looking)
 }
 
 fn is_done(item: &Item) -> bool {
@@ -562,11 +562,11 @@ fn move_point(
     sessions::set_hidden_from(connection, session, point.map(|message| message.seq))
 }
 
-/// Writes the observation of the workspace, although there was nothing to do.
+/// Writes the look at the workspace, although there was nothing to do.
 pub(crate) fn keep_what_was_seen(
     store: &mut Store,
     place: &Place,
-    seen: &Observation,
+    seen: &Look,
     closing: &[OpenStep],
 ) -> Result<()> {
     let now = store.now();

@@ -30,7 +30,7 @@ use crate::sessions::{self, ChangeRow, OpenStep};
 use crate::snapshot::Snapshots;
 use crate::store::Store;
 use crate::timeline::life::{busy, may_write};
-use crate::timeline::{CaptureOptions, Observation};
+use crate::timeline::{Look, SnapshotOptions};
 
 /// Refuses to go on while an agent works on one of the steps; `who` says where. A dry run goes on, and learns whether
 /// the real call would be refused.
@@ -54,7 +54,7 @@ pub(crate) fn while_busy<'a>(
 /// on, and learns that. What touches nothing of theirs goes ahead, and says who is at work.
 pub(crate) fn beside_others<'a>(
     store: &Store,
-    seen: &Observation,
+    seen: &Look,
     others: impl IntoIterator<Item = &'a OpenStep>,
     operation: &mut Operation<'_>,
     options: Options,
@@ -260,9 +260,9 @@ pub(crate) fn no_way_back(scene: Scene<'_>, plan: &Plan) -> Result<()> {
     let Err(error) = check_going(snapshots, &going, seen) else {
         return Ok(());
     };
-    let how = CaptureOptions {
+    let how = SnapshotOptions {
         anew: true,
-        ..CaptureOptions::default()
+        ..SnapshotOptions::default()
     };
     place.take(store, snapshots, how)?;
     check_going(&place.snapshots()?, &going, seen).map_err(|_| error)
@@ -285,7 +285,7 @@ fn blob_of(item: &Item) -> Option<ObjectId> {
     item.expected?.file_blob()
 }
 
-fn check_going(snapshots: &Snapshots, going: &[&Item], seen: &Observation) -> Result<()> {
+fn check_going(snapshots: &Snapshots, going: &[&Item], seen: &Look) -> Result<()> {
     let mut blobs: Vec<ObjectId> = going.iter().filter_map(|item| blob_of(item)).collect();
     blobs.extend(seen.git.as_ref().and_then(|git| git.index));
     blobs.sort_unstable();

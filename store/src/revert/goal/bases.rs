@@ -14,7 +14,7 @@ use crate::model::item::Item;
 use crate::model::path::WorkspacePath;
 use crate::sessions::ChainOperation;
 
-/// The snapshots that saw the session's own changes of each path, by id; `None` for changes that are being observed
+/// The snapshots that saw the session's own changes of each path, by id; `None` for changes that only the present look saw
 /// right now.
 pub(crate) type Sightings<'a> = BTreeMap<&'a WorkspacePath, Vec<Option<i64>>>;
 

@@ -24,7 +24,7 @@ use crate::revert::request::unclear::UnclearPolicy;
 use crate::sessions::{self, ChainOperation, LiveChange};
 use crate::snapshot::Snapshots;
 use crate::store::Store;
-use crate::timeline::{Observation, Place};
+use crate::timeline::{Look, Place};
 
 /// The input of a plan.
 #[derive(Debug, Default)]
@@ -183,7 +183,7 @@ fn elsewhere(
     movement: &Movement,
     live: &[LiveChange],
     paths: &BTreeSet<WorkspacePath>,
-    seen: &Observation,
+    seen: &Look,
 ) -> Result<Vec<(Change, State)>> {
     let changes = live.iter().map(|change| &change.row.change);
     let changes: Vec<Change> = changes

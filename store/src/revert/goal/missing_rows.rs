@@ -152,7 +152,7 @@ impl UnseenSearch<'_> {
                 let new = match (judged, first.get(&path)) {
                     (None, _) => None,
                     (Some(_), Some(item)) => item.expected,
-                    (Some(_), None) => self.snapshots.capture(&self.place.root, &path)?,
+                    (Some(_), None) => self.snapshots.store_path(&self.place.root, &path)?,
                 };
                 changes.extend(self.change(span, path, Some(entry), new, judged));
             }

@@ -14,15 +14,15 @@ use crate::revert::request::movement::Movement;
 use crate::revert::request::scope::RevertScope;
 use crate::revert::request::scope::{Coverage, UndoScope, is_covered};
 use crate::sessions::{self, ChainOperation, ChangeRow, LiveChange};
-use crate::timeline::{Observation, Place};
+use crate::timeline::{Look, Place};
 
 /// Returns the changes of the session's messages since the first one that any of the reverts is about, newest first.
-/// Those that are only being observed come before all rows.
+/// Those that only the present look saw come before all rows.
 pub(super) fn live_changes(
     connection: &Connection,
     movement: &Movement,
     chain: &[ChainOperation],
-    seen: &Observation,
+    seen: &Look,
 ) -> Result<Vec<LiveChange>> {
     let mut live: Vec<LiveChange> = Vec::new();
     for row in seen.changes.iter().rev() {
@@ -88,7 +88,7 @@ pub(super) fn past_changes(
     connection: &Connection,
     place: &Place,
     movement: &Movement,
-    seen: &Observation,
+    seen: &Look,
     live: &[LiveChange],
     asked: UndoScope<'_>,
     paths: &BTreeSet<WorkspacePath>,
@@ -127,7 +127,7 @@ pub(super) fn past_changes(
         let author = authors.of_no_step(row)?;
         changes.push((None, kept(row.change.clone(), author)));
     }
-    // Newest first: what is only being observed has no row yet, and is newer than all rows.
+    // Newest first: what only the present look saw has no row yet, and is newer than all rows.
     changes.sort_by_key(|(id, _)| (id.is_some(), std::cmp::Reverse(*id)));
     Ok(changes.into_iter().map(|(_, change)| change).collect())
 }

@@ -7,7 +7,7 @@ use crate::model::progress::OperationProgress;
 use crate::sessions::{self, OpenStep};
 use crate::snapshot::Snapshots;
 use crate::store::Store;
-use crate::timeline::{Baseline, CaptureOptions, Looking, Observation, Place};
+use crate::timeline::{Baseline, Look, LookOptions, Place, SnapshotOptions};
 
 /// A workspace as an operation finds it.
 #[derive(Clone, Copy)]
@@ -16,7 +16,7 @@ pub(crate) struct Scene<'a> {
     pub place: &'a Place,
     pub snapshots: &'a Snapshots,
     /// The look at it.
-    pub seen: &'a Observation,
+    pub seen: &'a Look,
 }
 
 impl<'a> Scene<'a> {
@@ -36,18 +36,24 @@ pub(crate) fn known(store: &Store, place: &Place) -> Result<(Vec<OpenStep>, Base
 }
 
 /// Looks at the workspace, and reports the progress to the watcher.
-pub(crate) fn observe(
+pub(crate) fn look(
     store: &Store,
     place: &Place,
     snapshots: &Snapshots,
     before: Baseline,
-    looking: Looking<'_>,
-) -> Result<Observation> {
+    looking: LookOptions<'_>,
+) -> Result<Look> {
     let report = store.reporter();
     let tell = |progress| report(OperationProgress::Looking(progress));
-    let how = CaptureOptions {
+    let how = SnapshotOptions {
         progress: Some(&tell),
         ..looking.how
     };
-    Observation::make(store, place, snapshots, before, Looking { how, ..looking })
+    Look::make(
+        store,
+        place,
+        snapshots,
+        before,
+        LookOptions { how, ..looking },
+    )
 }

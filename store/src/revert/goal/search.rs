@@ -6,14 +6,14 @@ use crate::model::Milliseconds;
 use crate::revert::request::scope::RevertScope;
 use crate::sessions::{ChainOperation, LiveChange};
 use crate::snapshot::Snapshots;
-use crate::timeline::{Observation, Place};
+use crate::timeline::{Look, Place};
 
 /// What a search for changes that no row holds needs.
 pub(crate) struct UnseenSearch<'a> {
     pub connection: &'a Connection,
     pub place: &'a Place,
     pub snapshots: &'a Snapshots,
-    pub seen: &'a Observation,
+    pub seen: &'a Look,
     /// The session and its agent.
     pub session: (&'a str, &'a str),
     pub scopes: &'a [RevertScope],

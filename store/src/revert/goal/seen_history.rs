@@ -13,7 +13,7 @@ use crate::model::path::{WorkspacePath, parent};
 use crate::revert::request::scope::RevertScope;
 use crate::sessions::{self, MessageSpan, StepSides};
 use crate::snapshot::{Presence, Snapshot, Snapshots};
-use crate::timeline::Observation;
+use crate::timeline::Look;
 
 /// What a step did to a path that no snapshot stores.
 #[derive(Clone, Debug)]
@@ -40,7 +40,7 @@ impl SeenHistory {
     pub fn of(
         connection: &Connection,
         snapshots: &Snapshots,
-        now: &Observation,
+        now: &Look,
         steps: &[StepSides],
     ) -> Result<Self> {
         let mut search = HistorySearch {
@@ -103,7 +103,7 @@ impl SeenHistory {
 struct HistorySearch<'a> {
     connection: &'a Connection,
     snapshots: &'a Snapshots,
-    now: &'a Observation,
+    now: &'a Look,
     /// Most snapshots have the list of the one before.
     lists: HashMap<Option<ObjectId>, Rc<Vec<Gap>>>,
     history: SeenHistory,

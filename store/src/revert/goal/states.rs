@@ -38,7 +38,7 @@ pub(crate) fn current_states(
         .partition(|(_, may_be)| *may_be);
     current.extend(gone.into_iter().map(|(path, _)| (path, None)));
     let there: Vec<WorkspacePath> = there.into_iter().map(|(path, _)| path).collect();
-    let captured = snapshots.capture_all(&place.root, &there)?;
+    let captured = snapshots.store_paths(&place.root, &there)?;
     for (path, state) in there.into_iter().zip(captured) {
         // Something is there, so taking it for absent would let a file be put over it.
         current.insert(path, state.unwrap_or(Some(unreadable())));

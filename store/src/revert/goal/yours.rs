@@ -13,7 +13,7 @@ use crate::model::path::WorkspacePath;
 use crate::revert::request::authors::Authors;
 use crate::revert::request::history::{Author, Reason};
 use crate::sessions::{self, ChangeRow, Put};
-use crate::timeline::Observation;
+use crate::timeline::Look;
 
 /// The user's files, with why they count as theirs.
 pub(crate) type Yours = BTreeMap<WorkspacePath, Reason>;
@@ -22,7 +22,7 @@ pub(crate) type Yours = BTreeMap<WorkspacePath, Reason>;
 pub(crate) fn since(
     connection: &Connection,
     (workspace, since): (i64, i64),
-    seen: &Observation,
+    seen: &Look,
     (wanted, current): (&PathStates, &PathStates),
 ) -> Result<Yours> {
     let now = |path: &WorkspacePath| current.get(path).copied().flatten();

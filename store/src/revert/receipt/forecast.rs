@@ -14,7 +14,7 @@ use crate::revert::plan::Plan;
 use crate::revert::plan::operation::Operation;
 use crate::revert::receipt;
 use crate::snapshot::Snapshots;
-use crate::timeline::Observation;
+use crate::timeline::Look;
 
 /// Compares what a plan will lead to with the state that it goes to.
 pub(crate) fn receipt(scene: Scene<'_>, operation: &Operation<'_>) -> Result<Option<Receipt>> {
@@ -41,14 +41,11 @@ pub(crate) fn receipt(scene: Scene<'_>, operation: &Operation<'_>) -> Result<Opt
 }
 
 /// Returns the present snapshot, with the paths that will come into view.
-fn foreseen(
-    scene: Scene<'_>,
-    ignore_files: &BTreeMap<WorkspacePath, Vec<u8>>,
-) -> Result<Observation> {
+fn foreseen(scene: Scene<'_>, ignore_files: &BTreeMap<WorkspacePath, Vec<u8>>) -> Result<Look> {
     let taken = scene
         .place
         .foresee(scene.store, scene.snapshots, ignore_files)?;
-    Ok(Observation {
+    Ok(Look {
         snapshot: taken.snapshot,
         gaps: taken.gaps(),
         ..scene.seen.clone()

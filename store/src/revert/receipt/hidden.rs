@@ -73,7 +73,7 @@ impl ReceiptComparison<'_> {
 
     /// Returns the present or planned states of paths, as far as they can be read.
     fn now(&self, paths: &[WorkspacePath]) -> Result<Vec<Option<State>>> {
-        let on_disk = self.snapshots.capture_all(&self.place.root, paths)?;
+        let on_disk = self.snapshots.store_paths(&self.place.root, paths)?;
         let states = paths.iter().zip(on_disk);
         let now = states.map(|(path, on_disk)| {
             let planned = self.items.get(path).filter(|item| item.is_planned());

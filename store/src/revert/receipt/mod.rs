@@ -30,7 +30,7 @@ use crate::revert::request::history::Author;
 use crate::revert::request::scope::{Coverage, RevertScope, UndoScope};
 use crate::sessions::{self, ChangeSince};
 use crate::snapshot::{Snapshot, Snapshots};
-use crate::timeline::{Observation, Place};
+use crate::timeline::{Look, Place};
 use facts::{PathFacts, PathHistory, UnseenChange};
 use reason::{Actor, LaterChange, implied};
 
@@ -79,7 +79,7 @@ pub(crate) fn receipt(
     snapshots: &Snapshots,
     expectation: Option<&Expectation>,
     items: &[Item],
-    (before, after): (&Snapshot, &Observation),
+    (before, after): (&Snapshot, &Look),
 ) -> Result<Option<Receipt>> {
     let Some(expectation) = expectation else {
         return Ok(None);
@@ -121,7 +121,7 @@ struct ReceiptComparison<'a> {
     expectation: &'a Expectation,
     then: Snapshot,
     before: Snapshot,
-    after: &'a Observation,
+    after: &'a Look,
     items: BTreeMap<&'a WorkspacePath, &'a Item>,
 }
 
@@ -333,7 +333,7 @@ impl ReceiptComparison<'_> {
         Ok(only_filled)
     }
 
-    /// Returns the later changes of the paths, newest first. What is only being observed is newer than all rows.
+    /// Returns the later changes of the paths, newest first. What only the present look saw is newer than all rows.
     fn since(&self, paths: &[WorkspacePath]) -> Result<BTreeMap<WorkspacePath, PathHistory>> {
         let of_interest: BTreeSet<&WorkspacePath> = paths.iter().collect();
         let replaced: BTreeSet<i64> = self.after.replaced.iter().copied().collect();
@@ -357,7 +357,7 @@ impl ReceiptComparison<'_> {
         for row in rows {
             let change = &row.change.row;
             let is_replaced = change.id.is_some_and(|id| replaced.contains(&id));
-            // What the observation joined is in its own rows already. Counted twice, one change would have two
+            // What the look joined is in its own rows already. Counted twice, one change would have two
             // authors.
             if is_replaced || !of_interest.contains(&change.change.path) {
                 continue;

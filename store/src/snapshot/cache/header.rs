@@ -19,7 +19,7 @@ pub(crate) struct CacheHeader {
     /// pack's objects may be damaged.
     pub borrowed: Vec<Borrowed>,
     /// The hash of the rules that are not files in the tree, and of the settings that decide what is captured.
-    pub capture_key: ObjectId,
+    pub snapshot_key: ObjectId,
     /// The user's index: its stamp, whether the stamp can be trusted, and its blob.
     pub index: Option<(Stamp, bool, ObjectId)>,
     /// The paths that edit tools named.
@@ -35,7 +35,7 @@ pub(crate) struct CacheHeader {
 }
 
 impl CacheHeader {
-    /// Writes the fields in the order: boot, stamp of the packs, borrowed packs, capture key, index, named, forced,
+    /// Writes the fields in the order: boot, stamp of the packs, borrowed packs, snapshot key, index, named, forced,
     /// watched, snapshot, the blob of its seen entries. Lists and texts come after their length. A missing id is a zero
     /// byte; any other id comes after a one.
     pub(super) fn encode(&self) -> Vec<u8> {
@@ -47,7 +47,7 @@ impl CacheHeader {
             put_text(&mut bytes, name);
             put_stamp(&mut bytes, stamp);
         }
-        bytes.extend_from_slice(self.capture_key.as_bytes());
+        bytes.extend_from_slice(self.snapshot_key.as_bytes());
         let (stamp, is_settled, id) =
             self.index
                 .unwrap_or((Stamp::default(), false, ObjectId::EMPTY_TREE));
@@ -80,7 +80,7 @@ impl CacheHeader {
         let borrowed = (0..reader.length()?)
             .map(|_| Some((reader.text()?, stamp(reader.take(STAMP)?))))
             .collect::<Option<_>>()?;
-        let capture_key = id(reader.take(20)?);
+        let snapshot_key = id(reader.take(20)?);
         let index = (stamp(reader.take(STAMP)?), reader.take(1)?[0] != 0);
         let index = reader.optional_id()?.map(|id| (index.0, index.1, id));
         let (named, forced) = (reader.texts()?, reader.texts()?);
@@ -101,7 +101,7 @@ impl CacheHeader {
             boot,
             packs,
             borrowed,
-            capture_key,
+            snapshot_key,
             index,
             named,
             forced,

@@ -381,7 +381,7 @@ mod tests {
             boot: text.into(),
             packs: Stamp::default(),
             borrowed: vec![(b"borrowed-1.pack".to_vec(), Stamp::default())],
-            capture_key: ObjectId::EMPTY_TREE,
+            snapshot_key: ObjectId::EMPTY_TREE,
             index: Some((Stamp::default(), true, ObjectId::EMPTY_TREE)),
             named: vec![b"named".to_vec()],
             forced: Vec::new(),

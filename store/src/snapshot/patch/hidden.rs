@@ -1,4 +1,4 @@
-//! Captures files that were written at the same time as a rule hid them, which the new snapshot does not hold. This
+//! Stores files that were written at the same time as a rule hid them, which the new snapshot does not hold. This
 //! module does IO.
 
 use std::path::Path;
@@ -10,7 +10,7 @@ use crate::model::Milliseconds;
 use crate::model::entry::{Change, Entry, EntryKind, file_type};
 use crate::objects::Objects;
 use crate::objects::reader::ObjectReader;
-use crate::snapshot::capture;
+use crate::snapshot::single_paths;
 
 /// The longest time between the look at a file and the snapshot's row.
 const SCAN: Milliseconds = 600_000;
@@ -67,7 +67,7 @@ pub(crate) fn rewritten(
     budget: Budget,
 ) -> Result<Vec<Change>> {
     let paths: Vec<_> = hidden.iter().map(|change| change.path.clone()).collect();
-    let stamps = capture::stamps(root, &paths)?;
+    let stamps = single_paths::stamps(root, &paths)?;
     let (mut read, mut changes) = (Vec::new(), Vec::new());
     let mut bytes = 0;
     for (change, stamp) in hidden.into_iter().zip(stamps) {
@@ -92,7 +92,7 @@ pub(crate) fn rewritten(
         }
     }
     let paths: Vec<_> = read.iter().map(|change| change.path.clone()).collect();
-    let states = capture::capture_all(objects, root, &paths)?;
+    let states = single_paths::store_paths(objects, root, &paths)?;
     let captured = read.into_iter().zip(states).filter_map(|(change, state)| {
         // What cannot be captured, or went just now, is left to the next look.
         let new = state.ok().flatten()?;

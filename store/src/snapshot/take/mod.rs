@@ -26,7 +26,7 @@ use super::scan::overlay::Overlay;
 use super::scan::sink::Sink;
 use super::scan::walk::{RememberedNames, Task};
 use super::times::Times;
-use super::{Request, Snapshot, Snapshots, Taken};
+use super::{Request, Snapshot, Snapshots, StoredSnapshot};
 use crate::error::{Result, contained};
 use crate::fs::beneath;
 use crate::fs::disk::Stamp;
@@ -46,8 +46,8 @@ pub(crate) use outer::{hides, outer_rules};
 use scan::Scanned;
 
 impl Snapshots {
-    /// Captures the workspace. All objects are synced to the disk when it returns.
-    pub fn take(&self, request: &Request<'_>) -> Result<Taken> {
+    /// Takes a snapshot of the workspace. All objects are synced to the disk when it returns.
+    pub fn take(&self, request: &Request<'_>) -> Result<StoredSnapshot> {
         let (folder, objects) = (&self.directory, &self.objects);
         //   ask the watcher ─► read the cache ─► check ─► scan ─► objects ─sync─► cache ─► the watcher's token
         //
@@ -66,29 +66,29 @@ impl Snapshots {
         } else {
             contained(|| Cache::read(folder, scene.extent(hint.as_ref()))).flatten()
         };
-        let taken = match scene.look(folder, cache, hint.as_ref())? {
+        let stored = match scene.look(folder, cache, hint.as_ref())? {
             // A body of the cache was damaged.
             // The look that met the damage is thrown away as a whole: what it took from the cache before may have been
             // damaged, too.
             None => scene.look(folder, None, hint.as_ref())?,
-            taken => taken,
+            stored => stored,
         };
         let missed = hint.as_ref().is_some_and(Hint::missed);
-        let taken = taken.expect("without a cache, none is torn");
-        Ok(Taken {
+        let stored = stored.expect("without a cache, none is torn");
+        Ok(StoredSnapshot {
             missed,
             is_hinted: hint.is_some(),
-            ..taken
+            ..stored
         })
     }
 
-    /// Captures the workspace as it will be once other ignore files are in place of those on disk: their bytes, none
+    /// Takes the snapshot of the workspace as it will be once other ignore files are in place of those on disk: their bytes, none
     /// for one that goes. No later snapshot knows of it.
     pub(crate) fn foresee(
         &self,
         request: &Request<'_>,
         ignore_files: &BTreeMap<WorkspacePath, Vec<u8>>,
-    ) -> Result<Taken> {
+    ) -> Result<StoredSnapshot> {
         let (folder, objects) = (&self.directory, &self.objects);
         let mut scene = SnapshotBuilder::open(folder, objects, request)?;
         scene.is_foreseen = true;
@@ -106,11 +106,11 @@ impl Snapshots {
         );
         // With other rules, it lists every directory, and knows the contents of files.
         let cache = contained(|| Cache::read(folder, Extent::Whole)).flatten();
-        let taken = match scene.look(folder, cache, None)? {
+        let stored = match scene.look(folder, cache, None)? {
             None => scene.look(folder, None, None)?,
-            taken => taken,
+            stored => stored,
         };
-        Ok(taken.expect("without a cache, none is torn"))
+        Ok(stored.expect("without a cache, none is torn"))
     }
 }
 
@@ -192,7 +192,7 @@ impl<'a> SnapshotBuilder<'a> {
         folder: &Path,
         cache: Option<Cache>,
         hint: Option<&Hint>,
-    ) -> Result<Option<Taken>> {
+    ) -> Result<Option<StoredSnapshot>> {
         let boot = boot();
         let is_trusted = cache
             .as_ref()
@@ -218,7 +218,7 @@ impl<'a> SnapshotBuilder<'a> {
         let (seen, blob) = (header.seen, index.blob);
         hint.iter().for_each(|hint| hint.note());
         let (undecided, times) = (Vec::new(), Times::default());
-        Ok(Some(self.taken(
+        Ok(Some(self.stored(
             header.snapshot,
             seen,
             blob,
@@ -228,7 +228,7 @@ impl<'a> SnapshotBuilder<'a> {
     }
 
     /// Returns the hash of everything besides the workspace itself that decides what is captured.
-    fn capture_key(&self) -> ObjectId {
+    fn snapshot_key(&self) -> ObjectId {
         // With another limit, a file that did not change becomes a gap, or stops being one.
         let sizes = self
             .request
@@ -337,9 +337,9 @@ impl<'a> SnapshotBuilder<'a> {
         index: UserIndex<'_>,
         tasks: Vec<Task>,
         hint: Option<&Hint>,
-    ) -> Result<Option<Taken>> {
+    ) -> Result<Option<StoredSnapshot>> {
         let sink = Sink::new(self.objects)?.keeping(cache.is_some());
-        let capture_key = self.capture_key();
+        let snapshot_key = self.snapshot_key();
         // Which paths are forced holds only as long as the same paths are tracked and no rule changed.
         let known = cache.filter(|_| !tasks.iter().any(reads_names_again) && !index.is_new);
         let Scanned {
@@ -373,7 +373,7 @@ impl<'a> SnapshotBuilder<'a> {
             // Stamped after the pack was added; otherwise the next look would have to verify every object.
             packs: self.packs(),
             borrowed,
-            capture_key,
+            snapshot_key,
             index: index.remembered(),
             named: self.named().into_iter().collect(),
             forced: forced.into_iter().collect(),
@@ -383,8 +383,8 @@ impl<'a> SnapshotBuilder<'a> {
         };
         self.remember(folder, cache, &header, &overlay, hint);
         let blob = index.blob;
-        let taken = self.taken(snapshot, seen, blob, undecided, times);
-        Ok(Some(Taken { is_late, ..taken }))
+        let stored = self.stored(snapshot, seen, blob, undecided, times);
+        Ok(Some(StoredSnapshot { is_late, ..stored }))
     }
 
     /// Syncs what is new, with a note about the snapshot if it is another one than that of the cache.
@@ -439,14 +439,14 @@ impl<'a> SnapshotBuilder<'a> {
         rules
     }
 
-    fn taken(
+    fn stored(
         &self,
         snapshot: Snapshot,
         seen: Vec<super::Gap>,
         index: Option<ObjectId>,
         undecided: Vec<String>,
         times: Times,
-    ) -> Taken {
+    ) -> StoredSnapshot {
         let git = self.location.as_ref().map(|location| {
             let (head, branch) = state::head(location);
             GitStateRow {
@@ -456,7 +456,7 @@ impl<'a> SnapshotBuilder<'a> {
                 doing: state::doing(location),
             }
         });
-        Taken {
+        StoredSnapshot {
             snapshot,
             seen,
             git,

@@ -168,8 +168,8 @@ impl SnapshotBuilder<'_> {
             .iter()
             .flat_map(|found| found.fresh.iter().cloned())
             .collect();
-        // With another capture key, every directory was listed again, so whatever else the cache knows is outdated.
-        let known = cache.filter(|cache| cache.header.capture_key == self.capture_key());
+        // With another snapshot key, every directory was listed again, so whatever else the cache knows is outdated.
+        let known = cache.filter(|cache| cache.header.snapshot_key == self.snapshot_key());
         let mut overlay = Overlay::over(known);
         let touched = merge(&mut overlay, found, walk)?;
         check_root(&overlay, self.request.root)?;

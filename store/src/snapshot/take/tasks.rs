@@ -23,7 +23,7 @@ impl SnapshotBuilder<'_> {
         hint: Option<&Hint>,
     ) -> Vec<Task> {
         // With other settings or excludes, anything may have come into view, anywhere.
-        let Some(cache) = cache.filter(|cache| cache.header.capture_key == self.capture_key())
+        let Some(cache) = cache.filter(|cache| cache.header.snapshot_key == self.snapshot_key())
         else {
             return vec![Task::Directory {
                 path: Vec::new(),

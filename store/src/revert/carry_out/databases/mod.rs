@@ -199,7 +199,7 @@ impl Databases<'_> {
     }
 
     fn removals(&self, logs: Vec<WorkspacePath>) -> Result<Vec<Item>> {
-        let states = self.snapshots.capture_all(self.root, &logs)?;
+        let states = self.snapshots.store_paths(self.root, &logs)?;
         let removals = logs.into_iter().zip(states);
         removals
             .map(|(path, state)| Ok(removal(path, state?)))

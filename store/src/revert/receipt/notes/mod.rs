@@ -29,7 +29,7 @@ use crate::revert::plan::operation::GitFate;
 use crate::revert::request::movement::Movement;
 use crate::revert::request::scope::{Part, RevertScope};
 use crate::sessions::{self, OthersMessage};
-use crate::timeline::{Observation, Place};
+use crate::timeline::{Look, Place};
 
 /// How many paths a line names.
 const NAMED: usize = 5;
@@ -184,7 +184,7 @@ pub(crate) fn gap_name(gap: &Gap) -> String {
 }
 
 /// Names what snapshots cannot hold. The agent may have changed it without anybody seeing it.
-pub(crate) fn not_captured(movement: &Movement, plan: &Plan, seen: &Observation) -> Option<Note> {
+pub(crate) fn not_captured(movement: &Movement, plan: &Plan, seen: &Look) -> Option<Note> {
     if !movement.is_whole_revert() {
         return None;
     }
@@ -241,7 +241,7 @@ fn outside_of(
     connection: &Connection,
     place: &Place,
     message: &sessions::SteplessMessage,
-    seen: &Observation,
+    seen: &Look,
 ) -> Result<BTreeSet<WorkspacePath>> {
     let mut paths = sessions::outside_paths(
         connection,

@@ -35,7 +35,7 @@ use crate::sessions;
 use crate::snapshot::{Presence, Snapshot, Snapshots};
 use crate::store::Store;
 use crate::timeline::evidence::TICK;
-use crate::timeline::{Observation, Place};
+use crate::timeline::{Look, Place};
 
 /// How many names are read in a directory of which not all ignored ones are remembered.
 const MOST_UNREMEMBERED: usize = 10_000;
@@ -103,7 +103,7 @@ pub(crate) fn gone(
 pub(crate) fn stays(
     store: &Store,
     place: &Place,
-    (snapshots, seen): (&Snapshots, &Observation),
+    (snapshots, seen): (&Snapshots, &Look),
     movement: &Movement,
     (then, plan, leaving): (Option<&Snapshot>, &Plan, &[WorkspacePath]),
     history: &SeenHistory,

@@ -1,5 +1,5 @@
 //! Looks at the workspace: takes a snapshot and attributes the changes since the last one. Nothing is written to the
-//! database until [`Observation::write`].
+//! database until [`Look::write`].
 
 use std::cell::{LazyCell, RefCell};
 use std::collections::{HashMap, HashSet};
@@ -17,7 +17,7 @@ use super::outer_tools::OuterAgent;
 use super::retrace::retrace;
 use super::returned::{self, Returned};
 use super::workers::{Workers, acting_steps};
-use super::workspace::{CaptureOptions, Place};
+use super::workspace::{Place, SnapshotOptions};
 use crate::error::{Error, ErrorKind, Result};
 use crate::fs::threads;
 use crate::model::Milliseconds;
@@ -28,7 +28,7 @@ use crate::model::label::Label;
 use crate::model::path::WorkspacePath;
 use crate::objects::pack::rebuild::QUICKLY_READ_SIZE;
 use crate::sessions::{self, ChangeRow, NewSnapshot, OpenStep};
-use crate::snapshot::{Budget, Gap, PatchSide, Snapshot, Snapshots, Taken, Times};
+use crate::snapshot::{Budget, Gap, PatchSide, Snapshot, Snapshots, StoredSnapshot, Times};
 use crate::store::{Store, Surroundings};
 
 /// How many changes are written before the time is looked at.
@@ -39,7 +39,7 @@ pub(crate) const MAX_COUNTED: u64 = 16 << 20;
 
 /// How to look at the workspace.
 #[derive(Clone, Copy, Default)]
-pub(crate) struct Looking<'a> {
+pub(crate) struct LookOptions<'a> {
     /// The session of the event.
     pub session: Option<&'a str>,
     /// The open steps of the workspace.
@@ -53,12 +53,12 @@ pub(crate) struct Looking<'a> {
     /// Whether the directory took the place of the one that the last snapshot is of.
     pub is_replaced: bool,
     /// The options, the deadline and the progress callback.
-    pub how: CaptureOptions<'a>,
+    pub how: SnapshotOptions<'a>,
 }
 
-/// The workspace at this moment, and what led to it.
+/// The workspace at this moment as a snapshot, and what changed since the one before.
 #[derive(Clone, Debug)]
-pub(crate) struct Observation {
+pub(crate) struct Look {
     pub snapshot: Snapshot,
     /// What the snapshot does not hold, by path.
     pub gaps: Vec<Gap>,
@@ -97,54 +97,55 @@ pub(crate) struct Observation {
     pub until: Option<Instant>,
 }
 
-impl Observation {
-    /// Captures the workspace and attributes what changed since the last snapshot.
+impl Look {
+    /// Takes a snapshot of the workspace and attributes what changed since the last snapshot.
     pub fn make(
         store: &Store,
         place: &Place,
         snapshots: &Snapshots,
         before: Baseline,
-        looking: Looking<'_>,
+        looking: LookOptions<'_>,
     ) -> Result<Self> {
-        let mut seen = Self::look(store, place, snapshots, before, looking)?;
+        let mut seen = Self::without_authors(store, place, snapshots, before, looking)?;
         seen.attribute_now(store, place, snapshots, looking)?;
         Ok(seen)
     }
 
-    /// Captures the workspace, and leaves open whose the changes are.
-    pub fn look(
+    /// Takes a snapshot of the workspace, and leaves open whose the changes are.
+    pub fn without_authors(
         store: &Store,
         place: &Place,
         snapshots: &Snapshots,
         before: Baseline,
-        looking: Looking<'_>,
+        looking: LookOptions<'_>,
     ) -> Result<Self> {
         let previous = before.last.as_ref().map(|last| last.id);
         let until = looking.how.deadline;
-        let (taken, mut patch, lost) = capture(store, place, snapshots, &before, looking.how)?;
+        let (stored, mut patch, lost) =
+            take_snapshot(store, place, snapshots, &before, looking.how)?;
         // An operation writes its own rows for its changes. They must not be attributed a second time.
         patch.retain(|change| !looking.known.is_some_and(|is_known| is_known(change)));
         // If they cannot be read, no change since is known either.
         let gaps_before = before.last.as_ref().map(|last| last.gaps(snapshots));
         let gaps_before = gaps_before.and_then(Result::ok).unwrap_or_default();
         Ok(Self {
-            snapshot: taken.snapshot,
-            gaps: taken.gaps(),
-            git: taken.git,
+            snapshot: stored.snapshot,
+            gaps: stored.gaps(),
+            git: stored.git,
             previous,
             changes: Vec::new(),
             replaced: Vec::new(),
             returned: Vec::new(),
             borrows: snapshots.borrows(),
             is_crowded: snapshots.is_crowded(),
-            undecided: taken.undecided,
-            unread: taken.unread,
-            missed: taken.missed,
+            undecided: stored.undecided,
+            unread: stored.unread,
+            missed: stored.missed,
             lost,
             patch,
-            times: taken.times,
-            is_hinted: taken.is_hinted,
-            is_late: taken.is_late,
+            times: stored.times,
+            is_hinted: stored.is_hinted,
+            is_late: stored.is_late,
             late_before: LatePaths::of(&gaps_before),
             until,
         })
@@ -156,7 +157,7 @@ impl Observation {
         store: &Store,
         place: &Place,
         snapshots: &Snapshots,
-        looking: Looking<'_>,
+        looking: LookOptions<'_>,
     ) -> Result<()> {
         if self.patch.is_empty() && looking.closing.is_empty() {
             return Ok(());
@@ -173,7 +174,7 @@ impl Observation {
         surroundings: &Surroundings,
         place: &Place,
         snapshots: &Snapshots,
-        looking: Looking<'_>,
+        looking: LookOptions<'_>,
     ) -> Result<()> {
         let before = std::mem::take(&mut self.changes);
         self.replaced.clear();
@@ -299,7 +300,7 @@ impl Observation {
         Ok(sessions::snapshot(connection, id)?.snapshot == self.snapshot)
     }
 
-    /// Returns how many paths a step changed, of those that this observation writes.
+    /// Returns how many paths a step changed, of those that this look writes.
     pub fn changes_of(&self, step: &str) -> u64 {
         self.changes
             .iter()
@@ -322,7 +323,7 @@ impl Observation {
         connection: &Connection,
         surroundings: &Surroundings,
         place: &Place,
-        looking: Looking<'_>,
+        looking: LookOptions<'_>,
     ) -> Result<Vec<ChangeRow>> {
         let (changes, times, from) = (&self.patch, &self.times, self.previous);
         let workers = Workers::read(connection, place, from)?;
@@ -398,25 +399,25 @@ impl Observation {
 }
 
 /// Returns the present state, what changed since the last snapshot, and why that snapshot is lost if it is.
-fn capture(
+fn take_snapshot(
     store: &Store,
     place: &Place,
     snapshots: &Snapshots,
     before: &Baseline,
-    how: CaptureOptions<'_>,
-) -> Result<(Taken, Vec<Change>, Option<String>)> {
+    how: SnapshotOptions<'_>,
+) -> Result<(StoredSnapshot, Vec<Change>, Option<String>)> {
     let Baseline { named, last } = before;
-    let taken = place.take_with(store, snapshots, named, how)?;
-    match patch_or_new_index(last.as_ref(), place, snapshots, (&taken, how.deadline)) {
+    let stored = place.take_with(store, snapshots, named, how)?;
+    match patch_or_new_index(last.as_ref(), place, snapshots, (&stored, how.deadline)) {
         Err(error) if error.kind == ErrorKind::Unavailable => {
             // If one object is lost, others that this snapshot relies on may be, too. Everything is read again and
             // stored whole, which heals what is still in the workspace.
-            let anew = CaptureOptions { anew: true, ..how };
-            let taken = place.take_with(store, snapshots, named, anew)?;
-            let (patch, lost) = patch_or_loss(store, last.as_ref(), place, snapshots, &taken)?;
-            Ok((taken, patch, lost))
+            let anew = SnapshotOptions { anew: true, ..how };
+            let stored = place.take_with(store, snapshots, named, anew)?;
+            let (patch, lost) = patch_or_loss(store, last.as_ref(), place, snapshots, &stored)?;
+            Ok((stored, patch, lost))
         }
-        patch => Ok((taken, patch?, None)),
+        patch => Ok((stored, patch?, None)),
     }
 }
 
@@ -426,9 +427,9 @@ fn patch_or_new_index(
     last: Option<&Last>,
     place: &Place,
     snapshots: &Snapshots,
-    taken: (&Taken, Option<Instant>),
+    stored: (&StoredSnapshot, Option<Instant>),
 ) -> Result<Vec<Change>> {
-    let patch = patch_since(last, place, snapshots, taken);
+    let patch = patch_since(last, place, snapshots, stored);
     if snapshots.needs_indexes() {
         // It can be read without them as well, only slower.
         let _ = snapshots.rebuild_indexes(QUICKLY_READ_SIZE);
@@ -443,9 +444,9 @@ fn patch_or_loss(
     last: Option<&Last>,
     place: &Place,
     snapshots: &Snapshots,
-    taken: &Taken,
+    stored: &StoredSnapshot,
 ) -> Result<(Vec<Change>, Option<String>)> {
-    let patch = patch_since(last, place, snapshots, (taken, None));
+    let patch = patch_since(last, place, snapshots, (stored, None));
     let is_damaged = patch.as_ref().is_err_and(Error::is_damage);
     let Some(last_tree) = last.map(|last| last.snapshot.tree).filter(|_| is_damaged) else {
         return or_loss(patch);
@@ -457,7 +458,7 @@ fn patch_or_loss(
         snapshots,
         last_tree,
     );
-    or_loss(patch_since(last, place, snapshots, (taken, None)))
+    or_loss(patch_since(last, place, snapshots, (stored, None)))
 }
 
 fn or_loss(patch: Result<Vec<Change>>) -> Result<(Vec<Change>, Option<String>)> {
@@ -476,22 +477,22 @@ fn patch_since(
     last: Option<&Last>,
     place: &Place,
     snapshots: &Snapshots,
-    (taken, until): (&Taken, Option<Instant>),
+    (stored, until): (&StoredSnapshot, Option<Instant>),
 ) -> Result<Vec<Change>> {
     // Without a snapshot before, there are no changes: files that existed already have no author.
     let Some(last) = last else {
         return Ok(Vec::new());
     };
-    if last.snapshot == taken.snapshot {
+    if last.snapshot == stored.snapshot {
         return Ok(Vec::new());
     }
-    let (gaps_before, gaps) = (last.gaps(snapshots)?, taken.gaps());
+    let (gaps_before, gaps) = (last.gaps(snapshots)?, stored.gaps());
     let old = PatchSide {
         snapshot: last.snapshot,
         gaps: &gaps_before,
     };
     let new = PatchSide {
-        snapshot: taken.snapshot,
+        snapshot: stored.snapshot,
         gaps: &gaps,
     };
     let budget = Budget::of_event(last.taken_at, until);

@@ -1,4 +1,4 @@
-//! Looks at single paths, and reads or captures them as they are now, without a snapshot. This module does IO.
+//! Looks at single paths, and reads or stores them as they are now, without a snapshot. This module does IO.
 
 use std::fs::File;
 use std::io::Read;
@@ -17,9 +17,9 @@ use crate::model::path::WorkspacePath;
 use crate::objects::Objects;
 use crate::objects::hash::ObjectKind;
 
-/// Captures paths into one pack, and returns their states in order. A directory that holds something, and a file that
+/// Stores paths in one pack, and returns their states in order. A directory that holds something, and a file that
 /// cannot be read, become entries whose bytes are not stored. A pipe, socket or device is an error.
-pub(crate) fn capture_all(
+pub(crate) fn store_paths(
     objects: &Objects,
     root: &Path,
     paths: &[WorkspacePath],
@@ -31,15 +31,15 @@ pub(crate) fn capture_all(
     let sink = Sink::new(objects)?;
     let states = paths
         .iter()
-        .map(|path| capture_into(&sink, &root, path))
+        .map(|path| store_into(&sink, &root, path))
         .collect();
     sink.finish()?;
     Ok(states)
 }
 
-/// Captures one path.
-pub(crate) fn capture(objects: &Objects, root: &Path, path: &WorkspacePath) -> Result<State> {
-    let mut states = capture_all(objects, root, std::slice::from_ref(path))?;
+/// Stores one path.
+pub(crate) fn store_path(objects: &Objects, root: &Path, path: &WorkspacePath) -> Result<State> {
+    let mut states = store_paths(objects, root, std::slice::from_ref(path))?;
     states.pop().unwrap_or(Ok(None))
 }
 
@@ -54,7 +54,7 @@ pub(crate) fn stamps(root: &Path, paths: &[WorkspacePath]) -> Result<Vec<Option<
     Ok(paths.iter().map(&mut stamp).collect())
 }
 
-fn capture_into(sink: &Sink<'_>, root: &OwnedFd, path: &WorkspacePath) -> Result<State> {
+fn store_into(sink: &Sink<'_>, root: &OwnedFd, path: &WorkspacePath) -> Result<State> {
     let what = || format!("cannot capture `{}`", path.to_text());
     let found = beneath::open_directory(root.as_fd(), path.directory()).and_then(|directory| {
         let stamp = beneath::stat(directory.as_fd(), path.name())?;
