@@ -154,18 +154,30 @@ fn zsh(command: Command) -> String {
     let (functions, registration) = script
         .split_once(REGISTRATION)
         .expect("a script ends with its registration");
+    // Each command's options follow its name, which is a pattern of its own.
+    let mut command = "";
     let functions: String = functions
         .lines()
-        .map(|line| zsh_line(line) + "\n")
+        .map(|line| {
+            let pattern = line
+                .trim_start()
+                .strip_prefix('(')
+                .and_then(|line| line.strip_suffix(')'));
+            command = pattern.unwrap_or(command);
+            zsh_line(command, line) + "\n"
+        })
         .collect();
     format!("{functions}\n{ZSH_IDS}{REGISTRATION}{registration}")
 }
 
-fn zsh_line(line: &str) -> String {
+fn zsh_line(command: &str, line: &str) -> String {
     let is_session = line.contains("--session=[");
-    let is_message = line.contains("--message=[The message to go back to");
-    let is_agent = line.contains("--agent=[Only messages to this agent");
-    let is_label = line.contains("[Remove a label;");
+    let is_message = command == "revert" && line.contains("--message=[");
+    let is_agent = command == "log" && line.contains("--agent=[");
+    let is_label = command == "label"
+        && ["'-d+[", "'--delete=["]
+            .iter()
+            .any(|it| line.starts_with(it));
     let is_id = ["':id -- ", "'::id -- ", "'::from -- ", "'::to -- "]
         .iter()
         .any(|position| line.starts_with(position));
