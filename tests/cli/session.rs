@@ -1,5 +1,6 @@
 //! A session from outside: what the commands print, their documents and their exit codes.
 
+use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
@@ -254,6 +255,35 @@ fn switched_off_workspace_is_not_recorded() {
             .contains("`enabled = false` for this directory"),
         "and somebody who asks is told: {doctor}"
     );
+}
+
+/// A home directory goes back once its user allows that it is recorded.
+#[test]
+fn allowed_home_directory_goes_back() {
+    let world = Sandbox::new();
+    let file = world.home().join(".profile");
+    let home = world.home();
+    let cwd = home.to_str().expect("a plain path");
+    let turn = |message: &str| {
+        fs::write(&file, "mine\n").expect("ours");
+        let event = |kind: &str| {
+            let event =
+                json!({"event": kind, "session_id": "s", "message_id": message, "cwd": cwd});
+            world.event(event).ends_silently();
+        };
+        event("user_message");
+        event("step_start");
+        fs::write(&file, "agent\n").expect("ours");
+        event("step_finish");
+    };
+    turn("m1");
+    let run = world.run(&["log", "--workspace", cwd], b"").exits(1);
+    assert!(run.stderr.contains("`allow = true`"), "{run}");
+    world.configure(&format!("[workspaces.{cwd:?}]\nallow = true\n"));
+    turn("m2");
+    let revert = ["revert", "m2", "--workspace", cwd];
+    world.run(&revert, b"").exits(0);
+    assert_eq!(fs::read(&file).expect("ours"), b"mine\n");
 }
 
 /// A revert for which no file had to change names its way back.
