@@ -52,7 +52,7 @@ const REPAIR: &str = "`ckpt-hook doctor --repair` puts all of it that can be rea
 /// The result of most functions of the store.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// Returns what was found, or `None` where a request names nothing. A store that fails or is damaged stays an error: it must not
+/// Returns the result, or `None` where a request names nothing. A store that fails or is damaged stays an error: it must not
 /// pass for one that has nothing.
 pub(crate) fn found<T>(result: Result<T>) -> Result<Option<T>> {
     match result {

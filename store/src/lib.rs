@@ -41,7 +41,7 @@ pub use error::{Error, ErrorKind, Result};
 pub use fs::disk::now as file_clock;
 pub use fs::names::{DATABASE, INSTALLED, OLDER, TEMPORARY};
 pub use hints::WatchLimits;
-pub use ids::{LEAST as LEAST_OF_AN_ID, Prefixes};
+pub use ids::{Prefixes, SHORTEST_PREFIX};
 pub use model::request::{
     Chosen, ChosenContent, DryRun, Force, OnConflict, PlanOrigin, RedoRequest, RestoreRequest,
     RevertRequest, Unclear, UndoRequest,
@@ -142,21 +142,21 @@ impl Store {
     }
 
     /// Returns the failures of hooks for a reason of the store's own that no person was told of yet.
-    pub fn untold(&mut self) -> sessions::Untold {
+    pub fn notices(&mut self) -> sessions::Notices {
         if self.is_missing {
-            return sessions::Untold::default();
+            return sessions::Notices::default();
         }
         // First, so that what is only noted so far becomes rows, which can be marked as told.
         let lost = self.unstuck(record::lost::take_up);
-        let rows = self.unstuck(|store| sessions::untold_rows(store.database.connection()));
+        let rows = self.unstuck(|store| sessions::notice_rows(store.database.connection()));
         let lost = lost.unwrap_or_default();
         let lost = lost.iter().map(record::lost::Lost::describe).collect();
-        sessions::untold(rows.unwrap_or_default(), lost)
+        sessions::notices(rows.unwrap_or_default(), lost)
     }
 
     /// Notes that a person was told. If that fails, they are told again.
-    pub fn mark_told(&mut self, told: &sessions::Untold) {
-        let mark = |connection: &_| sessions::mark_told(connection, told);
+    pub fn mark_shown(&mut self, told: &sessions::Notices) {
+        let mark = |connection: &_| sessions::mark_shown(connection, told);
         let _ = self.database.write(mark);
     }
 
@@ -212,7 +212,7 @@ impl Store {
         self.gc_keeping(dry_run, None)
     }
 
-    /// Does this with another age than the setting `keep`, by the clock alone.
+    /// Like `gc`, with another age than the setting `keep`, by the clock alone.
     pub fn gc_keeping(
         &mut self,
         dry_run: DryRun,
@@ -385,7 +385,7 @@ impl Store {
         if lost.is_empty() {
             sessions::note_killed(&mut self.database, (self.surroundings.clock)())?;
         }
-        let _ = revert::settle_forks_at(self, cwd);
+        let _ = revert::resolve_forks_at(self, cwd);
         let mut report = query::status(self, cwd, session)?;
         let lost = lost.iter().map(record::lost::Lost::describe);
         report.unprotected.extend(lost);

@@ -337,7 +337,7 @@ fn content_used_since_a_killed_forget_stays() {
         kill_before_the_first_row(&world, last);
         world.turn_in("s", "m5", |world| world.write("kept", "new\n"));
         world.store.gc(ckpt_store::DryRun::No).expect("it is ours");
-        let told = world.store.untold().sentences;
+        let told = world.store.notices().sentences;
         assert!(
             told.iter()
                 .any(|sentence| sentence.contains("was to be forgotten, and is not")),

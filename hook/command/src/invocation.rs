@@ -14,7 +14,7 @@ use ckpt_process::failure::Failure;
 use ckpt_process::surroundings::{self, Environment};
 use ckpt_store::Store;
 use ckpt_store::error::Context;
-use ckpt_store::sessions::Untold;
+use ckpt_store::sessions::Notices;
 use clap::{ArgAction, Args, ValueEnum as _};
 
 use crate::config::Config;
@@ -105,7 +105,7 @@ pub struct Invocation {
     /// The streams.
     pub output: Output,
     /// What is to be told once the command is done, if a person gave it; read when the store is first opened.
-    pub untold: OnceLock<Untold>,
+    pub notices: OnceLock<Notices>,
     /// Done once that was told.
     pub told: Once,
     /// Whether a person gave the command, and reads what it says.
@@ -206,31 +206,31 @@ impl Invocation {
             if !store.is_missing() {
                 store.add_views();
             }
-            self.untold.get_or_init(|| store.untold());
+            self.notices.get_or_init(|| store.notices());
         }
     }
 
     /// Tells a person of events that were lost for a reason of the store's own, once.
-    pub fn tell_of_untold(&self) {
-        let Some(untold) = self
-            .untold
+    pub fn show_notices(&self) {
+        let Some(notices) = self
+            .notices
             .get()
-            .filter(|untold| !untold.sentences.is_empty())
+            .filter(|notices| !notices.sentences.is_empty())
         else {
             return;
         };
         self.told.call_once(|| {
-            self.output.warn(untold);
+            self.output.warn(notices);
             let opened = self.for_store().map(Store::open_existing);
             if let Ok(Ok(mut store)) = opened {
-                store.mark_told(untold);
+                store.mark_shown(notices);
             }
         });
     }
 
     /// Tells a person, after a command that looked into the store, that hooks cannot write to it: they are silent.
     pub fn tell_of_obstacle(&self) {
-        let is_asked = self.untold.get().is_some() && !self.output.is_quiet();
+        let is_asked = self.notices.get().is_some() && !self.output.is_quiet();
         let directory = self.store_directory().ok().filter(|_| is_asked);
         if let Some(obstacle) = directory.and_then(|directory| writable::look(&directory)) {
             self.output.warn_of(&obstacle.message, obstacle.hint);

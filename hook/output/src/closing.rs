@@ -24,7 +24,7 @@ pub(super) fn closing(report: &OperationReport, around: &Around, paint: Paint) -
     lines.extend(git_ways(&report.git).lines().map(str::to_owned));
     let failed = match report.dry_run {
         true => "would stay as before, because the file system lets nothing replace it",
-        false => TRIED_AGAIN,
+        false => RETRY_NOTE,
     };
     lines.extend(left(report, FileResult::Failed, failed));
     if !report.messages_hidden.is_empty() {
@@ -118,4 +118,4 @@ fn way_back(report: &OperationReport, around: &Around, paint: Paint) -> Option<S
 }
 
 /// What becomes of a file that could not be written.
-const TRIED_AGAIN: &str = "could not be written and stayed as before: the next command or message tries again, and `ckpt-hook snapshot` does so right away";
+const RETRY_NOTE: &str = "could not be written and stayed as before: the next command or message tries again, and `ckpt-hook snapshot` does so right away";

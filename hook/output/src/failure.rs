@@ -3,7 +3,7 @@
 use ckpt_process::failure::Failure;
 use ckpt_schema::report::{ErrorReport, FailureReport, VERSION};
 use ckpt_store::model::address;
-use ckpt_store::sessions::Untold;
+use ckpt_store::sessions::Notices;
 
 use super::data;
 use super::paint::Paint;
@@ -52,10 +52,10 @@ fn said(sentence: &str) -> String {
 }
 
 /// Returns the lines for what went wrong in hooks since the last command.
-pub fn untold(untold: &Untold, paint: Paint) -> String {
-    let mut sentences = untold.sentences.clone();
-    if untold.more > 0 {
-        sentences.push(format!("and {} more", untold.more));
+pub fn notices(notices: &Notices, paint: Paint) -> String {
+    let mut sentences = notices.sentences.clone();
+    if notices.more > 0 {
+        sentences.push(format!("and {} more", notices.more));
     }
     let hint = "what the agent did then may be missing here; `ckpt-hook doctor` checks the store";
     warning(&sentences, hint, paint)

@@ -48,7 +48,7 @@ use std::path::PathBuf;
 
 use ckpt_process::failure::Failure;
 use ckpt_process::surroundings::{self, Environment};
-use ckpt_store::sessions::Untold;
+use ckpt_store::sessions::Notices;
 use console::Term;
 use serde::Serialize;
 
@@ -294,8 +294,8 @@ impl Output {
     }
 
     /// Says on stderr what went wrong in hooks since the last command.
-    pub fn warn(&self, untold: &Untold) {
-        self.tell(&failure::untold(untold, self.errors));
+    pub fn warn(&self, notices: &Notices) {
+        self.tell(&failure::notices(notices, self.errors));
     }
 
     /// Warns of one thing, and says what to do.

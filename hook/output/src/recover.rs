@@ -10,7 +10,7 @@ use super::text::{path, safe, short, title};
 
 /// How many files are listed by default, and how many roots that are away.
 const LISTED: usize = 50;
-const AWAY: usize = 3;
+const LISTED_AWAY: usize = 3;
 
 /// Returns one row per file, and whose change removed it, and their number.
 pub fn list(report: &RecoverReport, view: &View) -> String {
@@ -19,7 +19,7 @@ pub fn list(report: &RecoverReport, view: &View) -> String {
     let shown = if view.verbose {
         report.away.len()
     } else {
-        AWAY
+        LISTED_AWAY
     };
     let named = report.away.iter().take(shown).map(|root| safe(root));
     let mut away: Vec<String> = named.map(Into::into).collect();

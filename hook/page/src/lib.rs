@@ -66,7 +66,7 @@ pub fn run(invocation: &Invocation, arguments: &PageArguments) -> Result<u8, Fai
     // Report a missing or damaged store here, on the terminal.
     invocation.open()?;
     // Ctrl-C ends the server, and nothing is told after that.
-    invocation.tell_of_untold();
+    invocation.show_notices();
     let cannot = |error: io::Error| {
         let is_used = error.kind() == io::ErrorKind::AddrInUse;
         let place = format!("cannot listen on 127.0.0.1:{}", arguments.port);

@@ -18,7 +18,7 @@ const PROGRAM_TIMEOUT: Duration = Duration::from_secs(5);
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// How long a server may take to end.
-const GRACE: Duration = Duration::from_secs(2);
+const SERVER_END_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// How many bytes of its output are read: of text, and of an answer.
 const MOST_READ: usize = 4096;
@@ -199,7 +199,7 @@ impl Drop for ProcessGroup {
         drop(self.child.stdin.take());
         // All of this fails only if it has already exited.
         let _ = signals::pid(&self.guard).map(|group| kill_process_group(group, Signal::TERM));
-        while matches!(self.child.try_wait(), Ok(None)) && asked.elapsed() < GRACE {
+        while matches!(self.child.try_wait(), Ok(None)) && asked.elapsed() < SERVER_END_TIMEOUT {
             std::thread::sleep(POLL_INTERVAL);
         }
         let _ = signals::pid(&self.guard).map(|group| kill_process_group(group, Signal::KILL));

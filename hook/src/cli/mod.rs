@@ -126,7 +126,7 @@ fn run_to_code(words: &[OsString]) -> u8 {
         surroundings,
         config,
         output,
-        untold: OnceLock::new(),
+        notices: OnceLock::new(),
         told: Once::new(),
         is_for_a_person,
         copy: OnceLock::new(),
@@ -146,7 +146,7 @@ fn run_to_code(words: &[OsString]) -> u8 {
             failure.code()
         }
     };
-    invocation.tell_of_untold();
+    invocation.show_notices();
     // `doctor` has it among its findings.
     if !is_doctor {
         invocation.tell_of_obstacle();

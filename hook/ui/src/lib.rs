@@ -171,7 +171,7 @@ impl Browser {
             config: invocation.config.clone(),
             output: Output::new(wanted, &invocation.surroundings),
             // The outer one tells it, once the screen is as it was.
-            untold: OnceLock::new(),
+            notices: OnceLock::new(),
             told: Once::new(),
             is_for_a_person: false,
             copy: OnceLock::new(),

@@ -319,7 +319,7 @@ pub struct Difference {
 }
 
 impl Difference {
-    /// Returns what paths have in common that are named together.
+    /// Returns the common reason of paths that are named together.
     pub fn kind(&self) -> DifferenceKind {
         DifferenceKind {
             reason: self.reason,

@@ -43,7 +43,7 @@ const TIMES: &str = "times";
 const LEFT: &str = "left";
 
 /// How many of the rows before the last push each push compares, in each table: a late event changes one of them.
-const LATE: usize = 256;
+const COMPARED_ROWS: usize = 256;
 
 /// All rows are compared once there is one new row for so many of them.
 const SHARE: usize = 8;
@@ -156,7 +156,7 @@ fn differing(
         table.each(connection, (workspace_id, after), |row| {
             found.compared += 1;
             late.push_back(row.number()?);
-            if late.len() > LATE {
+            if late.len() > COMPARED_ROWS {
                 late.pop_front();
             }
             let hash = row.hash(&mut bytes)?;
@@ -187,7 +187,7 @@ fn differing(
             found.is_forgotten |= table.is_forgotten_with;
             found.gone.push((table.name, row));
         }
-        if late.len() == LATE {
+        if late.len() == COMPARED_ROWS {
             found.note(COMPARED, table.name, late[0] - 1);
         }
     }

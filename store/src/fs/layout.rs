@@ -26,7 +26,7 @@ pub(crate) fn is_going(folder: &Path) -> Result<bool> {
 
 /// Returns when a process began to remove a workspace's folder, in milliseconds since the epoch.
 pub(crate) fn going_since(folder: &Path) -> Result<Option<Milliseconds>> {
-    let metadata = presence::metadata(&folder.join(names::GOING))?;
+    let metadata = presence::metadata(&folder.join(names::REMOVAL_MARK))?;
     Ok(metadata.as_ref().map(times::written))
 }
 

@@ -17,7 +17,7 @@ pub(crate) const TEMPORARY_PACK: &str = "tmp_pack_";
 
 /// How long no process must have written to a file, in nanoseconds. A process that is still at work on one writes more
 /// often.
-const ABANDONED: i64 = 600_000_000_000;
+const ABANDONMENT_AGE: i64 = 600_000_000_000;
 
 /// Removes the abandoned ones of these files in a directory. If one cannot be removed, a later process tries again.
 pub(crate) fn sweep<'n>(directory: &Path, names: impl IntoIterator<Item = &'n [u8]>) {
@@ -28,7 +28,8 @@ pub(crate) fn sweep<'n>(directory: &Path, names: impl IntoIterator<Item = &'n [u
             continue;
         };
         let stamp = Stamp::of(&stat);
-        if stamp.file_type() != file_type::DIRECTORY && stamp.mtime.saturating_add(ABANDONED) < now
+        if stamp.file_type() != file_type::DIRECTORY
+            && stamp.mtime.saturating_add(ABANDONMENT_AGE) < now
         {
             let _ = std::fs::remove_file(path);
         }

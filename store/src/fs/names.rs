@@ -70,7 +70,7 @@ pub const TEMPORARY: &str = ".ckpt-hook-";
 /// The lock of the store, and that of a workspace's folder.
 pub(crate) const LOCK: &str = "lock";
 /// Says that a workspace's folder is being removed, so that no process uses it again.
-pub(crate) const GOING: &str = "going";
+pub(crate) const REMOVAL_MARK: &str = "going";
 /// What is being forgotten of a workspace; in the store, that something is.
 pub(crate) const FORGETTING: &str = "forgetting";
 /// The latter, while it is written.

@@ -16,8 +16,8 @@ use crate::error::{Context, Error, Result};
 use crate::fs::layout::make_private;
 use crate::fs::names::{self, ASIDE, CACHE, COPIES, DATABASE, TEMPORARY};
 
-/// The other files of a store's directory. If the database is missing, these alone do not make the directory somebody
-/// else's.
+/// The other files of a store's directory. If the database is missing, these alone do not make the directory another
+/// program's.
 const OURS: [&str; 13] = [
     COPIES,
     names::FORGETTING,
@@ -38,7 +38,7 @@ const OURS: [&str; 13] = [
 const OF_A_WORKSPACE: [&str; 6] = [
     names::FORGETTING,
     names::FORKING,
-    names::GOING,
+    names::REMOVAL_MARK,
     names::LOCK,
     names::SETTLING,
     names::WATCHED,

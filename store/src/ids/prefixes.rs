@@ -10,7 +10,7 @@ use crate::error::{Context, Result};
 use crate::fs::threads;
 
 /// The shortest prefix that is accepted for an id.
-pub const LEAST: usize = 4;
+pub const SHORTEST_PREFIX: usize = 4;
 
 /// How many digits of ids are compared. Two random ids do not have so many in common.
 const COMPARED_DIGITS: usize = 16;
@@ -23,7 +23,7 @@ const SCAN_LIMIT: i64 = 2_000;
 const OF_MANY: usize = 8;
 
 /// So many ids are looked up one by one. For a list that shows more, all ids are read at once.
-const ONE_BY_ONE: usize = 200;
+const SINGLE_LOOKUPS: usize = 200;
 
 /// Where ids are.
 const IDS: [(&str, &str); 5] = [
@@ -95,7 +95,7 @@ impl Prefixes {
     /// Looks up ids that are about to be shown, over a connection that is open. To open another one takes as long as
     /// all else that a short list does: SQLite reads the whole schema for it.
     pub(crate) fn look_up(&self, connection: &Connection, ids: &[&str]) {
-        let Some(reader) = self.reader.as_ref().filter(|_| ids.len() <= ONE_BY_ONE) else {
+        let Some(reader) = self.reader.as_ref().filter(|_| ids.len() <= SINGLE_LOOKUPS) else {
             return;
         };
         let mut reader = threads::lock(reader);
@@ -117,7 +117,12 @@ impl Prefixes {
         // A part in another root of its session begins like the whole, and is in another workspace.
         let others = neighbours.iter().filter(|other| **other != own);
         let apart = others.map(|other| common(*other, own) + 1);
-        Some(apart.chain([LEAST, self.usual]).max().unwrap_or(LEAST))
+        Some(
+            apart
+                .chain([SHORTEST_PREFIX, self.usual])
+                .max()
+                .unwrap_or(SHORTEST_PREFIX),
+        )
     }
 }
 
@@ -128,7 +133,7 @@ impl Prefixes {
         let own = key(format!("{beginning:0<COMPARED_DIGITS$}").as_bytes())?;
         let next = all.get(all.partition_point(|id| *id < own))?;
         let is_known = common(own, *next) >= beginning.len();
-        let length = self.usual.max(least).max(LEAST);
+        let length = self.usual.max(least).max(SHORTEST_PREFIX);
         beginning.get(..length).filter(|_| is_known)
     }
 }
@@ -146,7 +151,7 @@ impl PrefixReader {
             return found.clone();
         }
         self.asked += 1;
-        let is_one_of_few = self.asked <= ONE_BY_ONE;
+        let is_one_of_few = self.asked <= SINGLE_LOOKUPS;
         let connection = self.connection()?;
         if is_one_of_few {
             return looked_up(connection, id).ok()?;
@@ -306,7 +311,7 @@ mod tests {
         );
         for (number, id) in ids.iter().enumerate().step_by(9) {
             assert_eq!(looked_up.length(id), all.length(id), "of {id}");
-            let is_read_at_once = number / 9 + 2 > ONE_BY_ONE;
+            let is_read_at_once = number / 9 + 2 > SINGLE_LOOKUPS;
             assert_eq!(
                 looked_up.all.get().is_some(),
                 is_read_at_once,

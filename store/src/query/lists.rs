@@ -13,7 +13,7 @@ use crate::{ids, sessions, timeline};
 impl Store {
     /// Returns the messages of the workspace that holds `cwd`, newest first.
     pub fn log(&mut self, cwd: &Path, filter: &super::LogFilter) -> Result<report::LogReport> {
-        let _ = crate::revert::settle_forks_at(self, cwd);
+        let _ = crate::revert::resolve_forks_at(self, cwd);
         super::log(self, cwd, filter)
     }
 

@@ -14,7 +14,7 @@ use crate::model::entry::{Change, ObjectId};
 use crate::snapshot::Snapshots;
 
 /// The similarity, in per cent, from which on two files count as a rename: git's default.
-pub(super) const ENOUGH: u8 = 50;
+pub(super) const MIN_SIMILARITY: u8 = 50;
 
 /// The most pairs of files that are compared by content, like git's `diff.renameLimit`.
 const MAX_PAIRS: usize = 10_000;
@@ -257,7 +257,7 @@ fn alike(
                 continue;
             }
             let score = similarity(before, after);
-            if score >= ENOUGH {
+            if score >= MIN_SIMILARITY {
                 scored.push((score, name(&one.path) == name(&other.path), *from, *to));
             }
         }

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::path::Path;
 
-use super::renames::{ENOUGH, MAX_SIZE, Pieces, pieces, similarity};
+use super::renames::{MAX_SIZE, MIN_SIMILARITY, Pieces, pieces, similarity};
 use crate::error::Result;
 use crate::git::Location;
 use crate::git::tracked::Tracked;
@@ -113,7 +113,7 @@ impl Withheld {
         }
         let other = pieces(bytes);
         let mut known = self.pieces.iter();
-        known.any(|pieces| similarity(pieces, &other) >= ENOUGH)
+        known.any(|pieces| similarity(pieces, &other) >= MIN_SIMILARITY)
     }
 }
 

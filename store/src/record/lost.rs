@@ -195,7 +195,7 @@ pub(crate) fn take_up(store: &mut Store) -> Result<Vec<Lost>> {
     Ok(left)
 }
 
-/// Does this with what was noted beside the store while it could not be written to. Hooks do not look there, so there may
+/// Takes up what was noted beside the store while it could not be written to. Hooks do not look there, so there may
 /// be newer messages by now: what was lost becomes a step of the newest.
 fn take_up_beside(store: &mut Store, path: &Path) -> Result<Vec<Lost>> {
     let lost = read(&reserve::read_at(path)?.unwrap_or_default());

@@ -143,7 +143,7 @@ impl<'a> Recording<'a> {
         self.written.went_back =
             crate::revert::went_back(self.connection, self.place.row.id, &self.root, agent_id)?;
         if self.root.has_left {
-            sessions::settle_conversation(self.connection, &self.root, agent_id)?;
+            sessions::resolve_conversation(self.connection, &self.root, agent_id)?;
         }
         crate::revert::make_permanent(self.connection, &self.root)?;
         self.add_message(NewMessage {

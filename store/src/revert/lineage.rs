@@ -54,16 +54,16 @@ pub(crate) fn inherited(store: &Store, session: &str) -> Result<Vec<String>> {
         .collect())
 }
 
-/// Settles the forks of the workspace that holds `cwd`, if there is one.
-pub(crate) fn settle_forks_at(store: &mut Store, cwd: &Path) -> Result<()> {
+/// Resolves the forks of the workspace that holds `cwd`, if there is one.
+pub(crate) fn resolve_forks_at(store: &mut Store, cwd: &Path) -> Result<()> {
     match Place::find(store, cwd)? {
-        Some(place) => settle_forks(store, &place),
+        Some(place) => resolve_forks(store, &place),
         None => Ok(()),
     }
 }
 
 /// Makes the reverts permanent after which a fork of their session went on, as a message of the session itself would.
-pub(super) fn settle_forks(store: &mut Store, place: &Place) -> Result<()> {
+pub(super) fn resolve_forks(store: &mut Store, place: &Place) -> Result<()> {
     let connection = store.database.connection();
     let after = sessions::sessions_after_reverts(connection, place.row.id)?;
     for (reverted, other) in after {

@@ -47,7 +47,7 @@ pub(crate) use carry_out::conversation::taken_back as fork_taken_back;
 pub(crate) use carry_out::journal::has_begun;
 pub(crate) use conversation::{conversation_place, fork_beside, left, pending, pending_of};
 pub(crate) use goal::states::PathStates;
-pub(crate) use lineage::{forked_from, inherited, settle_forks_at};
+pub(crate) use lineage::{forked_from, inherited, resolve_forks_at};
 pub(crate) use recover::{finish_all_open, finish_open_operations, interrupted};
 pub(crate) use request::chain::{make_permanent, went_back};
 pub use request::options::RequestKey;
@@ -77,7 +77,7 @@ pub(crate) fn operate(
     loop {
         let mut found = None;
         let places = (&place, &beside.places[..]);
-        let part = Asked {
+        let part = OperationContext {
             cwd,
             gone,
             options,
@@ -118,7 +118,7 @@ pub(crate) fn operate(
 }
 
 /// A request, and what it is carried out with.
-struct Asked<'a> {
+struct OperationContext<'a> {
     cwd: &'a Path,
     gone: Option<&'a StatesInRoots>,
     options: Options,
@@ -126,7 +126,7 @@ struct Asked<'a> {
     beside: &'a Beside,
 }
 
-impl Asked<'_> {
+impl OperationContext<'_> {
     /// Carries out a request, and completes it so that it means the same later. The caller holds the workspace's lock.
     fn carry_out(
         &self,
@@ -278,18 +278,9 @@ pub(crate) fn apply(
     key: Option<RequestKey>,
     find_gone: &FindGone,
 ) -> Result<OperationReport> {
-    let PlanToken {
-        workspace,
-        asked,
-        fingerprint,
-        is_limited,
-    } = PlanToken::decode(token)?;
-    store.is_limited = is_limited;
-    let options = Options {
-        expected: Some(fingerprint),
-        ..Options::new(DryRun::No, force).keyed(key)
-    };
-    Ok(operate_token(store, &workspace, &asked, options, find_gone)?.report)
+    let options = Options::new(DryRun::No, force).keyed(key);
+    let (_, executed) = operate_as_planned(store, token, options, find_gone)?;
+    Ok(executed.report)
 }
 
 /// Returns whether an operation was begun for a key.
@@ -312,6 +303,21 @@ pub(crate) fn planned(
     token: &str,
     find_gone: &FindGone,
 ) -> Result<(PathBuf, Executed)> {
+    operate_as_planned(
+        store,
+        token,
+        Options::new(DryRun::Yes, Force::No),
+        find_gone,
+    )
+}
+
+/// Plans the request of a token, or carries it out, if the plan is still the one of the token.
+fn operate_as_planned(
+    store: &mut Store,
+    token: &str,
+    options: Options,
+    find_gone: &FindGone,
+) -> Result<(PathBuf, Executed)> {
     let PlanToken {
         workspace,
         asked,
@@ -321,7 +327,7 @@ pub(crate) fn planned(
     store.is_limited = is_limited;
     let options = Options {
         expected: Some(fingerprint),
-        ..Options::new(DryRun::Yes, Force::No)
+        ..options
     };
     let executed = operate_token(store, &workspace, &asked, options, find_gone)?;
     Ok((workspace, executed))

@@ -65,8 +65,8 @@ pub(crate) fn recover(store: &mut Store, place: &Place, dry_run: DryRun) -> Resu
     let note = |text| Note::new(NoteCode::Borrowed, text);
     let mut warnings: Vec<Note> = borrowed.into_iter().map(note).collect();
     if dry_run == DryRun::No {
-        // What cannot be read settles nothing.
-        let _ = super::lineage::settle_forks(store, place);
+        // What cannot be read resolves nothing.
+        let _ = super::lineage::resolve_forks(store, place);
         let finished = finish_all_open(store, place)?;
         let done = texts(&finished);
         warnings.extend(conversation::taken_back(store, place));
@@ -185,7 +185,7 @@ pub(crate) fn finish_open_operations(
             let compared = compare(store, opened, &row, items, after);
             ReceiptOutcome {
                 is_incomplete: receipt::leaves_open(&compared),
-                note: receipt::told_later(&compared),
+                note: receipt::later_note(&compared),
                 receipt: compared,
             }
         };

@@ -219,8 +219,8 @@ fn forget_if_empty(connection: &Connection, session: &str) -> Result<bool> {
     Ok(removed > 0)
 }
 
-/// Settles in which conversation a session goes on: the one of its new message.
-pub(crate) fn settle_conversation(
+/// Decides in which conversation a session goes on: the one of its new message.
+pub(crate) fn resolve_conversation(
     connection: &Connection,
     session: &SessionRow,
     agent_id: &str,

@@ -10,13 +10,13 @@ use std::time::{Duration, Instant};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, MAIN_DB, OpenFlags, Transaction, TransactionBehavior};
 
-use super::damaged::{go_on, is_interrupted, is_proven};
 use super::diagnostics::{Diagnostic, insert_diagnostic};
-use super::explained::{explained, is_stuck};
+use super::io_failure::{is_stuck, with_obstacle};
 use super::journal::{Journal, SYNCED, is_busy, without_log};
 use super::migrate::{check_writer, migrate};
 use super::new_file::{emptied, make_store};
 use super::older::{self, is_older};
+use super::replacement::{go_on, is_interrupted, is_proven};
 use super::salvage::{self, Salvaged};
 use crate::error::{Context, Error, Result};
 use crate::fs::layout;
@@ -167,7 +167,7 @@ impl Database {
             .and_then(|()| migrate(&mut connection, &path))
             .map_err(|error| match code(&error) {
                 Some(ErrorCode::DatabaseBusy) => emptied(&path).unwrap_or(error),
-                _ => explained(error, &path),
+                _ => with_obstacle(error, &path),
             })?;
         Ok(Some(Self {
             connection,
@@ -232,14 +232,14 @@ impl Database {
             .connection
             .unchecked_transaction()
             .context(|| format!("cannot read `{}`", path.display()))?;
-        work(&transaction).map_err(|error| explained(error, path))
+        work(&transaction).map_err(|error| with_obstacle(error, path))
     }
 
     /// Runs `work` in one transaction that takes the write lock first.
     pub fn write<T>(&mut self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
         let value = self
             .commit(work)
-            .map_err(|error| explained(error, &self.path))?;
+            .map_err(|error| with_obstacle(error, &self.path))?;
         // A checkpoint cannot run within a transaction.
         if with_suffix(&self.path, "-wal")
             .metadata()
@@ -300,11 +300,11 @@ impl Database {
         self.synced(|database| database.write(work))
     }
 
-    /// Does this for the first of two such transactions, and leaves a long log to the second: emptying it costs syncs.
+    /// Like `write_synced`, for the first of two such transactions, and leaves a long log to the second: emptying it costs syncs.
     pub fn write_first<T>(&mut self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
         self.synced(|database| {
             let done = database.commit(work);
-            done.map_err(|error| explained(error, &database.path))
+            done.map_err(|error| with_obstacle(error, &database.path))
         })
     }
 

@@ -260,7 +260,7 @@ pub(crate) fn prompts(connection: &Connection, of: &Belongings) -> Result<u64> {
     Ok(forgotten)
 }
 
-/// Does this with what a workspace's messages say in other roots, which have parts of them.
+/// Forgets the prompts of a workspace's messages in other roots, which have parts of them.
 pub(crate) fn prompts_in_other_roots(connection: &Connection, workspace_id: i64) -> Result<()> {
     let sql = "WITH own (id) AS
                  (SELECT ifnull(messages.part_of, messages.id) FROM messages JOIN sessions ON sessions.id = session_id

@@ -11,11 +11,11 @@ use std::path::{Path, PathBuf};
 use ckpt_schema::migration::{APPLICATION_ID, OLDER_APPLICATION_ID};
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
-use super::damaged::{damaged_header, has_our_tables};
 use super::database::{configure, empty_log, with_suffix};
 use super::journal::Journal;
 use super::new_file::make_file;
 use super::older::older;
+use super::replacement::{damaged_header, has_our_tables};
 use super::version::{self, steps_from};
 use super::views::drop_views;
 use crate::error::{Context, Error, Result};

@@ -7,21 +7,22 @@
 mod backup;
 mod changes;
 mod conversations;
-mod damaged;
 mod database;
 mod diagnostics;
-mod explained;
 mod feed;
 pub(crate) mod forget;
 mod git;
 mod history_of_file;
+mod io_failure;
 mod journal;
 mod labels;
 mod library;
+mod lost_rows;
 mod machines;
 mod mend;
 mod migrate;
 mod new_file;
+mod notices;
 mod older;
 mod operations;
 mod operations_since;
@@ -30,6 +31,7 @@ mod parts;
 pub(crate) mod read;
 mod rebuild;
 mod removals;
+mod replacement;
 mod retention;
 mod roots;
 mod rows;
@@ -41,8 +43,6 @@ mod steps;
 mod sub_agents;
 mod tools;
 mod totals;
-mod unrecorded;
-mod untold;
 mod version;
 mod views;
 mod words;
@@ -53,9 +53,9 @@ pub(crate) use database::{BESIDE, data_version, is_held, is_read_only};
 pub use database::{Database, OLDEST_SQLITE};
 pub use diagnostics::{Diagnostic, DiagnosticLevel};
 pub(crate) use diagnostics::{insert_diagnostic, is_noted};
-pub(crate) use explained::is_stuck;
-pub use untold::Untold;
-pub(crate) use untold::{mark_told, untold, untold_rows};
+pub(crate) use io_failure::is_stuck;
+pub use notices::Notices;
+pub(crate) use notices::{mark_shown, notice_rows, notices};
 
 pub(crate) use backup::back_up;
 pub(crate) use changes::{
@@ -67,7 +67,7 @@ pub(crate) use changes::{
 pub(crate) use conversations::{
     conversation_of, conversation_of_operation, conversations, go_on_in, messages_before,
     messages_left_behind, messages_of_conversation, newest_conversation, note_conversation,
-    process_of, sessions_after_reverts, settle_conversation, went_back_alone,
+    process_of, resolve_conversation, sessions_after_reverts, went_back_alone,
 };
 pub(crate) use git::{
     GitOperation, SeenGit, StepSpan, branch_seen, git_items, git_line, git_operations_since,
@@ -81,6 +81,7 @@ pub(crate) use labels::{
     LabelRow, Labelled, delete_label, label, labels, put_label, workspaces_with_label,
 };
 pub use library::{LibraryVersions, versions};
+pub(crate) use lost_rows::{LastRows, has_rows, mark_lost, unprotected_steps, was_unrecorded};
 pub(crate) use machines::{
     FORGOTTEN, MachineRow, PushedRow, PushedRows, REWRITTEN, RemoteRow, add_foreign_workspace,
     adopt_machine, begin_push, called_so, end_push, forget_pushed, machine_of, machines,
@@ -143,7 +144,6 @@ pub(crate) use totals::{
     Contents, KeptTotals, Totals, Unsummed, files_of_steps, forget_totals, keep_totals,
     kept_totals, totals, unsummed,
 };
-pub(crate) use unrecorded::{LastRows, has_rows, mark_lost, unprotected_steps, was_unrecorded};
 pub(crate) use views::add_views;
 pub(crate) use work::{WorkTimes, free_work_since, work_since};
 pub(crate) use workspaces::{
@@ -227,7 +227,7 @@ pub(crate) fn path(row: &rusqlite::Row<'_>) -> rusqlite::Result<WorkspacePath> {
     path_at(row, "path", "path_raw")
 }
 
-/// Does this with the columns given.
+/// Like `path`, with the names of the columns.
 fn path_at(
     row: &rusqlite::Row<'_>,
     path: impl RowIndex,

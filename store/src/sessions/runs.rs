@@ -33,7 +33,7 @@ pub(crate) fn end_run(connection: &Connection, run: i64) -> Result<()> {
 
 /// How old a call has to be to count as killed, in milliseconds. Its process cannot be checked: it may be in another
 /// container, or on another machine.
-const KILLED_AFTER: Milliseconds = 60_000;
+const CALL_TIMEOUT: Milliseconds = 60_000;
 
 /// Turns killed calls into diagnostics, so that a person learns of them.
 pub(crate) fn note_killed(database: &mut Database, now: Milliseconds) -> Result<()> {
@@ -77,7 +77,7 @@ row! {
 fn killed(connection: &Connection, now: Milliseconds) -> Result<Vec<Killed>> {
     let sql = "SELECT id, pid, event, session, started_at FROM hook_runs WHERE started_at < ?1";
     let what = "cannot read the hook calls";
-    let old = [now.saturating_sub(KILLED_AFTER)];
+    let old = [now.saturating_sub(CALL_TIMEOUT)];
     let mut runs = read::all_or(connection, what, sql, old, Killed::read)?;
     runs.retain(|run| !is_alive(run.pid));
     Ok(runs)
@@ -127,10 +127,10 @@ mod tests {
             .connection()
             .execute(update, params![i32::MAX, dead])
             .expect("writable");
-        note_killed(&mut database, KILLED_AFTER).expect("writable");
+        note_killed(&mut database, CALL_TIMEOUT).expect("writable");
         assert_eq!(messages(&database), 0, "it is too early to tell");
         for _ in 0..2 {
-            note_killed(&mut database, KILLED_AFTER + 1).expect("writable");
+            note_killed(&mut database, CALL_TIMEOUT + 1).expect("writable");
             assert_eq!(
                 messages(&database),
                 1,

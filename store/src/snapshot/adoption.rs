@@ -29,9 +29,9 @@ use crate::objects::pack::write::PackWriter;
 use crate::objects::reader::ObjectReader;
 use crate::objects::tree::TreeMode;
 
-/// The result of settling.
+/// The result of making borrowed objects the store's own.
 #[derive(Debug, Default)]
-pub(crate) struct Settled {
+pub(crate) struct AdoptionResult {
     /// How many objects were copied.
     pub objects: usize,
     /// The bytes of their entries.
@@ -42,7 +42,7 @@ pub(crate) struct Settled {
     pub missing: Vec<(ObjectId, Option<Vec<u8>>)>,
 }
 
-impl Settled {
+impl AdoptionResult {
     /// Adds the result of settling again. What is lost in the end is what the last run reports.
     pub fn add(&mut self, again: Self) {
         self.objects += again.objects;
@@ -137,14 +137,14 @@ impl Snapshots {
         root: &Path,
         roots: &Roots,
         deadline: Option<Instant>,
-    ) -> Result<Settled> {
+    ) -> Result<AdoptionResult> {
         let objects = &self.objects;
         let goes_on = || deadline.is_none_or(|deadline| Instant::now() < deadline);
         let late = || Error::failed("what is borrowed could not be copied in time");
         let reader = objects.reader()?;
         reader.refresh()?;
         let packs = reader.packs();
-        let mut settled = Settled::default();
+        let mut settled = AdoptionResult::default();
         if packs.borrowed().next().is_none() {
             return Ok(settled);
         }
@@ -227,7 +227,7 @@ fn store_singly(
     root: Option<&OwnedFd>,
     (id, path): (ObjectId, Option<Vec<u8>>),
     pack: &mut PackWriter,
-    settled: &mut Settled,
+    settled: &mut AdoptionResult,
 ) -> Result<()> {
     if let Ok((kind, bytes)) = reader.any(id) {
         pack.add(pack_object(kind, id, &bytes, Effort::Least))?;

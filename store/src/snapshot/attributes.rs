@@ -95,7 +95,7 @@ impl Bearer {
 }
 
 /// The default modes of files, executables and directories.
-const USUAL: [u32; 3] = [0o644, 0o755, 0o755];
+const DEFAULT_MODES: [u32; 3] = [0o644, 0o755, 0o755];
 
 /// How many of a kind must have other permissions before these become the default. Two snapshots with different
 /// defaults are compared file by file, and the first program in a large tree must not cost that.
@@ -158,7 +158,7 @@ impl Census {
     /// Returns attributes with the most frequent permissions as defaults, and nothing noted. The usual ones win a tie,
     /// and against permissions that few have.
     pub(crate) fn attributes(&self) -> Attributes {
-        let mut defaults = USUAL;
+        let mut defaults = DEFAULT_MODES;
         for (counts, default) in self.counts.iter().zip(&mut defaults) {
             let usual = *default;
             // A tie always ends the same way: the same files must not get another id by chance.
@@ -185,7 +185,7 @@ pub(crate) struct Attributes {
 impl Default for Attributes {
     fn default() -> Self {
         Self {
-            defaults: USUAL,
+            defaults: DEFAULT_MODES,
             noted: BTreeMap::new(),
         }
     }

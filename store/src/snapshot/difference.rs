@@ -25,7 +25,7 @@ pub(crate) fn difference(
     )
 }
 
-/// Does this for opened snapshots.
+/// Like `difference`, for opened snapshots.
 pub(crate) fn between(old: &SnapshotView<'_>, new: &SnapshotView<'_>) -> Result<Vec<Change>> {
     let mut differing = Differing {
         old: TreeSide::new(old),

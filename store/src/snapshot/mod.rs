@@ -39,7 +39,7 @@ use crate::model::entry::{Change, Entry, EntryKind, Mode, ObjectId, State};
 use crate::model::path::WorkspacePath;
 use crate::objects::pack::rebuild::rebuild_indexes;
 use crate::objects::{Objects, borrowed, refs};
-pub(crate) use adoption::Settled;
+pub(crate) use adoption::AdoptionResult;
 pub(crate) use check::{Broken, Checked, PackCheck};
 pub(crate) use forget::Replacements;
 pub(crate) use forgetting::{Forgetting, end_forgetting};

@@ -16,12 +16,12 @@ use std::time::{Duration, Instant};
 use crate::error::Result;
 use crate::fs::layout;
 use crate::sessions::{self, Diagnostic, DiagnosticLevel};
-use crate::snapshot::Settled;
+use crate::snapshot::AdoptionResult;
 use crate::store::Store;
 use crate::timeline::{LOCK_TIMEOUT, Place};
 
 /// How long a tool is kept waiting. Its user sees a longer pause, and the rest can be done in the background.
-const WAIT: Duration = Duration::from_secs(2);
+const TOOL_DELAY: Duration = Duration::from_secs(2);
 
 /// Copies what the workspace that holds a directory borrows, and gives it back.
 pub(crate) fn give_back(store: &mut Store, cwd: &Path) -> Result<()> {
@@ -50,7 +50,7 @@ pub(crate) fn adopt_now(store: &mut Store, place: &Place) -> Result<()> {
 /// background, and the tool does not wait.
 pub(crate) fn before_a_tool(store: &mut Store, place: &Place) -> bool {
     // The tool runs in any case. If this fails, the next tool tries again.
-    adopt_until(store, place, Some(Instant::now() + WAIT)).is_ok()
+    adopt_until(store, place, Some(Instant::now() + TOOL_DELAY)).is_ok()
 }
 
 fn adopt_until(store: &mut Store, place: &Place, deadline: Option<Instant>) -> Result<()> {
@@ -98,7 +98,7 @@ pub(crate) fn under_lock(store: &mut Store, place: &Place) -> Result<Vec<String>
 const NAMED: usize = 3;
 
 /// Returns a sentence on what is lost.
-fn lost(settled: &Settled) -> Option<String> {
+fn lost(settled: &AdoptionResult) -> Option<String> {
     let mut paths = settled.missing.iter();
     let named: Vec<String> = paths
         .by_ref()
@@ -120,7 +120,7 @@ fn lost(settled: &Settled) -> Option<String> {
     })
 }
 
-fn tell(store: &mut Store, place: &Place, settled: &Settled) -> Result<()> {
+fn tell(store: &mut Store, place: &Place, settled: &AdoptionResult) -> Result<()> {
     let Some(message) = lost(settled) else {
         return Ok(());
     };

@@ -123,7 +123,7 @@ pub(super) fn take_out(
     Ok((snapshots, prompts))
 }
 
-/// Does this for what is noted in the workspace's folder, in the session store. The caller holds the lock.
+/// Takes what is noted in the workspace's folder out of the session store. The caller holds the lock.
 pub(super) fn take_out_noted(
     store: &mut Store,
     place: &Place,

@@ -29,7 +29,7 @@ const BUFFER_SIZE: usize = 64 << 10;
 
 /// How much is read first, in bytes. Most payloads are shorter, and the larger buffer is cleared before it is used,
 /// which takes more than all else that is done with such a payload.
-const AT_FIRST: usize = 8 << 10;
+const FIRST_READ_SIZE: usize = 8 << 10;
 
 /// How long to read from a writer if nothing will be recorded, so that it does not write into a closed pipe.
 const DRAIN_TIMEOUT: Duration = Duration::from_millis(200);
@@ -50,8 +50,9 @@ pub fn read_payload(
     goes_on: impl Fn() -> bool + Copy,
 ) -> io::Result<RawPayload> {
     let mut condenser = Condenser::default();
-    let mut read = condense::<AT_FIRST>(&mut stdin, &mut condenser, AT_FIRST as u64, goes_on)?;
-    if read >= AT_FIRST as u64 {
+    let mut read =
+        condense::<FIRST_READ_SIZE>(&mut stdin, &mut condenser, FIRST_READ_SIZE as u64, goes_on)?;
+    if read >= FIRST_READ_SIZE as u64 {
         read += condense::<BUFFER_SIZE>(&mut stdin, &mut condenser, MOST_READ - read, goes_on)?;
     }
     let (bytes, is_cut) = condenser.finish();

@@ -167,7 +167,7 @@ impl<'a, const N: usize> PackEntry<'a, N> {
         }
     }
 
-    /// Does this in one call, if the entry is small, intact, and no longer than if nothing could be compressed.
+    /// Inflates the entry in one call, if the entry is small, intact, and no longer than if nothing could be compressed.
     fn inflate_at_once(&self) -> Option<Vec<u8>> {
         let size = usize::try_from(self.header.size)
             .ok()

@@ -214,7 +214,7 @@ impl PackFile {
         })
     }
 
-    /// Does this without hashing if that proves nothing more: the CRC-32 in an intact index of our own pack shows that
+    /// Reads a blob without hashing it if that proves nothing more: the CRC-32 in an intact index of our own pack shows that
     /// the entry is the one that was written, and it was hashed then. SHA-1 takes as long as the rest of reading a
     /// version of a file.
     pub(crate) fn written_blob(

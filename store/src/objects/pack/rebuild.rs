@@ -59,7 +59,7 @@ pub(crate) fn index_pack(directory: &Path, name: &str) -> Result<()> {
     sync(directory)
 }
 
-/// Does this in memory, for a reader that has no lock and writes nothing. Packs that cannot be read are left out.
+/// Rebuilds the indexes in memory, for a reader that has no lock and writes nothing. Packs that cannot be read are left out.
 pub(crate) fn with_rebuilt_index(directory: &Path, largest: u64) -> Vec<Arc<PackFile>> {
     let packs = without_index(directory, largest).into_iter().flatten();
     let packs = packs.filter_map(|pack| {

@@ -133,7 +133,7 @@ impl ObjectReader {
         }
     }
 
-    /// Does this for a blob that is read in pieces. Fails if the reader does.
+    /// Like `holds`, for a blob that is read in pieces. Fails if the reader does.
     pub(crate) fn holds_stream(&self, id: ObjectId, reader: &mut dyn Read) -> Result<StoredBytes> {
         let Ok(Some((pack, offset))) = first(id, self.packs().own_likely(id), sound_copy(id))
         else {
@@ -178,7 +178,7 @@ impl ObjectReader {
         Ok(bytes.filter(|bytes| bytes.len() as u64 <= limit))
     }
 
-    /// Does this for a caller that reads very many versions of a file once: nothing is kept, and in packs of our own a
+    /// Like `blob_up_to`, for a caller that reads very many versions of a file once: nothing is kept, and in packs of our own a
     /// blob is checked by the CRC-32 in its index if that is enough.
     pub(crate) fn version_up_to(&self, id: ObjectId, limit: u64) -> Result<Option<Vec<u8>>> {
         if let Some(bytes) = self.kept_blob(id) {

@@ -8,8 +8,8 @@ use crate::model::Milliseconds;
 use crate::record::view::EventContext;
 use crate::timeline::evidence::SILENCE;
 
-/// Two hook calls for one message are at most this far apart. Nobody types the same message again that fast.
-const AT_ONCE: Milliseconds = 500;
+/// Two hook calls for one message are at most this far apart. No person types the same message again that fast.
+const REPEAT_INTERVAL: Milliseconds = 500;
 
 /// Decides what a user message asks for: to begin now, to begin at the next boundary, or nothing.
 pub(super) fn begin(event: &Event, view: &EventContext) -> Decision {
@@ -63,7 +63,7 @@ fn is_doubled_message(event: &Event, view: &EventContext) -> bool {
         let is_new = has_turn_ended(last_event) || view.is_own_dead || is_anew(event, view);
         return is_same_turn(event, view) && !is_new;
     }
-    let is_at_once = event.prompt.is_some() && view.since_last < AT_ONCE;
+    let is_at_once = event.prompt.is_some() && view.since_last < REPEAT_INTERVAL;
     // If the agent does not report the start of tools, the message's own step begins with it.
     let begins_step = event.turn_id.is_none() && last_event == Some(EventKind::StepStart.name());
     (event.turn_id.is_some() || is_at_once)

@@ -83,7 +83,7 @@ pub(crate) struct Supposed {
 }
 
 impl Decision {
-    /// Ends the steps of other conversations whose agent is gone. Nobody else would end them.
+    /// Ends the steps of other conversations whose agent is gone. Nothing else would end them.
     pub fn close_dead(&mut self, view: &EventContext, is_dead: impl Fn(&OpenStep) -> bool) {
         let own = view.root.as_ref().map(|root| root.id.as_str());
         let others = view

@@ -56,7 +56,7 @@ pub(crate) fn in_words(receipt: &Receipt) -> Option<String> {
 
 /// Returns the note on a comparison that was made later, by the process that finished the operation, for the
 /// operation's row.
-pub(crate) fn told_later(compared: &Result<Option<Receipt>>) -> Option<Note> {
+pub(crate) fn later_note(compared: &Result<Option<Receipt>>) -> Option<Note> {
     match compared {
         Ok(receipt) => receipt.as_ref().and_then(finished_later),
         Err(error) => Some(crate::revert::receipt::notes::not_compared(error)),
@@ -405,7 +405,7 @@ impl ReceiptComparison<'_> {
             self.connection,
             self.place.row.id,
             self.expectation.snapshot,
-            LOOKED_BACK,
+            MAX_SNAPSHOTS,
         )?;
         let mut looked_at = Vec::new();
         // No row has the state that a dry run found.
@@ -461,7 +461,7 @@ fn name_moves<'c>(changes: impl Iterator<Item = &'c Change>, differences: &mut [
 }
 
 /// How many snapshots, at most, are checked for rules that hid a path about which nothing else is known.
-const LOOKED_BACK: u32 = 200;
+const MAX_SNAPSHOTS: u32 = 200;
 
 /// Returns the paths that are an empty directory on one side and nothing on the other.
 fn empty_directories<'c>(

@@ -95,7 +95,7 @@ impl KnownPath<'_> {
                     DifferenceReason::Unclear
                 })
             }
-            // What is in the way may be out of view, and then it is nobody's edit.
+            // What is in the way may be out of view, and then it is no edit.
             FileResult::Conflict if is_blocked(item) => self.of_history(),
             FileResult::Conflict => Some(self.of_history().unwrap_or(DifferenceReason::Yours)),
             FileResult::Done | FileResult::Planned => {

@@ -117,7 +117,7 @@ impl Earlier {
     fn policy(&self, movement: &Movement, setting: Unclear) -> Unclear {
         if let Some(part) = &movement.part {
             let names_paths = !RevertScope::of_part(part).only().is_empty();
-            // What is named and is to be overwritten goes, whoever changed it since.
+            // What is named and is to be overwritten goes, whichever author changed it since.
             return match movement.on_conflict {
                 Some(OnConflict::Overwrite) if names_paths => Unclear::Take,
                 _ => setting,

@@ -125,7 +125,7 @@ impl Filling {
         })
     }
 
-    /// Does this if the tables of the file are those of this version, but for those of which the rows are lost.
+    /// Copies every row that can be read of a file, if the tables of the file are those of this version, but for those of which the rows are lost.
     pub fn copy_from_whole(&mut self, path: &Path, lost: &[String]) -> Result<bool> {
         let is_lost = |table: &str| lost.iter().any(|lost| lost == table);
         self.with(path, |filling| {

@@ -24,12 +24,12 @@ use filling::{Filling, attach};
 use graft::graft;
 
 use super::backup::backups;
-use super::damaged::{free_place, put_in_place};
 use super::database::{BESIDE, BUSY_TIMEOUT, configure, with_suffix};
 use super::diagnostics::DiagnosticLevel;
 use super::journal::Journal;
 use super::migrate::{beside, migrate};
 use super::new_file::{image, make_file};
+use super::replacement::{free_place, put_in_place};
 use crate::error::{Context, Error, Result};
 use crate::fs::names::{DAMAGED, DATABASE};
 use crate::fs::{layout, presence};
@@ -147,7 +147,7 @@ pub(crate) fn salvage(
     replace(directory, take_out)
 }
 
-/// Does this for a caller that holds the store's lock.
+/// Like `salvage`, for a caller that holds the store's lock.
 pub(super) fn replace(
     directory: &Path,
     take_out: impl FnOnce(&Connection) -> Result<bool>,

@@ -160,7 +160,7 @@ impl Matcher<'_> {
         self.decide_among(&Neighbours::default(), parent, path, kind, is_forced)
     }
 
-    /// Does this for one of many entries of a directory.
+    /// Like `decide`, for one of many entries of a directory.
     pub fn decide_among(
         &self,
         neighbours: &Neighbours,

@@ -49,7 +49,7 @@ impl Differences {
 }
 
 /// How many files with stamps that cannot be trusted yet are read at each look rather than written down.
-const FEW_YOUNG: usize = 32;
+const MAX_UNSETTLED: usize = 32;
 
 /// How much of a directory is compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -258,7 +258,9 @@ impl CacheCheck<'_> {
     fn is_worth_a_look(&self, young: &[CachedItem<'_>]) -> bool {
         let is_past_the_tick = |item: &CachedItem<'_>| item.stamp.is_settled(self.now, 0);
         let met = young.len() + self.young.fetch_add(young.len(), Ordering::Relaxed);
-        met > FEW_YOUNG && young.iter().any(is_past_the_tick) && self.writers.are_told(self.root)
+        met > MAX_UNSETTLED
+            && young.iter().any(is_past_the_tick)
+            && self.writers.are_told(self.root)
     }
 
     /// Returns whether the stamp of a file cannot be trusted yet. If it can by now, the walk looks, so that the next

@@ -19,7 +19,7 @@ pub(crate) enum Doubt {
     /// A tool was waiting for the user's permission.
     Waiting,
     /// The agent reported no tool in the step.
-    Untold,
+    Unreported,
     /// Both events of a tool were lost, so the time when it ran is unknown.
     Unheard,
     /// A command was running in the background.
@@ -65,7 +65,7 @@ impl Doubt {
             }
             Self::Early { before } => Some(before),
             Self::Waiting
-            | Self::Untold
+            | Self::Unreported
             | Self::Unheard
             | Self::Background
             | Self::Elsewhere
@@ -88,7 +88,7 @@ impl Doubt {
             Self::Ended { .. } => "after the agent's tool ended",
             Self::Early { .. } => "before the agent's tool is known to have run",
             Self::Waiting => "changed while the agent's tool waited for permission",
-            Self::Untold => "changed in a step for which the agent reported no tool",
+            Self::Unreported => "changed in a step for which the agent reported no tool",
             Self::Unheard => {
                 "changed in a step with a tool of which neither the start nor the end was reported"
             }

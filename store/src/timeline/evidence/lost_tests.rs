@@ -39,7 +39,7 @@ fn lost_tool_makes_its_reach_unclear() {
 #[test]
 fn change_after_the_last_reported_end_is_unclear() {
     let answered = [untelling(StepStanding::Answered)];
-    let unclear = Verdict::Unclear(vec![0], Doubt::Untold);
+    let unclear = Verdict::Unclear(vec![0], Doubt::Unreported);
     assert_eq!(last_of(&answered, &[MINUTE], MINUTE), unclear);
     assert_eq!(
         last_of(&answered, &[-MINUTE], MINUTE),

@@ -36,14 +36,14 @@ use crate::model::path::WorkspacePath;
 pub(crate) use crate::model::TICK;
 
 /// The hook that reports the end of a tool may look at the clock this much later.
-const LATE: Milliseconds = 1_000;
+const HOOK_DELAY: Milliseconds = 1_000;
 
 /// No hook is later than this. In between, the tool may or may not have been running already.
-const LATEST: Milliseconds = 10_000;
+const MAX_HOOK_DELAY: Milliseconds = 10_000;
 
 /// How long after a tool's end its writes may still appear: a killed command finishes its files, and a file system
 /// updates its times.
-const SETTLE: Milliseconds = 250;
+const WRITE_DELAY: Milliseconds = 250;
 
 /// How long after a tool's end an agent that goes on may still work on its files: its own hooks format what was
 /// written.
@@ -332,7 +332,7 @@ impl<'a> Evidence<'a> {
 
     fn of_tools(&self, step: &Step, ran: &Ran<'_>, change: Changed<'_>) -> StepPart {
         if ran.is_empty() {
-            return untold(step, change);
+            return unreported(step, change);
         }
         let findings = ran
             .reaching(change.path)
@@ -388,7 +388,7 @@ impl<'a> Evidence<'a> {
         match (tool.ended_at, step.standing) {
             // No afterwork: a moment after Esc, it is the person who saves a file.
             (Some(end), StepStanding::Cut) => Span {
-                to: Some(end + SETTLE),
+                to: Some(end + WRITE_DELAY),
                 late: Late::new(step, Some(end)),
                 timeless: None,
                 ..begin
@@ -430,8 +430,8 @@ impl<'a> Evidence<'a> {
             (Some(end), Some(ran_for), _) => Span {
                 // `end` is when the hook looked at the clock, which is after the tool's end by an unknown time. So
                 // the start that follows from it may be too late by as much.
-                possible_from: tool.announced_at.max(end - ran_for - LATEST),
-                from: Some(tool.announced_at.max(end - ran_for - LATE)),
+                possible_from: tool.announced_at.max(end - ran_for - MAX_HOOK_DELAY),
+                from: Some(tool.announced_at.max(end - ran_for - HOOK_DELAY)),
                 timeless: tool.has_waited(end - ran_for).then_some(Doubt::Waiting),
                 ..begin
             },
@@ -465,13 +465,17 @@ impl<'a> Evidence<'a> {
         let pause = step.longest_pause(tool);
         let interrupted = signs.interrupted_at.filter(|at| *at >= tool.announced_at);
         let to = match interrupted {
-            Some(at) => at + SETTLE,
+            Some(at) => at + WRITE_DELAY,
             None => self.run_of(tool, signs.last.max(tool.announced_at), pause),
         };
         let unheard = self.now - signs.last.max(tool.announced_at);
         // A file without a usable time goes by the events alone, and only if these are close: an hour later, a
         // person is the likelier author, and so is one at once after a kill.
-        let longest = if pause == SETTLE { SETTLE } else { LONGEST_RUN };
+        let longest = if pause == WRITE_DELAY {
+            WRITE_DELAY
+        } else {
+            LONGEST_RUN
+        };
         let is_at_once = (0..=longest).contains(&unheard);
         let timeless = begin.timeless.or((!is_at_once).then_some(Doubt::Timeless));
         Span {
@@ -524,12 +528,12 @@ fn has_jumped(steps: &[Step], now: Milliseconds) -> bool {
 
 /// Judges a step without a tool. It was only thinking, unless its agent went on to another step: then it did something
 /// that it did not report. An agent that reports only the ends of its tools may have lost one.
-fn untold(step: &Step, change: Changed<'_>) -> StepPart {
+fn unreported(step: &Step, change: Changed<'_>) -> StepPart {
     // Without a time, it may be younger than the step's begin, and a doubt claims nothing.
     let is_since = change.at.is_none_or(|at| at + TICK >= step.started_at);
     match step.standing {
         StepStanding::Finished | StepStanding::Answered if is_since => {
-            StepPart::Maybe(Doubt::Untold)
+            StepPart::Maybe(Doubt::Unreported)
         }
         StepStanding::Finished
         | StepStanding::Answered

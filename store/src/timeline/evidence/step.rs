@@ -1,6 +1,6 @@
 //! What is known about a step and its tools.
 
-use super::{AFTERWORK, LONGEST_AFTER_DEATH, SETTLE, SILENCE};
+use super::{AFTERWORK, LONGEST_AFTER_DEATH, SILENCE, WRITE_DELAY};
 use crate::model::Milliseconds;
 use crate::model::path::WorkspacePath;
 
@@ -100,7 +100,7 @@ impl Step {
     pub(super) fn longest_pause(&self, tool: &Tool) -> Milliseconds {
         let is_idle = self.signs.is_idle && self.standing == StepStanding::Cut;
         match tool.reach {
-            Reach::Anything if self.signs.is_dead || is_idle || self.signs.is_left => SETTLE,
+            Reach::Anything if self.signs.is_dead || is_idle || self.signs.is_left => WRITE_DELAY,
             Reach::Anything | Reach::Files(_) | Reach::Nothing => SILENCE,
         }
     }
@@ -109,11 +109,11 @@ impl Step {
     /// does not go on, nor does one that is dead.
     pub(super) fn worked_after(&self, tool: &Tool, end: Milliseconds) -> Milliseconds {
         if self.signs.is_dead {
-            return end + SETTLE;
+            return end + WRITE_DELAY;
         }
         let interrupted = self.signs.interrupted_at;
         match interrupted.filter(|at| *at >= tool.announced_at) {
-            Some(at) => (end.max(at) + SETTLE).min(end + AFTERWORK),
+            Some(at) => (end.max(at) + WRITE_DELAY).min(end + AFTERWORK),
             None => end + AFTERWORK,
         }
     }

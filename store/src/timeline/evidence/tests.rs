@@ -305,7 +305,7 @@ fn changed_workspace_without_tool_is_something() {
     let steps = [step(StepStanding::Finished, Vec::new())];
     assert_eq!(
         at(&steps, 5_000),
-        unclear(Doubt::Untold),
+        unclear(Doubt::Unreported),
         "the agent went on: something was done"
     );
     for standing in [
@@ -578,7 +578,7 @@ mod laws {
         fn change_after_a_transcripts_esc_is_never_certain(
             mut step in any_step(),
             interrupted in HOUR..2 * HOUR,
-            after in (SETTLE + 1)..HOUR,
+            after in (WRITE_DELAY + 1)..HOUR,
         ) {
             step.standing = StepStanding::Cut;
             step.signs.interrupted_at = Some(BEGIN + interrupted);

@@ -142,7 +142,7 @@ impl Agreement {
             now: self.reading.clock,
             at_most,
             // Files that no row names are as old as their own times say, unless clocks are known to disagree.
-            sweeps: !was_noted || at_most > super::policy::YOUNG,
+            sweeps: !was_noted || at_most > super::policy::MIN_PRUNE_AGE,
             is_doubted: false,
         }
     }
@@ -208,7 +208,7 @@ impl Ages {
     /// Returns how old something may be of which its own time says this, in seconds.
     pub fn at_most_so_old(self, seconds: i64) -> i64 {
         match self.sweeps {
-            true => seconds.min((self.at_most / 1000).max(super::policy::YOUNG / 1000 + 1)),
+            true => seconds.min((self.at_most / 1000).max(super::policy::MIN_PRUNE_AGE / 1000 + 1)),
             false => 0,
         }
     }

@@ -389,7 +389,7 @@ fn tidy_up(
         workspace_id: presence.id,
         kept: &kept,
         unused_before: newest_gone.fold(how.ages.before(keep), i64::max),
-        young_since: how.ages.before(policy::YOUNG),
+        young_since: how.ages.before(policy::MIN_PRUNE_AGE),
         now,
     };
     if how.dry_run.is_dry() {
@@ -504,7 +504,7 @@ fn is_gone_for_good(
         Priority::Background => presence.gone_at,
     };
     let is_long_ago =
-        since.is_some_and(|since| how.ages.unused_for(since) > keep.max(policy::YOUNG));
+        since.is_some_and(|since| how.ages.unused_for(since) > keep.max(policy::MIN_PRUNE_AGE));
     // One that made way for another may be beside it, and no event need have come there.
     let made_way = || presence.replaced_at.is_some() && found_again(&place.row, None).is_some();
     Ok(is_away && is_long_ago && !presence.is_pinned && !made_way())

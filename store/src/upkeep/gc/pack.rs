@@ -53,7 +53,7 @@ pub(crate) fn whole(
             ));
         }
     }
-    let day = super::policy::YOUNG / 1000;
+    let day = super::policy::MIN_PRUNE_AGE / 1000;
     // A hook stores objects before their rows, so what no row names yet may be a second old.
     let young_since = (!is_unswept).then(|| match how.ages.sweeps {
         true => store.surroundings.now_in_seconds() - day,

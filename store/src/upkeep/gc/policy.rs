@@ -5,9 +5,9 @@ use crate::model::Milliseconds;
 use crate::sessions::SessionUse;
 
 /// Objects of the last day always stay: a hook stores them before the rows that name them.
-pub(crate) const YOUNG: Milliseconds = 24 * 3600 * 1000;
+pub(crate) const MIN_PRUNE_AGE: Milliseconds = 24 * 3600 * 1000;
 /// How long a session counts as open if no event reported its end and its process is not known.
-const OPEN_FOR: Milliseconds = 7 * YOUNG;
+const OPEN_FOR: Milliseconds = 7 * MIN_PRUNE_AGE;
 
 /// Why a session stays, whatever the settings say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,7 +69,7 @@ pub(crate) fn pin(session: &SessionUse, lives: Option<bool>, ages: Ages) -> Opti
         (session.has_open_operation, Pin::Operation),
         (session.is_labelled, Pin::Label),
         (is_open, Pin::Open),
-        (unused_for < YOUNG, Pin::Young),
+        (unused_for < MIN_PRUNE_AGE, Pin::Young),
     ]
     .into_iter()
     .find_map(|(holds, pin)| holds.then_some(pin))
@@ -118,19 +118,19 @@ pub(crate) fn judge(
 mod tests {
     use super::*;
 
-    const NOW: Milliseconds = 400 * YOUNG;
+    const NOW: Milliseconds = 400 * MIN_PRUNE_AGE;
 
     fn limits() -> RetentionLimits {
         RetentionLimits {
             ages: Ages::by_clock(NOW),
-            keep: 30 * YOUNG,
+            keep: 30 * MIN_PRUNE_AGE,
             max_size: 100,
         }
     }
 
     fn unused_for(days: i64) -> SessionUse {
         SessionUse {
-            used_at: NOW - days * YOUNG,
+            used_at: NOW - days * MIN_PRUNE_AGE,
             ..SessionUse::default()
         }
     }
@@ -260,7 +260,7 @@ mod tests {
     #[test]
     fn a_clock_that_jumped_back_makes_nothing_old() {
         let future = SessionUse {
-            used_at: NOW + 9 * YOUNG,
+            used_at: NOW + 9 * MIN_PRUNE_AGE,
             ..SessionUse::default()
         };
         assert_eq!(pin(&future, None, Ages::by_clock(NOW)), Some(Pin::Young));

@@ -8,7 +8,7 @@ use std::path::Path;
 use super::pack::Politeness;
 use super::{GcOptions, Priority};
 use crate::error::{Context, Error, ErrorKind, Result};
-use crate::fs::names::{self, BACKUP, CACHE, DAMAGED, DATABASE, GOING};
+use crate::fs::names::{self, BACKUP, CACHE, DAMAGED, DATABASE, REMOVAL_MARK};
 use crate::fs::{layout, leftover, presence};
 use crate::model::entry::Roots;
 use crate::objects::borrowed;
@@ -218,7 +218,7 @@ pub(crate) fn put(store: &mut Store, snapshots: &[(Measured, u64)]) -> Result<()
 
 /// Notes that a workspace stays: who was to remove it was killed before its rows went.
 pub(crate) fn note_staying(folder: &Path) {
-    let _ = fs::remove_file(folder.join(GOING));
+    let _ = fs::remove_file(folder.join(REMOVAL_MARK));
 }
 
 /// Removes a workspace: its rows, then its folder. Who is killed in between leaves a folder that [`sweep`] removes.
@@ -236,8 +236,8 @@ fn note_going(folder: &Path) -> Result<()> {
     match presence::is_directory(folder)? {
         true => {
             // The time of an older one says nothing.
-            presence::remove_file(&folder.join(GOING))?;
-            layout::open_private(&folder.join(GOING)).map(drop)
+            presence::remove_file(&folder.join(REMOVAL_MARK))?;
+            layout::open_private(&folder.join(REMOVAL_MARK)).map(drop)
         }
         false => Ok(()),
     }
@@ -278,7 +278,7 @@ pub(crate) fn remove_folder(folder: &Path) -> Result<()> {
     let what = || format!("cannot remove `{}`", folder.display());
     let mut entries = presence::entries(folder)?;
     // The mark goes last: as long as anything is left, it says that the rest goes, too.
-    entries.sort_by_key(|entry| entry.file_name() == GOING);
+    entries.sort_by_key(|entry| entry.file_name() == REMOVAL_MARK);
     for entry in entries {
         let path = entry.path();
         if entry.file_type().context(what)?.is_dir() {
@@ -300,7 +300,7 @@ pub(crate) fn sweep(store: &Store, how: GcOptions) -> Result<()> {
     }
     let directory = names::snapshots(&store.surroundings.directory);
     let now = store.surroundings.now_in_seconds();
-    let day = super::policy::YOUNG / 1000;
+    let day = super::policy::MIN_PRUNE_AGE / 1000;
     let keep = i64::try_from(store.surroundings.settings.keep.as_secs()).unwrap_or(i64::MAX);
     for entry in presence::entries(&directory)? {
         let folder = entry.path();

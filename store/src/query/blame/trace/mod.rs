@@ -223,7 +223,7 @@ fn steps<C: Copy + Eq + Send + Sync>(
     steps.into_iter().flatten().collect()
 }
 
-/// Does this for a run of versions. Each of them is read once, and so is the version before the run.
+/// Returns the steps of a run of versions. Each of them is read once, and so is the version before the run.
 fn steps_of_run<C: Copy + Eq>(
     versions: &[FileState<C>],
     run: Range<usize>,

@@ -26,7 +26,7 @@ use super::slot::{Former, ItemWriter, Slot};
 use super::sys::{self, SysResult};
 use super::work::Work;
 use super::workers::{alongside, share};
-use super::writer::{ItemChange, Prepared, WAITS};
+use super::writer::{ItemChange, OPEN_FILE_CHECKS, Prepared};
 
 /// Up to this many files are synced one by one; more of them with one sync of the file system.
 const SYNC_EACH: usize = 16;
@@ -71,7 +71,7 @@ impl<'a> Attempt<'a> {
             leases: root.abilities().leases,
             sync_each: order.files.len() <= SYNC_EACH,
             contents: work.contents,
-            waits: AtomicU32::new(WAITS),
+            waits: AtomicU32::new(OPEN_FILE_CHECKS),
         };
         Self {
             root,

@@ -280,14 +280,17 @@ pub(crate) fn give_to(
 }
 
 /// The most directories that are held open at a time. Their files are synced together.
-const HELD: usize = 4096;
+const MAX_OPEN_DIRECTORIES: usize = 4096;
 
 /// Returns how many directories may be held open at once. Most of the limit of open files is left to others. The soft
 /// limit is usually low for the sake of programs that use select(2); others may raise it (getrlimit(2), systemd's
 /// `LimitNOFILE`).
 pub(super) fn directories_at_once() -> usize {
     let limits = getrlimit(Resource::Nofile);
-    let wanted = limits.maximum.unwrap_or(u64::MAX).min(4 * HELD as u64);
+    let wanted = limits
+        .maximum
+        .unwrap_or(u64::MAX)
+        .min(4 * MAX_OPEN_DIRECTORIES as u64);
     let mut limit = limits.current.unwrap_or(u64::MAX);
     if limit < wanted
         && setrlimit(
@@ -301,5 +304,5 @@ pub(super) fn directories_at_once() -> usize {
     {
         limit = wanted;
     }
-    (usize::try_from(limit).unwrap_or(usize::MAX) / 4).clamp(1, HELD)
+    (usize::try_from(limit).unwrap_or(usize::MAX) / 4).clamp(1, MAX_OPEN_DIRECTORIES)
 }

@@ -34,7 +34,7 @@ use super::temporary::permissions;
 
 /// How often a try waits for files that a program has open, and for how long. Whatever a program starts has all of its
 /// files open for a moment, until it has become another program.
-pub(super) const WAITS: u32 = 20;
+pub(super) const OPEN_FILE_CHECKS: u32 = 20;
 const OPEN_FILE_PAUSE: Duration = Duration::from_millis(10);
 
 /// How an item was changed.
@@ -81,7 +81,7 @@ impl ItemWriter<'_> {
         // Not `unlink`: between the look and the call, a program may have saved a new file at this name. Moved
         // aside, it is seen.
         match sys::take_out(self.rename_flags, place.directory, place.name, &place.own) {
-            Ok(()) => self.let_go(place, expected, None, AsideLook::First),
+            Ok(()) => self.discard_replaced(place, expected, None, AsideLook::First),
             Err(Errno::NOENT) => Ok(ItemChange::Nothing),
             Err(error) => Err(ItemFailure::of("cannot be moved aside", error)),
         }
@@ -89,7 +89,7 @@ impl ItemWriter<'_> {
 
     /// Removes what was moved aside if it is still what was expected and no program writes to it. Otherwise puts it back,
     /// or keeps it where it is.
-    pub(super) fn let_go(
+    pub(super) fn discard_replaced(
         &self,
         place: &Slot<'_>,
         expected: State,
@@ -284,7 +284,9 @@ impl ItemWriter<'_> {
         };
         match moved {
             Ok(None) => Ok(ItemChange::Done),
-            Ok(Some(true)) => self.let_go(place, expected, Some(target), AsideLook::First),
+            Ok(Some(true)) => {
+                self.discard_replaced(place, expected, Some(target), AsideLook::First)
+            }
             Ok(Some(false)) => self.replace_checked(place, expected, target),
             // An overlay, such as the root of a container, cannot rename a directory of a lower layer.
             Err(Errno::XDEV) if is_directory(expected) => {
@@ -365,7 +367,7 @@ impl ItemWriter<'_> {
             sys::replace(place, is_kept)
         };
         match is_aside {
-            Ok(true) => self.let_go(place, expected, Some(target), AsideLook::First),
+            Ok(true) => self.discard_replaced(place, expected, Some(target), AsideLook::First),
             Ok(false) => Ok(ItemChange::Done),
             Err(error) => {
                 let failure = ItemFailure::of("cannot be put into its place", error).into_failure();

@@ -26,7 +26,7 @@ use crate::timeline::Place;
 use crate::timeline::evidence::TICK;
 
 /// How many files are checked.
-const LOOKED_AT: usize = 512;
+const MAX_CHECKED: usize = 512;
 
 /// How many recreated files a removed one is compared with.
 const COMPARED: usize = 64;
@@ -62,7 +62,7 @@ pub(crate) fn notes(
         made.is_some_and(|made| made + TICK < since)
     };
     let again = RecreatedFiles::of(snapshots, plan);
-    let older = going.into_iter().take(LOOKED_AT).filter(is_older);
+    let older = going.into_iter().take(MAX_CHECKED).filter(is_older);
     let older = older.filter(|path| !again.may_have_been(snapshots, path));
     let names = brought(snapshots, reference, older.collect())?;
     let what = "moved here from elsewhere since; not put back there, but kept in the store";

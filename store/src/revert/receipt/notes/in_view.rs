@@ -16,7 +16,7 @@ use crate::snapshot::{Presence, Snapshot, Snapshots};
 use crate::timeline::Place;
 
 /// How many lists of seen entries since a message are compared.
-const LOOKED_BACK: u32 = 64;
+const MAX_SNAPSHOTS: u32 = 64;
 
 /// Returns the paths that rules hid in the state that a revert goes to, and that were in view at a look since a time: folders, and
 /// files, also those in the folders. Rules may hide them again by now.
@@ -32,7 +32,7 @@ pub(super) fn viewed_since(
     let hidden: Vec<WorkspacePath> = hidden
         .filter_map(|entry| WorkspacePath::new(entry.path).ok())
         .collect();
-    let looks = sessions::snapshots_by_seen(connection, place.row.id, since, LOOKED_BACK)?;
+    let looks = sessions::snapshots_by_seen(connection, place.row.id, since, MAX_SNAPSHOTS)?;
     let looks = looks.iter().map(|row| row.snapshot);
     let looks = looks.filter(|look| look.seen != now.seen);
     let mut viewed = BTreeSet::new();

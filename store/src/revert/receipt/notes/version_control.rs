@@ -27,7 +27,7 @@ use crate::timeline::evidence::TICK;
 const NAMED: usize = 4;
 
 /// How many entries of a repository's metadata are looked at.
-const LOOKED_AT: usize = 20_000;
+const MAX_CHECKED: usize = 20_000;
 
 /// Keeps what would go from a folder that was metadata in the state that a revert goes to, and lost a part of what made
 /// it that: what is left there was never captured. An object of git's that lies elsewhere stays as well: later commits
@@ -130,14 +130,14 @@ fn has_moved_since(metadata: &Path, since: Milliseconds) -> bool {
 }
 
 /// The systems whose commands leave the names at the top of their folder as they are.
-const STILL: [&[u8]; 3] = [b".bzr", b".jj", b".svn"];
+const FLAT_SYSTEMS: [&[u8]; 3] = [b".bzr", b".jj", b".svn"];
 
 /// Returns whether a name in a folder of metadata came or went since a moment. In those of other systems, programs that
 /// only look put a lock there.
 fn has_lost_a_name_since(folder: &Path, since: Milliseconds) -> bool {
     let name = folder.file_name().unwrap_or_default().as_bytes();
     let found = folder.symlink_metadata();
-    STILL.contains(&name) && found.is_ok_and(|found| times::written(&found) >= since)
+    FLAT_SYSTEMS.contains(&name) && found.is_ok_and(|found| times::written(&found) >= since)
 }
 
 /// Names what changed since a moment in the `.git` of repositories, and in that of a whole workspace, besides what git writes
@@ -199,7 +199,7 @@ fn altered_in(git: &Path, since: Milliseconds) -> Vec<PathBuf> {
         let names = entries
             .flatten()
             .map(|entry| folder.join(entry.file_name()));
-        names.take(LOOKED_AT).collect::<Vec<_>>()
+        names.take(MAX_CHECKED).collect::<Vec<_>>()
     };
     let mut altered = names(Path::new(""));
     altered.retain(|name| {
@@ -254,7 +254,7 @@ fn is_written_since(path: &Path, since: Milliseconds) -> bool {
 /// Returns whether something at a path or below it is as asked. If there is too much, it may be.
 fn is_one(path: &Path, asked: &dyn Fn(&Metadata) -> bool) -> bool {
     let mut waiting = vec![path.to_path_buf()];
-    let mut room = LOOKED_AT;
+    let mut room = MAX_CHECKED;
     while let Some(path) = waiting.pop() {
         let Ok(found) = path.symlink_metadata() else {
             continue;

@@ -45,7 +45,7 @@ impl Attempt<'_> {
         };
         let place = self.place(&directory, &item.path);
         self.writer
-            .let_go(&place, item.expected, item.target, AsideLook::Later)
+            .discard_replaced(&place, item.expected, item.target, AsideLook::Later)
             .map(|_| true)
     }
 }

@@ -25,7 +25,7 @@ pub(crate) fn is_stuck(error: &Error) -> bool {
 
 /// Adds why nothing can be written, if SQLite only says "disk I/O error": it has a word for a disk that is full when it
 /// writes, but none for a user's quota, nor for a file that cannot be made longer or synced.
-pub(super) fn explained(error: Error, path: &Path) -> Error {
+pub(super) fn with_obstacle(error: Error, path: &Path) -> Error {
     if code(&error) != Some(ErrorCode::SystemIoFailure) {
         return error;
     }

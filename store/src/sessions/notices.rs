@@ -10,7 +10,7 @@ const TOLD_LIMIT: usize = 3;
 
 /// What to tell a person, once.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Untold {
+pub struct Notices {
     /// One sentence each.
     pub sentences: Vec<String>,
     /// How many more there are.
@@ -20,10 +20,10 @@ pub struct Untold {
 }
 
 /// The id of the newest row with a sentence, how many rows have it, and the sentence.
-type UntoldRow = (i64, i64, String);
+type NoticeRow = (i64, i64, String);
 
 /// Reads the failures that no person was told of yet, the newest first.
-pub(crate) fn untold_rows(connection: &Connection) -> Result<Vec<UntoldRow>> {
+pub(crate) fn notice_rows(connection: &Connection) -> Result<Vec<NoticeRow>> {
     // The event is NULL where the message is a sentence on several of them.
     let sql = "
         SELECT max(id) AS newest, count(*) AS times, iif(event IS NULL, message,
@@ -41,7 +41,7 @@ pub(crate) fn untold_rows(connection: &Connection) -> Result<Vec<UntoldRow>> {
 
 /// Returns the failures to be told: `lost`, which is in no row yet, and the rows. What cannot be read is told by what reads
 /// them otherwise.
-pub(crate) fn untold(rows: Vec<UntoldRow>, lost: Vec<String>) -> Untold {
+pub(crate) fn notices(rows: Vec<NoticeRow>, lost: Vec<String>) -> Notices {
     let newest = rows.first().map(|(newest, ..)| *newest);
     let told = rows.into_iter().map(|(_, times, sentence)| match times {
         1 => sentence,
@@ -50,7 +50,7 @@ pub(crate) fn untold(rows: Vec<UntoldRow>, lost: Vec<String>) -> Untold {
     let mut sentences: Vec<String> = lost.into_iter().chain(told).collect();
     let more = sentences.len().saturating_sub(TOLD_LIMIT);
     sentences.truncate(TOLD_LIMIT);
-    Untold {
+    Notices {
         sentences,
         more,
         newest,
@@ -58,7 +58,7 @@ pub(crate) fn untold(rows: Vec<UntoldRow>, lost: Vec<String>) -> Untold {
 }
 
 /// Notes that they were told.
-pub(crate) fn mark_told(connection: &Connection, told: &Untold) -> Result<()> {
+pub(crate) fn mark_shown(connection: &Connection, told: &Notices) -> Result<()> {
     let Some(newest) = told.newest else {
         return Ok(());
     };
