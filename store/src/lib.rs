@@ -41,7 +41,7 @@ pub use error::{Error, ErrorKind, Result};
 pub use fs::disk::now as file_clock;
 pub use fs::names::{DATABASE, INSTALLED, OLDER, TEMPORARY};
 pub use hints::WatchLimits;
-pub use ids::{Prefixes, SHORTEST_PREFIX};
+pub use ids::{MIN_LENGTH as MIN_ID_LENGTH, Prefixes};
 pub use model::request::{
     Chosen, ChosenContent, DryRun, Force, OnConflict, PlanOrigin, RedoRequest, RestoreRequest,
     RevertRequest, Unclear, UndoRequest,

@@ -6,9 +6,7 @@ use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::PathBuf;
 
-use ckpt_schema::report::{
-    DifferenceKind, DifferenceReason, KeptKind, KeptReport, OperationReport, PathText,
-};
+use ckpt_schema::report::{DifferenceReason, KeptKind, KeptReport, OperationReport, PathText};
 use ckpt_store::model::number::count;
 
 use super::data;
@@ -33,16 +31,16 @@ pub(super) fn differing(report: &OperationReport, around: &Around, paint: Paint)
     // A rename is one: the name that it has now.
     let told = of_files.chain(of_others).chain(origins(report));
     let told: BTreeSet<&PathText> = told.collect();
-    let mut by_kind: BTreeMap<DifferenceKind, Vec<&PathText>> = BTreeMap::new();
+    let mut by_reason: BTreeMap<(DifferenceReason, String), Vec<&PathText>> = BTreeMap::new();
     for difference in &receipt.differences {
         if !told.contains(&difference.path) {
-            let paths = by_kind.entry(difference.kind()).or_default();
-            paths.push(&difference.path);
+            let reason = (difference.reason, difference.phrase());
+            by_reason.entry(reason).or_default().push(&difference.path);
         }
     }
-    let (yours, rest): (Vec<_>, Vec<_>) = by_kind
+    let (yours, rest): (Vec<_>, Vec<_>) = by_reason
         .into_iter()
-        .partition(|(kind, _)| kind.reason == DifferenceReason::Yours);
+        .partition(|((reason, _), _)| *reason == DifferenceReason::Yours);
     let named = |paths: &[&PathText]| fold::names(paths, NAMED).join(", ");
     let mut text = String::new();
     for (_, paths) in &yours {
@@ -52,8 +50,8 @@ pub(super) fn differing(report: &OperationReport, around: &Around, paint: Paint)
     text.push_str(&of_other_messages(report, around, paint));
     let number: usize = rest.iter().map(|(_, paths)| paths.len()).sum();
     if number > 0 {
-        let part = |(kind, paths): &(DifferenceKind, Vec<&PathText>)| {
-            format!("{} ({})", kind.phrase(), named(paths))
+        let part = |((_, phrase), paths): &((_, String), Vec<&PathText>)| {
+            format!("{phrase} ({})", named(paths))
         };
         let parts: Vec<String> = rest.iter().map(part).collect();
         let verb = match number {

@@ -287,7 +287,7 @@ pub fn least_of_an_id() -> usize {
     };
     asked
         .and_then(|length| length.to_str()?.parse().ok())
-        .unwrap_or(ckpt_store::SHORTEST_PREFIX)
+        .unwrap_or(ckpt_store::MIN_ID_LENGTH)
 }
 
 /// The XDG base directory specification: "If an implementation encounters a relative path … ignore it".

@@ -48,8 +48,8 @@ pub use kept::{KeptKind, KeptReport, WayOut, WayParameters};
 pub use label::{LabelAction, LabelEntry, LabelledKind, LabelsReport};
 pub use note::{NoteCode, NoteReport};
 pub use operation::{
-    Difference, DifferenceDetail, DifferenceKind, DifferenceReason, FileAction, FileReport,
-    FileResult, FinishedReport, GitPart, GitReport, OperationEntry, OperationKind, OperationReport,
+    Difference, DifferenceDetail, DifferenceReason, FileAction, FileReport, FileResult,
+    FinishedReport, GitPart, GitReport, OperationEntry, OperationKind, OperationReport,
     OperationRoot, OperationsReport, Outcome, PlanChoice, Receipt, RevertedSession, RootFiles,
     RootOperation,
 };

@@ -319,27 +319,8 @@ pub struct Difference {
 }
 
 impl Difference {
-    /// Returns the common reason of paths that are named together.
-    pub fn kind(&self) -> DifferenceKind {
-        DifferenceKind {
-            reason: self.reason,
-            detail: self.detail,
-        }
-    }
-}
-
-/// Why paths differ, apart from what is said of one alone.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct DifferenceKind {
-    /// The reason.
-    pub reason: DifferenceReason,
-    /// What is known beyond it.
-    pub detail: Option<DifferenceDetail>,
-}
-
-impl DifferenceKind {
-    /// Returns words that continue "it differs".
-    pub fn phrase(self) -> String {
+    /// Returns words that continue "it differs", the same for all paths that are named together.
+    pub fn phrase(&self) -> String {
         let phrase = self.reason.phrase();
         match self.detail {
             None => phrase.to_owned(),
@@ -350,9 +331,7 @@ impl DifferenceKind {
 }
 
 /// What is known of a path that differs, beyond the reason.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum DifferenceDetail {
     /// Its content was removed from the store.

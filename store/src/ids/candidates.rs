@@ -7,7 +7,7 @@ use ckpt_schema::report::MessageState;
 use rusqlite::{Connection, params};
 
 use super::errors;
-use super::prefixes::SHORTEST_PREFIX;
+use super::prefixes::MIN_LENGTH;
 use crate::error::{Error, Result};
 use crate::sessions::read::{self, all};
 use crate::sessions::{self, Labelled, MessageRow};
@@ -100,7 +100,7 @@ impl IdKind {
     /// Returns the exclusive end of the range of ids that an id may mean: all that begin with it if it is long enough
     /// for a prefix, or else that id alone.
     fn end(id: &str) -> String {
-        let next = if id.len() < SHORTEST_PREFIX {
+        let next = if id.len() < MIN_LENGTH {
             '\0'
         } else {
             char::MAX

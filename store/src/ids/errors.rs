@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use ckpt_schema::report::CandidateReport;
 
 use super::candidates::{Candidate, Elsewhere, IdKind, SearchScope};
-use super::prefixes::SHORTEST_PREFIX;
+use super::prefixes::MIN_LENGTH;
 use crate::error::Error;
 use crate::model::number::count;
 
@@ -107,7 +107,7 @@ pub(super) fn unknown(
     });
     let lists = kind.unwrap_or(IdKind::Message).hint();
     let is_short =
-        (1..SHORTEST_PREFIX).contains(&id.len()) && id.bytes().all(|byte| byte.is_ascii_hexdigit());
+        (1..MIN_LENGTH).contains(&id.len()) && id.bytes().all(|byte| byte.is_ascii_hexdigit());
     let hint = if elsewhere.was_here {
         "it was recorded in another directory that was here: `ckpt-hook workspace adopt` takes its history over".to_owned()
     } else if !elsewhere.paths.is_empty() {
@@ -120,7 +120,7 @@ pub(super) fn unknown(
             paths.join(" and in ")
         )
     } else if is_short {
-        format!("a prefix of an id needs at least {SHORTEST_PREFIX} characters; {lists}")
+        format!("a prefix of an id needs at least {MIN_LENGTH} characters; {lists}")
     } else {
         lists.to_owned()
     };

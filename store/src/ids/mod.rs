@@ -29,7 +29,7 @@ use crate::error::{ErrorKind, Result};
 use crate::sessions::{self, MessageRow, SessionRow, SnapshotRow, StepRow, read};
 use candidates::{IdKind, SearchScope};
 
-pub use prefixes::{Prefixes, SHORTEST_PREFIX};
+pub use prefixes::{MIN_LENGTH, Prefixes};
 
 /// Returns the beginning of an id, for people.
 pub(crate) fn short(id: &str) -> &str {

@@ -10,7 +10,7 @@ use crate::error::{Context, Result};
 use crate::fs::threads;
 
 /// The shortest prefix that is accepted for an id.
-pub const SHORTEST_PREFIX: usize = 4;
+pub const MIN_LENGTH: usize = 4;
 
 /// How many digits of ids are compared. Two random ids do not have so many in common.
 const COMPARED_DIGITS: usize = 16;
@@ -119,9 +119,9 @@ impl Prefixes {
         let apart = others.map(|other| common(*other, own) + 1);
         Some(
             apart
-                .chain([SHORTEST_PREFIX, self.usual])
+                .chain([MIN_LENGTH, self.usual])
                 .max()
-                .unwrap_or(SHORTEST_PREFIX),
+                .unwrap_or(MIN_LENGTH),
         )
     }
 }
@@ -133,7 +133,7 @@ impl Prefixes {
         let own = key(format!("{beginning:0<COMPARED_DIGITS$}").as_bytes())?;
         let next = all.get(all.partition_point(|id| *id < own))?;
         let is_known = common(own, *next) >= beginning.len();
-        let length = self.usual.max(least).max(SHORTEST_PREFIX);
+        let length = self.usual.max(least).max(MIN_LENGTH);
         beginning.get(..length).filter(|_| is_known)
     }
 }

@@ -45,7 +45,7 @@ impl ReceiptComparison<'_> {
                 && !is_same(then, now)
             {
                 difference.detail = Some(DifferenceDetail::Different);
-                difference.words = difference.kind().phrase();
+                difference.words = difference.phrase();
             }
         }
         Ok(differences)

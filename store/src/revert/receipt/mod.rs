@@ -12,9 +12,7 @@ mod reason;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ckpt_schema::report::{
-    Difference, DifferenceDetail, DifferenceKind, DifferenceReason, NoteCode, Receipt,
-};
+use ckpt_schema::report::{Difference, DifferenceDetail, DifferenceReason, NoteCode, Receipt};
 use rusqlite::Connection;
 
 use crate::error::Result;
@@ -39,16 +37,19 @@ const NAMED: usize = 3;
 
 /// Returns which paths differ and why, for the user, as one sentence without a full stop. `None` if nothing differs.
 pub(crate) fn in_words(receipt: &Receipt) -> Option<String> {
-    let mut by_kind: BTreeMap<DifferenceKind, Vec<&str>> = BTreeMap::new();
+    let mut by_reason: BTreeMap<(DifferenceReason, String), Vec<&str>> = BTreeMap::new();
     for difference in &receipt.differences {
-        let paths = by_kind.entry(difference.kind()).or_default();
-        paths.push(&difference.path.path);
+        let reason = (difference.reason, difference.phrase());
+        by_reason
+            .entry(reason)
+            .or_default()
+            .push(&difference.path.path);
     }
-    let parts: Vec<String> = by_kind
+    let parts: Vec<String> = by_reason
         .iter()
-        .map(|(kind, paths)| {
+        .map(|((_, phrase), paths)| {
             let names = paths.iter().map(|path| format!("`{path}`"));
-            format!("{} ({})", kind.phrase(), first_of(names, NAMED))
+            format!("{phrase} ({})", first_of(names, NAMED))
         })
         .collect();
     (!parts.is_empty()).then(|| format!("not as it was then: {}", parts.join("; ")))
