@@ -2,8 +2,9 @@
 //!
 //! After a first line with the format's name and version, each entry is a byte for its reason, of which the highest bit
 //! says that it is a directory, the number of bytes that its path shares with that of the entry before, the rest of the
-//! path, its size plus one or zero if that is unknown, and if it could not be read, the error. Numbers are in LEB128,
-//! texts come after their length. Entries are sorted by path.
+//! path, its size plus one or zero if that is unknown, and if it could not be read, the system's number of the error or
+//! a word, as text. Numbers are in LEB128, texts come after their length. Entries are sorted by path. A text of an older
+//! build that is neither is read as the failure of the program.
 
 use crate::error::{Error, Result};
 use crate::model::entry::ObjectId;
