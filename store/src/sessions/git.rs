@@ -72,22 +72,6 @@ pub(crate) fn git_line(
     )
 }
 
-/// Returns the commit of a branch, by the last snapshot up to one that saw HEAD on it, if that was taken since a moment.
-pub(crate) fn branch_seen(
-    connection: &Connection,
-    workspace_id: i64,
-    branch: &str,
-    (since, until): (Milliseconds, i64),
-) -> Result<Option<Option<String>>> {
-    let sql = "SELECT head FROM snapshots JOIN git_states ON git_states.id = snapshots.git_state_id
-                WHERE snapshots.workspace_id = ?1 AND snapshots.id <= ?2 AND taken_at >= ?3 AND branch = ?4
-                ORDER BY snapshots.id DESC LIMIT 1";
-    let what = "cannot read where a branch was";
-    let parameters = params![workspace_id, until, since, branch];
-    let mut found = read::all_or(connection, what, sql, parameters, |row| row.get("head"))?;
-    Ok(found.pop())
-}
-
 /// The steps of a workspace since a snapshot. `CROSS JOIN` and `+`: from the few steps since then, by their indexes.
 /// SQLite would read all steps of the workspace.
 const STEP_SPANS: &str = "SELECT steps.id AS step_id, messages.session_id, sessions.agent, messages.seq AS message_seq, steps.start_snapshot_id AS start,

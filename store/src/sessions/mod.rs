@@ -70,8 +70,8 @@ pub(crate) use conversations::{
     process_of, resolve_conversation, sessions_after_reverts, went_back_alone,
 };
 pub(crate) use git::{
-    GitOperation, SeenGit, StepSpan, branch_seen, git_items, git_line, git_operations_since,
-    put_git_items, step_spans,
+    GitOperation, SeenGit, StepSpan, git_items, git_line, git_operations_since, put_git_items,
+    step_spans,
 };
 pub(crate) use history_of_file::{
     FileChange, FileOperation, TakenFile, additions_in, changes_of_path, deleted_with, deletions,

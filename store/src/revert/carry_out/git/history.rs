@@ -1,8 +1,10 @@
 //! The history of git's state since a message, with the author of each change. This module does IO, but only reads.
 //!
 //! A change between two snapshots belongs to the step that was open between them. After Esc, or while the agent waits
-//! for permission, the user commits in an open step: if HEAD's reflog has a move that is not the step's, all of the change
-//! stays.
+//! for permission, the user commits in an open step: if HEAD's reflog has a move at a time that is not the step's, all of
+//! the change stays.
+
+use std::ops::RangeInclusive;
 
 use crate::error::Result;
 use crate::ids::short;
@@ -16,8 +18,8 @@ use crate::timeline::evidence::{self, Changed, Evidence, Verdict};
 use crate::timeline::step_afterwards;
 
 use super::plan::{GitChange, GitClaim};
-use super::reflog::{self, Moment, RefMove};
-use super::refs::{BranchTrace, Refs};
+use super::reflog::{self, RefMove};
+use super::refs::Refs;
 use super::repository::Repository;
 use super::side::GitSide;
 
@@ -106,40 +108,21 @@ impl GitSide<'_> {
             changes.push(change);
         }
         changes.reverse();
-        let is_undone = |moment: Moment| {
-            let mut undone = spans.iter().filter(|span| undone.has(span));
-            undone.any(|span| is_open_at(span, moment))
+        let undone: Vec<&StepSpan> = spans.iter().filter(|span| undone.has(span)).collect();
+        let is_undone = |time: RangeInclusive<Milliseconds>| {
+            let mut undone = undone.iter();
+            undone.any(|span| is_open_in(span, &time))
         };
-        let mut refs = Refs::written(repository, first.taken_at, log, &is_undone);
-        self.narrow(&mut refs, first)?;
+        let begin = undone.iter().map(|span| span.started_at);
+        let refs = match begin.min() {
+            Some(since) => Refs::written(repository, since, log, &is_undone),
+            None => Refs::default(),
+        };
         Ok(GitHistory {
             line,
             changes,
             refs,
         })
-    }
-
-    /// Leaves out what branches were at before the last snapshot of that second saw them, up to the one that a movement
-    /// goes back to.
-    fn narrow(&self, refs: &mut Refs, first: &SeenGit) -> Result<()> {
-        let Some(until) = first.snapshot_id else {
-            return Ok(());
-        };
-        let since = first.taken_at - first.taken_at.rem_euclid(1000);
-        for (name, trace) in &mut refs.branches {
-            let BranchTrace::From(from) = trace else {
-                continue;
-            };
-            if from.len() > 1
-                && let span = (since, until)
-                && let Some(seen) =
-                    sessions::branch_seen(self.connection, self.place.row.id, name, span)?
-                && let Some(last) = from.iter().rposition(|one| *one == seen)
-            {
-                from.drain(..last);
-            }
-        }
-        Ok(())
     }
 
     /// Returns the restores since a snapshot that moved git's state.
@@ -198,14 +181,14 @@ impl GitSide<'_> {
             .iter()
             .filter(|worker| from == Some(worker.span.start));
         let since = begun.map(|worker| worker.span.started_at).max();
-        let moments = moments_between(log, before, after, since);
+        let since = since.map_or(before.taken_at, |since| since.max(before.taken_at));
         // The signs of an agent's life are weighed as of when the change was seen, however late the revert comes.
         let seen_at = self.at.min(after.taken_at);
-        let claim = claim(&at_work, &moments, seen_at, undone).unwrap_or_else(|| {
-            // If this cannot be read, the change is not called the user's either.
-            let unrecorded = sessions::was_unrecorded(self.connection, self.place.row.id, from, to);
-            GitClaim::of_no_step(Author::without_step(unrecorded.unwrap_or(true)))
-        });
+        let moves = times_between(log, since, after.taken_at);
+        // If this cannot be read, the change is not called the user's either.
+        let unrecorded = sessions::was_unrecorded(self.connection, self.place.row.id, from, to);
+        let outside = GitClaim::of_no_step(Author::without_step(unrecorded.unwrap_or(true)));
+        let claim = claim(&at_work, &moves, seen_at, undone, outside);
         Ok(Some(GitChange {
             old: old.clone(),
             new: new.clone(),
@@ -230,13 +213,13 @@ impl GitSide<'_> {
     }
 }
 
-/// Returns whether a step was open at a moment. The kernel stamps files with the time of its last tick, so a move may
-/// look a bit earlier than the step that made it.
-pub(super) fn is_open_at(span: &StepSpan, moment: Moment) -> bool {
+/// Returns whether a step was open at some time of a range. The kernel stamps files with the time of its last tick, so a
+/// move may look a bit earlier than the step that made it.
+pub(super) fn is_open_in(span: &StepSpan, time: &RangeInclusive<Milliseconds>) -> bool {
     let is_ended = span
         .finished_at
-        .is_some_and(|finish| finish < moment.earliest);
-    span.started_at <= moment.latest.saturating_add(evidence::TICK) && !is_ended
+        .is_some_and(|finish| finish < *time.start());
+    span.started_at <= time.end().saturating_add(evidence::TICK) && !is_ended
 }
 
 /// Returns whether a step was open all the time between two consecutive snapshots; `None` means now.
@@ -245,75 +228,42 @@ fn covers(span: &StepSpan, from: Option<i64>, to: Option<i64>) -> bool {
     from.is_some_and(|from| span.start <= from) && span.finish.is_none_or(is_open_until)
 }
 
-/// The times of HEAD's moves between two snapshots, since a later moment at which the first state was seen. The second in which a snapshot was taken may have more lines, so
-/// these are only the last ones that lead from the first state to the second, if any do.
-fn moments_between(
-    log: &[RefMove],
-    before: &SeenGit,
-    after: &SeenGit,
-    since: Option<Milliseconds>,
-) -> Vec<Moment> {
-    let to = after.taken_at;
-    let from = since.map_or(before.taken_at, |since| since.max(before.taken_at).min(to));
-    let head = |seen: &SeenGit| seen.state.as_ref().and_then(|state| state.head.clone());
-    let is_in_time = |line: &&RefMove| line.moment.latest >= from && line.moment.earliest <= to;
-    let mut lines: Vec<&RefMove> = log.iter().filter(is_in_time).collect();
-    let last = lines.iter().rposition(|line| line.new == head(after));
-    lines.truncate(last.map_or(lines.len(), |last| last + 1));
-    let first = lines.iter().rposition(|line| line.old == head(before));
-    // HEAD did not move: the lines of that second are how it came there before.
-    if first.is_none() && head(before) == head(after) {
-        return Vec::new();
-    }
-    let moves = lines.iter().skip(first.unwrap_or_default());
-    moves.map(|line| line.moment.within(from, to)).collect()
+/// Returns the times of HEAD's moves between two looks. A move may have been made up to the end of its second.
+fn times_between(log: &[RefMove], from: Milliseconds, to: Milliseconds) -> Vec<Milliseconds> {
+    let seconds = log.iter().map(|line| &line.second);
+    let during = seconds.filter(|second| *second.end() >= from && *second.start() <= to);
+    during.map(|second| *second.end().min(&to)).collect()
 }
 
-/// Decides whose a change is that was seen at a moment, with the times of its moves in HEAD's reflog; `None` if no
-/// recorded step was open.
+/// Decides whose a change is that came between two looks, with the times of its moves in HEAD's reflog. It is undone only
+/// if all of them are the agent's. `outside` is the claim if no recorded step was at work.
 fn claim(
     at_work: &[Worker],
-    moves: &[Moment],
+    moves: &[Milliseconds],
     seen_at: Milliseconds,
     undone: UndoneMessages<'_>,
-) -> Option<GitClaim> {
+    outside: GitClaim,
+) -> GitClaim {
     let head = WorkspacePath::new("HEAD").expect("a plain name");
     let steps: Vec<evidence::Step> = at_work.iter().map(|worker| worker.step.clone()).collect();
     let changed = |at| Changed { path: &head, at };
-    let tools = steps.iter().flat_map(|step| &step.tools);
-    let ends = tools.flat_map(|tool| [Some(tool.announced_at), tool.ended_at]);
-    let ends: Vec<Milliseconds> = ends.flatten().collect();
-    let times: Vec<Vec<Changed<'_>>> = match moves {
-        [] => vec![vec![changed(None)]],
-        moves => {
-            let times = moves.iter().map(|moment| moment.times(&ends));
-            times
-                .map(|times| times.into_iter().map(Some).map(changed).collect())
-                .collect()
-        }
+    let mut changes: Vec<Changed<'_>> = moves.iter().map(|at| changed(Some(*at))).collect();
+    if changes.is_empty() {
+        changes.push(changed(None));
+    }
+    let evidence = Evidence::new(&steps, &changes, seen_at);
+    let judge = |change: &Changed<'_>| {
+        let verdict = evidence.judge(*change, None);
+        of_verdict(verdict, at_work, undone).unwrap_or_else(|| outside.clone())
     };
-    let evidence = Evidence::new(&steps, &times.concat(), seen_at);
-    let judge = |at: &Changed<'_>| of_verdict(evidence.judge(*at, None), at_work, undone);
-    // A second in which a tool of the agent ran is the tool's.
-    let claim_of = |times: &Vec<Changed<'_>>| {
-        let claims: Vec<GitClaim> = times.iter().filter_map(judge).collect();
-        let own = claims.iter().find(|claim| **claim == GitClaim::Undo);
-        own.or(claims.first()).cloned()
-    };
-    let claims = times.iter().map(claim_of);
-    claims.reduce(joined).flatten()
-}
-
-/// Joins the claims on two moves of one change: it is undone only if both are.
-fn joined(one: Option<GitClaim>, other: Option<GitClaim>) -> Option<GitClaim> {
-    match (one, other) {
-        (one, other) if one == other => one,
-        (Some(GitClaim::Undo), None) | (None, Some(GitClaim::Undo)) => {
-            Some(GitClaim::Shared(Author::User.to_string()))
+    let claims: Vec<GitClaim> = changes.iter().map(judge).collect();
+    let mut kept = claims.iter().filter(|claim| **claim != GitClaim::Undo);
+    match kept.next() {
+        None => GitClaim::Undo,
+        Some(GitClaim::Keep(by)) if claims.contains(&GitClaim::Undo) => {
+            GitClaim::Shared(by.clone())
         }
-        (Some(GitClaim::Undo), Some(GitClaim::Keep(by)))
-        | (Some(GitClaim::Keep(by)), Some(GitClaim::Undo)) => Some(GitClaim::Shared(by)),
-        (Some(GitClaim::Undo) | None, claim) | (claim, _) => claim,
+        Some(claim) => claim.clone(),
     }
 }
 
@@ -352,7 +302,6 @@ fn of_verdict(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::git_item::GitStateRow;
     use crate::timeline::evidence::{Reach, Signs, Step, StepStanding, Tool};
 
     /// A second of the tests.
@@ -394,97 +343,70 @@ mod tests {
         }
     }
 
-    fn claimed(workers: &[Worker], moves: &[Moment]) -> Option<GitClaim> {
+    fn outside() -> GitClaim {
+        GitClaim::of_no_step(Author::User)
+    }
+
+    fn claimed(workers: &[Worker], moves: &[Milliseconds]) -> GitClaim {
         claimed_later(workers, moves, 20 * S)
     }
 
     fn claimed_later(
         workers: &[Worker],
-        moves: &[Moment],
+        moves: &[Milliseconds],
         seen_at: Milliseconds,
-    ) -> Option<GitClaim> {
+    ) -> GitClaim {
         let undone = UndoneMessages {
             session: "s",
             message_seq: 5,
             unclear: Unclear::Keep,
         };
-        claim(workers, moves, seen_at, undone)
+        claim(workers, moves, seen_at, undone, outside())
     }
 
-    /// The move of a second in which HEAD was only brought to where it stayed is older than the change.
+    /// A line has whole seconds: a move counts as of the end of its second, or as of the look that saw it.
     #[test]
-    fn earlier_move_is_none_of_a_staged_change() {
-        let line = |old: &str, new: &str| RefMove {
-            old: Some(old.to_owned()),
-            new: Some(new.to_owned()),
-            moment: Moment {
-                earliest: 10 * S,
-                latest: 10 * S + 999,
-            },
+    fn moves_between_two_looks_are_dated() {
+        let log = [9, 10, 11, 12, 14].map(|second| RefMove {
+            old: None,
+            new: None,
+            second: second * S..=second * S + 999,
             what: String::new(),
-        };
-        let seen = |taken_at, head: &str| SeenGit {
-            snapshot_id: None,
-            taken_at,
-            state: Some(GitStateRow {
-                head: Some(head.to_owned()),
-                ..GitStateRow::default()
-            }),
-        };
-        let (before, after) = (seen(10_200, "c2"), seen(10_700, "c2"));
-        let between = |log: &[RefMove]| moments_between(log, &before, &after, None).len();
-        assert_eq!(between(&[line("c1", "c2")]), 0);
-        assert_eq!(between(&[line("c1", "c2"), line("c2", "c2")]), 1, "a reset");
-        let away = [line("c1", "c2"), line("c2", "c3"), line("c3", "c2")];
-        assert!(between(&away) > 0, "away and back");
-        let moved = moments_between(&[line("c0", "c2")], &seen(10_200, "c1"), &after, None);
-        assert_eq!(moved.len(), 1, "how is not known");
-        let reset = [line("c2", "c2")];
-        let seen_again = moments_between(&reset, &before, &seen(13_000, "c2"), Some(12_000));
-        assert_eq!(seen_again.len(), 0, "before the state was seen again");
+        });
+        let times = times_between(&log, 10_500, 12_300);
+        assert_eq!(times, [10_999, 11_999, 12_300]);
     }
 
     #[test]
     fn change_belongs_to_the_step_that_was_open() {
         let own = worker("s", 5);
-        assert_eq!(
-            claimed(std::slice::from_ref(&own), &[]),
-            Some(GitClaim::Undo)
-        );
-        assert_eq!(claimed(&[], &[]), None, "no step was open");
+        assert_eq!(claimed(std::slice::from_ref(&own), &[]), GitClaim::Undo);
+        assert_eq!(claimed(&[], &[]), outside(), "no step was open");
         let mut cut = own.clone();
         cut.step.standing = StepStanding::Cut;
         cut.step.tools[0].ended_at = None;
         cut.step.signs.last = 11 * S;
         let found = claimed_later(&[cut], &[], 4000 * S);
-        assert!(matches!(found, Some(GitClaim::Unclear(_))), "{found:?}");
+        assert!(matches!(found, GitClaim::Unclear(_)), "{found:?}");
         let kept = GitClaim::Keep("pi (session `s`)".to_owned());
-        assert_eq!(
-            claimed(&[worker("s", 4)], &[]),
-            Some(kept),
-            "before the point"
-        );
+        let before = [worker("s", 4)];
+        assert_eq!(claimed(&before, &[]), kept, "before the point");
         let shared = GitClaim::Shared("pi (session `t`)".to_owned());
-        assert_eq!(claimed(&[own, worker("t", 6)], &[]), Some(shared), "of two");
+        assert_eq!(claimed(&[own, worker("t", 6)], &[]), shared, "of two");
     }
 
     /// Change is undone only if each move is the steps.
     #[test]
     fn change_needs_every_move_to_be_the_steps() {
         let own = [worker("s", 5)];
-        let second = |earliest| Moment {
-            earliest,
-            latest: earliest + 999,
-        };
-        let (in_tool, after) = (second(10 * S), Moment::exact(15 * S));
-        assert_eq!(claimed(&own, &[in_tool]), Some(GitClaim::Undo));
+        let (before, in_tool, after) = (5 * S, 10 * S + 500, 15 * S);
+        assert_eq!(claimed(&own, &[in_tool]), GitClaim::Undo);
         let unclear = "changed 4 seconds after the agent's tool ended";
-        let unclear = Some(GitClaim::Unclear(unclear.to_owned()));
+        let unclear = GitClaim::Unclear(unclear.to_owned());
         assert_eq!(claimed(&own, &[in_tool, after]), unclear, "one of two");
         assert_eq!(claimed(&own, &[after]), unclear, "it may be the user's");
-        let before = Moment::exact(5 * S);
         let user = GitClaim::Shared("you or another program".to_owned());
-        assert_eq!(claimed(&own, &[before, in_tool]), Some(user));
-        assert_eq!(claimed(&own, &[before]), None, "no tool ran yet");
+        assert_eq!(claimed(&own, &[before, in_tool]), user);
+        assert_eq!(claimed(&own, &[before]), outside(), "no tool ran yet");
     }
 }

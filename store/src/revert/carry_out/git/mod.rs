@@ -122,7 +122,7 @@ impl GitSide<'_> {
             return Ok(false);
         };
         let spans = sessions::step_spans(self.connection, self.place.row.id, since)?;
-        let is_within = |span| history::is_open_at(span, reflog::Moment::exact(made));
+        let is_within = |span| history::is_open_in(span, &(made..=made));
         let Some(then) = state_of(self.connection, since)? else {
             return Ok(false);
         };

@@ -70,9 +70,8 @@ fn moved(repository: &Repository, name: &str, trace: &BranchTrace, git: GitFate)
     let now = repository.value_of(name);
     let name = plain(name);
     let text = match trace {
-        BranchTrace::From(from) if git == GitFate::Stays && !from.contains(&now) => {
-            let from = from.last().and_then(|from| from.as_deref());
-            let (from, now) = (commit_name(from), commit_name(now.as_deref()));
+        BranchTrace::From(from) if git == GitFate::Stays && *from != now => {
+            let (from, now) = (commit_name(from.as_deref()), commit_name(now.as_deref()));
             format!("`{name}` was moved from {from} to {now} since, and it stays")
         }
         BranchTrace::Unknown => {

@@ -347,13 +347,11 @@ fn others(movement: GitMove<'_>, goal: &Heads) -> Vec<GitItem> {
         let value = (movement.asked.value_of)(name);
         let base = movement.base_of(name, &value);
         let (target, seen) = match movement.traces.get(name) {
-            // It was at the first of them, or at another one if the moves in between came before the message.
             Some(BranchTrace::From(from)) => {
-                let seen = fold_branch(name, base.clone(), movement.changes);
-                match (seen, from.iter().find(|from| **from != value)) {
-                    (Ok(seen), _) if from.first() == Some(&seen) => (seen, Ok(())),
-                    (Ok(_), other) => (other.cloned().flatten(), Err(NOT_SEEN.into())),
-                    (Err(reason), other) => (other.cloned().flatten(), Err(reason)),
+                match fold_branch(name, base.clone(), movement.changes) {
+                    Ok(seen) if seen == *from => (seen, Ok(())),
+                    Ok(_) => (from.clone(), Err(NOT_SEEN.into())),
+                    Err(reason) => (from.clone(), Err(reason)),
                 }
             }
             Some(BranchTrace::Made | BranchTrace::Unknown) | None => (base.clone(), Ok(())),

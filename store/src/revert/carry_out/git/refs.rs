@@ -6,9 +6,10 @@
 
 use std::collections::BTreeMap;
 use std::fs::Metadata;
+use std::ops::RangeInclusive;
 use std::path::Path;
 
-use super::reflog::{self, Moment, RefMove};
+use super::reflog::{self, RefMove};
 use super::repository::{Repository, is_branch};
 use crate::fs::times;
 use crate::git::state::PACKED_REFS;
@@ -31,16 +32,16 @@ pub(super) const REMOTES: &str = "refs/remotes/";
 /// How git calls a new name in a branch's log, followed by the names.
 const RENAMED: &str = "Branch: renamed ";
 
-/// Whether a step to undo was open at a moment.
-type IsUndone<'a> = &'a dyn Fn(Moment) -> bool;
+/// Whether a step to undo was open at some time of a range.
+type IsUndone<'a> = &'a dyn Fn(RangeInclusive<Milliseconds>) -> bool;
 
 /// A branch that was written while a step to undo was open.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum BranchTrace {
     /// It was created since. It stays: nothing else names its commits.
     Made,
-    /// It was at this commit; at one of several, if its reflog has moves in the very second.
-    From(Vec<Option<String>>),
+    /// It was at this commit, or moved to another one in the second of the message.
+    From(Option<String>),
     /// It has no reflog that says where it was.
     Unknown,
 }
@@ -76,7 +77,7 @@ impl Refs {
         let common = &repository.location.common;
         let logs = common.join("logs");
         let moves = |name: &str| reflog::moves(common, name, since);
-        let is_ours = |line: &RefMove| is_undone(line.moment);
+        let is_ours = |line: &RefMove| is_undone(line.second.clone());
         let mut refs = Self {
             gone: gone(repository, log.iter().filter(|line| is_ours(line))),
             ..Self::default()
@@ -87,14 +88,14 @@ impl Refs {
         for (name, _) in &logged.files {
             let moves = moves(name);
             let is_new = |line: &&RefMove| line.old.is_none() || line.what.starts_with(RENAMED);
-            come.extend(moves.iter().filter(is_new).map(|line| line.moment.latest));
+            come.extend(moves.iter().filter(is_new).map(|line| *line.second.end()));
             if is_branch(name) && !elsewhere.contains(name) && moves.iter().any(is_ours) {
                 let names = moves.iter().filter_map(|line| renaming(&line.what));
                 refs.renamed.extend(names);
-                refs.branches.insert(name.clone(), trace(&moves, since));
+                refs.branches.insert(name.clone(), trace(&moves[0]));
             }
         }
-        let is_asked = |at: &Milliseconds| is_undone(Moment::exact(*at));
+        let is_asked = |at: &Milliseconds| is_undone(*at..=*at);
         // Without a log of HEAD, branches have none, either.
         if !repository.location.directory.join("logs/HEAD").exists() {
             let mut files = written_since(common, BRANCHES, since).files;
@@ -126,19 +127,11 @@ impl Refs {
     }
 }
 
-/// Finds out where a branch was at a moment, by the lines of its log that may be later.
-fn trace(moves: &[RefMove], since: Milliseconds) -> BranchTrace {
-    let is_later = |line: &RefMove| line.moment.earliest >= since;
-    let is_new = |line: &RefMove| line.old.is_none() || line.what.starts_with(RENAMED);
-    match moves {
-        [first, ..] if is_later(first) && is_new(first) => BranchTrace::Made,
-        moves => {
-            let later = moves.iter().position(is_later);
-            let first = moves
-                .iter()
-                .take(later.map_or(moves.len(), |later| later + 1));
-            BranchTrace::From(first.map(|line| line.old.clone()).collect())
-        }
+/// Finds out where a branch was, by the first line of its log since.
+fn trace(first: &RefMove) -> BranchTrace {
+    match first.old.is_none() || first.what.starts_with(RENAMED) {
+        true => BranchTrace::Made,
+        false => BranchTrace::From(first.old.clone()),
     }
 }
 
@@ -198,7 +191,7 @@ fn stash_dropped_at(common: &Path, since: Milliseconds) -> Option<Milliseconds> 
     let logs = common.join("logs/refs");
     if let Some(at) = reflog::written_at(&logs.join("stash")) {
         let moves = reflog::moves(common, "refs/stash", 0);
-        let last = moves.last().map(|line| line.moment.latest)?;
+        let last = moves.last().map(|line| *line.second.end())?;
         return (at >= since && at > last + SAME_COMMAND).then_some(at);
     }
     let at = changed_in_old(&logs, since)?;
