@@ -13,6 +13,7 @@ use flate2::bufread::ZlibDecoder;
 use rustix::fs::{Mode, OFlags};
 
 use super::{Location, SMALL, read_small};
+use crate::model::entry::file_type;
 use crate::model::hex;
 use crate::model::path::join;
 use crate::objects::hash::{ObjectKind, SHA1, SHA256, is_id_of};
@@ -127,9 +128,9 @@ impl UserObjects {
             let Some((ObjectKind::Tree, tree)) = found else {
                 continue;
             };
-            for (is_tree, name, id) in entries(&tree, self.id_length) {
+            for (mode, name, id) in entries(&tree, self.id_length) {
                 let path = join(&above, name);
-                if !is_tree {
+                if mode != file_type::DIRECTORY {
                     files.push(path);
                 } else if trees.len() < DIRECTORIES {
                     trees.push((path, hex::Hex(id).to_string()));
@@ -154,15 +155,16 @@ impl UserObjects {
     }
 }
 
-/// Returns the entries of a tree: whether each is a tree, its name, and its id.
-fn entries(tree: &[u8], id_length: usize) -> impl Iterator<Item = (bool, &[u8], &[u8])> {
+/// Returns the entries of a tree: the mode of each, its name, and its id.
+pub(crate) fn entries(tree: &[u8], id_length: usize) -> impl Iterator<Item = (u32, &[u8], &[u8])> {
     let mut rest = tree;
     std::iter::from_fn(move || {
         let end = rest.iter().position(|byte| *byte == 0)?;
         let (mode, name) = rest[..end].split_at(rest.iter().position(|byte| *byte == b' ')?);
+        let mode = u32::from_str_radix(std::str::from_utf8(mode).ok()?, 8).ok()?;
         let id = rest.get(end + 1..end + 1 + id_length)?;
         rest = &rest[end + 1 + id_length..];
-        Some((mode == b"40000", &name[1..], id))
+        Some((mode, &name[1..], id))
     })
 }
 

@@ -27,17 +27,22 @@ pub(super) struct Indexes<'a> {
 }
 
 impl Indexes<'_> {
+    fn bytes(&self, blob: ObjectId) -> Option<Vec<u8>> {
+        self.snapshots.read_blob(blob).ok()
+    }
+
+    /// Returns the meaning of a stored index, or `None` if it is damaged.
+    pub fn meaning(&self, blob: ObjectId) -> Option<Meaning> {
+        self.repository.meaning(&self.bytes(blob)?)
+    }
+
     /// Returns whether two indexes stage the same, split or not. What git remembers about files besides changes with
     /// every `git status`.
     pub fn same(&self, one: Option<ObjectId>, other: Option<ObjectId>) -> bool {
-        let meaning = |blob: ObjectId| {
-            self.repository
-                .meaning(&self.snapshots.read_blob(blob).ok()?)
-        };
         match (one, other) {
-            (Some(one), Some(other)) if one != other => meaning(one)
-                .zip(meaning(other))
-                .is_some_and(|(one, other)| same_meaning(&one, &other)),
+            (Some(one), Some(other)) if one != other => {
+                same(self.meaning(one), self.meaning(other))
+            }
             (one, other) => one == other,
         }
     }
@@ -45,18 +50,12 @@ impl Indexes<'_> {
     /// Returns whether the present index is this one, or stages the same.
     pub fn is_now(&self, wanted: Option<ObjectId>) -> bool {
         let path = self.repository.location.directory.join("index");
-        let now = read_small(&path, LARGEST, OFlags::NOFOLLOW);
-        let wanted = wanted.map(|blob| self.snapshots.read_blob(blob).ok());
-        match (now, wanted) {
-            // `now` is `None` as well if it could not be read.
+        match (read_small(&path, LARGEST, OFlags::NOFOLLOW), wanted) {
+            // It could not be read, or there is none.
             (None, None) => presence::metadata(&path).is_ok_and(|found| found.is_none()),
-            (Some(now), Some(Some(wanted))) if now == wanted => true,
-            (Some(now), Some(Some(wanted))) => {
-                let meanings = self
-                    .repository
-                    .meaning(&now)
-                    .zip(self.repository.meaning(&wanted));
-                meanings.is_some_and(|(one, other)| same_meaning(&one, &other))
+            (Some(now), Some(wanted)) => {
+                self.bytes(wanted).as_ref() == Some(&now)
+                    || same(self.repository.meaning(&now), self.meaning(wanted))
             }
             _ => false,
         }
@@ -68,7 +67,7 @@ impl Indexes<'_> {
     /// (`Documentation/technical/racy-git.txt`). With the present time, an old index would be trusted too much. So it
     /// gets the time of the newest file in it, and git checks the files of that moment again.
     pub fn contents(&self, blob: &str, now: Milliseconds) -> Option<NewFile> {
-        let bytes = self.snapshots.read_blob(ObjectId::from_hex(blob)?).ok()?;
+        let bytes = self.bytes(ObjectId::from_hex(blob)?)?;
         let newest = self
             .repository
             .meaning(&bytes)
@@ -83,6 +82,8 @@ impl Indexes<'_> {
     }
 }
 
-fn same_meaning(one: &Meaning, other: &Meaning) -> bool {
-    (&one.entries, &one.link) == (&other.entries, &other.link)
+/// Returns whether two indexes that could be read stage the same.
+fn same(one: Option<Meaning>, other: Option<Meaning>) -> bool {
+    let stages = |meaning: Meaning| (meaning.entries, meaning.link);
+    one.is_some() && one.map(stages) == other.map(stages)
 }

@@ -149,12 +149,9 @@ impl GitSide<'_> {
             value_of: &|name| repository.value_of(name),
             same_index: &|one, other| indexes.same(one, other),
         });
-        let meaning = |blob: &Option<String>| {
-            let blob = blob.as_deref().and_then(ObjectId::from_hex);
-            blob.map_or_else(
-                || Some(Default::default()),
-                |blob| repository.meaning(&self.snapshots.read_blob(blob).ok()?),
-            )
+        let meaning = |blob: &Option<String>| match blob.as_deref().and_then(ObjectId::from_hex) {
+            Some(blob) => indexes.meaning(blob),
+            None => Some(Default::default()),
         };
         let index = items
             .iter()

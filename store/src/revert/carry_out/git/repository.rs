@@ -79,6 +79,17 @@ impl Repository {
         head_of(&self.location.directory)
     }
 
+    /// Returns the commit that a text in HEAD stands for once some parts are moved.
+    pub fn stands_for(&self, head: &str, moved: &[&GitItem]) -> Option<String> {
+        match normal(head) {
+            (true, branch) => match moved.iter().find(|item| item.name == branch) {
+                Some(item) => item.target.clone(),
+                None => self.value_of(branch),
+            },
+            (false, commit) => Some(commit.to_owned()).filter(|commit| !commit.is_empty()),
+        }
+    }
+
     /// Returns the operation that git is in the middle of, such as a merge.
     pub fn doing(&self) -> Option<String> {
         state::doing(&self.location)
@@ -264,6 +275,14 @@ impl Repository {
 fn head_of(folder: &Path) -> Option<String> {
     let text = read_small(&folder.join("HEAD"), SMALL, OFlags::NOFOLLOW)?;
     Some(String::from_utf8(text).ok()?.trim_end().to_owned())
+}
+
+/// Returns whether a text in HEAD names a branch, and what it names.
+pub(super) fn normal(text: &str) -> (bool, &str) {
+    match text.strip_prefix("ref:") {
+        Some(branch) => (true, branch.trim()),
+        None => (false, text.trim()),
+    }
 }
 
 /// Returns the reason for a lock that another program holds.

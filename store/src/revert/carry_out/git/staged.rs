@@ -4,14 +4,15 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use ckpt_schema::report::{GitPart, NoteCode};
 
+use super::indexes::Indexes;
 use super::notes::NAMED;
 use super::repository::Repository;
 use super::{GitSide, state_of};
 use crate::error::Result;
 use crate::git::index::{INTENT_TO_ADD, Meaning, STAGE, Staged};
-use crate::git::objects::UserObjects;
-use crate::model::entry::{EntryKind, ObjectId, State, file_type};
-use crate::model::git_item::{GitItem, GitStateRow};
+use crate::git::objects::{UserObjects, entries};
+use crate::model::entry::{EntryKind, State, file_type};
+use crate::model::git_item::{GitItem, GitStateRow, Heads};
 use crate::model::hex::{self, Hex};
 use crate::model::note::Note;
 use crate::model::number::first_of;
@@ -42,11 +43,15 @@ impl GitSide<'_> {
         let then = movement.reference_snapshot(None);
         let then = then.map(|id| state_of(self.connection, id)).transpose()?;
         let then = then.flatten().and_then(|then| then.index);
-        let meaning = |blob: ObjectId| repository.meaning(&self.snapshots.read_blob(blob).ok()?);
-        let Some(index) = now.index.filter(|now| then != Some(*now)).and_then(meaning) else {
+        let indexes = Indexes {
+            repository: &repository,
+            snapshots: self.snapshots,
+        };
+        let index = now.index.filter(|now| then != Some(*now));
+        let Some(index) = index.and_then(|blob| indexes.meaning(blob)) else {
             return Ok(None);
         };
-        let then = then.and_then(meaning);
+        let then = then.and_then(|blob| indexes.meaning(blob));
         let head = head_after(planned, now, &repository);
         let Some(mut head) = CommittedFiles::of(&repository, head.as_deref()) else {
             return Ok(None);
@@ -125,24 +130,13 @@ fn with_renames(changes: &[StagedChange]) -> Vec<String> {
 
 /// Returns the commit that HEAD stands for once a plan is carried out.
 fn head_after(items: &[GitItem], now: &GitStateRow, repository: &Repository) -> Option<String> {
-    let planned = |name: &str| {
-        let mut items = items.iter().filter(|item| item.is_planned());
-        items.find(|item| item.name == name)
+    let mut heads = items.iter().filter(|item| item.part == GitPart::Head);
+    let target = match heads.find(|item| item.is_planned()) {
+        Some(head) => head.target.clone(),
+        None => Heads::of(now).text(),
     };
-    let branch = match planned("HEAD").and_then(|head| head.target.as_deref()) {
-        Some(text) => match text.strip_prefix("ref: ") {
-            Some(branch) => Some(branch),
-            None => return Some(text.to_owned()),
-        },
-        None => now.branch.as_deref(),
-    };
-    let Some(branch) = branch else {
-        return now.head.clone();
-    };
-    match planned(branch) {
-        Some(item) => item.target.clone(),
-        None => repository.value_of(branch),
-    }
+    let moved: Vec<&GitItem> = items.iter().filter(|item| item.is_planned()).collect();
+    repository.stands_for(&target?, &moved)
 }
 
 /// Returns the entry of an index at a path: none, one content, or `None` if it is unmerged.
@@ -207,28 +201,12 @@ impl CommittedFiles {
             let (objects, id) = (&self.objects, found.1);
             let tree = self.trees.entry(id);
             let tree = tree.or_insert_with_key(|id| objects.tree(id));
-            match in_tree(tree.as_ref()?, name, self.objects.id_length) {
-                Some((mode, id)) => found = (mode, Hex(id).to_string()),
+            let mut entries = entries(tree.as_ref()?, self.objects.id_length);
+            match entries.find(|(_, entry, _)| *entry == name) {
+                Some((mode, _, id)) => found = (mode, Hex(id).to_string()),
                 None => return Some(None),
             }
         }
         Some(Some((found.0, hex::decode(&found.1)?)))
     }
-}
-
-/// Returns the mode and the id that a tree has for a name.
-fn in_tree<'t>(tree: &'t [u8], name: &[u8], id_length: usize) -> Option<(u32, &'t [u8])> {
-    let mut rest = tree;
-    while !rest.is_empty() {
-        let end = rest.iter().position(|byte| *byte == 0)?;
-        let (entry, after) = (&rest[..end], rest.get(end + 1..)?);
-        let id = after.get(..id_length)?;
-        let space = entry.iter().position(|byte| *byte == b' ')?;
-        if &entry[space + 1..] == name {
-            let mode = std::str::from_utf8(&entry[..space]).ok()?;
-            return Some((u32::from_str_radix(mode, 8).ok()?, id));
-        }
-        rest = &after[id_length..];
-    }
-    None
 }

@@ -13,7 +13,7 @@ pub(super) use self::place::own_locks;
 use self::place::{GitFailure, GitFile};
 use super::indexes::{Indexes, NewFile};
 use super::plan;
-use super::repository::{Repository, leave};
+use super::repository::{Repository, leave, normal};
 use crate::git::state;
 use crate::model::Milliseconds;
 use crate::model::entry::ObjectId;
@@ -220,26 +220,17 @@ impl GitWork<'_> {
             message: &message,
             id_length: self.repository.id_length,
         };
-        let branches: Vec<&&GitItem> = moved
-            .iter()
-            .filter(|item| item.part == GitPart::Branch)
-            .collect();
+        let branches = moved.iter().filter(|item| item.part == GitPart::Branch);
         let line = |item: &GitItem| ReflogEntry {
             name: item.name.clone(),
             old: item.expected.clone(),
             new: item.target.clone(),
         };
         let mut lines: Vec<_> = branches
-            .iter()
             .map(|item| (&location.common, line(item)))
             .collect();
-        let old = self.stands_for(&from, |_| None);
-        let new = self.stands_for(&to, |name| {
-            branches
-                .iter()
-                .find(|item| item.name == name)
-                .map(|item| item.target.clone())
-        });
+        let old = self.repository.stands_for(&from, &[]);
+        let new = self.repository.stands_for(&to, &moved);
         // HEAD's log also tells of a move of the branch that HEAD is on, as it does after a commit. `HEAD@{1}`
         // would be wrong otherwise.
         if from != to || old != new {
@@ -272,18 +263,6 @@ impl GitWork<'_> {
         let id = crate::ids::short(self.operation);
         format!("ckpt-hook {} {id}{way}", self.kind)
     }
-
-    /// Returns the commit that a text in HEAD stands for, given the planned values of branches.
-    fn stands_for(
-        &self,
-        head: &str,
-        moved: impl Fn(&str) -> Option<Option<String>>,
-    ) -> Option<String> {
-        match normal(head) {
-            (true, branch) => moved(branch).unwrap_or_else(|| self.repository.value_of(branch)),
-            (false, commit) => Some(commit.to_owned()).filter(|commit| !commit.is_empty()),
-        }
-    }
 }
 
 fn move_all(items: &mut [GitItem], moves: &[FileMove]) {
@@ -306,13 +285,5 @@ fn move_all(items: &mut [GitItem], moves: &[FileMove]) {
                 return leave(items, failure.result, &failure.reason);
             }
         }
-    }
-}
-
-/// Returns whether HEAD names a branch, and what it names.
-fn normal(text: &str) -> (bool, &str) {
-    match text.strip_prefix("ref:") {
-        Some(branch) => (true, branch.trim()),
-        None => (false, text.trim()),
     }
 }

@@ -96,7 +96,7 @@ impl GitFile {
     }
 
     fn lock_name(&self) -> String {
-        format!("{}.lock", self.name)
+        lock_of(&self.name)
     }
 
     /// Removes what an interrupted attempt of the same operation left: its lock, and the file under our own name.
