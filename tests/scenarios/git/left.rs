@@ -332,6 +332,58 @@ fn users_commit_during_a_prompt_is_not_tools() {
     );
 }
 
+/// A commit half a minute after Esc is nearer to the agent's last sign of life than a change without a time may be: only
+/// HEAD's reflog tells that it came after a pause.
+///
+/// Invariant `work/git-of-others`.
+#[test]
+fn users_commit_soon_after_esc_stays() {
+    let mut world = World::git(&[("a", "1\n")]);
+    world.message("m1");
+    set_clock_from_files(-32_000);
+    world.start_shell();
+    let user = commit(&world, "a", "by hand\n");
+    set_clock_from_files(1_000);
+    world.message("m2");
+    let report = revert(&mut world, "m1");
+    assert_eq!(branch(&world, "main"), user, "{report:?}");
+    let why = reason(&report);
+    assert!(why.contains("after the agent's last sign of life"), "{why}");
+    assert_eq!(report.outcome, Outcome::Partial);
+}
+
+/// A commit of a command that waited for permission is the agent's by the time in HEAD's reflog. Without one, it stays
+/// and is named: a person may have made it while the prompt stood.
+#[test]
+fn commit_after_a_prompt_goes_back() {
+    for is_logged in [true, false] {
+        let mut world = World::git(&[("a", "1\n")]);
+        let first = branch(&world, "main");
+        if !is_logged {
+            world.run_git(&["config", "core.logAllRefUpdates", "false"]);
+            world.remove_tree(".git/logs");
+        }
+        world.message("m1");
+        set_clock_from_files(-30 * MINUTE);
+        world.start_shell();
+        let agent = commit(&world, "a", "by the command\n");
+        set_clock_from_files(500);
+        let finish = Event {
+            duration_ms: Some(20_000),
+            ..world.shell(EventKind::ToolFinish)
+        };
+        world.send(&finish);
+        world.finish();
+        let report = revert(&mut world, "m1");
+        let (commit, outcome) = match is_logged {
+            true => (first, Outcome::Restored),
+            false => (agent, Outcome::Partial),
+        };
+        assert_eq!(branch(&world, "main"), commit, "{is_logged}: {report:?}");
+        assert_eq!(report.outcome, outcome, "{is_logged}: {report:?}");
+    }
+}
+
 /// Esc and revert at once takes the commit of the command.
 #[test]
 fn esc_and_revert_takes_the_commands_commit() {

@@ -172,9 +172,9 @@ pub(crate) fn plan_exactly(
 }
 
 /// Undoes the agent's changes one after the other, and keeps everybody else's.
-fn fold<T>(
+fn fold<'c, T>(
     base: T,
-    changes: &[GitChange],
+    changes: impl IntoIterator<Item = &'c GitChange>,
     part: impl Fn(&GitStateRow) -> T,
     is_same: impl Fn(&T, &T) -> bool,
 ) -> Goal<T> {
@@ -213,7 +213,7 @@ fn towards(
     let (mut items, goal) = match heads {
         Ok(goal) => (heads_items(movement, &goal), goal),
         Err(reason) => {
-            let goal = wanted(movement);
+            let goal = Heads::of(wanted(movement));
             let item = whole(movement, goal.clone());
             (vec![item.left(FileResult::Conflict, reason)], goal)
         }
@@ -233,13 +233,11 @@ fn towards(
     items
 }
 
-/// Returns where HEAD was before the oldest change to undo: what a conflict is about.
-fn wanted(movement: GitMove<'_>) -> Heads {
-    let oldest = movement
-        .changes
-        .iter()
-        .rfind(|change| change.claim == GitClaim::Undo);
-    Heads::of(oldest.map_or(movement.base, |change| &change.old))
+/// Returns the state before the oldest change to undo: what a conflict is about.
+fn wanted<'m>(movement: GitMove<'m>) -> &'m GitStateRow {
+    let mut changes = movement.changes.iter();
+    let oldest = changes.rfind(|change| change.claim == GitClaim::Undo);
+    oldest.map_or(movement.base, |change| &change.old)
 }
 
 /// Returns HEAD and its branch as one part that stays for a reason.
@@ -323,14 +321,11 @@ fn branch_item(movement: GitMove<'_>, branch: &str, goal: &Heads) -> Option<GitI
 /// Returns the value of a branch before the agent's commits on it, as far as HEAD was on it when they were seen.
 fn fold_branch(branch: &str, base: Option<String>, changes: &[GitChange]) -> Goal<Option<String>> {
     let is_on = |state: &GitStateRow| state.branch.as_deref() == Some(branch);
-    let on: Vec<GitChange> = changes
-        .iter()
-        .filter(|change| is_on(&change.old) && is_on(&change.new))
-        .cloned()
-        .collect();
+    let changes = changes.iter();
+    let on = changes.filter(|change| is_on(&change.old) && is_on(&change.new));
     fold(
         base,
-        &on,
+        on,
         |state| state.head.clone(),
         |one, other| one == other,
     )
@@ -365,13 +360,7 @@ fn others(movement: GitMove<'_>, goal: &Heads) -> Vec<GitItem> {
 fn index_item(movement: GitMove<'_>, goal: Goal<Option<ObjectId>>, stays: bool) -> Option<GitItem> {
     let same = movement.asked.same_index;
     let now = movement.now.index;
-    let target = goal.clone().unwrap_or_else(|_| {
-        movement
-            .changes
-            .iter()
-            .rfind(|change| change.claim == GitClaim::Undo)
-            .and_then(|change| change.old.index)
-    });
+    let target = goal.clone().unwrap_or(wanted(movement).index);
     if same(now, target) {
         return None;
     }
