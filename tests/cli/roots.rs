@@ -98,6 +98,35 @@ fn directories_of_settings_are_shown_and_reverted() {
     assert_eq!(world.read("a"), b"after\n", "the limit holds");
 }
 
+/// The line below a command inside an agent names the files of every root.
+///
+/// One of the same name is told from the workspace's own.
+#[test]
+fn line_below_a_command_names_every_root() {
+    let world = Sandbox::new();
+    let other = second(&world);
+    let list = json!({"permissions": {"additionalDirectories": [other]}});
+    world.write(".claude/settings.local.json", list.to_string());
+    play(&world, &other);
+    payload(
+        &world,
+        "UserPromptSubmit",
+        json!({"prompt": "/ckpt-revert"}),
+    );
+    world
+        .run(&["inside", "revert", "--session", "s"], b"")
+        .exits(0);
+    let end = json!({"hook_event_name": "Stop", "session_id": "s", "cwd": world.workspace()});
+    let words = ["event", "--agent", "claude-code"];
+    let shown = world.run(&words, end.to_string().as_bytes()).exits(0);
+    let there = other.join("b");
+    let told = format!(
+        "ckpt-hook: revert: \\\"a\\\", \\\"{}\\\". ",
+        there.display()
+    );
+    assert!(shown.stdout.contains(&told), "{told}: {shown}");
+}
+
 /// The setting `roots` adds directories to every session.
 #[test]
 fn setting_adds_roots() {

@@ -1,6 +1,8 @@
 //! What we tell an agent with the user's next message: which files were put back, so that it does not rely on what it
 //! remembers. And what it shows its user of a command of ours.
 
+use std::path::Path;
+
 use ckpt_output::history::operation_word;
 use ckpt_output::paint::Paint;
 use ckpt_output::text::short;
@@ -33,15 +35,20 @@ pub fn receipt(shown: &ShowReport) -> Option<String> {
     else {
         return None;
     };
-    let others = roots.iter().flat_map(|root| &root.files);
-    let acted = files.iter().chain(others);
-    let acted = acted.filter(|file| file.action != FileAction::None);
-    let (moved, kept): (Vec<_>, Vec<_>) =
-        acted.partition(|file| file.action != FileAction::Keep && file.result == FileResult::Done);
-    let moved = moved
-        .iter()
-        .map(|file| (file.path.path.as_str(), what(file)));
-    let kept = kept.iter().map(|file| (file.path.path.as_str(), ""));
+    let own = files.iter().map(|file| (file.path.path.clone(), file));
+    // As the line for the agent names them.
+    let others = roots.iter().flat_map(|root| {
+        let full = |file: &FileReport| Path::new(&root.workspace).join(&file.path.path);
+        let named = move |file| (full(file).display().to_string(), file);
+        root.files.iter().map(named)
+    });
+    let acted = own
+        .chain(others)
+        .filter(|(_, file)| file.action != FileAction::None);
+    let (moved, kept): (Vec<_>, Vec<_>) = acted
+        .partition(|(_, file)| file.action != FileAction::Keep && file.result == FileResult::Done);
+    let moved = moved.iter().map(|(name, file)| (name.as_str(), what(file)));
+    let kept = kept.iter().map(|(name, _)| (name.as_str(), ""));
     let listed = [
         ("", data::listed(moved)),
         ("what stays: ", data::listed(kept)),
