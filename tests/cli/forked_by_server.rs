@@ -374,3 +374,30 @@ fn files_go_back_where_the_record_differs() {
         assert!(!asked, "{agent}: {report:#}");
     }
 }
+
+/// Where only the user can take the conversation back, the report says what to press, and the files go back.
+#[test]
+fn conversation_of_cline_goes_back_by_hand() {
+    let world = Sandbox::new();
+    let event = |name: &str| {
+        let event = json!({
+            "event": name, "agent": "cline", "session_id": "s", "cwd": world.workspace(), "prompt": "make it",
+        });
+        world.event(event).ends_silently();
+    };
+    event("user_message");
+    event("step_start");
+    world.write("made", "made\n");
+    event("step_finish");
+    event("turn_end");
+    let words = ["revert", "last", "--conversation", "fork"];
+    let report = world.json(&words);
+    let conversation = &report["conversation"];
+    assert_eq!(conversation["kind"], "manual", "{report:#}");
+    let note = conversation["note"].to_string();
+    assert!(note.contains("type `/undo`"), "{report:#}");
+    assert!(!world.workspace().join("made").exists(), "{report:#}");
+    world.json(&["undo"]);
+    let shown = world.run(&words, b"").exits(0).stdout;
+    assert!(shown.contains("type `/undo`"), "{shown}");
+}
