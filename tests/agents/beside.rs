@@ -1,7 +1,9 @@
 //! More than one: two sessions of an agent at the same time, and the hook put in twice.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::path::Path;
+use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -9,7 +11,7 @@ use serde_json::Value;
 
 use crate::conversation::{Conversation, PROMPTS};
 use crate::model::Model;
-use crate::program::{Agent, CLAUDE_CODE, Message};
+use crate::program::{Agent, CLAUDE_CODE, COPILOT_CLI, GROK, Message};
 use crate::rules;
 use crate::sitting::messages;
 use testing::binary::Run;
@@ -163,6 +165,83 @@ pub fn settings_of_claude_code_record_nothing_twice(agent: &'static Agent) {
     let (alone, beside) = (counted(false), counted(true));
     // Two tools that end in the same moment are one step.
     assert!(beside * 2 < alone * 3, "{beside} steps instead of {alone}");
+}
+
+/// An agent in a shell of another one is told apart from it.
+///
+/// Each has its message, once, under its own name. Both go back, and what stays is named.
+#[test]
+#[ignore = "needs the real agents: `just agents claude-code copilot-cli grok`"]
+fn agent_in_anothers_shell_is_told_apart() {
+    in_shell(&CLAUDE_CODE, &GROK);
+    in_shell(&GROK, &CLAUDE_CODE);
+    in_shell(&CLAUDE_CODE, &COPILOT_CLI);
+}
+
+/// Has an agent run another one in a shell.
+fn in_shell(agent: &Agent, inner: &Agent) {
+    let (world, model) = begin(agent);
+    (inner.settle)(&world, &model.url());
+    inner.install(&world);
+    let message = |prompt: &'static str| Message {
+        url: "",
+        is_first: true,
+        by_package: false,
+        prompt,
+        conversation: &[],
+    };
+    let url = &model.url();
+    let mut command = Command::new(inner.program());
+    (inner.say)(
+        &mut command,
+        &Message {
+            url,
+            ..message(PROMPTS[0])
+        },
+    );
+    fs::write(world.path("nested"), script(&command)).expect("a folder of our own");
+    let before = world.tree();
+    let outer = Message {
+        url,
+        ..message(NESTED)
+    };
+    agent.say(&world, &outer).exits(0);
+
+    let sent = messages(&world);
+    let told = |field: &str| -> Vec<&Value> { sent.iter().map(|it| &it[field]).collect() };
+    assert_eq!(told("prompt"), [NESTED, PROMPTS[0]], "each once");
+    assert_eq!(told("agent"), [agent.name, inner.name], "under its name");
+    let said: String = sent
+        .iter()
+        .rev()
+        .map(|it| revert(&world, it).stdout)
+        .collect();
+    for path in world
+        .tree()
+        .keys()
+        .filter(|path| !before.contains_key(*path))
+    {
+        // An ignored folder is named for what came into it.
+        let folder = path.parent().filter(|it| *it == Path::new("ignored"));
+        let name = folder.unwrap_or(path).display().to_string();
+        assert!(said.contains(&name), "{name} stays and is named: {said}");
+    }
+}
+
+/// The message whose shell runs another agent.
+const NESTED: &str = "TURN-NESTED please";
+
+/// Returns the script that runs a command.
+fn script(command: &Command) -> String {
+    let quoted = |text: &OsStr| format!("'{}'", text.to_string_lossy());
+    let variables = command
+        .get_envs()
+        .filter_map(|(name, value)| Some(format!("{}={}", name.to_string_lossy(), quoted(value?))));
+    let words = [command.get_program()]
+        .into_iter()
+        .chain(command.get_args());
+    let words: Vec<String> = variables.chain(words.map(quoted)).collect();
+    words.join(" ")
 }
 
 fn begin(agent: &Agent) -> (Machine, Model) {

@@ -197,6 +197,30 @@ pub fn conversation_goes_on_at_a_terminal(agent: &'static Agent) {
     assert_eq!(states(&sitting.world), ["live", "discarded", "live"]);
 }
 
+/// After the agent's own rewind the conversation goes back without what that left.
+pub fn conversation_goes_back_after_its_own_rewind(agent: &'static Agent) {
+    let own = &agent.screen().rewind;
+    let (rewind, words) = match own.alone {
+        Some(alone) => (alone, ["two", "one", "again"]),
+        None => (own, ["one", "again", "two"]),
+    };
+    let [first, left, last] = words.map(|word| format!("TURN-{} please", word.to_uppercase()));
+    let answers = words.map(|word| format!("Turn {word} is finished."));
+    let mut sitting = Sitting::begin_to_rewind(agent, rewind);
+    sitting.say(&first, &answers[0]);
+    sitting.say(&left, &answers[1]);
+    sitting.rewind(rewind);
+    let before = sitting.world.tree();
+    sitting.say(&last, &answers[2]);
+    sitting.close();
+    let report = fork(agent, &sitting.world, "last");
+    sitting.expect(&before, &[], "the files went back to what the rewind left");
+    go_on(&mut sitting, &report);
+    sitting.say(PROMPTS[2], "Turn with a subagent is finished.");
+    let asked = sitting.model.bodies();
+    expect_asked(&asked, &[&first, PROMPTS[2]], &[&left, &last]);
+}
+
 /// The conversation is shortened itself and the whole of it is kept.
 pub fn conversation_is_cut_and_kept(agent: &'static Agent) {
     let mut conversation = Conversation::with_hook(agent).hold(|_, _| {});
@@ -272,9 +296,11 @@ fn go_on(sitting: &mut Sitting, report: &Value) {
     sitting.go_on(&words(report));
     let prefill = report["conversation"]["prefill"].as_array();
     if prefill.is_some_and(|words| !words.is_empty()) {
-        sitting.terminal().wait_for_text(PROMPTS[1]);
+        let prompt = report["conversation"]["prompt"].as_str();
+        let prompt = prompt.expect("the message that was taken back");
+        sitting.terminal().wait_for_text(prompt);
         sitting.terminal().press(CLEAR);
-        let is_clear = |screen: &str| !screen.contains(PROMPTS[1]);
+        let is_clear = |screen: &str| !screen.contains(prompt);
         sitting.terminal().wait("an empty input", is_clear);
     }
     sitting.model.forget();

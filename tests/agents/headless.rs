@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use crate::model::Model;
 use crate::program::{Agent, Message};
-use crate::sitting::{HANGING, LATER, messages};
+use crate::sitting::{HANGING, LATER, is_unclear, messages};
 use testing::machine::Machine;
 use testing::tree::Tree;
 
@@ -107,12 +107,8 @@ fn expect_back(world: &Machine, before: Tree, later: &Path) {
     let newest = world.tree();
     let stays = newest.get(later).expect("what came later stays");
     expected.insert(later.to_owned(), stays.clone());
-    // On a busy machine its shell began so long after the last event that the file may be the user's, and that is said.
-    let unclear = format!("kept      {STUCK} (unclear whose: changed ");
-    if let Some(stays) = newest
-        .get(Path::new(STUCK))
-        .filter(|_| run.stdout.contains(&unclear))
-    {
+    let stuck = newest.get(Path::new(STUCK));
+    if let Some(stays) = stuck.filter(|_| is_unclear(&run)) {
         expected.insert(STUCK.into(), stays.clone());
     }
     world.expect_tree(&expected, &format!("the tool's file went: {run:?}"));

@@ -118,6 +118,7 @@ macro_rules! tests {
     (@resumed $program:ident) => {
         crate::tests!(@rules $program:
             forked::conversation_goes_on_at_a_terminal;
+            forked::conversation_goes_back_after_its_own_rewind;
         );
     };
     (@anew $program:ident) => {
@@ -190,6 +191,16 @@ macro_rules! tests {
             story::screen_shows_what_went_back;
         );
     };
+    (@commands $program:ident) => {
+        crate::tests!(@rules $program:
+            story::commands_after_esc_leave_the_edit;
+        );
+    };
+    (@queued $program:ident) => {
+        crate::tests!(@rules $program:
+            story::command_while_a_tool_runs_takes_all_or_nothing;
+        );
+    };
     (@models $program:ident) => {
         crate::tests!(@rules $program:
             models::the_model_reads_the_history_through_our_server;
@@ -208,15 +219,15 @@ macro_rules! tests {
 use tests;
 
 tests! {
-    claude_code: CLAUDE_CODE, bad, shows, package, both, terminal, anew, next_day, beside, work_trees, background, rewind, alone, models, forked, again, folder, one, pictured, compacted, resumed;
-    codex: CODEX, bad, shows, cut, package, both, terminal, anew, next_day, beside, work_trees, background, undo, forked, again, folder, one, pictured, compacted, resumed;
-    gemini_cli: GEMINI_CLI, bad, shows, package, both, terminal, anew, next_day, beside, work_trees, background, rewind, alone, named, left, forked, again, folder, one, pictured, compacted, resumed;
-    qwen_code: QWEN_CODE, bad, shows, package, both, terminal, anew, next_day, beside, work_trees, background, rewind, alone, forked, again, folder, one, pictured, compacted, resumed;
+    claude_code: CLAUDE_CODE, bad, shows, commands, queued, package, both, terminal, anew, next_day, beside, work_trees, background, rewind, alone, models, forked, again, folder, one, pictured, compacted, resumed;
+    codex: CODEX, bad, shows, commands, cut, package, both, terminal, anew, next_day, beside, work_trees, background, undo, forked, again, folder, one, pictured, compacted, resumed;
+    gemini_cli: GEMINI_CLI, bad, shows, commands, queued, package, both, terminal, anew, next_day, beside, work_trees, background, rewind, alone, named, left, forked, again, folder, one, pictured, compacted, resumed;
+    qwen_code: QWEN_CODE, bad, shows, commands, queued, package, both, terminal, anew, next_day, beside, work_trees, background, rewind, alone, forked, again, folder, one, pictured, compacted, resumed;
     copilot_cli: COPILOT_CLI, bad, package, both, beside_claude, stories, untold, anew, next_day, beside, work_trees, background, undo, alone, forked, again, folder, one, pictured, compacted, resumed;
-    opencode: OPENCODE, bad, package, both, terminal, anew, next_day, beside, work_trees, background, undo, alone, waits, forked, again, folder, one, pictured, compacted, resumed;
-    kilo: KILO, bad, package, both, terminal, anew, next_day, beside, work_trees, background, undo, alone, forked, again, folder, one, pictured, compacted, resumed;
+    opencode: OPENCODE, bad, commands, queued, package, both, terminal, anew, next_day, beside, work_trees, background, undo, alone, waits, forked, again, folder, one, pictured, compacted, resumed;
+    kilo: KILO, bad, commands, queued, package, both, terminal, anew, next_day, beside, work_trees, background, undo, alone, forked, again, folder, one, pictured, compacted, resumed;
     cline: CLINE, bad, terminal, at_once, anew, next_day, beside, work_trees, background, undo, recover;
-    pi: PI, bad, terminal, anew, next_day, beside, work_trees, background, undo, forked, again, folder, one, pictured, compacted, resumed;
+    pi: PI, bad, commands, queued, terminal, anew, next_day, beside, work_trees, background, undo, forked, again, folder, one, pictured, compacted, resumed;
     grok: GROK, bad, stories, anew, next_day, beside, work_trees;
     grok_beside_claude: GROK_BESIDE_CLAUDE_CODE, beside;
     kimi_code: KIMI_CODE, bad, stories, anew, next_day, beside, work_trees;

@@ -7,6 +7,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
+use testing::binary::Run;
 use testing::machine::Machine;
 use testing::terminal::Terminal;
 use testing::tree::Tree;
@@ -134,14 +135,29 @@ impl Sitting {
     /// Sends a line and waits until its answer shows.
     pub fn send(&mut self, line: &str, answer: &str) {
         self.terminal().say(line);
-        // An agent that is not quite done with its last turn lets the key pass; on an empty line it does nothing.
+        self.press_until(answer, |screen| screen.contains(answer));
+    }
+
+    /// Runs a command of ours, and waits until its answer shows and the line is free again. Pi answers it by itself.
+    pub fn command(&mut self, command: &str) {
+        let is_answered = |screen: &str| {
+            let after = screen.rsplit(command).next().unwrap_or_default();
+            after.contains("It was run.") || after.contains("reverted")
+        };
+        self.terminal().say(command);
+        self.press_until("the command's answer", is_answered);
+    }
+
+    /// Waits for something after a line that was typed. An agent that is not quite done with its last turn lets the key that
+    /// sends it pass; on an empty line that does nothing.
+    pub fn press_until(&mut self, what: &str, is_met: impl Fn(&str) -> bool) {
         for _ in 0..KEYS {
-            if self.terminal().shows_soon(|screen| screen.contains(answer)) {
+            if self.terminal().shows_soon(&is_met) {
                 break;
             }
             self.terminal().press("\r");
         }
-        self.terminal().wait_for_text(answer);
+        self.terminal().wait(what, is_met);
     }
 
     /// Waits until the hook has heard of the end of the newest of so many messages.
@@ -175,14 +191,7 @@ impl Sitting {
     pub fn hang(&mut self) {
         self.terminal().say(HANGING);
         let file = self.world.workspace().join("stuck.txt");
-        // An agent that takes the key for a part of a paste waits for another one.
-        for _ in 0..KEYS {
-            if self.terminal().shows_soon(|_| file.exists()) {
-                break;
-            }
-            self.terminal().press("\r");
-        }
-        self.terminal().wait("the tool", |_| file.exists());
+        self.press_until("the tool", |_| file.exists());
     }
 
     /// Sends a message whose first tool goes on until there is a file `go`, and another one once that tool runs.
@@ -249,7 +258,7 @@ impl Sitting {
 
     /// The same of an agent that was told to end: it may take a while on a busy machine, and is at work as long.
     #[track_caller]
-    pub fn revert_once_it_is_gone(&self, message: &str) {
+    pub fn revert_once_it_is_gone(&self, message: &str) -> Run {
         const BUSY: i32 = 5;
         let end = Instant::now() + PATIENCE;
         let mut run = self.world.hook(&["revert", "--message", message]);
@@ -258,6 +267,7 @@ impl Sitting {
             run = self.world.hook(&["revert", "--message", message]);
         }
         assert!(matches!(run.code, Some(0 | 3)), "it is done: {run:?}");
+        run
     }
 
     /// Compares the workspace with what it was, and with what was written by hand since.
@@ -346,6 +356,13 @@ const PAUSE: Duration = Duration::from_millis(500);
 
 /// How long a person takes from one key to the next.
 const BETWEEN_KEYS: Duration = Duration::from_millis(300);
+
+/// Returns whether a revert kept what the tool that hangs wrote, and says why: on a busy machine its shell begins so long after
+/// the last event that the file may be the user's.
+pub fn is_unclear(run: &Run) -> bool {
+    run.stdout
+        .contains("kept      stuck.txt (unclear whose: changed ")
+}
 
 /// Returns the messages in the log, oldest first.
 pub fn messages(world: &Machine) -> Vec<Value> {

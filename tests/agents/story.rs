@@ -9,7 +9,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::program::{Agent, CLEAR};
-use crate::sitting::{HANGING, LATER, LONG, Sitting, messages};
+use crate::sitting::{HANGING, LATER, LONG, Sitting, is_unclear, messages};
 use testing::executable;
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
@@ -371,6 +371,51 @@ pub fn screen_shows_what_went_back(agent: &'static Agent) {
     sitting.say("TURN-ONE please", "Turn one is finished.");
     let command = agent.revert.expect("it has one");
     sitting.send(command, "ckpt-hook: revert:");
+    sitting.expect(&before, &[], "it was taken back");
+}
+
+/// Commands of ours after Esc end nothing that was interrupted.
+///
+/// An edit by hand comes before them: it stays, and is named.
+pub fn commands_after_esc_leave_the_edit(agent: &'static Agent) {
+    let revert = agent.revert.expect("it has commands");
+    let mut sitting = Sitting::begin(agent);
+    sitting.say("TURN-ONE please", "Turn one is finished.");
+    let before = sitting.world.tree();
+    sitting.hang();
+    sitting.interrupt();
+    sitting.write_by_hand("notes.txt", "an hour of work\n");
+    for verb in ["status", "redo"] {
+        sitting.command(&revert.replace("revert", verb));
+    }
+    let run = sitting.revert_once_it_is_gone("last");
+    let stays: &[&str] = match is_unclear(&run) {
+        true => &["notes.txt", "stuck.txt"],
+        false => &["notes.txt"],
+    };
+    sitting.expect(&before, stays, &format!("the tool's file went: {run:?}"));
+    let names_it = run.stdout.contains("notes.txt");
+    assert!(names_it, "what stays is told: {run:?}");
+}
+
+/// A command of ours that is typed while a tool runs takes a whole message back or nothing.
+pub fn command_while_a_tool_runs_takes_all_or_nothing(agent: &'static Agent) {
+    let revert = agent.revert.expect("it has commands");
+    let mut sitting = Sitting::begin(agent);
+    sitting.say("TURN-ONE please", "Turn one is finished.");
+    let before = sitting.world.tree();
+    // Alone, it would ask in Pi.
+    sitting.say_while_a_tool_runs(&format!("{revert} last"));
+    fs::write(sitting.world.path("go"), "").expect("a folder of our own");
+    let started = sitting.world.workspace().join("started.txt");
+    sitting.press_until("an answer", |screen| {
+        !started.exists() || screen.contains("It was run.") || screen.contains("is at work")
+    });
+    if started.exists() {
+        let late = sitting.world.workspace().join("late.txt");
+        sitting.terminal().wait("the tool's end", |_| late.exists());
+        sitting.revert_once_it_is_gone("last");
+    }
     sitting.expect(&before, &[], "it was taken back");
 }
 
