@@ -14,106 +14,15 @@ use ckpt_store::RevertRequest;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestCaseError, TestRunner};
 
+use crate::day_acts::{Act, Day, End, FILES, day};
 use testing::scenario::{World, set_moment};
 
 const MORNING: i64 = 1_700_000_000_000;
-const SECOND: i64 = 1_000;
-const MINUTE: i64 = 60 * SECOND;
+pub const SECOND: i64 = 1_000;
+pub const MINUTE: i64 = 60 * SECOND;
 const HOUR: i64 = 60 * MINUTE;
-const FILES: usize = 4;
 /// How many days a quick run has.
 const QUICK: u32 = 24;
-
-/// What happens, one thing after the other.
-#[derive(Clone, Debug)]
-enum Act {
-    Wait(i64),
-    /// The person saves a file.
-    Edit(usize),
-    Message(usize),
-    /// A step of the agent, or of a sub-agent of it; its start is lost where that is said.
-    StepStart {
-        agent: usize,
-        is_sub: bool,
-        is_lost: bool,
-    },
-    /// A tool begins: a shell, or one that names a file; it waits for permission where that is said.
-    ToolStart {
-        agent: usize,
-        names: Option<usize>,
-        waits: bool,
-    },
-    /// The tool that runs writes a file.
-    Write(usize, usize),
-    ToolEnd(usize, End),
-    /// A command that the agent left in the background writes a file.
-    WriteBehind(usize, usize),
-    /// Such commands of the agent end; it says so with its turn.
-    BehindEnds(usize),
-    StepFinish {
-        agent: usize,
-        is_lost: bool,
-    },
-    TurnEnd(usize),
-    /// A sub-agent of the agent works in another directory.
-    Elsewhere(usize),
-    /// The person types a command of ours.
-    Command(usize),
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum End {
-    Well,
-    Lost,
-    Esc,
-    Denied,
-    Dies,
-    /// It leaves a command in the background, and says so.
-    Behind,
-}
-
-fn act() -> impl Strategy<Value = Act> {
-    let agent = || 0..3usize;
-    let end = prop_oneof![
-        8 => Just(End::Well),
-        1 => Just(End::Lost),
-        1 => Just(End::Esc),
-        1 => Just(End::Denied),
-        1 => Just(End::Dies),
-        1 => Just(End::Behind),
-    ];
-    prop_oneof![
-        3 => (10..5 * SECOND).prop_map(Act::Wait),
-        1 => (SECOND..60 * MINUTE).prop_map(Act::Wait),
-        4 => (0..FILES).prop_map(Act::Edit),
-        1 => agent().prop_map(Act::Message),
-        3 => (agent(), prop::bool::weighted(0.2), prop::bool::weighted(0.1))
-            .prop_map(|(agent, is_sub, is_lost)| Act::StepStart { agent, is_sub, is_lost }),
-        6 => (agent(), prop::option::of(0..FILES), prop::bool::weighted(0.15))
-            .prop_map(|(agent, names, waits)| Act::ToolStart { agent, names, waits }),
-        8 => (agent(), 0..FILES).prop_map(|(agent, file)| Act::Write(agent, file)),
-        1 => (agent(), 0..FILES).prop_map(|(agent, file)| Act::WriteBehind(agent, file)),
-        1 => agent().prop_map(Act::BehindEnds),
-        5 => (agent(), end).prop_map(|(agent, end)| Act::ToolEnd(agent, end)),
-        2 => (agent(), prop::bool::weighted(0.1))
-            .prop_map(|(agent, is_lost)| Act::StepFinish { agent, is_lost }),
-        1 => agent().prop_map(Act::TurnEnd),
-        1 => agent().prop_map(Act::Elsewhere),
-        1 => agent().prop_map(Act::Command),
-    ]
-}
-
-#[derive(Clone, Debug)]
-struct Day {
-    /// Of each agent, whether it tells of its tools.
-    tells: Vec<bool>,
-    acts: Vec<Act>,
-}
-
-fn day() -> impl Strategy<Value = Day> {
-    let tells = prop::collection::vec(prop::bool::weighted(0.75), 1..4);
-    (tells, prop::collection::vec(act(), 4..60)).prop_map(|(tells, acts)| Day { tells, acts })
-}
 
 /// A tool that runs, as it really is.
 #[derive(Clone, Debug)]

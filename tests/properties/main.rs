@@ -8,6 +8,7 @@
 
 mod alone;
 mod day;
+mod day_acts;
 mod edit;
 mod foreseen;
 mod hold;

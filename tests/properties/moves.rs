@@ -337,7 +337,7 @@ fn renamed_over_and_written_goes_further_back() {
 
 /// A path that a session's own rename emptied, as it was before an older change, keeps what another session did in between.
 #[test]
-fn emptied_by_the_newest_change_is_not_taken_back() {
+fn path_left_empty_keeps_what_came_between() {
     let acts = [
         Act::Turn(2, vec![Edit::Write(3)]),
         Act::Turn(0, vec![Edit::Rename(0, 3)]),
