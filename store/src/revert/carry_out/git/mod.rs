@@ -36,7 +36,7 @@ use crate::model::note::Note;
 use crate::model::request::Unclear;
 use crate::revert::plan::operation::GitFate;
 use crate::revert::request::movement::Movement;
-use crate::sessions::{self, ChainOperation};
+use crate::sessions::{self, ChainOperation, SeenGit};
 use crate::snapshot::Snapshots;
 use crate::store::Store;
 use crate::timeline::Place;
@@ -73,16 +73,12 @@ impl GitSide<'_> {
             return Ok(vec![unknown(now, MADE_ANEW)]);
         }
         let history = self.history(&repository, movement, base, unclear)?;
-        let Some(base) = history.line.last().and_then(|seen| seen.state.clone()) else {
+        let state = |seen: &SeenGit| seen.state.clone();
+        let first = history.line.first().and_then(state);
+        let base = history.line.last().and_then(state);
+        let (Some(_), Some(base)) = (first, base) else {
             return Ok(vec![never_seen(now)]);
         };
-        if history
-            .line
-            .first()
-            .is_some_and(|seen| seen.state.is_none())
-        {
-            return Ok(vec![never_seen(now)]);
-        }
         let (moved, left) = self.moved(chain, &base)?;
         Ok(self.checked(&repository, |asked| {
             plan::plan(GitMove {
