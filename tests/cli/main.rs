@@ -7,6 +7,7 @@ mod bad_input;
 mod blame;
 mod built;
 mod busy;
+mod by_hand;
 mod checkout;
 mod comparison;
 mod completions;

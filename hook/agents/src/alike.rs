@@ -69,9 +69,21 @@ pub const AGENTS: [&Agent; 12] = [
         edit_tools: &["fs_write", "write"],
         ..PLAIN
     },
-    // It reports no prompt: the first step after a turn's end begins a message without words.
+    // It reports no prompt: the first step after a turn's end begins a message without words. All steps of a turn have the
+    // same turn id, so that the others begin none.
     &Agent {
         name: "antigravity",
+        translate: |agent, payload| {
+            let mut events = shape::alike(agent, payload)?;
+            let step = events.iter().find(|it| it.event == EventKind::StepStart);
+            let message = step.map(|step| Event {
+                event: EventKind::UserMessage,
+                turn_id: Some(step.session_id.clone()),
+                ..step.clone()
+            });
+            events.splice(..0, message);
+            Ok(events)
+        },
         kind: |name| (name == "PreInvocation").then_some(EventKind::StepStart),
         adapt: |payload, mut event| {
             let tool = payload.object().object("toolCall");

@@ -48,7 +48,10 @@ fn understood(means: &str) -> Vec<EventKind> {
         ("a session begins", [SessionStart].as_slice()),
         ("**a user message**", &[UserMessage]),
         ("the first tool of a step", &[ToolStart]),
-        ("a step begins", &[StepStart]),
+        (
+            "a step begins, and with the first one of a turn a message",
+            &[UserMessage, StepStart],
+        ),
         ("a sub-agent begins", &[SessionStart]),
         ("a sub-agent ends", &[TurnEnd]),
         ("a tool ended", &[ToolFinish, StepFinish]),
