@@ -290,6 +290,17 @@ impl Sitting {
         }
     }
 
+    /// After a revert of the message whose tool hangs, what was written by hand is there, and the tool's file is not, unless it
+    /// may be the user's.
+    #[track_caller]
+    pub fn expect_edit_stays(&self, before: &Tree, run: &Run) {
+        let stays: &[&str] = match is_unclear(run) {
+            true => &["notes.txt", "stuck.txt"],
+            false => &["notes.txt"],
+        };
+        self.expect(before, stays, &format!("the tool's file went: {run:?}"));
+    }
+
     /// The log has these messages, oldest first, and the agent's model was shown nothing of ours.
     #[track_caller]
     pub fn expect_log(&self, prompts: &[&str]) {

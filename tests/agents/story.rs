@@ -9,7 +9,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::program::{Agent, CLEAR};
-use crate::sitting::{HANGING, LATER, LONG, Sitting, is_unclear, messages};
+use crate::sitting::{HANGING, LATER, LONG, Sitting, messages};
 use testing::executable;
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
@@ -69,8 +69,8 @@ fn gone(agent: &'static Agent, go: impl Fn(&mut Sitting)) {
     sitting.hang();
     go(&mut sitting);
     sitting.write_by_hand("notes.txt", "an hour of work\n");
-    sitting.revert_once_it_is_gone("last");
-    sitting.expect(&before, &["notes.txt"], "the tool's file went");
+    let run = sitting.revert_once_it_is_gone("last");
+    sitting.expect_edit_stays(&before, &run);
 }
 
 /// A new session and one that is resumed go back message by message.
@@ -389,11 +389,7 @@ pub fn commands_after_esc_leave_the_edit(agent: &'static Agent) {
         sitting.command(&revert.replace("revert", verb));
     }
     let run = sitting.revert_once_it_is_gone("last");
-    let stays: &[&str] = match is_unclear(&run) {
-        true => &["notes.txt", "stuck.txt"],
-        false => &["notes.txt"],
-    };
-    sitting.expect(&before, stays, &format!("the tool's file went: {run:?}"));
+    sitting.expect_edit_stays(&before, &run);
     let names_it = run.stdout.contains("notes.txt");
     assert!(names_it, "what stays is told: {run:?}");
 }
