@@ -203,7 +203,7 @@ fn twice_mounted_workspace_is_reverted_at_either() {
     let back = world.store.redo(&elsewhere, &all);
     let after_back = world.read("a");
     assert!(
-        succeeds("umount", &[&elsewhere]),
+        succeeds("umount", &["--lazy".as_ref(), &elsewhere]),
         "what was mounted can be taken away"
     );
     // With a history at each, one would take the other's work for the user's, or not know it.
@@ -232,7 +232,7 @@ fn mount_is_neither_entered_nor_removed() {
     let report = world.try_revert(&to("m1"));
     let found = world.read("d/x");
     assert!(
-        succeeds("umount", &[&at]),
+        succeeds("umount", &["--lazy".as_ref(), &at]),
         "what was mounted can be taken away"
     );
     assert_eq!(
