@@ -335,6 +335,21 @@ fn renamed_over_and_written_goes_further_back() {
     play(&acts, &Script::default());
 }
 
+/// A path that goes back to what another session made of it does so, though a file that was moved away from it stays.
+#[test]
+fn part_way_back_is_not_held_with_a_rename() {
+    let acts = [
+        Act::Turn(1, vec![Edit::Rename(1, 4), Edit::Rename(2, 1)]),
+        Act::Turn(2, vec![Edit::Append(1)]),
+        Act::Turn(1, vec![Edit::Rename(1, 2)]),
+        Act::Further {
+            session: 1,
+            messages: (1, 2),
+        },
+    ];
+    play(&acts, &Script::default());
+}
+
 /// A path that a session's own rename emptied, as it was before an older change, keeps what another session did in between.
 #[test]
 fn path_left_empty_keeps_what_came_between() {

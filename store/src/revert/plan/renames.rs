@@ -106,7 +106,8 @@ impl Renames<'_> {
                 hold(item, left.remove(found));
             }
         }
-        items.retain(|item| !joined.contains(&item.path));
+        // What goes back in part has a row of its own.
+        items.retain(|item| item.is_planned() || !joined.contains(&item.path));
         kept.0.len() > before
     }
 
