@@ -337,7 +337,7 @@ fn renamed_over_and_written_goes_further_back() {
 
 /// A path that goes back to what another session made of it does so, though a file that was moved away from it stays.
 #[test]
-fn part_way_back_is_not_held_with_a_rename() {
+fn part_way_back_is_written_beside_a_rename() {
     let acts = [
         Act::Turn(1, vec![Edit::Rename(1, 4), Edit::Rename(2, 1)]),
         Act::Turn(2, vec![Edit::Append(1)]),

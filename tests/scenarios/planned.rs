@@ -301,3 +301,34 @@ fn plan_has_the_conflicts_earlier_version() {
     assert_eq!(of_plan.earlier, None, "there is nothing to choose");
     assert_ne!(told.plan, chosen.plan, "each token is of its own plan");
 }
+
+/// What rules hide when it goes back is foreseen as it will be: a folder that gets only such files, and a folder that is
+/// hidden itself.
+#[test]
+fn hidden_folder_is_foreseen() {
+    let told = |report: OperationReport| report.receipt.expect("it is compared").differences;
+    let mut world = World::new();
+    world.make_directory("out");
+    world.write(".gitignore", "out/*\n");
+    world.turn("m1", |world| world.write("a", "1\n"));
+    world.turn("m2", |world| world.remove(".gitignore"));
+    world.write("out/mine", "1\n");
+    world.turn("m3", |world| world.remove_tree("out"));
+    let planned = world.try_revert(&dry(to("m1"))).expect("a plan");
+    let done = world.try_revert(&to("m1")).expect("it goes back");
+    assert_eq!(told(planned), told(done), "a folder with hidden files");
+
+    let mut world = World::new();
+    world.turn("m1", |world| world.make_directory("d"));
+    world.write(".gitignore", "d/\n");
+    world.revert("m1");
+    let request = |dry_run| RedoRequest {
+        all: true,
+        dry_run,
+        ..RedoRequest::default()
+    };
+    let cwd = world.cwd.clone();
+    let planned = world.store.redo(&cwd, &request(true)).expect("a plan");
+    let done = world.store.redo(&cwd, &request(false)).expect("it goes");
+    assert_eq!(told(planned), told(done), "a hidden folder");
+}

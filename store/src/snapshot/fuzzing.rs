@@ -8,6 +8,7 @@ use super::cache::{Cache, Extent};
 use super::rules::Rules;
 use crate::git::index;
 use crate::model::entry::ObjectId;
+use crate::model::path::PathKind;
 use crate::objects::hash::SHA256;
 use crate::objects::multi_pack_index::MultiPackIndex;
 use crate::objects::pack::data::Data;
@@ -161,7 +162,7 @@ pub fn rules(bytes: &[u8]) {
     };
     let matcher = rules.matcher(|directory| (!directory.is_empty()).then(|| lines.to_vec()));
     let _ = (
-        matcher.is_visible(path),
+        matcher.shows(path, PathKind::File),
         matcher.is_ignored(path),
         matcher.undecided(),
     );

@@ -21,7 +21,7 @@ use crate::model::gap::{Covering, Gap};
 use crate::model::item::Item;
 use crate::model::note::Note;
 use crate::model::number::first_of;
-use crate::model::path::WorkspacePath;
+use crate::model::path::{PathKind, WorkspacePath};
 use crate::revert::goal::expectation::Expectation;
 use crate::revert::request::authors::Authors;
 use crate::revert::request::history::Author;
@@ -277,7 +277,15 @@ impl ReceiptComparison<'_> {
         let items: Vec<&Item> = items.copied().collect();
         let paths: Vec<WorkspacePath> = items.iter().map(|item| item.path.clone()).collect();
         let then = self.snapshots.states(&self.then, &paths)?;
-        let are_hidden = self.snapshots.are_hidden(&self.after.snapshot, &paths)?;
+        let kind = |item: &&Item| match item.target {
+            Some(target) if target.is_empty_directory() => PathKind::Directory,
+            _ => PathKind::File,
+        };
+        let kinds = items.iter().map(kind);
+        let snapshot = &self.after.snapshot;
+        let are_hidden = self
+            .snapshots
+            .are_entries_hidden(snapshot, paths.iter().zip(kinds))?;
         let changes = items.into_iter().zip(then).zip(are_hidden);
         let changes = changes.map(|((item, old), is_hidden)| Change {
             path: item.path.clone(),

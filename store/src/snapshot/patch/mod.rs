@@ -16,7 +16,7 @@ use super::view::SnapshotView;
 use super::{PatchSide, Snapshot, Snapshots};
 use crate::error::Result;
 use crate::model::entry::{Change, Entry, EntryKind, State};
-use crate::model::path::WorkspacePath;
+use crate::model::path::{PathKind, WorkspacePath};
 use crate::objects::reader::ObjectReader;
 use gaps::Gaps;
 pub(crate) use hidden::{Budget, rewritten};
@@ -106,13 +106,24 @@ impl Snapshots {
         Ok(hidden)
     }
 
-    /// Returns for each path, in order, whether ignore rules hid it from a snapshot.
+    /// Returns for each file, in order, whether ignore rules hid it from a snapshot.
     pub fn are_hidden(&self, snapshot: &Snapshot, paths: &[WorkspacePath]) -> Result<Vec<bool>> {
+        let files = paths.iter().map(|path| (path, PathKind::File));
+        self.are_entries_hidden(snapshot, files)
+    }
+
+    /// Returns for each entry, in order, whether ignore rules hid it from a snapshot. Some rules are about directories
+    /// alone.
+    pub(crate) fn are_entries_hidden<'p>(
+        &self,
+        snapshot: &Snapshot,
+        entries: impl Iterator<Item = (&'p WorkspacePath, PathKind)>,
+    ) -> Result<Vec<bool>> {
         let reader = self.objects.reader()?;
         let view = SnapshotView::open(&reader, snapshot)?;
         let matcher = visibility::matcher(&reader, &view, snapshot.rules)?;
-        let is_hidden = |path: &WorkspacePath| !matcher.is_visible(path.as_bytes());
-        Ok(paths.iter().map(is_hidden).collect())
+        let is_hidden = |(path, kind): (&WorkspacePath, _)| !matcher.shows(path.as_bytes(), kind);
+        Ok(entries.map(is_hidden).collect())
     }
 
     /// Returns for each path, in order, what a snapshot tells of it.

@@ -104,9 +104,9 @@ impl Rules {
 }
 
 impl Matcher<'_> {
-    /// Returns whether a file at this path is captured.
-    pub fn is_visible(&self, path: &[u8]) -> bool {
-        self.view_of(path, PathKind::File).is_some()
+    /// Returns whether an entry at this path is captured.
+    pub fn shows(&self, path: &[u8], kind: PathKind) -> bool {
+        self.view_of(path, kind).is_some()
     }
 
     fn view_of(&self, path: &[u8], kind: PathKind) -> Option<DirectoryView> {

@@ -172,6 +172,7 @@ pub(crate) fn has_below(paths: &BTreeSet<Vec<u8>>, directory: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::path::PathKind;
 
     fn rules(info: &str) -> Rules {
         Rules {
@@ -209,8 +210,11 @@ mod tests {
             ..rules("out/\n")
         };
         let matcher = rules.matcher(|_| None);
-        assert!(matcher.is_visible(b"out/kept"), "it is forced");
-        assert!(!matcher.is_visible(b"out/other"), "its neighbour is not");
+        assert!(matcher.shows(b"out/kept", PathKind::File), "it is forced");
+        assert!(
+            !matcher.shows(b"out/other", PathKind::File),
+            "its neighbour is not"
+        );
         assert!(
             matcher.is_ignored(b"out/kept"),
             "the rules alone leave it out"
@@ -225,13 +229,16 @@ mod tests {
             ..rules("dist\n.env\n")
         };
         let matcher = rules.matcher(|_| None);
-        assert!(matcher.is_visible(b"a/.env"), "included by name");
+        assert!(matcher.shows(b"a/.env", PathKind::File), "included by name");
         assert!(
-            matcher.is_visible(b"dist/app/x.js"),
+            matcher.shows(b"dist/app/x.js", PathKind::File),
             "the pattern spells out the way"
         );
-        assert!(!matcher.is_visible(b"dist/app/x.css"), "not included");
-        assert!(!matcher.is_visible(b"a/secret/x"), "excluded");
+        assert!(
+            !matcher.shows(b"dist/app/x.css", PathKind::File),
+            "not included"
+        );
+        assert!(!matcher.shows(b"a/secret/x", PathKind::File), "excluded");
     }
 
     /// An ignored file is kept where its directory is not ignored.
@@ -244,19 +251,25 @@ mod tests {
             ..rules(".env\n*.pem\nout/\n")
         };
         let matcher = rules.matcher(|_| None);
-        assert!(matcher.is_visible(b"a/.env"), "its name is in the list");
         assert!(
-            !matcher.is_visible(b".env/bin/python"),
+            matcher.shows(b"a/.env", PathKind::File),
+            "its name is in the list"
+        );
+        assert!(
+            !matcher.shows(b".env/bin/python", PathKind::File),
             "a directory of that name is ignored as before"
         );
         assert!(
-            !matcher.is_visible(b"out/.env"),
+            !matcher.shows(b"out/.env", PathKind::File),
             "nor is one entered for it"
         );
-        assert!(matcher.is_visible(b"x.pem"), "a wildcard works");
-        assert!(!matcher.is_visible(b"ca.pem"), "and an exception");
+        assert!(matcher.shows(b"x.pem", PathKind::File), "a wildcard works");
         assert!(
-            !matcher.is_visible(b"private/.env"),
+            !matcher.shows(b"ca.pem", PathKind::File),
+            "and an exception"
+        );
+        assert!(
+            !matcher.shows(b"private/.env", PathKind::File),
             "what is excluded stays out"
         );
         assert!(

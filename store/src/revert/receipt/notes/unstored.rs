@@ -21,7 +21,7 @@ use super::version_control;
 use crate::error::Result;
 use crate::fs::times;
 use crate::model::Milliseconds;
-use crate::model::entry::{Entry, EntryKind};
+use crate::model::entry::{Entry, EntryKind, State};
 use crate::model::gap::{Gap, GapReason};
 use crate::model::metadata;
 use crate::model::note::{Note, naming};
@@ -110,7 +110,7 @@ pub(crate) fn stays(
 ) -> Result<LeftPaths> {
     let mut now = snapshots.seen(seen.snapshot.seen)?;
     let Some(revert) = movement.whole_revert() else {
-        let came = came(snapshots, then, history, &now)?;
+        let came = came(place, snapshots, then, history, &now)?;
         return beside_a_part(store, place, movement, (plan, &came, &now));
     };
     let mut notes: Vec<Note> = Vec::new();
@@ -120,7 +120,7 @@ pub(crate) fn stays(
             .iter()
             .any(|folder| is_at_or_below(&entry.path, folder))
     });
-    let mut came = came(snapshots, then, history, &now)?;
+    let mut came = came(place, snapshots, then, history, &now)?;
     came.extend(came_unseen(store, place, snapshots, revert, then, &now)?);
     let made_again = repositories_made_again(store, place, snapshots, (revert, then), &now)?;
     came.extend(made_again.iter().map(|entry| &entry.path[..]));
@@ -329,6 +329,7 @@ fn texts<'p>(paths: impl IntoIterator<Item = &'p WorkspacePath>) -> Vec<String> 
 
 /// Returns the entries that came in a step and are not in the state that a revert goes to.
 fn came<'n>(
+    place: &Place,
     snapshots: &Snapshots,
     then: Option<&Snapshot>,
     history: &SeenHistory,
@@ -345,8 +346,37 @@ fn came<'n>(
         .filter(|(_, was_there)| !was_there)
         .map(|(entry, _)| &entry.path[..])
         .collect();
+    if let Some(then) = then {
+        for folder in still_empty(place, snapshots, then, &came)? {
+            came.remove(folder.as_bytes());
+        }
+    }
     came.extend(came_elsewhere(snapshots, then, &since, now)?);
     Ok(came)
+}
+
+/// Returns the folders of which only the name came to what a look sees and does not store: they were empty in a state, and
+/// are.
+fn still_empty(
+    place: &Place,
+    snapshots: &Snapshots,
+    then: &Snapshot,
+    came: &BTreeSet<&[u8]>,
+) -> Result<Vec<WorkspacePath>> {
+    let is_empty = |path: &WorkspacePath| {
+        let found = std::fs::read_dir(path.on_disk(&place.root));
+        found.is_ok_and(|mut names| names.next().is_none())
+    };
+    let paths = came
+        .iter()
+        .filter_map(|path| WorkspacePath::new(*path).ok());
+    let empty: Vec<WorkspacePath> = paths.filter(is_empty).collect();
+    let then = snapshots.states(then, &empty)?;
+    let was_empty = |state: State| state.is_some_and(|entry| entry.is_empty_directory());
+    let all = empty.into_iter().zip(then);
+    Ok(all
+        .filter_map(|(path, state)| was_empty(state).then_some(path))
+        .collect())
 }
 
 /// Returns of each entry whether the state that a revert goes to has one at its path.
