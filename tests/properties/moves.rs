@@ -350,6 +350,23 @@ fn part_way_back_is_written_beside_a_rename() {
     play(&acts, &Script::default());
 }
 
+/// A text that a revert on the way brought back goes again, also where its path ends as it was before the first revert.
+#[test]
+fn text_brought_on_the_way_goes_again() {
+    let acts = [
+        Act::Turn(1, vec![Edit::Write(1)]),
+        Act::Turn(1, vec![Edit::Rename(0, 3)]),
+        Act::Turn(1, vec![Edit::Write(0)]),
+        Act::Turn(1, vec![Edit::Delete(3)]),
+        Act::Turn(2, vec![Edit::Rename(1, 0)]),
+        Act::Further {
+            session: 1,
+            messages: (2, 0),
+        },
+    ];
+    play(&acts, &Script::default());
+}
+
 /// A path that a session's own rename emptied, as it was before an older change, keeps what another session did in between.
 #[test]
 fn path_left_empty_keeps_what_came_between() {

@@ -169,7 +169,7 @@ impl Renames<'_> {
     /// again: at once, it would not have come.
     fn came_on_the_way(&self, path: &WorkspacePath, text: Entry) -> bool {
         let target = self.targets.get(path);
-        target.is_some_and(|target| target.state != target.base && !self.holds(target.base, text))
+        target.is_some_and(|target| !self.holds(target.base, text))
     }
 
     /// Returns whether agents took a text away from the one path and brought it to the other. That two files are alike may

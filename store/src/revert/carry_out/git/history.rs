@@ -115,7 +115,8 @@ impl GitSide<'_> {
         };
         let begin = undone.iter().map(|span| span.started_at);
         let refs = match begin.min() {
-            Some(since) => Refs::written(repository, since, log, &is_undone),
+            // The kernel stamps files with the time of its last tick.
+            Some(begin) => Refs::written(repository, begin - evidence::TICK, log, &is_undone),
             None => Refs::default(),
         };
         Ok(GitHistory {

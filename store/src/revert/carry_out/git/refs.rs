@@ -92,7 +92,10 @@ impl Refs {
             if is_branch(name) && !elsewhere.contains(name) && moves.iter().any(is_ours) {
                 let names = moves.iter().filter_map(|line| renaming(&line.what));
                 refs.renamed.extend(names);
-                refs.branches.insert(name.clone(), trace(&moves[0]));
+                // The log is as old as its first line, and a file has finer times.
+                let born = times::created_at(&logs.join(name));
+                let was_there = born.is_none_or(|born| born < since);
+                refs.branches.insert(name.clone(), trace(&moves, was_there));
             }
         }
         let is_asked = |at: &Milliseconds| is_undone(*at..=*at);
@@ -127,11 +130,13 @@ impl Refs {
     }
 }
 
-/// Finds out where a branch was, by the first line of its log since.
-fn trace(first: &RefMove) -> BranchTrace {
-    match first.old.is_none() || first.what.starts_with(RENAMED) {
-        true => BranchTrace::Made,
-        false => BranchTrace::From(first.old.clone()),
+/// Finds out where a branch was, by the lines of its log since the second of a moment, at which the log may have been there.
+fn trace(moves: &[RefMove], was_there: bool) -> BranchTrace {
+    match moves {
+        [made, next, ..] if made.old.is_none() && was_there => BranchTrace::From(next.old.clone()),
+        [made, ..] if made.old.is_none() || made.what.starts_with(RENAMED) => BranchTrace::Made,
+        [first, ..] => BranchTrace::From(first.old.clone()),
+        [] => BranchTrace::Unknown,
     }
 }
 
