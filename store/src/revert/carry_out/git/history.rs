@@ -115,8 +115,7 @@ impl GitSide<'_> {
         };
         let begin = undone.iter().map(|span| span.started_at);
         let refs = match begin.min() {
-            // The kernel stamps files with the time of its last tick.
-            Some(begin) => Refs::written(repository, begin - evidence::TICK, log, &is_undone),
+            Some(since) => Refs::written(repository, since, log, &is_undone),
             None => Refs::default(),
         };
         Ok(GitHistory {

@@ -10,6 +10,7 @@ use rustix::fs::OFlags;
 use crate::fs::times;
 use crate::git::{SMALL, read_small};
 use crate::model::Milliseconds;
+use crate::timeline::evidence::TICK;
 
 /// The author of our own lines: no person moved the ref.
 pub(super) const WHO: &str = "ckpt-hook <ckpt-hook@localhost>";
@@ -51,7 +52,8 @@ impl RefMove {
 /// if the log was not written since, or is missing, too large or damaged.
 pub(crate) fn moves(folder: &Path, name: &str, since: Milliseconds) -> Vec<RefMove> {
     let path = folder.join("logs").join(name);
-    if written_at(&path).is_none_or(|at| at < since) {
+    // The kernel stamps files with the time of its last tick.
+    if written_at(&path).is_none_or(|at| at + TICK < since) {
         return Vec::new();
     }
     let text = read_small(&path, SMALL, OFlags::NOFOLLOW).unwrap_or_default();

@@ -74,6 +74,8 @@ impl Refs {
         log: Vec<RefMove>,
         is_undone: IsUndone<'_>,
     ) -> Self {
+        // The kernel stamps files with the time of its last tick.
+        let written = since - TICK;
         let common = &repository.location.common;
         let logs = common.join("logs");
         let moves = |name: &str| reflog::moves(common, name, since);
@@ -83,7 +85,7 @@ impl Refs {
             ..Self::default()
         };
         let elsewhere = repository.branches_elsewhere();
-        let logged = written_since(&logs, BRANCHES, since);
+        let logged = written_since(&logs, BRANCHES, written);
         let mut come = Vec::new();
         for (name, _) in &logged.files {
             let moves = moves(name);
@@ -101,27 +103,27 @@ impl Refs {
         let is_asked = |at: &Milliseconds| is_undone(*at..=*at);
         // Without a log of HEAD, branches have none, either.
         if !repository.location.directory.join("logs/HEAD").exists() {
-            let mut files = written_since(common, BRANCHES, since).files;
+            let mut files = written_since(common, BRANCHES, written).files;
             files.retain(|(name, at)| is_branch(name) && is_asked(at));
             let unknown = files
                 .into_iter()
                 .map(|(name, _)| (name, BranchTrace::Unknown));
             refs.branches.extend(unknown);
         }
-        let tags = written_since(common, TAGS, since);
+        let tags = written_since(common, TAGS, written);
         let asked = tags.files.iter().filter(|(_, at)| is_asked(at));
         refs.tags = asked.map(|(name, _)| name.clone()).collect();
         let stashed = moves("refs/stash").into_iter().filter(is_ours);
         refs.stashed = stashed.map(|line| line.what).collect();
         // Git's words for a push. A fetch writes others, and publishes nothing.
         let is_push = |line: &RefMove| line.what == "update by push" && is_ours(line);
-        let pushed = written_since(&logs, REMOTES, since).files.into_iter();
+        let pushed = written_since(&logs, REMOTES, written).files.into_iter();
         let pushed = pushed.filter(|(name, _)| moves(name).iter().any(is_push));
         refs.pushed = pushed.map(|(name, _)| name).collect();
 
         let is_loss = |at: &Milliseconds| is_asked(at) && !is_packing(common, *at);
-        let written: Vec<Milliseconds> = tags.files.iter().map(|(_, at)| *at).collect();
-        refs.has_lost_tag = lost(&tags.folders, &written).any(|at| is_loss(&at));
+        let tagged: Vec<Milliseconds> = tags.files.iter().map(|(_, at)| *at).collect();
+        refs.has_lost_tag = lost(&tags.folders, &tagged).any(|at| is_loss(&at));
         let is_lost = lost(&logged.folders, &come).any(|at| is_loss(&at));
         refs.has_lost_branch = is_lost && refs.gone.is_empty();
         let dropped = stash_dropped_at(common, since).filter(|_| refs.renamed.is_empty());
