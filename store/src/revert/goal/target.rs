@@ -304,7 +304,7 @@ fn taken_back<'r, 'a>(
     runs: &'r [ChangeRun<'a>],
 ) -> impl Iterator<Item = (State, &'r [ChangeRun<'a>])> {
     let newest = runs.first().filter(|newest| newest.held.is_none());
-    let is_left = newest.is_some_and(|newest| present.is(newest.new));
+    let is_left = newest.is_some_and(|newest| present.state == newest.new);
     let older = if is_left { &[] } else { runs };
     let passed = older.iter().enumerate().filter_map(move |(at, run)| {
         let is_new = present.is(run.new);

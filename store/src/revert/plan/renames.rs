@@ -80,7 +80,7 @@ impl Renames<'_> {
             let is_elsewhere = || text(item.expected).is_some_and(|text| brought.contains(&text));
             !self.holds(item.target, missing.text)
                 && (missing.is_asked || !is_elsewhere())
-                && !self.came_on_the_way(&item.path, missing.text)
+                && !self.came_on_the_way(&item.path, missing)
                 && self.went_between(missing, &item.path)
         };
         // The same bytes first: they leave no doubt.
@@ -166,10 +166,14 @@ impl Renames<'_> {
     }
 
     /// Returns whether only an earlier revert of the chain brought a text to a path. A move further back takes it away
-    /// again: at once, it would not have come.
-    fn came_on_the_way(&self, path: &WorkspacePath, text: Entry) -> bool {
+    /// again: at once, it would not have come. On the way forward, the text was where it is missing.
+    fn came_on_the_way(&self, path: &WorkspacePath, missing: &MissingText) -> bool {
+        let held_text = |target: &Target| self.holds(target.base, missing.text);
         let target = self.targets.get(path);
-        target.is_some_and(|target| !self.holds(target.base, text))
+        let was_missing = || !self.targets.get(&missing.path).is_some_and(held_text);
+        target.is_some_and(|target| {
+            !held_text(target) && (target.state != target.base || was_missing())
+        })
     }
 
     /// Returns whether agents took a text away from the one path and brought it to the other. That two files are alike may
