@@ -548,7 +548,11 @@ fn dead_agents_possible_work_is_named() {
 /// it may be over all the same, and an edit soon after is not taken.
 #[test]
 fn edit_after_a_left_sub_agent_stays() {
-    for goes_on_with in [EventKind::UserMessage, EventKind::TurnEnd] {
+    for goes_on_with in [
+        EventKind::UserMessage,
+        EventKind::TurnEnd,
+        EventKind::SessionEnd,
+    ] {
         let mut world = World::new();
         set_clock_from_files(-3_000);
         world.message("m1");

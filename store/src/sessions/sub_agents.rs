@@ -37,7 +37,7 @@ pub(super) fn ended_with_parent(
 }
 
 /// Returns when the conversation of a sub-agent went on after its step began: with the next message, or with the end of a
-/// turn. Whether the sub-agent works on in the background, no event tells.
+/// turn or of the session. Whether the sub-agent works on in the background, no event tells.
 pub(super) fn left_at(
     connection: &Connection,
     step: &OpenStep,
@@ -47,7 +47,10 @@ pub(super) fn left_at(
     let what = "cannot read the message after a step";
     let next: Option<Milliseconds> =
         read::value(connection, what, sql, params![root.id, step.started_at])?;
-    let has_ended = root.last_event.as_deref() == Some(EventKind::TurnEnd.name());
+    let ends = [EventKind::TurnEnd, EventKind::SessionEnd];
+    let has_ended = ends
+        .iter()
+        .any(|end| root.last_event.as_deref() == Some(end.name()));
     let ended = Some(root.last_event_at).filter(|at| has_ended && *at >= step.started_at);
     Ok(next.or(ended))
 }
