@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 use std::fs;
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -19,6 +19,8 @@ const SETTLED: Duration = Duration::from_secs(37);
 pub struct Programs {
     /// `ckpt-hook`, a release build.
     pub hook: PathBuf,
+    /// The same of an older commit, if one is to be measured in the same rounds.
+    pub older: Option<PathBuf>,
     /// `bench-floor`.
     pub floor: PathBuf,
     /// `bench-empty`.
@@ -155,11 +157,22 @@ fn listed(tree: &Path, arguments: &[&str]) -> Result<Vec<String>> {
         .collect())
 }
 
+/// How long the upkeep that a hook left to the background may go on in a folder that is to be emptied.
+const UPKEEP_TIMEOUT: Duration = Duration::from_secs(30);
+
 /// Makes a directory that is there and empty.
 pub fn empty(directory: &Path) -> Result<()> {
-    match fs::remove_dir_all(directory) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error.into()),
-        _ => {}
+    let begin = Instant::now();
+    loop {
+        match fs::remove_dir_all(directory) {
+            Err(error)
+                if error.kind() == ErrorKind::DirectoryNotEmpty
+                    && begin.elapsed() < UPKEEP_TIMEOUT =>
+            {
+                std::thread::sleep(Duration::from_millis(10));
+            }
+            Err(error) if error.kind() != ErrorKind::NotFound => return Err(error.into()),
+            _ => return Ok(fs::create_dir_all(directory)?),
+        }
     }
-    Ok(fs::create_dir_all(directory)?)
 }

@@ -87,6 +87,12 @@ pub fn measure_disk(bench: &mut Bench, measured: &mut Measured) -> Result<()> {
     bench.clean()
 }
 
+/// Returns the program of an older commit, if it is to be measured.
+fn older(bench: &Bench) -> Result<Option<Ours>> {
+    let program = bench.programs.older.as_ref();
+    program.map(|_| Ours::new(bench, Help::Older)).transpose()
+}
+
 /// Takes a snapshot by each way, in another order each round, and notes how long it took.
 fn in_turns(
     ways: &mut [&mut dyn Way],
@@ -124,8 +130,13 @@ fn still(
     let (mut ours, mut conductor) = (Ours::new(bench, Help::Repository)?, Conductor::new(bench));
     let mut watched = Ours::new(bench, Help::Watcher)?;
     let (mut floor, mut empty) = (Floor::new(bench)?, Empty::new(bench));
+    let mut older = older(bench)?;
     watched.watch()?;
     for _ in 0..2 {
+        if let Some(older) = &mut older {
+            older.prepare()?;
+            older.snapshot()?;
+        }
         ours.prepare()?;
         ours.snapshot()?;
         watched.prepare()?;
@@ -136,7 +147,7 @@ fn still(
     }
     let mut times = Times::new();
     for round in 0..rounds {
-        let ways: &mut [&mut dyn Way] = &mut [
+        let mut ways: Vec<&mut dyn Way> = vec![
             &mut ours,
             &mut watched,
             git,
@@ -144,7 +155,8 @@ fn still(
             &mut conductor,
             &mut empty,
         ];
-        in_turns(ways, round, &mut times, false)?;
+        ways.extend(older.as_mut().map(|older| older as &mut dyn Way));
+        in_turns(&mut ways, round, &mut times, false)?;
     }
     measured.times.insert(NO_CHANGE.to_owned(), times);
     let memory = watched.memory_of_watcher();
@@ -152,7 +164,7 @@ fn still(
         .counts
         .extend(memory.map(|bytes| (WATCHER_MEMORY.to_owned(), bytes)));
     drop(watched);
-    event(&ours, &mut empty, measured, rounds)?;
+    event(&ours, older.as_ref(), &mut empty, measured, rounds)?;
     long(bench, &ours, measured, rounds)?;
     count_calls(bench, &ours, measured)?;
     measured.counts.insert(
@@ -166,12 +178,20 @@ fn still(
     Ok(())
 }
 
-fn event(ours: &Ours, empty: &mut Empty, measured: &mut Measured, rounds: usize) -> Result<()> {
+fn event(
+    ours: &Ours,
+    older: Option<&Ours>,
+    empty: &mut Empty,
+    measured: &mut Measured,
+    rounds: usize,
+) -> Result<()> {
     let mut times = Times::new();
     for _ in 0..rounds {
-        let begin = Instant::now();
-        ours.event("session_start")?;
-        note(&mut times, "ours", begin);
+        for hook in [Some(ours), older].into_iter().flatten() {
+            let begin = Instant::now();
+            hook.event("session_start")?;
+            note(&mut times, hook.name(), begin);
+        }
         let begin = Instant::now();
         empty.snapshot()?;
         note(&mut times, "empty process", begin);
@@ -272,10 +292,12 @@ fn first(bench: &mut Bench, git: &mut Git, measured: &mut Measured, rounds: usiz
         Ours::new(bench, Help::None)?,
     );
     let mut floor = Floor::new(bench)?;
+    let mut older = older(bench)?;
     let mut times = Times::new();
     for round in 0..rounds {
-        let ways: &mut [&mut dyn Way] = &mut [&mut ours, &mut plain, git, &mut floor];
-        in_turns(ways, round, &mut times, true)?;
+        let mut ways: Vec<&mut dyn Way> = vec![&mut ours, &mut plain, git, &mut floor];
+        ways.extend(older.as_mut().map(|older| older as &mut dyn Way));
+        in_turns(&mut ways, round, &mut times, true)?;
         measured
             .counts
             .insert("disk, first".to_owned(), disk::below(&plain.store())?.bytes);
@@ -308,17 +330,20 @@ fn edited(
     println!("{}: {}", bench.size.name(), edits(count));
     let (mut ours, mut conductor) = (Ours::new(bench, Help::Repository)?, Conductor::new(bench));
     let (mut watched, mut empty) = (Ours::new(bench, Help::Watcher)?, Empty::new(bench));
+    let mut older = older(bench)?;
     ours.prepare()?;
     watched.watch()?;
     let mut times = Times::new();
     for round in 0..rounds {
-        ours.prepare()?;
-        watched.prepare()?;
+        for hook in [Some(&mut ours), Some(&mut watched), older.as_mut()] {
+            hook.map_or(Ok(()), Way::prepare)?;
+        }
         let files = bench.choose(count);
         bench.edit(&files)?;
-        let ways: &mut [&mut dyn Way] =
-            &mut [&mut ours, &mut watched, git, &mut conductor, &mut empty];
-        in_turns(ways, round, &mut times, false)?;
+        let mut ways: Vec<&mut dyn Way> =
+            vec![&mut ours, &mut watched, git, &mut conductor, &mut empty];
+        ways.extend(older.as_mut().map(|older| older as &mut dyn Way));
+        in_turns(&mut ways, round, &mut times, false)?;
     }
     measured.times.insert(edits(count), times);
     Ok(())
@@ -326,19 +351,22 @@ fn edited(
 
 fn reverted(bench: &mut Bench, git: &Git, measured: &mut Measured, rounds: usize) -> Result<()> {
     println!("{}: {REVERT}", bench.size.name());
-    let mut ours = Ours::new(bench, Help::Repository)?;
+    let mut hooks = vec![Ours::new(bench, Help::Repository)?];
+    hooks.extend(older(bench)?);
     let mut times = Times::new();
     for _ in 0..rounds {
         let files = bench.choose(REVERTED);
-        ours.message()?;
-        bench.edit(&files)?;
-        ours.snapshot()?;
-        ours.event("turn_end")?;
-        // What the agent wrote is on the disk by the time that a person has read it: neither way pays for that.
-        rustix::fs::sync();
-        let begin = Instant::now();
-        ours.revert()?;
-        note(&mut times, "ours", begin);
+        for hook in &mut hooks {
+            hook.message()?;
+            bench.edit(&files)?;
+            hook.snapshot()?;
+            hook.event("turn_end")?;
+            // What the agent wrote is on the disk by the time that a person has read it: no way pays for that.
+            rustix::fs::sync();
+            let begin = Instant::now();
+            hook.revert()?;
+            note(&mut times, hook.name(), begin);
+        }
         let tree = git.tree()?;
         bench.edit(&files)?;
         let mut checkout = git.command(&[

@@ -31,6 +31,9 @@ struct Arguments {
     /// The program that is measured; by default the one beside this
     #[arg(long)]
     hook: Option<PathBuf>,
+    /// The same program of an older commit, measured in the same rounds
+    #[arg(long)]
+    older: Option<PathBuf>,
     /// Where the trees are, and are built
     #[arg(long, default_value = "target/bench")]
     trees: PathBuf,
@@ -61,7 +64,7 @@ fn main() -> Result<()> {
 }
 
 fn measure(arguments: &Arguments, results: &mut Results) -> Result<()> {
-    let programs = programs(arguments.hook.as_deref())?;
+    let programs = programs(arguments)?;
     if arguments.disk {
         for size in &arguments.sizes {
             let mut bench = Bench::open(&arguments.trees, *size, programs.clone())?;
@@ -95,11 +98,13 @@ fn measure(arguments: &Arguments, results: &mut Results) -> Result<()> {
 }
 
 /// The programs that are measured, and those beside this one.
-fn programs(hook: Option<&Path>) -> Result<Programs> {
+fn programs(arguments: &Arguments) -> Result<Programs> {
     let own = std::env::current_exe()?;
     let beside = |name: &str| own.with_file_name(name);
+    let known = |path: &Option<PathBuf>| path.as_deref().map(Path::canonicalize).transpose();
     let programs = Programs {
-        hook: hook.map_or_else(|| Ok(beside("ckpt-hook")), Path::canonicalize)?,
+        hook: known(&arguments.hook)?.unwrap_or_else(|| beside("ckpt-hook")),
+        older: known(&arguments.older)?,
         floor: beside("bench-floor"),
         empty: beside("bench-empty"),
         peak: beside("bench-peak"),

@@ -9,7 +9,7 @@ use crate::plot::tick;
 use crate::process::Result;
 use crate::results::{Measured, Results};
 use crate::targets::{self, Target, targets};
-use crate::ways::{OURS, PLAIN, WATCHED};
+use crate::ways::{OLDER, OURS, PLAIN, WATCHED};
 
 const BEGIN: &str = "<!-- measured: written by `just bench` -->";
 const END: &str = "<!-- /measured -->";
@@ -154,6 +154,7 @@ fn medians(measured: &Measured) -> String {
         "floor",
         "empty process",
         "git checkout",
+        OLDER,
     ];
     let mut cases = [NO_CHANGE, COLD, EVENT, LONG, FIRST]
         .map(str::to_owned)

@@ -5,7 +5,7 @@ mod ours;
 mod peers;
 
 pub use floor::{Empty, Floor};
-pub use ours::{Help, OURS, Ours, PLAIN, WATCHED};
+pub use ours::{Help, OLDER, OURS, Ours, PLAIN, WATCHED};
 pub use peers::{Conductor, Git};
 
 use crate::process::Result;

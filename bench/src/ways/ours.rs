@@ -12,15 +12,17 @@ use crate::process::{Result, command, run};
 /// How long a watcher may take until it answers for a tree.
 const UNTIL_WATCHED: Duration = Duration::from_secs(60);
 
-/// What the hook has to help it.
+/// What the hook has to help it, and which hook it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Help {
     /// The repository of the tree, from which ids and packs are taken: as the settings have it by default.
     Repository,
     /// The same, and a watcher.
     Watcher,
-    /// Neither: every file is read and stored, as without a repository.
+    /// Neither: the tree has no repository while a snapshot is taken, so every file is read and stored.
     None,
+    /// The repository, for the program of an older commit.
+    Older,
 }
 
 impl Help {
@@ -30,6 +32,7 @@ impl Help {
             Self::Repository => OURS,
             Self::Watcher => WATCHED,
             Self::None => PLAIN,
+            Self::Older => OLDER,
         }
     }
 
@@ -39,6 +42,7 @@ impl Help {
             Self::Repository => "seeded",
             Self::Watcher => "watched",
             Self::None => "plain",
+            Self::Older => "older",
         }
     }
 }
@@ -50,6 +54,9 @@ pub const WATCHED: &str = "ours, watched";
 /// The hook without a repository that it could take from.
 pub const PLAIN: &str = "ours, nothing to take from";
 
+/// The program of an older commit, which `--older` names.
+pub const OLDER: &str = "older";
+
 /// A store of its own, in which one session goes on.
 pub struct Ours {
     program: PathBuf,
@@ -57,8 +64,29 @@ pub struct Ours {
     home: PathBuf,
     help: Help,
     watcher: Option<Child>,
+    /// The repository, out of the way until the next snapshot is taken.
+    aside: Option<Aside>,
     next: Next,
     messages: usize,
+}
+
+/// A directory that has another name until this ends.
+struct Aside {
+    here: PathBuf,
+    there: PathBuf,
+}
+
+impl Aside {
+    fn put(here: PathBuf, there: PathBuf) -> Result<Self> {
+        fs::rename(&here, &there)?;
+        Ok(Self { here, there })
+    }
+}
+
+impl Drop for Aside {
+    fn drop(&mut self) {
+        fs::rename(&self.there, &self.here).expect("it was there before");
+    }
 }
 
 /// Which event comes next.
@@ -73,17 +101,20 @@ impl Ours {
     /// Makes it, with a home directory and a store in the bench's folder.
     pub fn new(bench: &Bench, help: Help) -> Result<Self> {
         let home = bench.scratch.join(help.home());
-        let (program, tree) = (bench.programs.hook.clone(), bench.tree.clone());
+        let older = bench.programs.older.as_ref();
+        let program = older.filter(|_| help == Help::Older);
         let mut ours = Self {
-            program,
-            tree,
+            program: program.unwrap_or(&bench.programs.hook).clone(),
+            tree: bench.tree.clone(),
             home,
             help,
             watcher: None,
+            aside: None,
             next: Next::Message,
             messages: 0,
         };
         ours.reset()?;
+        ours.aside = None;
         Ok(ours)
     }
 
@@ -206,15 +237,16 @@ impl Way for Ours {
 
     fn reset(&mut self) -> Result<()> {
         self.end_watcher();
+        self.aside = None;
         empty(&self.home)?;
         let settings = self.home.join(".config/ckpt-hook");
         fs::create_dir_all(&settings)?;
         // A first snapshot is measured to its end, however long it takes.
-        let text = format!(
-            "hook_deadline = \"10 min\"\nseed = {}\n",
-            self.help != Help::None
-        );
-        fs::write(settings.join("config.toml"), text)?;
+        fs::write(settings.join("config.toml"), "hook_deadline = \"10 min\"\n")?;
+        if self.help == Help::None && self.aside.is_none() {
+            let there = self.home.join("repository");
+            self.aside = Some(Aside::put(self.tree.join(".git"), there)?);
+        }
         self.next = Next::Message;
         Ok(())
     }
@@ -230,6 +262,7 @@ impl Way for Ours {
         let (event, next) = self.next();
         self.event(event)?;
         self.next = next;
+        self.aside = None;
         Ok(())
     }
 }
