@@ -135,6 +135,11 @@ pub struct Gap {
 }
 
 impl Gap {
+    /// Returns its path for people.
+    pub fn name(&self) -> String {
+        String::from_utf8_lossy(&self.path).into_owned()
+    }
+
     /// Returns whether a path is the gap's own or below it. The gap of the workspace itself covers everything.
     pub fn covers(&self, path: &WorkspacePath) -> bool {
         let path = path.as_bytes();

@@ -17,6 +17,7 @@ pub mod shell;
 
 pub(crate) mod attribution;
 pub(crate) mod git_item;
+pub(crate) mod id;
 pub(crate) mod metadata;
 pub use git_item::plain as branch_name;
 pub(crate) mod note;

@@ -33,7 +33,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::fs::layout::Lock;
 use crate::model::Milliseconds;
 use crate::model::label::Label;
-use crate::model::note::{self, Note};
+use crate::model::note::Note;
 use crate::model::progress::SnapshotProgress;
 use crate::sessions::LastRows;
 use crate::sessions::{self, Database, Diagnostic, DiagnosticLevel};
@@ -484,9 +484,9 @@ pub(crate) fn snapshot(
     let (notes, finished): (Vec<Note>, Vec<FinishedReport>) = finished.into_iter().unzip();
     // Whatever fails from here on, the caller must hear that an interrupted operation was finished: files
     // changed.
-    let mut notes = note::texts(&notes);
+    let mut notes: Vec<String> = notes.iter().map(Note::to_string).collect();
     let done = notes.clone();
-    notes.extend(crate::revert::fork_taken_back(store, &place).map(|note| note.text));
+    notes.extend(crate::revert::fork_taken_back(store, &place).map(|note| note.to_string()));
     snapshot_under_lock(store, &place, label.as_ref(), progress, (notes, finished))
         .map_err(|error| error.after(done))
 }

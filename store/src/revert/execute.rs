@@ -19,7 +19,6 @@ use super::plan::operation::{LeftPaths, Operation};
 use super::plan::{Plan, count_lines};
 use super::receipt;
 use super::receipt::forecast;
-use super::receipt::notes;
 use super::receipt::notes::surroundings;
 use super::receipt::notes::unstored;
 use super::receipt::notes::version_control;
@@ -31,6 +30,7 @@ use crate::error::{Error, Result};
 use crate::model::entry::ObjectId;
 use crate::model::git_item::GitItem;
 use crate::model::item::Item;
+use crate::model::note::Note;
 use crate::model::path::WorkspacePath;
 use crate::model::request::DryRun;
 use crate::revert::goal::present::Scene;
@@ -390,7 +390,8 @@ impl Execution<'_> {
         } = finish_first(store, opened, &id, operation, self.seen);
         let receipt = take_receipt(operation, compared);
         if let Some(error) = unfinished {
-            operation.leave(LeftPaths::missing(vec![notes::unfinished(&error)]));
+            let why = error.with_causes();
+            operation.leave(LeftPaths::missing(vec![Note::StaysOpen { why }]));
         }
         let what = (&items[..], &git[..]);
         store.leave_stuck();
@@ -441,7 +442,8 @@ fn take_receipt(
             receipt
         }
         Err(error) => {
-            operation.warnings.push(notes::not_compared(&error));
+            let why = error.with_causes();
+            operation.warnings.push(Note::NotCompared { why });
             None
         }
     }

@@ -21,7 +21,7 @@ mod undo;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use ckpt_schema::report::{NoteCode, OperationKind, OperationReport, Outcome, VERSION};
+use ckpt_schema::report::{OperationKind, OperationReport, Outcome, VERSION};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::entry::ObjectId;
@@ -98,7 +98,7 @@ pub(crate) fn operate(
             done.map(Some)
         });
         let executed = executed.map_err(|error| match (&prepared, &pending) {
-            (Some(made), Some(_)) => error.after([fork::unused(made)]),
+            (Some(made), Some(_)) => error.after([fork::unused(made).to_string()]),
             _ => error,
         })?;
         let Some(executed) = executed else {
@@ -477,13 +477,13 @@ fn nothing_reverted(
         }
         None => None,
     };
-    let text = match (&elsewhere, also_reverted.is_empty()) {
-        (_, false) => "nothing of this session is reverted",
-        (Some(_), true) => "nothing is reverted here",
-        (None, true) => "nothing is reverted",
-    };
-    warnings.push(Note::new(NoteCode::NothingReverted, text));
+    warnings.push(match (&elsewhere, also_reverted.is_empty()) {
+        (_, false) => Note::NothingRevertedOfSession,
+        (Some(_), true) => Note::NothingRevertedHere,
+        (None, true) => Note::NothingReverted,
+    });
     warnings.extend(elsewhere);
+    let remarks = note::reports(&warnings);
     let report = OperationReport {
         version: VERSION,
         operation: None,
@@ -508,8 +508,8 @@ fn nothing_reverted(
         receipt: None,
         conversation: None,
         finished: recovered.finished,
-        notes: note::texts(&warnings),
-        remarks: warnings.clone(),
+        notes: note::texts(&remarks),
+        remarks,
         roots: Vec::new(),
     };
     Ok(Executed::done(report))

@@ -1,7 +1,7 @@
 //! The path from a movement to its outcome: look and plan, which is here, then check, write the journal, apply, look
 //! again and close, which is [`execute`](super::execute).
 
-use ckpt_schema::report::{NoteCode, OperationKind, Outcome};
+use ckpt_schema::report::{OperationKind, Outcome};
 use rusqlite::Connection;
 
 use super::carry_out::git::{self, GitSide};
@@ -385,7 +385,7 @@ impl<'m> PlanContext<'_, 'm> {
         if movement.kind == OperationKind::Revert {
             told.extend(notes::unprotected_steps(material));
         }
-        told.extend(notes::unread_directories(&material.seen.unread()));
+        told.extend(notes::unread_directories(material.seen.unread()));
         told.extend(self.notes_on_the_present(plan, GitFate::of(items))?);
         if movement.kind == OperationKind::Revert {
             told.extend(GitSide::of(scene).staged(movement, plan, items)?);
@@ -404,7 +404,7 @@ fn is_incomplete(movement: &Movement, material: &Material) -> bool {
 
 /// Returns whether a note says that a message changed files in no step: it is unclear what of it was the agent's.
 fn is_of_no_step(note: &Note) -> bool {
-    note.code == NoteCode::NoStep
+    matches!(note, Note::NoStep { .. })
 }
 
 /// Returns whether the last thing that happened was this very revert, and it left nothing to do. Then no file has to be

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ckpt_schema::report::{FileResult, FinishedReport, NoteCode, Outcome, ReasonCode, Receipt};
+use ckpt_schema::report::{FileResult, FinishedReport, Outcome, ReasonCode, Receipt};
 
 use super::carry_out::apply::Root;
 use super::carry_out::conversation;
@@ -10,15 +10,12 @@ use super::carry_out::journal::{
     FinishAttempt, Finished, ReceiptOutcome, WritableWorkspace, finish,
 };
 use super::goal::expectation::Expectation;
-use super::receipt;
-use super::receipt::notes;
+use super::receipt::{self, later_note};
 use crate::error::{Error, Result};
-use crate::ids::short;
 use crate::model::entry::ObjectId;
 use crate::model::git_item::GitItem;
 use crate::model::item::{Item, ItemReason};
-use crate::model::note::Note;
-use crate::model::number::count;
+use crate::model::note::{FailedFiles, Note, OperationName};
 use crate::model::path::WorkspacePath;
 use crate::model::request::DryRun;
 use crate::sessions;
@@ -62,8 +59,8 @@ pub(crate) fn recover(store: &mut Store, place: &Place, dry_run: DryRun) -> Resu
             "what the store borrowed from the repository could not be copied: {error}"
         )]
     });
-    let note = |text| Note::new(NoteCode::Borrowed, text);
-    let mut warnings: Vec<Note> = borrowed.into_iter().map(note).collect();
+    let borrowed = borrowed.into_iter();
+    let mut warnings: Vec<Note> = borrowed.map(|what| Note::Borrowed { what }).collect();
     if dry_run == DryRun::No {
         // What cannot be read resolves nothing.
         let _ = super::lineage::resolve_forks(store, place);
@@ -78,11 +75,8 @@ pub(crate) fn recover(store: &mut Store, place: &Place, dry_run: DryRun) -> Resu
         });
     }
     let open = sessions::open_operations(store.database.connection(), place.row.id)?;
-    let note = |row: &sessions::OperationRow| {
-        let text = format!("{} is not done yet, and is finished first", name(row));
-        Note::about(NoteCode::Open, text, vec![row.id.clone()])
-    };
-    warnings.extend(open.iter().map(note));
+    let open = open.iter().map(name);
+    warnings.extend(open.map(|operation| Note::LeftOpen { operation }));
     Ok(Recovered {
         warnings,
         done: Vec::new(),
@@ -142,8 +136,11 @@ pub(crate) fn interrupted(store: &Store, place: &Place) -> Result<Vec<String>> {
 }
 
 /// Returns an operation's name for people.
-fn name(row: &sessions::OperationRow) -> String {
-    format!("the {} `{}`", row.kind.name(), short(&row.id))
+fn name(row: &sessions::OperationRow) -> OperationName {
+    OperationName {
+        kind: row.kind,
+        id: row.id.clone(),
+    }
 }
 
 /// Says that an operation was left open, which of git's locks belong to it, and what to do.
@@ -185,7 +182,7 @@ pub(crate) fn finish_open_operations(
             let compared = compare(store, opened, &row, items, after);
             ReceiptOutcome {
                 is_incomplete: receipt::leaves_open(&compared),
-                note: receipt::later_note(&compared),
+                note: later_note(&compared),
                 receipt: compared,
             }
         };
@@ -204,8 +201,13 @@ pub(crate) fn finish_open_operations(
             // While it is open, it is unclear where the revert point is, so no command goes on.
             return Err(error.after(done));
         }
-        let text = finished_text(&name, &items, &git, &compared);
-        let note = Note::about(NoteCode::Finished, text, vec![row.id.clone()]);
+        let note = Note::Finished {
+            operation: name,
+            files: items.len(),
+            moves_git: !git.is_empty(),
+            failed: failed(&items),
+            result: later_note(&compared).map(Box::new),
+        };
         // The files are where they should be and the row is closed, so nothing may fail any more. Of an outcome that
         // cannot be read, `Partial` claims the least.
         let closed = sessions::operation(store.database.connection(), &row.id);
@@ -229,7 +231,7 @@ pub(crate) fn finish_open_operations(
 }
 
 fn texts(finished: &[(Note, FinishedReport)]) -> Vec<String> {
-    finished.iter().map(|(note, _)| note.text.clone()).collect()
+    finished.iter().map(|(note, _)| note.to_string()).collect()
 }
 
 /// Compares what a finished operation left with the state that it went to, unless nothing was left to do.
@@ -254,34 +256,6 @@ fn compare(
         let (expectation, states) = (expectation.as_ref(), (&before, after));
         receipt::receipt(connection, place, snapshots, expectation, items, states)
     })
-}
-
-fn finished_text(
-    name: &str,
-    items: &[Item],
-    git: &[GitItem],
-    compared: &Result<Option<Receipt>>,
-) -> String {
-    let also = if git.is_empty() {
-        ""
-    } else {
-        ", and git's state"
-    };
-    format!(
-        "finished {name}, which was not done yet ({}{also}{}){}",
-        count(items.len() as u64, "file"),
-        failed(items),
-        differing(compared)
-    )
-}
-
-/// Returns a comparison in words, as the end of a sentence.
-fn differing(compared: &Result<Option<Receipt>>) -> String {
-    let told = match compared {
-        Ok(receipt) => receipt.as_ref().and_then(receipt::in_words),
-        Err(error) => Some(notes::not_compared(error).text),
-    };
-    told.map(|told| format!("; {told}")).unwrap_or_default()
 }
 
 /// Checks the way back before anything else is removed or replaced. It was intact when the operation began, but that
@@ -391,20 +365,15 @@ fn fail(item: &mut Item, why: String) {
     item.reason = Some(ItemReason::new(ReasonCode::Failed, why));
 }
 
-/// Returns how many files could not be written, with the first of them.
-fn failed(items: &[Item]) -> String {
+/// Returns how many files could not be written, and the first of them with the reason.
+fn failed(items: &[Item]) -> Option<FailedFiles> {
     let mut failed = items
         .iter()
         .filter(|item| item.result == FileResult::Failed);
-    let Some(first) = failed.next() else {
-        return String::new();
-    };
-    let (path, reason) = (
-        first.path.to_text(),
-        first.reason.as_deref().unwrap_or("unknown"),
-    );
-    format!(
-        "; {} of them could not be written, as `{path}`: {reason}",
-        failed.count() + 1
-    )
+    let first = failed.next()?;
+    Some(FailedFiles {
+        number: failed.count() + 1,
+        path: first.path.to_text(),
+        why: first.reason.as_deref().unwrap_or("unknown").to_owned(),
+    })
 }

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::PathBuf;
 
-use ckpt_schema::report::{FileResult, NoteCode};
+use ckpt_schema::report::FileResult;
 
 use super::carry_out::git::GitSide;
 use super::carry_out::refusal;
@@ -318,16 +318,13 @@ impl WantedState<'_> {
         let is_known = |path: &&WorkspacePath| !unknown.contains(path);
         let known: Vec<&WorkspacePath> = self.only.iter().filter(is_known).collect();
         unknown.retain(|path| !place.is_also_named(path, &known));
-        let unknown: Vec<String> = unknown.into_iter().map(WorkspacePath::to_text).collect();
-        let names: Vec<String> = unknown.iter().map(|path| format!("`{path}`")).collect();
-        let what = format!(
-            "nothing was captured at {}, neither then nor now",
-            names.join(" or ")
-        );
-        match unknown.len() {
+        let number = unknown.len();
+        let paths = unknown.into_iter().map(WorkspacePath::to_text).collect();
+        let note = Note::UnknownInState { paths };
+        match number {
             0 => Ok(None),
-            number if number == self.only.len() => Err(Error::unavailable(what)),
-            _ => Ok(Some(Note::about(NoteCode::UnknownPath, what, unknown))),
+            _ if number == self.only.len() => Err(Error::unavailable(note.to_string())),
+            _ => Ok(Some(note)),
         }
     }
 }

@@ -6,8 +6,6 @@
 
 use std::path::{Path, PathBuf};
 
-use ckpt_schema::report::NoteCode;
-
 use super::execute::{Executed, PlannedRoot, execute};
 use super::operate::{plan_movement, planned};
 use super::plan::operation::LeftPaths;
@@ -17,8 +15,8 @@ use super::request::options::{Options, PlanRequest};
 use super::restore::{Wanted, WantedInRoots, plan_restore, plan_wanted};
 use super::undo::UndoneOperation;
 use crate::error::{self, Error, Result};
-use crate::ids::{self, Any, short};
-use crate::model::note::Note;
+use crate::ids::{self, Any};
+use crate::model::note::{self, Note};
 use crate::model::request::{PlanOrigin, RestoreRequest, RevertRequest};
 use crate::model::shell::quoted;
 use crate::revert::request::conversation::JournalledConversation;
@@ -158,17 +156,8 @@ impl Beside {
     /// Names the roots that are away, and tells of those whose history was forgotten.
     fn notes(&self) -> Vec<Note> {
         let names: Vec<String> = self.away.iter().map(|row| shown(&row.path)).collect();
-        let away = (!names.is_empty()).then(|| {
-            let text = format!(
-                "the session worked in directories that are not there now, and what it did there stays until this is asked for again: {}; where a new one takes its place, `ckpt-hook workspace adopt` in it comes first",
-                names.join(", ")
-            );
-            Note::about(NoteCode::OtherDirectories, text, names)
-        });
-        let gone = self.are_gone.then(|| {
-            let text = "the session worked in another directory, whose history was forgotten: what it did there stays";
-            Note::new(NoteCode::OtherDirectories, text)
-        });
+        let away = note::on(names, |roots| Note::RootsAway { roots });
+        let gone = self.are_gone.then_some(Note::RootForgotten);
         away.into_iter().chain(gone).collect()
     }
 }
@@ -261,15 +250,9 @@ fn joined_later(store: &Store, own: &Movement, movement: &Movement) -> Result<Op
     }
     let first = sessions::message_at_or_after(connection, session, 0)?;
     let is_first = first.is_some_and(|first| first.id == *there);
-    Ok(is_first.then(|| note_of_joined(there)))
-}
-
-fn note_of_joined(message: &str) -> Note {
-    let text = format!(
-        "the session worked here from `{}` on, and it goes back to just before that: what was done here earlier is not recorded",
-        short(message)
-    );
-    Note::about(NoteCode::OtherDirectories, text, vec![message.to_owned()])
+    Ok(is_first.then(|| Note::JoinedLater {
+        message: there.clone(),
+    }))
 }
 
 /// Names the roots in which the session is still reverted after it went all the way forward in the first.
@@ -299,13 +282,7 @@ pub(super) fn note_of_reverted(
             Ok(shown(&workspace.path))
         });
     let names = names.collect::<Result<Vec<_>>>()?;
-    Ok((!names.is_empty()).then(|| {
-        let text = format!(
-            "the session is still reverted in other directories, where `ckpt-hook unrevert` goes on: {}",
-            names.join(", ")
-        );
-        Note::about(NoteCode::OtherDirectories, text, names)
-    }))
+    Ok(note::on(names, |roots| Note::StillReverted { roots }))
 }
 
 /// Puts the roots of a session back to the state that an id stands for, or the paths of them that are named.
@@ -338,7 +315,9 @@ pub(super) fn restore(
         let before = take(&mut recovered, other);
         let mut root = plan_restore(store, other, &there, &only, options, before)?;
         if is_later {
-            root.operation.warnings.push(note_of_joined(&id));
+            root.operation
+                .warnings
+                .push(Note::JoinedLater { message: id });
         }
         planned.push(root);
     }

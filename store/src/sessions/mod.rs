@@ -98,7 +98,7 @@ pub(crate) use operations::{
 pub(crate) use operations_since::{
     Put, moved_since, newest_operation_since, put_since, was_operation_at_work,
 };
-pub(crate) use other_sessions::{OthersMessage, newer_of_others, other_reverted_sessions};
+pub(crate) use other_sessions::{newer_of_others, other_reverted_sessions};
 pub(crate) use parts::{
     Whole, has_changes, has_forgotten_roots, message_beside, message_parts, note_forgotten_root,
     note_part, note_part_of, operation_parts, other_parts, part_id, part_in, parts, roots_beside,

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ckpt_schema::report::{FileResult, OperationKind, Outcome, ReasonCode};
+use ckpt_schema::report::{FileResult, NoteReport, OperationKind, Outcome, ReasonCode};
 use rusqlite::{Connection, params};
 
 use super::feed;
@@ -12,7 +12,7 @@ use crate::error::Result;
 use crate::model::Milliseconds;
 use crate::model::entry::State;
 use crate::model::item::{Item, ReasonCase};
-use crate::model::note::{self, Note};
+use crate::model::note;
 use crate::model::path::WorkspacePath;
 use crate::model::path_list::{self, OperationDirectories};
 use crate::model::request::{OnConflict, Unclear};
@@ -42,7 +42,7 @@ row! {
         pub step_id: Option<String>,
         /// Whether only the message of `part_message_id` is undone, and none after it.
         pub is_alone: bool,
-        pub notes: Vec<Note> = |row| Ok(note::from_json(&row.get::<_, String>("notes")?)),
+        pub notes: Vec<NoteReport> = |row| Ok(note::from_json(&row.get::<_, String>("notes")?)),
         pub directories: OperationDirectories = |row| parsed(row, WordTable::Operations, "directories", OperationDirectories::from_json),
         pub on_conflict: OnConflict = |row| word(row, WordTable::Operations, "on_conflict"),
         pub unclear: Unclear = |row| word(row, WordTable::Operations, "unclear"),
@@ -206,7 +206,7 @@ pub(crate) fn close_operation(
     operation: &str,
     outcome: Outcome,
     after_snapshot_id: Option<i64>,
-    notes: &[Note],
+    notes: &[NoteReport],
     now: Milliseconds,
 ) -> Result<()> {
     let sql = "UPDATE operations SET state = 'done', outcome = ifnull(outcome, ?2), after_snapshot_id = ?3, notes = ?4, finished_at = ?5

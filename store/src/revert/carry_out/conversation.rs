@@ -12,7 +12,7 @@ use std::fs::OpenOptions;
 use std::io::Write as _;
 use std::path::PathBuf;
 
-use ckpt_schema::report::{ConversationKind, ConversationReport, NoteCode};
+use ckpt_schema::report::{ConversationKind, ConversationReport};
 use rusqlite::Connection;
 use serde::{Deserialize, Serialize};
 
@@ -20,7 +20,7 @@ use crate::error::{Context, Error, Result};
 use crate::fs::layout::{self, Lock};
 use crate::fs::{names, presence};
 use crate::model::conversation::ForkFailure;
-use crate::model::note::Note;
+use crate::model::note::{ForkRemains, Note};
 use crate::revert::request::chain::has_ended;
 use crate::revert::request::conversation::JournalledConversation;
 use crate::sessions::{self, OperationRow};
@@ -97,7 +97,8 @@ pub(crate) fn fork(
     })?;
     if plan.is_cut {
         // What was made keeps what is cut, and is the way back. It is named before anything is cut.
-        let kept = spare(&agents.command(&plan.agent, &made));
+        let command = agents.command(&plan.agent, &made).join(" ");
+        let kept = ForkRemains::Unused { command }.to_string();
         conversation.from = Some(made);
         let noted = pending.note(&conversation, false);
         noted.map_err(|error| error.after([kept.clone()]))?;
@@ -111,7 +112,7 @@ pub(crate) fn fork(
     }
     pending
         .note(&conversation, true)
-        .map_err(|error| error.after([unused(&conversation)]))?;
+        .map_err(|error| error.after([unused(&conversation).to_string()]))?;
     Ok((pending, conversation))
 }
 
@@ -127,23 +128,22 @@ fn not_made(failure: &ForkFailure, done: &str) -> Error {
     error.hint("`--conversation no` puts the files back alone")
 }
 
-/// Names a conversation that was made and does not go on.
-fn spare(command: &[String]) -> String {
-    let command = command.join(" ");
-    format!("a conversation was made for it, and is not used: `{command}`")
-}
-
-/// Names a conversation that was made for nothing.
-pub(crate) fn unused(conversation: &JournalledConversation) -> String {
+/// Returns what is left of a conversation that was made for nothing.
+pub(crate) fn unused(conversation: &JournalledConversation) -> ForkRemains {
     let command = conversation.report.argv.join(" ");
     match conversation.report.kind {
         ConversationKind::Cut => {
-            let kept = conversation.from.as_ref().map(|it| it.session.as_str());
-            let kept = kept.unwrap_or_default();
-            format!("the conversation of `{command}` was shortened; all of it is kept as `{kept}`")
+            let whole = whole_of(conversation);
+            ForkRemains::Shortened { command, whole }
         }
-        _ => spare(&conversation.report.argv),
+        _ => ForkRemains::Unused { command },
     }
+}
+
+/// Returns the conversation that keeps all of one that is cut.
+fn whole_of(conversation: &JournalledConversation) -> String {
+    let kept = conversation.from.as_ref().map(|it| it.session.clone());
+    kept.unwrap_or_default()
 }
 
 /// Tells of a fork that a crash left, of which no operation came: no file had changed. The caller holds the workspace's
@@ -169,26 +169,19 @@ pub(crate) fn taken_back(store: &Store, place: &Place) -> Option<Note> {
     let plan = conversation.fork.as_ref()?;
     store.surroundings.conversations.clean(plan);
     let is_there = |path: &PathBuf| path.try_exists().unwrap_or_default();
-    let nothing_names =
-        || "the agent may have made a conversation for it, which nothing names".to_owned();
-    let rest = match &conversation.to {
+    let remains = match &conversation.to {
         _ if is_done => unused(&conversation),
         // Nothing is cut before the one that keeps it is named.
-        _ if plan.is_cut && conversation.from == Some(plan.from.clone()) => nothing_names(),
+        _ if plan.is_cut && conversation.from == Some(plan.from.clone()) => ForkRemains::Unnamed,
         _ if plan.is_cut => {
-            let kept = conversation.from.as_ref().map(|it| it.session.as_str());
-            let kept = kept.unwrap_or_default();
-            format!(
-                "it is not known whether the agent has shortened the conversation, all of which is kept as `{kept}`"
-            )
+            let whole = whole_of(&conversation);
+            ForkRemains::PerhapsShortened { whole }
         }
         Some(made) if made.transcript.as_ref().is_none_or(is_there) => unused(&conversation),
-        Some(_) => "no conversation was made for it".to_owned(),
-        None => nothing_names(),
+        Some(_) => ForkRemains::Nothing,
+        None => ForkRemains::Unnamed,
     };
-    let text =
-        format!("a revert was interrupted before any file had changed, and is taken back; {rest}");
-    Some(Note::new(NoteCode::Finished, text))
+    Some(Note::TakenBack { remains })
 }
 
 /// Returns the report on the conversation of an operation that a crash left.

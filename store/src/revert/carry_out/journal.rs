@@ -18,7 +18,7 @@ use crate::model::Milliseconds;
 use crate::model::entry::{Change, EntryKind, ObjectId, State};
 use crate::model::git_item::GitItem;
 use crate::model::item::{Item, ItemOutcome, ItemReason};
-use crate::model::note::Note;
+use crate::model::note::{self, Note};
 use crate::model::path::WorkspacePath;
 use crate::model::path_list::OperationDirectories;
 use crate::model::progress::OperationProgress;
@@ -124,7 +124,7 @@ impl JournalEntry<'_, '_> {
             on_conflict: operation.on_conflict,
             unclear: operation.unclear,
             only_paths: only.to_vec(),
-            notes: operation.warnings.clone(),
+            notes: note::reports(&operation.warnings),
             directories: directories.clone(),
             outcome: operation.is_incomplete.then_some(Outcome::Partial),
             git: operation.git.is_some(),
@@ -440,7 +440,10 @@ fn close(
         };
         sessions::put_git_items(connection, &row.id, git)?;
         sessions::note_results(connection, &row.id, items)?;
-        let notes: Vec<Note> = row.notes.iter().chain(&compared.note).cloned().collect();
+        let notes = row.notes.iter().cloned();
+        let notes: Vec<_> = notes
+            .chain(compared.note.as_ref().map(Note::report))
+            .collect();
         sessions::close_operation(connection, &row.id, outcome, after_id, &notes, now)?;
         move_point(connection, row, performed.has_failed())?;
         conversation::move_session(connection, row, performed.has_failed())

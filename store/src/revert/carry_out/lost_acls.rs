@@ -4,20 +4,17 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use ckpt_schema::report::{NoteCode, ReasonCode};
+use ckpt_schema::report::ReasonCode;
 
 use super::apply;
 use crate::error::Result;
 use crate::fs::acl;
 use crate::model::entry::{Entry, EntryKind, Mode};
 use crate::model::item::{Item, ItemReason};
-use crate::model::note::{Note, naming};
+use crate::model::note::{self, Note};
 use crate::model::path::WorkspacePath;
 use crate::revert::plan::Plan;
 use crate::snapshot::{Snapshot, Snapshots};
-
-/// How many directories are named.
-const NAMED: usize = 3;
 
 /// Takes from the group of each file that comes back without its ACL what that took. `then` is the state that the plan
 /// goes back to. Returns a note on the directories, which are made with what `Snapshots::permissions_to_make` says.
@@ -80,7 +77,5 @@ fn made(
 ) -> Result<Option<Note>> {
     let (_, made) = snapshots.part_directories(now, withheld.into_keys().collect())?;
     let made = made.iter().map(WorkspacePath::to_text).collect();
-    let what =
-        "made again without their ACLs, so that their groups may do no more than those let them";
-    Ok(naming(NoteCode::DirectoryPermissions, what, made, NAMED))
+    Ok(note::on(made, |directories| Note::AclsLost { directories }))
 }

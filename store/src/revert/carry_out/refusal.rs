@@ -4,19 +4,19 @@
 use std::collections::BTreeSet;
 use std::io::ErrorKind;
 
-use ckpt_schema::report::{FileAction, NoteCode, OperationKind};
+use ckpt_schema::report::{FileAction, OperationKind};
 use rustix::io::Errno;
 
 use super::apply::{self, Problem, Root};
 use super::closed_directories::{ClosedDirectories, closed_by_steps};
 use crate::error::{Error, Result};
-use crate::ids::name_beside;
 use crate::model::Milliseconds;
 use crate::model::entry::{ObjectId, is_unstored};
 use crate::model::gap::{Gap, GapReason, ReadFailure};
 use crate::model::git_item::GitItem;
+use crate::model::id::name_beside;
 use crate::model::item::Item;
-use crate::model::note::Note;
+use crate::model::note::{self, Note};
 use crate::model::number::first_of;
 use crate::model::path::WorkspacePath;
 use crate::revert::goal::material::Material;
@@ -84,10 +84,6 @@ pub(crate) fn beside_others<'a>(
     let unwritten = seen.changes.iter().filter(is_theirs);
     theirs.extend(unwritten.map(|row| row.change.path.clone()));
     let agents: Vec<String> = agents.into_iter().collect();
-    let (agents, are) = match agents.len() {
-        0 | 1 => (agents.concat(), "is"),
-        _ => (agents.join(" and "), "are"),
-    };
     let planned = operation.plan.items.iter().filter(|item| item.is_planned());
     let touched = planned.filter(|item| theirs.contains(&item.path));
     let mut touched: Vec<String> = touched
@@ -97,8 +93,7 @@ pub(crate) fn beside_others<'a>(
     touched.extend(moves_git.then(|| "git's own state".to_owned()));
     if touched.is_empty() {
         if operation.plan.has_work() {
-            let text = format!("{agents} {are} at work here, and may write while files go back");
-            operation.warnings.push(Note::new(NoteCode::AtWork, text));
+            operation.warnings.push(Note::AtWork { agents });
         }
         return Ok(false);
     }
@@ -106,10 +101,9 @@ pub(crate) fn beside_others<'a>(
         return Ok(true);
     }
     let touched = first_of(touched.into_iter(), NAMED);
-    Err(Error::busy(format!(
-        "{agents} {are} at work here, and this touches {touched}"
-    ))
-    .hint("wait until it is done, or use --force"))
+    let agents = note::at_work(&agents);
+    Err(Error::busy(format!("{agents}, and this touches {touched}"))
+        .hint("wait until it is done, or use --force"))
 }
 
 /// Adds to the error of a plan that it would be refused anyway because an agent is at work.

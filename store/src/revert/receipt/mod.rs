@@ -12,15 +12,14 @@ mod reason;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ckpt_schema::report::{Difference, DifferenceDetail, DifferenceReason, NoteCode, Receipt};
+use ckpt_schema::report::{Difference, DifferenceDetail, DifferenceReason, Receipt};
 use rusqlite::Connection;
 
 use crate::error::Result;
 use crate::model::entry::{Change, Entry, ObjectId, State};
 use crate::model::gap::{Covering, Gap};
 use crate::model::item::Item;
-use crate::model::note::Note;
-use crate::model::number::first_of;
+use crate::model::note::{self, Note};
 use crate::model::path::{PathKind, WorkspacePath};
 use crate::revert::goal::expectation::Expectation;
 use crate::revert::request::authors::Authors;
@@ -32,44 +31,18 @@ use crate::timeline::{Look, Place};
 use facts::{PathFacts, PathHistory, UnseenChange};
 use reason::{Actor, LaterChange, implied};
 
-/// How many paths are named for each reason.
-const NAMED: usize = 3;
-
-/// Returns which paths differ and why, for the user, as one sentence without a full stop. `None` if nothing differs.
-pub(crate) fn in_words(receipt: &Receipt) -> Option<String> {
-    let mut by_reason: BTreeMap<(DifferenceReason, String), Vec<&str>> = BTreeMap::new();
-    for difference in &receipt.differences {
-        let reason = (difference.reason, difference.phrase());
-        by_reason
-            .entry(reason)
-            .or_default()
-            .push(&difference.path.path);
-    }
-    let parts: Vec<String> = by_reason
-        .iter()
-        .map(|((_, phrase), paths)| {
-            let names = paths.iter().map(|path| format!("`{path}`"));
-            format!("{phrase} ({})", first_of(names, NAMED))
-        })
-        .collect();
-    (!parts.is_empty()).then(|| format!("not as it was then: {}", parts.join("; ")))
-}
-
-/// Returns the note on a comparison that was made later, by the process that finished the operation, for the
-/// operation's row.
+/// Returns the note on a comparison that was made later, by the process that finished the operation: what differs, if
+/// anything does.
 pub(crate) fn later_note(compared: &Result<Option<Receipt>>) -> Option<Note> {
     match compared {
-        Ok(receipt) => receipt.as_ref().and_then(finished_later),
-        Err(error) => Some(crate::revert::receipt::notes::not_compared(error)),
+        Ok(receipt) => {
+            let differences = receipt.as_ref()?.differences.clone();
+            note::on(differences, |differences| Note::Differs { differences })
+        }
+        Err(error) => Some(Note::NotCompared {
+            why: error.with_causes(),
+        }),
     }
-}
-
-/// Returns the note that names what differs, if anything does.
-fn finished_later(receipt: &Receipt) -> Option<Note> {
-    let text = format!("finished later; {}", in_words(receipt)?);
-    let about = receipt.differences.iter();
-    let about = about.map(|difference| difference.path.path.clone());
-    Some(Note::about(NoteCode::Differs, text, about.collect()))
 }
 
 /// Compares what an operation left, as `after` saw it, with the state that it went to. Planned items count as done, so

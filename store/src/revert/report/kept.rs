@@ -9,8 +9,8 @@ use ckpt_schema::report::{
     WayParameters,
 };
 
-use crate::ids::name_beside;
 use crate::model::entry::is_unstored;
+use crate::model::id::name_beside;
 use crate::model::item::{Item, ReasonCase};
 use crate::model::path::WorkspacePath;
 use crate::model::request::{OnConflict, Unclear};

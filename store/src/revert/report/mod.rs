@@ -50,6 +50,7 @@ pub(crate) fn report(
     let kept = kept::kept(operation, items, receipt.as_ref());
     let mut files: Vec<FileReport> = items.iter().map(Item::report).collect();
     kept::add_choices(&mut files, &kept);
+    let remarks = note::reports(&operation.warnings);
     OperationReport {
         version: VERSION,
         operation: id,
@@ -85,8 +86,8 @@ pub(crate) fn report(
             .as_ref()
             .map(JournalledConversation::report),
         finished: operation.finished.clone(),
-        notes: note::texts(&operation.warnings),
-        remarks: operation.warnings.clone(),
+        notes: note::texts(&remarks),
+        remarks,
         roots: Vec::new(),
     }
 }
@@ -128,13 +129,14 @@ pub(crate) fn of_key(
         let name = workspace.path.to_string_lossy().into_owned();
         reports.push((name, of_row(store, row)?));
     }
+    let remarks = note::reports(warnings);
     let told = joined(reports).map(|report| OperationReport {
         finished: finished.to_vec(),
-        notes: note::texts(warnings)
+        notes: note::texts(&remarks)
             .into_iter()
             .chain(report.notes)
             .collect(),
-        remarks: warnings.to_vec(),
+        remarks,
         ..report
     });
     Ok(told)

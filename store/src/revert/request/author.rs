@@ -5,7 +5,7 @@ use std::fmt;
 
 use ckpt_schema::report::{AuthorKind, AuthorReport};
 
-use crate::ids::name_beside;
+use crate::model::id::name_beside;
 
 /// Who changed a path.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -10,7 +10,7 @@ use super::chain::{parts_of_chain, takes_all_back};
 use super::scope::{Part, RevertScope};
 use crate::error::{Error, Result};
 use crate::ids;
-use crate::ids::short;
+use crate::model::id::short;
 use crate::model::path::WorkspacePath;
 use crate::model::request::{OnConflict, RedoRequest, RevertRequest, Unclear};
 use crate::sessions::{

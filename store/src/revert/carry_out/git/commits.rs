@@ -3,20 +3,17 @@
 use super::plan::{GitChange, GitClaim};
 use super::repository::Repository;
 use crate::git::objects::{Commit, UserObjects};
-use crate::model::number::count;
+use crate::model::note::{self, Note};
 
 /// How many commits are searched. A fetched history is not the agent's work.
 const LOOKED_AT: usize = 2000;
-/// How many commits are named.
-const NAMED: usize = 5;
 
-/// Returns a sentence on the commits that undone steps made, with the ids of all, if there are any. `then` is HEAD's
-/// commit before them.
-pub(crate) fn sentence(
+/// Returns the note on the commits that undone steps made, if there are any. `then` is HEAD's commit before them.
+pub(crate) fn note(
     repository: &Repository,
     changes: &[GitChange],
     then: Option<&str>,
-) -> Option<(String, Vec<String>)> {
+) -> Option<Note> {
     let objects = UserObjects::open(&repository.location, repository.id_length);
     let mut made: Vec<(String, Commit)> = Vec::new();
     let undone = changes
@@ -30,29 +27,12 @@ pub(crate) fn sentence(
             }
         }
     }
-    let number = made.len();
-    if number == 0 {
-        return None;
-    }
-    let mut names: Vec<String> = made
-        .iter()
-        .take(NAMED)
-        .map(|(id, commit)| format!("{} {}", crate::ids::short(id), commit.subject))
-        .collect();
-    if number > NAMED {
-        names.push(format!("and {} more", number - NAMED));
-    }
-    let way = match then.is_none_or(|then| objects.contains(then)) {
-        true => "`--git` moves the branch back",
-        // A note of its own says that the commit is gone.
-        false => "no revert moves the branch back",
-    };
-    let text = format!(
-        "the agent made {} since: {}; {way}",
-        count(number as u64, "commit"),
-        names.join(", ")
-    );
-    Some((text, made.into_iter().map(|(id, _)| id).collect()))
+    let is_old_there = then.is_none_or(|then| objects.contains(then));
+    let commits = made.into_iter().map(|(id, commit)| (id, commit.subject));
+    note::on(commits.collect(), |commits| Note::Commits {
+        commits,
+        is_old_there,
+    })
 }
 
 /// The commits on the way of first parents to a new commit, newest first: without an old one and its ancestors, and

@@ -7,8 +7,8 @@
 use std::ops::RangeInclusive;
 
 use crate::error::Result;
-use crate::ids::short;
 use crate::model::Milliseconds;
+use crate::model::id::short;
 use crate::model::path::WorkspacePath;
 use crate::model::request::Unclear;
 use crate::revert::request::history::Author;

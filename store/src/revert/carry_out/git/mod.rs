@@ -32,7 +32,7 @@ use crate::git::Location;
 use crate::model::Milliseconds;
 use crate::model::entry::ObjectId;
 use crate::model::git_item::{BRANCHES, GitItem, GitStateRow, Heads};
-use crate::model::note::Note;
+use crate::model::note::{MADE_ANEW, Note};
 use crate::model::request::Unclear;
 use crate::revert::plan::operation::GitFate;
 use crate::revert::request::movement::Movement;
@@ -171,17 +171,13 @@ impl GitSide<'_> {
         let then = history.line.first().and_then(|seen| seen.state.as_ref());
         let then = then.and_then(|then| then.head.as_deref());
         let commits = match git {
-            GitFate::Stays => commits::sentence(&repository, &history.changes, then),
+            GitFate::Stays => commits::note(&repository, &history.changes, then),
             GitFate::Along => None,
         };
         let mut notes = notes::on_refs(&history, &repository, self.now, git);
         let to = movement.to.as_ref().and_then(|message| message.snapshot_id);
         if self.is_made_anew(&repository, to)? {
-            let text = format!("{MADE_ANEW}: what only the old one had is in no snapshot");
-            notes.insert(
-                0,
-                Note::about(NoteCode::VersionControl, text, vec![".git".to_owned()]),
-            );
+            notes.insert(0, Note::RepositoryMadeAnew);
         }
         Ok(GitWarnings { commits, notes })
     }
@@ -232,9 +228,6 @@ impl GitSide<'_> {
     }
 }
 
-/// What is said of a repository in the place of another one.
-const MADE_ANEW: &str = "the repository was removed and made anew while the agent worked";
-
 /// Notes where the branches of an operation were, unless an earlier one moved them, and where it left them.
 fn note_branches(moved: &mut BTreeMap<String, MovedBranch>, done: Vec<GitItem>) {
     for item in done.into_iter().filter(|item| item.part == GitPart::Branch) {
@@ -249,8 +242,8 @@ fn note_branches(moved: &mut BTreeMap<String, MovedBranch>, done: Vec<GitItem>) 
 /// Warnings about git's state.
 #[derive(Debug, Default)]
 pub(crate) struct GitWarnings {
-    /// A sentence on the commits that the agent made on HEAD's way, with their ids.
-    pub commits: Option<(String, Vec<String>)>,
+    /// The note on the commits that the agent made on HEAD's way.
+    pub commits: Option<Note>,
     /// A note on each other thing.
     pub notes: Vec<Note>,
 }
@@ -258,7 +251,10 @@ pub(crate) struct GitWarnings {
 /// Returns whether a note names a branch that was moved or removed and stays so: with `--git`, that is less than was asked
 /// for.
 pub(crate) fn is_of_branch_that_stays(note: &Note) -> bool {
-    matches!(note.code, NoteCode::BranchMoved | NoteCode::BranchGone)
+    matches!(
+        note.report().code,
+        NoteCode::BranchMoved | NoteCode::BranchGone
+    )
 }
 
 /// Returns whether a revert of a chain moved git's state: going forward takes it along.
@@ -352,10 +348,5 @@ pub(crate) fn has_moved(location: &Location, since: Milliseconds) -> bool {
 
 /// Returns why `--git` has nothing to move, if so.
 pub(crate) fn why_nothing(root: &Path) -> Option<Note> {
-    Repository::of(root).is_none().then(|| {
-        Note::new(
-            NoteCode::NoRepository,
-            "this workspace is not a git repository: git has nothing to move",
-        )
-    })
+    Repository::of(root).is_none().then_some(Note::NoRepository)
 }

@@ -242,7 +242,7 @@ impl Repository {
         (!is_whole).then(|| {
             format!(
                 "commit {} is no longer in the repository",
-                crate::ids::short(commit)
+                crate::model::id::short(commit)
             )
         })
     }

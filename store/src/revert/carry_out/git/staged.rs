@@ -2,10 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ckpt_schema::report::{GitPart, NoteCode};
+use ckpt_schema::report::GitPart;
 
 use super::indexes::Indexes;
-use super::notes::NAMED;
 use super::repository::Repository;
 use super::{GitSide, state_of};
 use crate::error::Result;
@@ -14,8 +13,7 @@ use crate::git::objects::{UserObjects, entries};
 use crate::model::entry::{EntryKind, State, file_type};
 use crate::model::git_item::{GitItem, GitStateRow, Heads};
 use crate::model::hex::{self, Hex};
-use crate::model::note::Note;
-use crate::model::number::first_of;
+use crate::model::note::{self, Note};
 use crate::revert::plan::Plan;
 use crate::revert::request::movement::Movement;
 
@@ -77,21 +75,13 @@ impl GitSide<'_> {
                 });
             }
         }
-        let way = match items {
-            None => {
-                "; `git restore --staged FILE` unstages a file, and `--git` moves the whole index back"
-            }
-            Some(_) => "; `git restore --staged FILE` unstages a file",
-        };
-        let rows = with_renames(&about);
-        let what = match rows.len() {
-            0 => return Ok(None),
-            1 => "in the index, a staged change stays:",
-            _ => "in the index, staged changes stay:",
-        };
-        let text = format!("{what} {}{way}", first_of(rows.into_iter(), NAMED));
-        let paths = about.into_iter().map(|change| change.path);
-        Ok(Some(Note::about(NoteCode::Staged, text, paths.collect())))
+        let changes = with_renames(&about);
+        let paths = about.into_iter().map(|change| change.path).collect();
+        Ok(note::on(changes, |changes| Note::Staged {
+            changes,
+            paths,
+            moves_with_git: items.is_none(),
+        }))
     }
 }
 
@@ -102,8 +92,8 @@ struct StagedChange {
     committed: Option<Staging>,
 }
 
-/// Names staged changes as `git status` does: a file that went and one with its bytes that came are one rename.
-fn with_renames(changes: &[StagedChange]) -> Vec<String> {
+/// Returns the paths of staged changes as `git status` shows them, each with what it was renamed from: a file that went and one with its bytes that came are one rename.
+fn with_renames(changes: &[StagedChange]) -> Vec<(Option<String>, String)> {
     let mut went: BTreeMap<&[u8], Vec<&str>> = BTreeMap::new();
     for change in changes.iter().rev() {
         if let (None, Some((_, id))) = (&change.staged, &change.committed) {
@@ -121,11 +111,8 @@ fn with_renames(changes: &[StagedChange]) -> Vec<String> {
     let renamed: BTreeSet<&str> = from.values().copied().collect();
     let rows = changes.iter().map(|change| &change.path[..]);
     let rows = rows.filter(|path| !renamed.contains(path));
-    rows.map(|path| match from.get(path) {
-        Some(old) => format!("`{old}` → `{path}`"),
-        None => format!("`{path}`"),
-    })
-    .collect()
+    rows.map(|path| (from.get(path).map(|old| (*old).to_owned()), path.to_owned()))
+        .collect()
 }
 
 /// Returns the commit that HEAD stands for once a plan is carried out.

@@ -7,14 +7,14 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::os::unix::fs::MetadataExt;
 
-use ckpt_schema::report::{NoteCode, OperationKind};
+use ckpt_schema::report::OperationKind;
 
 use crate::error::Result;
 use crate::fs::times;
 use crate::lines;
 use crate::model::Milliseconds;
 use crate::model::entry::{Entry, EntryKind, ObjectId};
-use crate::model::note::{Note, naming};
+use crate::model::note::{self, Note};
 use crate::model::path::WorkspacePath;
 use crate::revert::goal::present::Scene;
 use crate::revert::plan::Plan;
@@ -33,9 +33,6 @@ const COMPARED: usize = 64;
 
 /// Longer files are not compared, in bytes.
 const MAX_COMPARED: u64 = 1 << 20;
-
-/// How many paths a line names.
-const NAMED: usize = 3;
 
 /// Names what goes and was moved in since the message that the revert goes back to.
 pub(crate) fn notes(
@@ -65,8 +62,7 @@ pub(crate) fn notes(
     let older = going.into_iter().take(MAX_CHECKED).filter(is_older);
     let older = older.filter(|path| !again.may_have_been(snapshots, path));
     let names = brought(snapshots, reference, older.collect())?;
-    let what = "moved here from elsewhere since; not put back there, but kept in the store";
-    Ok(naming(NoteCode::MovedIn, what, names, NAMED))
+    Ok(note::on(names, |paths| Note::MovedIn { paths }))
 }
 
 /// The files that the revert creates again. One that was renamed and edited within the workspace is among them.

@@ -8,13 +8,10 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use ckpt_schema::report::NoteCode;
-
-use super::unstored_text::{NAMED, of_paths};
 use crate::error::Result;
 use crate::fs::times;
 use crate::model::Milliseconds;
-use crate::model::note::{Note, naming};
+use crate::model::note::{self, Note};
 use crate::model::path::WorkspacePath;
 use crate::revert::request::movement::WholeRevert;
 use crate::sessions::{self, WorkTimes};
@@ -84,29 +81,20 @@ pub(super) fn notes(
     let changed = paths.iter().zip(&findings);
     let changed = changed.filter(|(_, found)| found.touched == Touched::Yes);
     let changed: Vec<WorkspacePath> = changed.map(|(path, _)| (*path).clone()).collect();
-    let mut note = of_paths(NoteCode::IgnoredChanged, texts(Touched::Yes), CHANGED);
-    if let Some(note) = &mut note {
-        let files = changed.iter();
-        let files = files.flat_map(|path| files_below(place, path, |file| search.is_touched(file)));
-        note.about.extend(files);
-    }
-    let notes = [note, of_many(texts(Touched::Unknown))];
+    let names = texts(Touched::Yes);
+    let below = changed.iter();
+    let below = below.flat_map(|path| files_below(place, path, |file| search.is_touched(file)));
+    let files = below.collect();
+    let notes = [
+        note::on(names, |paths| Note::IgnoredChanged { paths, files }),
+        note::on(texts(Touched::Unknown), |folders| Note::IgnoredUnsearched {
+            folders,
+        }),
+    ];
     Ok(TouchedPaths {
         paths: changed,
         notes: notes.into_iter().flatten().collect(),
     })
-}
-
-/// What is said of one path that changed, and of several.
-const CHANGED: [&str; 2] = [
-    "an ignored path changed while the agent worked, and stays as it is",
-    "ignored paths changed while the agent worked, and stay as they are",
-];
-
-fn of_many(about: Vec<String>) -> Option<Note> {
-    let what =
-        "ignored folders have too many files to look through, and what changed in them stays";
-    naming(NoteCode::IgnoredChanged, what, about, NAMED)
 }
 
 /// Returns some paths, and after each folder the files in it. Of a folder with many, it returns the folder alone.

@@ -6,20 +6,18 @@ mod in_view;
 mod repositories;
 pub(crate) mod surroundings;
 pub(crate) mod unstored;
-mod unstored_text;
 pub(crate) mod version_control;
 
 use std::collections::BTreeSet;
 
-use ckpt_schema::report::{FileAction, NoteCode, OperationKind};
+use ckpt_schema::report::{FileAction, OperationKind};
 use rusqlite::Connection;
 
 use crate::error::{Error, Result};
-use crate::ids::{name_beside, short};
 use crate::model::gap::{Gap, GapReason};
-use crate::model::git_item::{GitStateRow, plain};
-use crate::model::note::Note;
-use crate::model::number::{count, first_of, first_quoted};
+use crate::model::git_item::Heads;
+use crate::model::id::name_beside;
+use crate::model::note::{self, Note, OtherMessage};
 use crate::model::path::WorkspacePath;
 use crate::revert::carry_out::git::{GitSide, GitWarnings};
 use crate::revert::goal::material::Material;
@@ -28,11 +26,8 @@ use crate::revert::plan::Plan;
 use crate::revert::plan::operation::GitFate;
 use crate::revert::request::movement::Movement;
 use crate::revert::request::scope::{Part, RevertScope};
-use crate::sessions::{self, OthersMessage};
+use crate::sessions;
 use crate::timeline::{Look, Place};
-
-/// How many paths a line names.
-const NAMED: usize = 5;
 
 /// Reports named paths that the agent never changed. That is a mistake, and must not look like a path that is already
 /// right.
@@ -44,57 +39,28 @@ pub(crate) fn unknown_paths(movement: &Movement, material: &Material) -> Result<
     else {
         return Ok(None);
     };
-    let since = match part {
-        Part::Paths { .. } => "since that message",
-        Part::Message { .. } => "in that message",
-        Part::Step { .. } => "in that step",
-    };
-    let unknown: Vec<String> = material
+    let paths = material
         .unknown
         .iter()
         .map(WorkspacePath::to_text)
         .collect();
-    let names: Vec<String> = unknown.iter().map(|path| format!("`{path}`")).collect();
-    let what = format!(
-        "the agent changed nothing at or below {} {since}",
-        names.join(" or ")
-    );
+    let note = match part {
+        Part::Paths { .. } => Note::UnknownSinceMessage { paths },
+        Part::Message { .. } => Note::UnknownInMessage { paths },
+        Part::Step { .. } => Note::UnknownInStep { paths },
+    };
     if material.unknown.len() == RevertScope::of_part(part).only().len() {
-        return Err(Error::unavailable(what)
+        return Err(Error::unavailable(note.to_string())
             .hint("`ckpt-hook show ID` lists the files of a message or step"));
     }
-    Ok(Some(Note::about(NoteCode::UnknownPath, what, unknown)))
+    Ok(Some(note))
 }
 
 /// Names the steps whose changes no look saw when they were made.
 pub(crate) fn unprotected_steps(material: &Material) -> impl Iterator<Item = Note> {
-    let steps = material.unprotected.iter();
-    steps.map(|(step, why)| step_not_recorded(step, why))
+    let steps = material.unprotected.iter().cloned();
+    steps.map(|(step, why)| Note::StepNotRecorded { step, why })
 }
-
-fn step_not_recorded(step: &str, why: &str) -> Note {
-    let text = format!(
-        "step `{}` was not recorded, and what no later look saw of it stays: {why}",
-        short(step)
-    );
-    Note::about(NoteCode::StepNotRecorded, text, vec![step.to_owned()])
-}
-
-/// Returns a message of another session as a sentence names it.
-fn named(message: &OthersMessage) -> String {
-    let lines = message.prompt.iter().flat_map(|prompt| prompt.lines());
-    let mut lines = lines.map(str::trim).filter(|line| !line.is_empty());
-    match lines.next() {
-        Some(line) if line.chars().count() > TITLE => {
-            format!("“{}…”", line.chars().take(TITLE).collect::<String>())
-        }
-        Some(line) => format!("“{line}”"),
-        None => format!("message {}", short(&message.id)),
-    }
-}
-
-/// How many characters of a prompt a note shows.
-const TITLE: usize = 50;
 
 /// Says which newer messages a revert passes over, because they are other sessions'.
 pub(crate) fn passed_over(connection: &Connection, movement: &Movement) -> Result<Option<Note>> {
@@ -104,27 +70,18 @@ pub(crate) fn passed_over(connection: &Connection, movement: &Movement) -> Resul
     };
     let session = &movement.session;
     let newer = sessions::newer_of_others(connection, session.workspace_id, &session.id, to.seq)?;
-    let text = match &newer[..] {
-        [] => return Ok(None),
-        [one] => format!(
-            "{} stays: it is newer, but of another session ({})",
-            named(one),
-            name_beside(&session.agent, &one.agent, &one.session)
-        ),
-        many => {
-            let name = |one: &OthersMessage| name_beside(&session.agent, &one.agent, &one.session);
-            let agents: BTreeSet<String> = many.iter().map(name).collect();
-            let sessions: BTreeSet<&str> = many.iter().map(|one| &*one.session).collect();
-            format!(
-                "{} of {} stay ({})",
-                count(many.len() as u64, "newer message"),
-                ["other sessions", "another session"][usize::from(sessions.len() == 1)],
-                first_of(agents.into_iter(), NAMED)
-            )
-        }
-    };
-    let ids = newer.into_iter().map(|one| one.id).collect();
-    Ok(Some(Note::about(NoteCode::OtherSessions, text, ids)))
+    let newer = newer.into_iter().map(|other| OtherMessage {
+        name: name_beside(&session.agent, &other.agent, &other.session),
+        id: other.id,
+        prompt: other.prompt,
+        session: other.session,
+    });
+    let mut messages: Vec<OtherMessage> = newer.collect();
+    Ok(match messages.len() {
+        0 => None,
+        1 => messages.pop().map(|message| Note::OtherMessage { message }),
+        _ => Some(Note::OtherMessages { messages }),
+    })
 }
 
 /// Warns if no snapshot was taken at the message: the state before it is known only from the snapshots around it.
@@ -134,53 +91,14 @@ pub(crate) fn unprotected_message(movement: &Movement) -> Option<Note> {
         Some(Part::Step { .. }) => return None,
         None => movement.to.as_ref()?,
     };
-    let why = message.unprotected.as_ref()?;
-    let text = format!(
-        "the message `{}` could not be captured, so the revert relies on the snapshots around it: {why}",
-        short(&message.id)
-    );
-    Some(Note::about(
-        NoteCode::MessageNotCaptured,
-        text,
-        vec![message.id.clone()],
-    ))
-}
-
-/// Warns about what failed after the files, and says that it will be finished.
-pub(crate) fn unfinished(error: &Error) -> Note {
-    let text = format!(
-        "the operation is still open, because some work after the files could not be done ({}): the next command or message finishes it",
-        error.with_causes()
-    );
-    Note::new(NoteCode::Open, text)
-}
-
-/// Warns that the result could not be compared with the state that it went to.
-pub(crate) fn not_compared(error: &Error) -> Note {
-    let text = format!(
-        "the workspace could not be compared with what it was then: {}",
-        error.with_causes()
-    );
-    Note::new(NoteCode::NotCompared, text)
+    let why = message.unprotected.clone()?;
+    let message = message.id.clone();
+    Some(Note::MessageNotCaptured { message, why })
 }
 
 /// Names the directories that could not be read at a side of a step.
-pub(crate) fn unread_directories(unread: &[Gap]) -> Option<Note> {
-    let names = unread.iter().map(named_gap);
-    let names = (!unread.is_empty()).then(|| first_of(names, NAMED))?;
-    let text = format!(
-        "these could not be read then, so what the agent created or removed below them is unknown and stays: {names}"
-    );
-    let about = unread.iter().map(gap_name).collect();
-    Some(Note::about(NoteCode::Unread, text, about))
-}
-
-pub(crate) fn named_gap(gap: &Gap) -> String {
-    format!("`{}` ({})", gap_name(gap), gap.reason)
-}
-
-pub(crate) fn gap_name(gap: &Gap) -> String {
-    crate::sessions::read::gap_report(gap).path.path
+pub(crate) fn unread_directories(unread: Vec<Gap>) -> Option<Note> {
+    note::on(unread, |directories| Note::Unread { directories })
 }
 
 /// Names what snapshots cannot hold. The agent may have changed it without anybody seeing it.
@@ -218,19 +136,15 @@ pub(crate) fn without_a_step(
         }
         let then = sessions::snapshot(connection, message.snapshot_id)?.snapshot;
         let changes = scene.snapshots.difference(&then, &seen.snapshot)?;
-        let names: Vec<String> = changes
+        let files: Vec<String> = changes
             .iter()
             .map(|change| &change.path)
             .filter(|path| outside.contains(*path) && !told.contains(*path))
             .map(WorkspacePath::to_text)
             .collect();
-        if !names.is_empty() {
-            let text = format!(
-                "no step was recorded for message `{id}`: these files have changed since and count as yours: {}; `ckpt-hook restore {id}` with one of their names puts that one back",
-                first_quoted(&names, NAMED),
-                id = short(&message.id)
-            );
-            warnings.push(Note::about(NoteCode::NoStep, text, names));
+        if !files.is_empty() {
+            let message = message.id;
+            warnings.push(Note::NoStep { message, files });
         }
     }
     Ok(warnings)
@@ -264,25 +178,12 @@ pub(crate) fn left_alone<'g>(plan: &Plan, gaps: impl Iterator<Item = &'g Gap>) -
         .filter(|item| item.action != FileAction::None)
         .map(|item| item.path.as_bytes())
         .collect();
-    let gaps: Vec<_> = gaps
+    let gaps = gaps
         .filter(|gap| gap.reason != GapReason::Repository)
         .filter(|gap| !told.contains(gap.path.as_slice()))
+        .cloned()
         .collect();
-    if gaps.is_empty() {
-        return None;
-    }
-    let about = gaps.iter().map(|gap| gap_name(gap)).collect();
-    let names = gaps.into_iter().map(named_gap);
-    let all = if names.len() > NAMED {
-        " (`ckpt-hook status --json`)"
-    } else {
-        ""
-    };
-    let text = format!(
-        "no snapshot holds these, so they were left alone: {}{all}",
-        first_of(names, NAMED)
-    );
-    Some(Note::about(NoteCode::NotCaptured, text, about))
+    note::on(gaps, |gaps| Note::LeftAlone { gaps })
 }
 
 /// Names directories whose permissions differ. A directory with files is not an entry of a plan, so its permissions
@@ -302,7 +203,6 @@ pub(crate) fn directories_stay(
     wanted_id: i64,
     is_asked_for: impl Fn(&WorkspacePath) -> bool,
 ) -> Option<Note> {
-    const NAMED: usize = 3;
     let wanted = sessions::snapshot(scene.connection(), wanted_id)
         .ok()?
         .snapshot;
@@ -311,22 +211,11 @@ pub(crate) fn directories_stay(
         .directories_that_differ(&wanted, &scene.seen.snapshot)
         .ok()?;
     differing.retain(|(path, _, _)| is_asked_for(path));
-    if differing.is_empty() {
-        return None;
-    }
-    let names = differing
-        .iter()
-        .map(|(path, then, now)| format!("`{}` had {then:03o}, now has {now:03o}", path.to_text()));
-    let text = format!(
-        "the permissions of existing directories stay: {}",
-        first_of(names, NAMED)
-    );
-    let about = differing.iter().map(|(path, _, _)| path.to_text());
-    Some(Note::about(
-        NoteCode::DirectoryPermissions,
-        text,
-        about.collect(),
-    ))
+    let differing = differing.into_iter();
+    let differing = differing.map(|(path, then, now)| (path.to_text(), [then, now]));
+    note::on(differing.collect(), |directories| Note::PermissionsStay {
+        directories,
+    })
 }
 
 /// Names the parts of git's state that stay: without `--git` the agent's commits and moved branches, and in any case
@@ -344,7 +233,7 @@ pub(crate) fn head_moved(
     };
     let head = match told.commits {
         _ if git == GitFate::Along => None,
-        Some((commits, about)) => Some(Note::about(NoteCode::Commits, commits, about)),
+        Some(commits) => Some(commits),
         None => head_differs(side, movement)?,
     };
     Ok(head.into_iter().chain(told.notes).collect())
@@ -358,24 +247,9 @@ fn head_differs(side: &GitSide<'_>, movement: &Movement) -> Result<Option<Note>>
     let Some(git_state_id) = sessions::snapshot(connection, snapshot_id)?.git_state_id else {
         return Ok(None);
     };
-    let then = sessions::git_state(connection, git_state_id)?;
-    let Some(now) = side.now else { return Ok(None) };
-    if then.head == now.head && then.branch == now.branch {
+    let Some(now) = side.now.map(Heads::of) else {
         return Ok(None);
-    }
-    let text = format!(
-        "git's HEAD was at {} and is at {}: commits, branches and the index stay as they are without `--git`",
-        head_text(&then),
-        head_text(now)
-    );
-    Ok(Some(Note::new(NoteCode::Head, text)))
-}
-
-/// Returns where HEAD is: a commit, and its branch.
-fn head_text(state: &GitStateRow) -> String {
-    let head = state.head.as_deref().map_or("no commit", short);
-    match &state.branch {
-        Some(branch) => format!("{head} on `{}`", plain(branch)),
-        None => format!("{head}, detached"),
-    }
+    };
+    let then = Heads::of(&sessions::git_state(connection, git_state_id)?);
+    Ok((!then.is_at(&now)).then_some(Note::HeadStays { then, now }))
 }

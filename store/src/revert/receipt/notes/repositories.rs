@@ -1,15 +1,9 @@
-//! What is said of repositories in folders of the workspace. This module does IO, but only reads.
+//! Repositories in folders of the workspace. This module does IO, but only reads.
 
 use std::path::{Path, PathBuf};
 
-use ckpt_schema::report::NoteCode;
-
 use crate::git::Location;
-use crate::model::note::{Note, naming};
 use crate::model::path::WorkspacePath;
-
-/// How many paths a line names.
-const NAMED: usize = 4;
 
 /// Returns whether a folder is a submodule: the metadata is that of the repository around it, below its
 /// own.
@@ -21,10 +15,4 @@ pub(crate) fn is_submodule(root: &Path, folder: &WorkspacePath) -> bool {
     module
         .zip(own)
         .is_some_and(|(module, own)| module.starts_with(own))
-}
-
-/// Returns the note on repositories that came since. No revert removes their metadata.
-pub(crate) fn repositories_stay(folders: Vec<String>) -> Option<Note> {
-    let what = "repositories that were cloned or made since stay with their metadata";
-    naming(NoteCode::RepositoriesBelow, what, folders, NAMED)
 }

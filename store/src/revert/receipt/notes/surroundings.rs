@@ -7,20 +7,17 @@ use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use ckpt_schema::report::NoteCode;
 use rusqlite::Connection;
 
 use super::ignored_changes;
-use super::repositories::{is_submodule, repositories_stay};
+use super::repositories::is_submodule;
 use crate::error::Result;
 use crate::fs::times;
 use crate::git::Location;
 use crate::git::objects::UserObjects;
-use crate::ids::short;
 use crate::model::Milliseconds;
 use crate::model::git_item::GitStateRow;
-use crate::model::note::{Note, naming};
-use crate::model::number::first_of;
+use crate::model::note::{self, CrowdedFolder, Note};
 use crate::model::path::WorkspacePath;
 use crate::revert::goal::present::Scene;
 use crate::revert::plan::Plan;
@@ -28,9 +25,6 @@ use crate::revert::plan::operation::GitFate;
 use crate::revert::request::movement::{Movement, WholeRevert};
 use crate::sessions;
 use crate::timeline::Place;
-
-/// How many paths a line names.
-const NAMED: usize = 3;
 
 /// Returns the warnings about a whole revert. Other movements have none.
 pub(crate) fn notes(scene: Scene<'_>, movement: &Movement, git: GitFate) -> Result<Vec<Note>> {
@@ -63,25 +57,12 @@ pub(crate) fn notes(scene: Scene<'_>, movement: &Movement, git: GitFate) -> Resu
 
 fn repository(root: &Path, then: Option<&GitStateRow>, now: Option<&GitStateRow>) -> Option<Note> {
     match (then, now) {
-        (Some(_), None) => Some(Note::about(
-            NoteCode::RepositoryRemoved,
-            "the repository `.git` has been removed since: nothing in it is captured, so it does not come back",
-            vec![".git".to_owned()],
-        )),
-        (None, Some(_)) => Some(Note::about(
-            NoteCode::RepositoryMade,
-            "a repository has been created here since: its `.git` stays",
-            vec![".git".to_owned()],
-        )),
+        (Some(_), None) => Some(Note::RepositoryRemoved),
+        (None, Some(_)) => Some(Note::RepositoryMade),
         (Some(then), Some(now)) => {
             let head = then.head.as_ref().filter(|_| then.head != now.head)?;
-            (!has_commit(root, head)).then(|| {
-                let text = format!(
-                    "commit {} was git's HEAD then, and is no longer in the repository: nothing in `.git` is captured, so it does not come back",
-                    short(head)
-                );
-                Note::about(NoteCode::RepositoryRemoved, text, vec![".git".to_owned()])
-            })
+            let gone = Some(head).filter(|head| !has_commit(root, head));
+            gone.cloned().map(|id| Note::CommitGone { id })
         }
         (None, None) => None,
     }
@@ -98,11 +79,8 @@ fn has_commit(root: &Path, commit: &str) -> bool {
 fn under_way(then: Option<&GitStateRow>, now: Option<&GitStateRow>) -> Option<Note> {
     let doing = now?.doing.as_ref()?;
     let is_new = then.and_then(|then| then.doing.as_ref()) != Some(doing);
-    is_new.then(|| {
-        let text = format!(
-            "git is in the middle of a {doing} that had not begun then: files go back, the {doing} stays under way"
-        );
-        Note::about(NoteCode::GitUnderWay, text, vec![doing.clone()])
+    is_new.then(|| Note::GitUnderWay {
+        doing: doing.clone(),
     })
 }
 
@@ -120,8 +98,7 @@ fn submodules(root: &Path, since: Milliseconds) -> Option<Note> {
     let mut names = Vec::new();
     moved_below(&folder, "", since, 3, &mut names);
     names.sort();
-    let what = "submodules came or moved since, and their metadata, commits and branches stay";
-    naming(NoteCode::Submodules, what, names, NAMED)
+    note::on(names, |names| Note::Submodules { names })
 }
 
 /// Collects the submodules below a folder that moved. A submodule's name may contain slashes: its folder is the one
@@ -169,8 +146,9 @@ fn elsewhere(
         sessions::workspaces_of_turn(connection, place.row.id, &session.id, since)?;
     workspaces.retain(|(id, _)| !along.contains(id));
     let workspaces: Vec<String> = workspaces.into_iter().map(|(_, path)| path).collect();
-    let what = "the agent worked in other directories since, which are reverted by a command there";
-    told.extend(naming(NoteCode::OtherDirectories, what, workspaces, NAMED));
+    told.extend(note::on(workspaces, |roots| Note::WorkedElsewhere {
+        roots,
+    }));
     let files = sessions::files_outside(connection, &session.id, revert.since)?;
     // Under another name, it may be in the workspace after all.
     let inside = |path: &String| {
@@ -187,11 +165,9 @@ fn elsewhere(
         .map(|path| path.to_string_lossy().into_owned())
         .collect();
     let uncaptured = uncaptured.into_iter().collect();
-    let what = "tools named files of the repository, where nothing is captured or reverted";
-    told.extend(naming(NoteCode::Outside, what, uncaptured, NAMED));
-    let what =
-        "tools named files, or ran, outside the workspace, where nothing is captured or reverted";
-    told.extend(naming(NoteCode::Outside, what, files, NAMED));
+    let in_repository = |files| Note::OutsideInRepository { files };
+    told.extend(note::on(uncaptured, in_repository));
+    told.extend(note::on(files, |files| Note::Outside { files }));
     Ok(told)
 }
 
@@ -200,13 +176,9 @@ fn elsewhere(
 fn discarded(movement: &Movement) -> Option<Note> {
     let (to, asked) = (movement.to.as_ref()?, movement.asked_for.as_ref()?);
     let is_before = movement.since.is_some_and(|since| since < to.seq);
-    is_before.then(|| {
-        let text = format!(
-            "the message `{}` was discarded: what was left of it goes back, too, and the revert point is the next message, `{}`",
-            short(asked),
-            short(&to.id)
-        );
-        Note::about(NoteCode::Discarded, text, vec![asked.clone()])
+    is_before.then(|| Note::Discarded {
+        message: asked.clone(),
+        point: to.id.clone(),
     })
 }
 
@@ -259,33 +231,16 @@ pub(crate) fn folders_that_stay(
             let first = String::from_utf8_lossy(first).into_owned();
             let stay = unknown.iter().filter_map(|name| folder.join(name).ok());
             let files = ignored_changes::files_in(place, &stay.collect());
-            others.push((folder.to_text(), first, files));
+            others.push(CrowdedFolder {
+                path: folder.to_text(),
+                first,
+                files,
+            });
         }
     }
-    Ok(notes_of_folders(repositories, others))
-}
-
-/// Returns the notes on repositories that stay, and on other folders, each with the name of the first file in it that is
-/// not captured, and the paths of all.
-fn notes_of_folders(
-    repositories: Vec<String>,
-    others: Vec<(String, String, Vec<String>)>,
-) -> Vec<Note> {
-    let mut told = Vec::new();
-    told.extend(repositories_stay(repositories));
-    if !others.is_empty() {
-        let names = others
-            .iter()
-            .map(|(name, file, _)| format!("`{name}` (`{file}`)"));
-        let text = format!(
-            "folders stay because they hold files that are ignored or not captured: {}",
-            first_of(names, NAMED)
-        );
-        let about = others
-            .into_iter()
-            .flat_map(|(name, _, files)| [vec![name], files].concat());
-        let about = about.collect();
-        told.push(Note::about(NoteCode::FoldersStay, text, about));
-    }
-    told
+    let notes = [
+        note::on(repositories, |folders| Note::RepositoriesBelow { folders }),
+        note::on(others, |crowded| Note::FoldersStay { crowded }),
+    ];
+    Ok(notes.into_iter().flatten().collect())
 }

@@ -7,16 +7,12 @@ use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use ckpt_schema::report::{NoteCode, OperationKind};
+use ckpt_schema::report::OperationKind;
 
 use super::ignored_changes;
 use super::in_view::{came_elsewhere, is_not_known, moved_before, put_unseen, viewed_since};
 use super::left_alone;
-use super::repositories::{is_submodule, repositories_stay};
-use super::unstored_text::{
-    NAMED, of_gone, of_gone_repositories, of_ignore_files, of_ignored, of_put, of_replaced,
-    of_vanished,
-};
+use super::repositories::is_submodule;
 use super::version_control;
 use crate::error::Result;
 use crate::fs::times;
@@ -24,7 +20,7 @@ use crate::model::Milliseconds;
 use crate::model::entry::{Entry, EntryKind, State};
 use crate::model::gap::{Gap, GapReason};
 use crate::model::metadata;
-use crate::model::note::{Note, naming};
+use crate::model::note::{self, Note};
 use crate::model::path::{IGNORE_FILE, WorkspacePath, is_below, join, parent, split};
 use crate::revert::goal::seen_history::SeenHistory;
 use crate::revert::plan::Plan;
@@ -84,15 +80,15 @@ pub(crate) fn gone(
             (GapReason::Metadata | GapReason::Repository, _) => {
                 repositories.insert(repository_text(entry));
             }
-            _ => others.push(entry),
+            _ => others.push(entry.clone()),
         }
     }
     let repositories: Vec<String> = repositories.into_iter().collect();
     let notes = [
-        of_gone(texts(&ignored)),
-        of_replaced(texts(&replaced)),
-        of_gone_repositories(repositories),
-        of_vanished(&others),
+        note::on(texts(&ignored), |paths| Note::IgnoredGone { paths }),
+        note::on(texts(&replaced), |paths| Note::IgnoredReplaced { paths }),
+        note::on(repositories, |folders| Note::RepositoriesGone { folders }),
+        note::on(others, |gaps| Note::Lost { gaps }),
     ];
     Ok(LeftPaths::missing(notes.into_iter().flatten().collect()))
 }
@@ -145,16 +141,19 @@ pub(crate) fn stays(
     let planned: BTreeSet<&WorkspacePath> = plan.items.iter().map(|item| &item.path).collect();
     others.retain(|path| !planned.contains(path));
     others.extend(moved_before.iter().cloned());
-    notes.extend(of_ignored(
-        texts(&ignored),
-        ignored_changes::files_in(place, &ignored),
-    ));
+    let files = ignored_changes::files_in(place, &ignored);
+    let ignored_came = |paths| Note::IgnoredCame { paths, files };
+    notes.extend(note::on(texts(&ignored), ignored_came));
     let put = put_unseen(connection, place, snapshots, (then, since), plan)?;
-    notes.extend(of_put(texts(&put)));
+    notes.extend(note::on(texts(&put), |paths| Note::IgnoredPutBack {
+        paths,
+    }));
     notes.extend(of_own_rules(snapshots, (then, &seen.snapshot), leaving)?);
     let lost: BTreeSet<String> = made_again.iter().copied().map(repository_text).collect();
-    notes.extend(of_gone_repositories(lost.into_iter().collect()));
-    notes.extend(repositories_stay(texts(&repositories)));
+    let lost = lost.into_iter().collect();
+    notes.extend(note::on(lost, |folders| Note::RepositoriesGone { folders }));
+    let below = |folders| Note::RepositoriesBelow { folders };
+    notes.extend(note::on(texts(&repositories), below));
     notes.extend(version_control::moved(place, since, &known));
     notes.extend(version_control::altered(place, since, &known, true));
     let changed = ignored_changes::notes(store, place, revert, &others, &moved_before)?;
@@ -563,17 +562,17 @@ fn of_crowded(
         written.is_some_and(|written| written + TICK >= work.sent_at)
     };
     let changed = crowded.iter().filter(has_changed);
-    let about: Vec<String> = changed
+    let folders: Vec<String> = changed
         .map(|entry| match &entry.path[..] {
             b"" => "./".to_owned(),
             path => format!("{}/", String::from_utf8_lossy(path)),
         })
         .collect();
-    let what = format!(
-        "of more than {} ignored names in a folder, only the first are remembered, so which others came or went since is not known",
-        crate::snapshot::IGNORED_NAMES
-    );
-    Ok(naming(NoteCode::IgnoredChanged, &what, about, NAMED))
+    let remembered = crate::snapshot::IGNORED_NAMES;
+    Ok(note::on(folders, |folders| Note::IgnoredUnremembered {
+        remembered,
+        folders,
+    }))
 }
 
 /// Returns the note on the ignore files that ignore themselves and differ between two snapshots, except those in folders
@@ -588,5 +587,7 @@ fn of_own_rules(
         None => Vec::new(),
     };
     files.retain(|path| !path.is_at_or_below(leaving));
-    Ok(of_ignore_files(texts(&files)))
+    Ok(note::on(texts(&files), |paths| Note::IgnoreFilesDiffer {
+        paths,
+    }))
 }

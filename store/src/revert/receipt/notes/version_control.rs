@@ -7,7 +7,7 @@ use std::fs::Metadata;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use ckpt_schema::report::{FileAction, FileResult, NoteCode, ReasonCode};
+use ckpt_schema::report::{FileAction, FileResult, ReasonCode};
 
 use super::repositories::is_submodule;
 use crate::fs::times;
@@ -16,15 +16,12 @@ use crate::model::Milliseconds;
 use crate::model::gap::{Gap, GapReason};
 use crate::model::item::{ItemReason, ReasonCase};
 use crate::model::metadata;
-use crate::model::note::{Note, naming};
+use crate::model::note::{self, Note};
 use crate::model::path::{WorkspacePath, is_below, is_plain_dot_git};
 use crate::revert::carry_out::git::has_moved;
 use crate::revert::plan::Plan;
 use crate::timeline::Place;
 use crate::timeline::evidence::TICK;
-
-/// How many repositories a line names.
-const NAMED: usize = 4;
 
 /// How many entries of a repository's metadata are looked at.
 const MAX_CHECKED: usize = 20_000;
@@ -80,9 +77,9 @@ pub(crate) fn leave_metadata(plan: &mut Plan, gaps: &[Gap]) -> Option<Note> {
         about.extend(found.filter(|_| item.is_planned()).map(|gap| name_of(gap)));
         found.is_none()
     });
-    let about = about.into_iter().collect();
-    let what = "what is recorded of files that are a repository's own by now stays as it is";
-    naming(NoteCode::VersionControl, what, about, NAMED)
+    note::on(about.into_iter().collect(), |folders| {
+        Note::MetadataRecorded { folders }
+    })
 }
 
 /// Returns the folder of a repository, for people.
@@ -110,8 +107,7 @@ pub(crate) fn moved(
         .collect();
     about.sort();
     about.dedup();
-    let what = "repositories moved since: only files are reverted, their commits and branches stay";
-    naming(NoteCode::VersionControl, what, about, NAMED)
+    note::on(about, |folders| Note::RepositoriesMoved { folders })
 }
 
 /// Returns whether a repository with this metadata moved since a moment. A folder that is known by the names in it may
@@ -171,21 +167,15 @@ pub(crate) fn altered(
             about.extend(found.map(|path| name.join(path).to_string_lossy().into_owned()));
         }
     }
-    let what = [
-        (
-            about,
-            "in repositories, what no snapshot holds changed since, and stays as it is",
-        ),
-        (
-            touched,
-            "in repositories, a name came or went since, perhaps only that of a lock of git's, and no snapshot holds what it was",
-        ),
+    let notes = [
+        note::on(about.into_iter().collect(), |paths| Note::MetadataChanged {
+            paths,
+        }),
+        note::on(touched.into_iter().collect(), |folders| {
+            Note::MetadataTouched { folders }
+        }),
     ];
-    let notes = what.into_iter().filter_map(|(about, what)| {
-        let about = about.into_iter().collect();
-        naming(NoteCode::VersionControl, what, about, NAMED)
-    });
-    notes.collect()
+    notes.into_iter().flatten().collect()
 }
 
 /// Returns the paths in a `.git` that were changed since a moment, without those that git writes when it runs.

@@ -260,7 +260,7 @@ impl GitWork<'_> {
         } else {
             format!(": {}", plan::way(from, to))
         };
-        let id = crate::ids::short(self.operation);
+        let id = crate::model::id::short(self.operation);
         format!("ckpt-hook {} {id}{way}", self.kind)
     }
 }
