@@ -33,7 +33,6 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::fs::layout::Lock;
 use crate::model::Milliseconds;
 use crate::model::label::Label;
-use crate::model::note::Note;
 use crate::model::progress::SnapshotProgress;
 use crate::sessions::LastRows;
 use crate::sessions::{self, Database, Diagnostic, DiagnosticLevel};
@@ -480,15 +479,20 @@ pub(crate) fn snapshot(
     let place = Place::claim(store, cwd)?;
     let lock = place.lock(LOCK_TIMEOUT)?;
     crate::timeline::notice(store, &place, &lock)?;
-    let finished = crate::revert::finish_all_open(store, &place)?;
-    let (notes, finished): (Vec<Note>, Vec<FinishedReport>) = finished.into_iter().unzip();
+    let recovered = crate::revert::finish_all_open(store, &place)?;
     // Whatever fails from here on, the caller must hear that an interrupted operation was finished: files
     // changed.
-    let mut notes: Vec<String> = notes.iter().map(Note::to_string).collect();
-    let done = notes.clone();
+    let done = recovered.done();
+    let mut notes = done.clone();
     notes.extend(crate::revert::fork_taken_back(store, &place).map(|note| note.to_string()));
-    snapshot_under_lock(store, &place, label.as_ref(), progress, (notes, finished))
-        .map_err(|error| error.after(done))
+    snapshot_under_lock(
+        store,
+        &place,
+        label.as_ref(),
+        progress,
+        (notes, recovered.finished),
+    )
+    .map_err(|error| error.after(done))
 }
 
 fn snapshot_under_lock(
@@ -524,7 +528,8 @@ fn snapshot_under_lock(
         look.write(connection, place.row.id, label, now)?;
         Ok(moved)
     })?);
-    notes.extend(crate::upkeep::adoption::under_lock(store, place)?);
+    let lost = crate::upkeep::adoption::under_lock(store, place)?;
+    notes.extend(lost.map(|note| note.to_string()));
     crate::upkeep::check::name_to_git(store, place)?;
     Ok(SnapshotReport {
         version: VERSION,

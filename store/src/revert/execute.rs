@@ -15,7 +15,7 @@ use super::carry_out::journal::{
 };
 use super::carry_out::lost_acls;
 use super::carry_out::refusal;
-use super::plan::operation::{LeftPaths, Operation};
+use super::plan::operation::{Findings, Operation};
 use super::plan::{Plan, count_lines};
 use super::receipt;
 use super::receipt::forecast;
@@ -273,7 +273,6 @@ impl Execution<'_> {
             ..
         } = *self;
         let left = version_control::leave_metadata(&mut operation.plan, &seen.gaps);
-        operation.warnings.extend(left);
         let then = operation.reference.and_then(|then| then.seen);
         let hidden_then = snapshots.seen(then)?;
         version_control::leave_broken(&mut operation.plan, &place.root, &hidden_then, &seen.gaps);
@@ -286,12 +285,14 @@ impl Execution<'_> {
             force: options.takes_logs,
         };
         databases.keep_whole(&mut operation.plan)?;
-        if let Some(then) = &operation.reference {
-            let states = (then, &seen.snapshot);
-            let directories =
-                lost_acls::narrow(&mut operation.plan, (snapshots, &place.root), states)?;
-            operation.warnings.extend(directories);
-        }
+        let directories = match &operation.reference {
+            Some(then) => {
+                let states = (then, &seen.snapshot);
+                lost_acls::narrow(&mut operation.plan, (snapshots, &place.root), states)?
+            }
+            None => None,
+        };
+        operation.found.narrowed = left.into_iter().chain(directories).collect();
         Ok(
             match options.expected.is_some() || options.dry_run.is_dry() {
                 true => Some(token::fingerprint(self.scene(store), operation)?),
@@ -328,13 +329,15 @@ impl Execution<'_> {
             foresee(&root, &mut operation.plan.items, &contents);
         }
         let staying = surroundings::folders_that_stay(scene, &operation.plan, &leaving)?;
-        operation.leave(LeftPaths::missing(staying));
-        if let Some(movement) = operation.movement {
-            let goal = (operation.reference.as_ref(), &operation.plan, &leaving[..]);
-            let (look, history) = ((snapshots, seen), &operation.history);
-            let left = unstored::stays(store, place, look, movement, goal, history)?;
-            operation.leave(left);
-        }
+        let left = match operation.movement {
+            Some(movement) => {
+                let goal = (operation.reference.as_ref(), &operation.plan, &leaving[..]);
+                let (look, history) = ((snapshots, seen), &operation.history);
+                unstored::stays(store, place, look, movement, goal, history)?
+            }
+            None => Findings::default(),
+        };
+        operation.found.checked = Findings::joined([Findings::missing(staying), left]);
         Ok(ReadyPlan {
             root,
             leaving,
@@ -356,7 +359,7 @@ impl Execution<'_> {
             options,
         } = *self;
         let compared = forecast::receipt(self.scene(store), operation);
-        let receipt = take_receipt(operation, compared);
+        let receipt = take_receipt(operation, compared, None);
         if options.dry_run == DryRun::No {
             keep_what_was_seen(store, place, seen, closing)?;
         }
@@ -388,11 +391,7 @@ impl Execution<'_> {
             compared,
             unfinished,
         } = finish_first(store, opened, &id, operation, self.seen);
-        let receipt = take_receipt(operation, compared);
-        if let Some(error) = unfinished {
-            let why = error.with_causes();
-            operation.leave(LeftPaths::missing(vec![Note::StaysOpen { why }]));
-        }
+        let receipt = take_receipt(operation, compared, unfinished.as_ref());
         let what = (&items[..], &git[..]);
         store.leave_stuck();
         report(store, operation, Some(id), what, receipt, DryRun::No)
@@ -430,21 +429,20 @@ fn finish_first(
     })
 }
 
-/// Takes the comparison into the operation. A path that differs for no known reason is a bug, so the operation then
-/// counts as incomplete. A failed comparison becomes a warning.
+/// Takes the result into the operation. A path that differs for no known reason is a bug, so the operation then counts as
+/// incomplete.
 fn take_receipt(
     operation: &mut Operation<'_>,
     compared: Result<Option<Receipt>>,
+    unfinished: Option<&Error>,
 ) -> Option<Receipt> {
-    match compared {
-        Ok(receipt) => {
-            operation.is_incomplete |= receipt.as_ref().is_some_and(receipt::is_incomplete);
-            receipt
-        }
-        Err(error) => {
-            let why = error.with_causes();
-            operation.warnings.push(Note::NotCompared { why });
-            None
-        }
-    }
+    let why = Error::with_causes;
+    let failed = compared.as_ref().err().map(why);
+    let failed = failed.map(|why| Note::NotCompared { why });
+    let open = unfinished.map(why).map(|why| Note::StaysOpen { why });
+    operation.found.result = Findings {
+        is_incomplete: receipt::leaves_open(&compared) || open.is_some(),
+        notes: failed.into_iter().chain(open).collect(),
+    };
+    compared.ok().flatten()
 }

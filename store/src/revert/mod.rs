@@ -21,11 +21,11 @@ mod undo;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use ckpt_schema::report::{OperationKind, OperationReport, Outcome, VERSION};
+use ckpt_schema::report::{OperationKind, OperationReport};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::entry::ObjectId;
-use crate::model::note::{self, Note};
+use crate::model::note::Note;
 use crate::model::request::{Chosen, ConversationChoice, DryRun, Force, PlanOrigin, RevertRequest};
 use crate::sessions;
 use crate::store::Store;
@@ -34,6 +34,8 @@ use crate::upkeep::check;
 use carry_out::conversation as fork;
 use execute::Executed;
 use operate::operate_conversation;
+use plan::Plan;
+use plan::operation::{Operation, OperationFindings};
 use recover::Recovered;
 use report::token::{PlanToken, absolute};
 use request::conversation::JournalledConversation;
@@ -242,7 +244,7 @@ fn under_locks(
         for place in std::iter::once(place).chain(beside) {
             recovered.push(recover::recover(store, place, dry_run)?);
         }
-        let done: Vec<String> = recovered.iter().flat_map(|it| it.done.clone()).collect();
+        let done: Vec<String> = recovered.iter().flat_map(Recovered::done).collect();
         carry_out(store, recovered).map_err(|error| error.after(done))
     };
     store.database.keep_pages()?;
@@ -469,7 +471,6 @@ fn nothing_reverted(
     }
     let connection = store.database.connection();
     let also_reverted = sessions::other_reverted_sessions(connection, place.row.id, None)?;
-    let mut warnings = recovered.warnings;
     let elsewhere = match sessions::newest_reverted_beside(connection, place.row.id)? {
         Some(session) => {
             let parts = sessions::other_parts(connection, &session)?.into_iter();
@@ -477,40 +478,27 @@ fn nothing_reverted(
         }
         None => None,
     };
-    warnings.push(match (&elsewhere, also_reverted.is_empty()) {
+    let nothing = match (&elsewhere, also_reverted.is_empty()) {
         (_, false) => Note::NothingRevertedOfSession,
         (Some(_), true) => Note::NothingRevertedHere,
         (None, true) => Note::NothingReverted,
-    });
-    warnings.extend(elsewhere);
-    let remarks = note::reports(&warnings);
-    let report = OperationReport {
-        version: VERSION,
-        operation: None,
+    };
+    let operation = Operation {
         kind: match all {
             true => OperationKind::Unrevert,
             false => OperationKind::Redo,
         },
-        session: None,
-        message: None,
-        alone: None,
-        part: None,
-        undoes: None,
-        outcome: Outcome::Nothing,
-        dry_run: options.dry_run.is_dry(),
-        plan: None,
-        busy: false,
-        messages_hidden: Vec::new(),
-        files: Vec::new(),
-        kept: Vec::new(),
-        git: Vec::new(),
-        also_reverted,
-        receipt: None,
-        conversation: None,
         finished: recovered.finished,
-        notes: note::texts(&remarks),
-        remarks,
-        roots: Vec::new(),
+        found: OperationFindings {
+            recovered: recovered.notes.into_iter().collect(),
+            planned: [nothing].into_iter().chain(elsewhere).collect(),
+            ..OperationFindings::default()
+        },
+        ..Operation::restore(Plan::default())
+    };
+    let report = OperationReport {
+        also_reverted,
+        ..report::report(store, &operation, None, (&[], &[]), None, options.dry_run)
     };
     Ok(Executed::done(report))
 }

@@ -4,14 +4,14 @@
 use ckpt_schema::report::{OperationKind, Outcome};
 use rusqlite::Connection;
 
-use super::carry_out::git::{self, GitSide};
+use super::carry_out::git::{self, GitPlan, GitSide};
 use super::carry_out::refusal;
 use super::conversation;
 use super::execute::{Executed, PlannedRoot, WHO, execute};
 use super::goal::expectation::Expectation;
 use super::goal::material::{Material, gather};
 use super::goal::present::{Scene, known, look};
-use super::plan::operation::{GitFate, LeftPaths, Operation};
+use super::plan::operation::{Findings, GitFate, Operation, OperationFindings};
 use super::plan::{Plan, plan_for};
 use super::receipt::notes;
 use super::receipt::notes::arrivals;
@@ -27,8 +27,6 @@ use super::request::unclear::UnclearPolicy;
 use super::undo::UndoneOperation;
 use crate::error::Result;
 use crate::model::gap::Gap;
-use crate::model::git_item::GitItem;
-use crate::model::note::Note;
 use crate::model::request::Unclear;
 use crate::sessions::{self, ChainOperation, OpenStep, OperationRow, WorkTimes};
 use crate::snapshot::Snapshot;
@@ -94,20 +92,22 @@ pub(crate) fn planned<'m>(
     };
     let planned = store.database.read(|_| plan(scene));
     let mut operation = planned.map_err(also_busy)?;
-    operation.warnings.splice(0..0, recovered.warnings);
+    operation.found.recovered = recovered.notes.into_iter().collect();
     operation.finished = recovered.finished;
     if let (Some(movement), None) = (operation.movement, &operation.conversation) {
         operation.conversation = conversation::planned(store, movement, options.conversation)?;
     }
     let others = open.iter().filter(|step| !is_in_the_way(step));
-    let busy = refusal::beside_others(store, &seen, others, &mut operation, options)? || busy;
+    let (is_in_the_way, agents) =
+        refusal::beside_others(store, &seen, others, &operation, options)?;
+    operation.found.agents = agents.into_iter().collect();
     Ok(PlannedRoot {
         place: place.clone(),
         snapshots,
         operation,
         seen,
         closing: ending,
-        busy,
+        busy: busy || is_in_the_way,
     })
 }
 
@@ -185,11 +185,11 @@ impl<'m> PlanContext<'_, 'm> {
         } = self.scene;
         let mut operation = self.plan(options)?;
         let git = GitFate::of(operation.git.as_deref());
-        let mut notes = surroundings::notes(self.scene, self.movement, git)?;
+        let around = surroundings::notes(self.scene, self.movement, git)?;
         let reference = operation.reference.as_ref();
         let (history, plan) = (&operation.history, &operation.plan);
         let went = history.gone();
-        let mut gone = LeftPaths::default();
+        let mut gone = Findings::default();
         if let Some(then) = reference.filter(|_| !went.is_empty()) {
             let has_gone = |entry: &Gap| went.contains(&entry.path[..]);
             let work = self.asked_work()?;
@@ -204,16 +204,13 @@ impl<'m> PlanContext<'_, 'm> {
             let asked = (has_gone, is_another);
             gone = unstored::gone(place, snapshots, then, asked, plan)?;
         }
-        notes.extend(gone.notes);
-        notes.extend(arrivals::notes(
-            self.scene,
-            self.movement,
-            (plan, reference),
-        )?);
-        operation.leave(LeftPaths {
-            notes,
-            is_incomplete: gone.is_incomplete,
-        });
+        let arrived = arrivals::notes(self.scene, self.movement, (plan, reference))?;
+        let parts = [
+            around.into_iter().collect(),
+            gone,
+            arrived.into_iter().collect(),
+        ];
+        operation.found.surroundings = Findings::joined(parts);
         Ok(operation)
     }
 
@@ -224,9 +221,10 @@ impl<'m> PlanContext<'_, 'm> {
         let chain = undone.chain(movement)?;
         let operation = undone.point_back(movement, &chain)?;
         let git = self.plan_git(options, &chain, operation.unclear)?;
+        let uncaptured = notes::not_captured(movement, &operation.plan, scene.seen);
         Ok(Operation {
-            warnings: self.notes_on_the_present(&operation.plan, GitFate::of(git.as_deref()))?,
-            git,
+            git: git.items,
+            found: OperationFindings::planned(git.notes.into_iter().chain(uncaptured).collect()),
             ..operation
         })
     }
@@ -242,7 +240,6 @@ impl<'m> PlanContext<'_, 'm> {
         } = scene;
         let connection = scene.connection();
         let base = movement.session.revert_base_id;
-        let mut warnings = self.notes_on_the_movement()?;
         let chain = match base {
             Some(base) => chain(connection, &movement.session.id, base)?,
             None => Vec::new(),
@@ -250,9 +247,12 @@ impl<'m> PlanContext<'_, 'm> {
         let scopes = movement.scopes(store, &chain)?;
         // If nothing changed since the same revert, the history need not be read. (No tree shows where HEAD is.)
         if !options.git && is_there(connection, movement, seen)? {
-            warnings.extend(self.notes_on_the_present(&Plan::default(), GitFate::Stays)?);
+            let git = GitSide::of(scene).plan(movement, &chain, None)?;
+            let uncaptured = notes::not_captured(movement, &Plan::default(), seen);
+            let present = git.notes.into_iter().chain(uncaptured).collect();
+            let parts = [self.on_the_movement()?, present];
             return Ok(Operation {
-                warnings,
+                found: OperationFindings::planned(Findings::joined(parts)),
                 ..Operation::nothing(movement, scopes)
             });
         }
@@ -273,23 +273,24 @@ impl<'m> PlanContext<'_, 'm> {
         let on_conflict = movement.on_conflict.unwrap_or_default();
         let undoing = movement.on_conflict.unwrap_or_else(|| policy(&chain));
         let plan = plan_for(snapshots, &material, (undoing, on_conflict))?;
-        warnings.extend(self.notes_on_the_plan(&material, git.as_deref(), &plan)?);
-        let leaves_part = |note: &Note| {
-            is_of_no_step(note) || git.is_some() && git::is_of_branch_that_stays(note)
-        };
+        let items = git.items.clone();
+        let parts = [
+            self.on_the_movement()?,
+            self.on_the_plan(&material, git, &plan)?,
+        ];
+        let found = OperationFindings::planned(Findings::joined(parts));
         let reference = self.reference(base)?;
         Ok(Operation {
             kind: movement.kind,
             movement: Some(movement),
-            is_incomplete: is_incomplete(movement, &material) || warnings.iter().any(leaves_part),
             lines: material.lines,
             history: material.seen,
-            git,
+            git: items,
             on_conflict,
             unclear: taking.policy,
             base,
             reference,
-            warnings,
+            found,
             expectation,
             ..Operation::restore(plan)
         })
@@ -298,29 +299,20 @@ impl<'m> PlanContext<'_, 'm> {
     /// Returns when the session worked from the message on to which it goes, or of which it undoes a part.
     fn asked_work(&self) -> Result<Option<WorkTimes>> {
         let connection = self.scene.connection();
-        let seq = match &self.movement.part {
-            Some(Part::Paths { message, .. } | Part::Message { message, .. }) => Some(message.seq),
-            Some(Part::Step { step, .. }) => {
-                let message = sessions::message(connection, &step.message_id)?;
-                message.map(|message| message.seq)
-            }
-            None => self.movement.to.as_ref().map(|message| message.seq),
+        let message = match &self.movement.part {
+            Some(Part::Step { step, .. }) => sessions::message(connection, &step.message_id)?,
+            _ => self.movement.message().cloned(),
         };
         let session = &self.movement.session.id;
-        seq.map(|seq| sessions::work_since(connection, session, seq))
-            .transpose()
+        let work = message.map(|message| sessions::work_since(connection, session, message.seq));
+        work.transpose()
     }
 
     /// Returns the snapshot that shows which directories may stay.
     fn reference(&self, base: Option<i64>) -> Result<Option<Snapshot>> {
         let connection = self.scene.connection();
         let mut id = self.movement.reference_snapshot(base);
-        let message = match &self.movement.part {
-            Some(Part::Paths { message, .. } | Part::Message { message, .. }) => Some(message),
-            Some(Part::Step { .. }) => None,
-            None => self.movement.to.as_ref(),
-        };
-        if let (None, Some(message)) = (id, message) {
+        if let (None, Some(message)) = (id, self.movement.message()) {
             // What it was before the agent first worked is the nearest.
             id = sessions::first_start_since(connection, message)?;
         }
@@ -330,14 +322,15 @@ impl<'m> PlanContext<'_, 'm> {
         Ok(row.as_ref().map(|row| row.snapshot))
     }
 
-    /// Returns the notes that do not depend on the plan.
-    fn notes_on_the_movement(&self) -> Result<Vec<Note>> {
+    /// Returns what is known of the history without the plan.
+    fn on_the_movement(&self) -> Result<Findings> {
         let Self { scene, movement } = *self;
-        let mut told = Vec::new();
-        told.extend(notes::unprotected_message(movement));
-        told.extend(notes::passed_over(scene.connection(), movement)?);
-        told.extend(notes::permissions_of_directories(scene, movement));
-        Ok(told)
+        let notes = [
+            notes::unprotected_message(movement),
+            notes::passed_over(scene.connection(), movement)?,
+            notes::permissions_of_directories(scene, movement),
+        ];
+        Ok(notes.into_iter().flatten().collect())
     }
 
     /// Plans git's own state if the user asked for it, or if a revert that is taken back now moved it.
@@ -346,65 +339,35 @@ impl<'m> PlanContext<'_, 'm> {
         options: Options,
         chain: &[ChainOperation],
         unclear: Unclear,
-    ) -> Result<Option<Vec<GitItem>>> {
+    ) -> Result<GitPlan> {
         let Self { scene, movement } = *self;
         let is_forward = movement.kind != OperationKind::Revert;
         let moves_git = options.git || (is_forward && git::was_moved(scene.connection(), chain)?);
-        if !moves_git {
-            return Ok(None);
-        }
-        let base = movement.session.revert_base_id;
-        let items = GitSide::of(scene).plan(movement, chain, base, unclear)?;
-        Ok(Some(items))
+        GitSide::of(scene).plan(movement, chain, moves_git.then_some(unclear))
     }
 
-    /// Returns the notes on what stays of git's state, and on what no snapshot holds.
-    fn notes_on_the_present(&self, plan: &Plan, git: GitFate) -> Result<Vec<Note>> {
+    /// Returns what of the history and of git's state is not in the plan. A redo does not report again what the revert
+    /// already left.
+    fn on_the_plan(&self, material: &Material, git: GitPlan, plan: &Plan) -> Result<Findings> {
         let Self { scene, movement } = *self;
-        let mut notes = Vec::new();
-        if git == GitFate::Along {
-            notes.extend(git::why_nothing(&scene.place.root));
-        }
-        let base = movement.session.revert_base_id;
-        let side = GitSide::of(scene);
-        notes.extend(notes::head_moved(&side, movement, base, git)?);
-        notes.extend(notes::not_captured(movement, plan, scene.seen));
-        Ok(notes)
+        let is_revert = movement.kind == OperationKind::Revert;
+        let unrecorded = notes::unprotected_steps(material).filter(|_| is_revert);
+        let unread = notes::unread_directories(material.seen.unread());
+        let staged = match is_revert {
+            true => GitSide::of(scene).staged(movement, plan, git.items.as_deref())?,
+            false => None,
+        };
+        let uncaptured = notes::not_captured(movement, plan, scene.seen);
+        Ok(Findings::joined([
+            notes::unknown_paths(movement, material)?
+                .into_iter()
+                .collect(),
+            Findings::missing(unrecorded.chain(unread)),
+            git.into_findings(),
+            uncaptured.into_iter().chain(staged).collect(),
+            Findings::missing(notes::without_a_step(scene, movement, plan)?),
+        ]))
     }
-
-    /// Returns the notes that depend on the plan.
-    fn notes_on_the_plan(
-        &self,
-        material: &Material,
-        items: Option<&[GitItem]>,
-        plan: &Plan,
-    ) -> Result<Vec<Note>> {
-        let Self { scene, movement } = *self;
-        let mut told = Vec::new();
-        told.extend(notes::unknown_paths(movement, material)?);
-        if movement.kind == OperationKind::Revert {
-            told.extend(notes::unprotected_steps(material));
-        }
-        told.extend(notes::unread_directories(material.seen.unread()));
-        told.extend(self.notes_on_the_present(plan, GitFate::of(items))?);
-        if movement.kind == OperationKind::Revert {
-            told.extend(GitSide::of(scene).staged(movement, plan, items)?);
-        }
-        told.extend(notes::without_a_step(scene, movement, plan)?);
-        Ok(told)
-    }
-}
-
-/// Returns whether something cannot be undone because it was not recorded or cannot be read. A redo does not report
-/// again what the revert already left.
-fn is_incomplete(movement: &Movement, material: &Material) -> bool {
-    let is_revert = movement.kind == OperationKind::Revert;
-    is_revert && !material.unprotected.is_empty() || !material.seen.unread.is_empty()
-}
-
-/// Returns whether a note says that a message changed files in no step: it is unclear what of it was the agent's.
-fn is_of_no_step(note: &Note) -> bool {
-    matches!(note, Note::NoStep { .. })
 }
 
 /// Returns whether the last thing that happened was this very revert, and it left nothing to do. Then no file has to be

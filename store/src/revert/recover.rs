@@ -26,24 +26,27 @@ use crate::timeline::{Look, Place, SnapshotOptions};
 /// What a command found and did before anything else.
 #[derive(Clone, Default)]
 pub(crate) struct Recovered {
-    /// Notes for the user.
-    pub warnings: Vec<Note>,
-    /// The parts of it that changed the workspace, which stay whatever fails afterwards.
-    pub done: Vec<String>,
+    pub notes: Vec<Note>,
     /// The operations that it finished.
     pub finished: Vec<FinishedReport>,
 }
 
 impl Recovered {
-    /// Returns the parts of it that a report has.
+    /// Returns what of it a report has.
     pub fn reported(&self) -> (&[Note], &[FinishedReport]) {
-        (&self.warnings, &self.finished)
+        (&self.notes, &self.finished)
+    }
+
+    /// Returns the sentences on what changed the workspace, which stays whatever fails afterwards.
+    pub fn done(&self) -> Vec<String> {
+        let is_finished = |note: &&Note| matches!(note, Note::Finished { .. });
+        let finished = self.notes.iter().filter(is_finished);
+        finished.map(Note::to_string).collect()
     }
 
     /// Adds what was found and done later.
     pub fn and(mut self, later: Self) -> Self {
-        self.warnings.extend(later.warnings);
-        self.done.extend(later.done);
+        self.notes.extend(later.notes);
         self.finished.extend(later.finished);
         self
     }
@@ -55,50 +58,37 @@ pub(crate) fn recover(store: &mut Store, place: &Place, dry_run: DryRun) -> Resu
     // A full disk must not prevent a revert that removes what fills it. The objects are checked before anything is
     // touched.
     let borrowed = crate::upkeep::adoption::under_lock(store, place).unwrap_or_else(|error| {
-        vec![format!(
-            "what the store borrowed from the repository could not be copied: {error}"
-        )]
+        let why = error.to_string();
+        Some(Note::BorrowedNotCopied { why })
     });
-    let borrowed = borrowed.into_iter();
-    let mut warnings: Vec<Note> = borrowed.map(|what| Note::Borrowed { what }).collect();
+    let found = |notes| Recovered {
+        notes: borrowed.into_iter().chain(notes).collect(),
+        finished: Vec::new(),
+    };
     if dry_run == DryRun::No {
         // What cannot be read resolves nothing.
         let _ = super::lineage::resolve_forks(store, place);
         let finished = finish_all_open(store, place)?;
-        let done = texts(&finished);
-        warnings.extend(conversation::taken_back(store, place));
-        warnings.extend(finished.iter().map(|(note, _)| note.clone()));
-        return Ok(Recovered {
-            warnings,
-            done,
-            finished: finished.into_iter().map(|(_, report)| report).collect(),
-        });
+        let fork = conversation::taken_back(store, place);
+        return Ok(found(Vec::from_iter(fork)).and(finished));
     }
     let open = sessions::open_operations(store.database.connection(), place.row.id)?;
     let open = open.iter().map(name);
-    warnings.extend(open.map(|operation| Note::LeftOpen { operation }));
-    Ok(Recovered {
-        warnings,
-        done: Vec::new(),
-        finished: Vec::new(),
-    })
+    let open = open.map(|operation| Note::LeftOpen { operation });
+    Ok(found(open.collect()))
 }
 
 /// Finishes the open operations of a workspace, whose lock the caller holds, and their parts in other roots.
-pub(crate) fn finish_all_open(
-    store: &mut Store,
-    place: &Place,
-) -> Result<Vec<(Note, FinishedReport)>> {
-    let mut finished = finish_open_operations(store, place)?;
-    finished.extend(finish_beside(store, place)?);
-    Ok(finished)
+pub(crate) fn finish_all_open(store: &mut Store, place: &Place) -> Result<Recovered> {
+    let finished = finish_open_operations(store, place)?;
+    Ok(finished.and(finish_beside(store, place)?))
 }
 
 /// Finishes the parts that operations of a workspace have in other roots. One that is away, or where a process is at work,
 /// is left to the next command there, which finishes it first.
-fn finish_beside(store: &mut Store, place: &Place) -> Result<Vec<(Note, FinishedReport)>> {
+fn finish_beside(store: &mut Store, place: &Place) -> Result<Recovered> {
     let left = sessions::workspaces_left_beside(store.database.connection(), place.row.id)?;
-    let mut finished = Vec::new();
+    let mut finished = Recovered::default();
     for id in left {
         let row = sessions::workspace(store.database.connection(), id)?;
         if !row.is_there() {
@@ -110,7 +100,7 @@ fn finish_beside(store: &mut Store, place: &Place) -> Result<Vec<(Note, Finished
             continue;
         };
         crate::timeline::notice(store, &other, &lock)?;
-        finished.extend(finish_open_operations(store, &other)?);
+        finished = finished.and(finish_open_operations(store, &other)?);
     }
     Ok(finished)
 }
@@ -159,12 +149,9 @@ fn interrupted_text(row: &sessions::OperationRow, locks: &[String]) -> String {
 /// Finishes the open operations of a workspace, whose lock the caller holds, and returns which. A file that was edited
 /// in the meantime becomes a conflict of its operation, and stays. A file that still cannot be written stays, too, and
 /// the operation is closed.
-pub(crate) fn finish_open_operations(
-    store: &mut Store,
-    place: &Place,
-) -> Result<Vec<(Note, FinishedReport)>> {
+pub(crate) fn finish_open_operations(store: &mut Store, place: &Place) -> Result<Recovered> {
     let open = sessions::open_operations(store.database.connection(), place.row.id)?;
-    let mut finished: Vec<(Note, FinishedReport)> = Vec::new();
+    let mut finished = Recovered::default();
     for row in open {
         let snapshots = place.snapshots()?;
         // The device is today's: its number changes with a restart, and the crash may have been one.
@@ -192,9 +179,9 @@ pub(crate) fn finish_open_operations(
             compared,
             unfinished,
         } = finish(store, opened, &row.id, FinishAttempt::Retry, &compare)
-            .map_err(|error| error.after(texts(&finished)))?;
+            .map_err(|error| error.after(finished.done()))?;
         if let Some(error) = unfinished {
-            let mut done = texts(&finished);
+            let mut done = finished.done();
             done.push(format!(
                 "{name} was resumed, and is still open: the next command or message finishes it"
             ));
@@ -225,13 +212,10 @@ pub(crate) fn finish_open_operations(
             receipt: compared.ok().flatten(),
             conversation,
         };
-        finished.push((note, report));
+        finished.notes.push(note);
+        finished.finished.push(report);
     }
     Ok(finished)
-}
-
-fn texts(finished: &[(Note, FinishedReport)]) -> Vec<String> {
-    finished.iter().map(|(note, _)| note.to_string()).collect()
 }
 
 /// Compares what a finished operation left with the state that it went to, unless nothing was left to do.

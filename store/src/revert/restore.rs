@@ -17,7 +17,7 @@ use super::goal::states::{PathStates, current_states};
 use super::goal::yours::{self, Yours};
 use super::operate::planned;
 use super::plan::Plan;
-use super::plan::operation::{GitFate, LeftPaths, Operation};
+use super::plan::operation::{Findings, GitFate, Operation, OperationFindings};
 use super::plan::plan_exactly;
 use super::receipt::notes::unstored;
 use super::recover::Recovered;
@@ -199,16 +199,19 @@ impl WantedState<'_> {
             (is_asked, |_: &Gap| false),
             &plan,
         )?;
-        let mut operation = Operation {
-            warnings: self.notes(&wanted, GitFate::of(git.as_deref()))?,
+        let asked = self.notes(&wanted, GitFate::of(git.as_deref()))?;
+        let parts = [
+            asked.into_iter().collect(),
+            Findings::missing(left_alone),
+            gone,
+        ];
+        Ok(Operation {
+            found: OperationFindings::planned(Findings::joined(parts)),
             git,
             reference: Some(reference),
             expectation: Some(Expectation::of_restore(id, only)),
             ..Operation::restore(plan)
-        };
-        operation.leave(LeftPaths::missing(left_alone.into_iter().collect()));
-        operation.leave(gone);
-        Ok(operation)
+        })
     }
 
     /// Returns where named links lead by now that themselves go back: it is the link that was named.

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use super::execute::{Executed, PlannedRoot, execute};
 use super::operate::{plan_movement, planned};
-use super::plan::operation::LeftPaths;
+use super::plan::operation::Findings;
 use super::recover::Recovered;
 use super::request::movement::{Movement, limits};
 use super::request::options::{Options, PlanRequest};
@@ -220,7 +220,7 @@ pub(super) fn operate_movements(
     for (_, movement) in &mut movements {
         movement.along.clone_from(&along);
     }
-    let still = match movements[0].1.takes_all_back() {
+    let mut still = match movements[0].1.takes_all_back() {
         true => still_reverted(store, &movements)?,
         false => None,
     };
@@ -231,10 +231,9 @@ pub(super) fn operate_movements(
         let prepared = prepared.filter(|_| planned.is_empty());
         let mut root = plan_movement(store, place, movement, options, recovered, prepared)?;
         let joined = joined_later(store, &movements[0].1, movement)?;
-        root.operation.warnings.extend(joined);
+        root.operation.found.session = joined.into_iter().chain(still.take()).collect();
         planned.push(of_root(root, planned.is_empty()));
     }
-    planned[0].operation.warnings.extend(still);
     finish(store, planned, beside, options, recovered)
 }
 
@@ -314,11 +313,8 @@ pub(super) fn restore(
         };
         let before = take(&mut recovered, other);
         let mut root = plan_restore(store, other, &there, &only, options, before)?;
-        if is_later {
-            root.operation
-                .warnings
-                .push(Note::JoinedLater { message: id });
-        }
+        let joined = is_later.then_some(Note::JoinedLater { message: id });
+        root.operation.found.session = joined.into_iter().collect();
         planned.push(root);
     }
     finish(store, planned, beside, options, recovered)
@@ -473,16 +469,14 @@ fn finish(
     rest: RecoveredRoots,
 ) -> Result<Executed> {
     if let Some(first) = planned.first_mut() {
-        let operation = &mut first.operation;
-        for (_, recovered) in rest {
-            operation.warnings.extend(recovered.warnings);
-            operation.finished.extend(recovered.finished);
-        }
-        operation.leave(LeftPaths {
-            notes: beside.notes(),
+        let rest = rest.into_iter().map(|(_, recovered)| recovered);
+        let rest = rest.reduce(Recovered::and).unwrap_or_default();
+        first.operation.finished.extend(rest.finished);
+        first.operation.found.roots = Findings {
+            notes: [rest.notes, beside.notes()].concat(),
             // What was done there is still to be taken back.
             is_incomplete: beside.is_left,
-        });
+        };
     }
     execute(store, planned, options)
 }

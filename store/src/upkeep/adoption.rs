@@ -15,6 +15,7 @@ use std::time::{Duration, Instant};
 
 use crate::error::Result;
 use crate::fs::layout;
+use crate::model::note::{self, Note};
 use crate::sessions::{self, Diagnostic, DiagnosticLevel};
 use crate::snapshot::AdoptionResult;
 use crate::store::Store;
@@ -81,43 +82,26 @@ fn adopt_until(store: &mut Store, place: &Place, deadline: Option<Instant>) -> R
     tell(store, place, &settled)
 }
 
-/// Like the above, for a caller that holds the workspace's lock. Returns notes for the user.
-pub(crate) fn under_lock(store: &mut Store, place: &Place) -> Result<Vec<String>> {
+/// Like the above, for a caller that holds the workspace's lock. Returns a note on what is lost.
+pub(crate) fn under_lock(store: &mut Store, place: &Place) -> Result<Option<Note>> {
     let snapshots = place.snapshots()?;
     if !snapshots.borrows_now()? {
-        return Ok(Vec::new());
+        return Ok(None);
     }
     let roots = sessions::roots(store.database.connection(), place.row.id)?;
     let settled = snapshots.adopt_packs(&place.root, &roots, None)?;
     snapshots.give_back()?;
     tell(store, place, &settled)?;
-    Ok(lost(&settled).into_iter().collect())
+    Ok(lost(&settled))
 }
 
-/// How many lost files are named.
-const NAMED: usize = 3;
-
-/// Returns a sentence on what is lost.
-fn lost(settled: &AdoptionResult) -> Option<String> {
-    let mut paths = settled.missing.iter();
-    let named: Vec<String> = paths
-        .by_ref()
-        .take(NAMED)
-        .map(|(id, path)| match path {
-            Some(path) => format!("`{}`", String::from_utf8_lossy(path)),
-            None => format!("object `{id}`"),
-        })
-        .collect();
-    let more = match paths.count() {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
-    (!named.is_empty()).then(|| {
-        format!(
-            "the repository's own packs were changed before they were copied: what the store held of {}{more} is lost",
-            named.join(", ")
-        )
-    })
+/// Returns the note on what is lost.
+fn lost(settled: &AdoptionResult) -> Option<Note> {
+    let files = settled.missing.iter().map(|(id, path)| match path {
+        Some(path) => format!("`{}`", String::from_utf8_lossy(path)),
+        None => format!("object `{id}`"),
+    });
+    note::on(files.collect(), |files| Note::BorrowedLost { files })
 }
 
 fn tell(store: &mut Store, place: &Place, settled: &AdoptionResult) -> Result<()> {
@@ -128,7 +112,7 @@ fn tell(store: &mut Store, place: &Place, settled: &AdoptionResult) -> Result<()
     store.diagnose(&Diagnostic {
         level: DiagnosticLevel::Error,
         workspace: Some(&workspace),
-        message: &message,
+        message: &message.to_string(),
         detail: Some("a revert that needs it is refused, and names the files"),
         ..Diagnostic::default()
     })

@@ -19,7 +19,7 @@ pub(crate) use phrases::{
 };
 use phrases::{
     another_or_others, by_reason, commit, commits_in_words, first_gaps, folders, gap_names, head,
-    one_or_many, or, permissions, result_in_words, staged,
+    lost_files, one_or_many, or, permissions, result_in_words, staged,
 };
 
 /// Defines the notes: `case {arguments}: code, about names, sentence`.
@@ -63,8 +63,11 @@ macro_rules! notes {
 notes! {
     // What a command finds and does before anything else.
 
-    /// Content that was borrowed from the repository is lost, or could not be copied.
-    Borrowed { what: String }: Borrowed, [], what;
+    /// What of the content that was borrowed from the repository is lost, quoted.
+    BorrowedLost { files: Vec<String> }: Borrowed, [],
+        format!("the repository's own packs were changed before they were copied: what the store held of {} is lost", lost_files(files));
+    BorrowedNotCopied { why: String }: Borrowed, [],
+        format!("what the store borrowed from the repository could not be copied: {why}");
     /// An operation that an earlier command left open. A dry run only says so.
     LeftOpen { operation: OperationName }: Open, [vec![operation.id.clone()]],
         format!("{operation} is not done yet, and is finished first");

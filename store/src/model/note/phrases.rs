@@ -58,6 +58,13 @@ pub(super) fn result_in_words(note: &Note) -> String {
     }
 }
 
+pub(super) fn lost_files(files: &[String]) -> String {
+    match files.split_at_checked(3) {
+        Some((first, [_, ..])) => format!("{} and {} more", first.join(", "), files.len() - 3),
+        _ => files.join(", "),
+    }
+}
+
 /// What an operation that came to nothing left of the conversation that was made for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum ForkRemains {

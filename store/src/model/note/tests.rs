@@ -63,7 +63,8 @@ fn differences() -> Vec<Difference> {
 fn of_the_history() -> Vec<Note> {
     let (why, message) = (text(), text());
     vec![
-        Note::Borrowed { what: text() },
+        Note::BorrowedLost { files: texts(4) },
+        Note::BorrowedNotCopied { why: text() },
         Note::LeftOpen {
             operation: operation(),
         },

@@ -18,7 +18,7 @@ use crate::model::Milliseconds;
 use crate::model::entry::{Change, EntryKind, ObjectId, State};
 use crate::model::git_item::GitItem;
 use crate::model::item::{Item, ItemOutcome, ItemReason};
-use crate::model::note::{self, Note};
+use crate::model::note::Note;
 use crate::model::path::WorkspacePath;
 use crate::model::path_list::OperationDirectories;
 use crate::model::progress::OperationProgress;
@@ -124,9 +124,9 @@ impl JournalEntry<'_, '_> {
             on_conflict: operation.on_conflict,
             unclear: operation.unclear,
             only_paths: only.to_vec(),
-            notes: note::reports(&operation.warnings),
+            notes: operation.found.notes(),
             directories: directories.clone(),
-            outcome: operation.is_incomplete.then_some(Outcome::Partial),
+            outcome: operation.found.is_incomplete().then_some(Outcome::Partial),
             git: operation.git.is_some(),
         };
         sessions::insert_operation(connection, &new, &operation.plan.items, now)?;

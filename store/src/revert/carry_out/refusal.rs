@@ -51,19 +51,19 @@ pub(crate) fn while_busy<'a>(
 }
 
 /// Refuses what would move git's state or a file that a session changed whose agent may be writing here. A dry run goes
-/// on, and learns that. What touches nothing of theirs goes ahead, and says who is at work.
+/// on, and learns that. What touches nothing of theirs goes ahead, with a note that says who is at work.
 pub(crate) fn beside_others<'a>(
     store: &Store,
     seen: &Look,
     others: impl IntoIterator<Item = &'a OpenStep>,
-    operation: &mut Operation<'_>,
+    operation: &Operation<'_>,
     options: Options,
-) -> Result<bool> {
+) -> Result<(bool, Option<Note>)> {
     let (connection, now) = (store.database.connection(), store.now());
     let others = others.into_iter().filter(|step| may_write(step, now));
     let others: Vec<&OpenStep> = others.collect();
     if others.is_empty() || options.force.goes_on() {
-        return Ok(false);
+        return Ok((false, None));
     }
     let mut theirs = BTreeSet::new();
     let mut agents = BTreeSet::new();
@@ -92,13 +92,11 @@ pub(crate) fn beside_others<'a>(
     let moves_git = operation.git.iter().flatten().any(GitItem::is_planned);
     touched.extend(moves_git.then(|| "git's own state".to_owned()));
     if touched.is_empty() {
-        if operation.plan.has_work() {
-            operation.warnings.push(Note::AtWork { agents });
-        }
-        return Ok(false);
+        let has_work = operation.plan.has_work();
+        return Ok((false, has_work.then_some(Note::AtWork { agents })));
     }
     if options.dry_run.is_dry() {
-        return Ok(true);
+        return Ok((true, None));
     }
     let touched = first_of(touched.into_iter(), NAMED);
     let agents = note::at_work(&agents);

@@ -1,6 +1,6 @@
 //! An operation before it is carried out: its plan and its options.
 
-use ckpt_schema::report::{FinishedReport, OperationKind};
+use ckpt_schema::report::{FinishedReport, NoteReport, OperationKind};
 
 use super::Plan;
 use crate::model::git_item::GitItem;
@@ -33,21 +33,100 @@ impl GitFate {
     }
 }
 
-/// What an operation leaves.
+/// What a step of an operation found.
 #[derive(Debug, Default)]
-pub(crate) struct LeftPaths {
+pub(crate) struct Findings {
     pub notes: Vec<Note>,
-    /// Whether something of the state that it goes to is missing, or is another.
+    /// Whether something of the state that the operation goes to is missing, or is another.
     pub is_incomplete: bool,
 }
 
-impl LeftPaths {
-    /// Returns those of which each note says that something is missing.
-    pub fn missing(notes: Vec<Note>) -> Self {
+impl Findings {
+    /// Returns notes of which each says that something is missing.
+    pub fn missing(notes: impl IntoIterator<Item = Note>) -> Self {
+        let notes: Vec<Note> = notes.into_iter().collect();
         Self {
             is_incomplete: !notes.is_empty(),
             notes,
         }
+    }
+
+    /// Joins the findings of the parts of a step, in the order of their notes.
+    pub fn joined(all: impl IntoIterator<Item = Self>) -> Self {
+        let mut joined = Self::default();
+        for one in all {
+            joined.notes.extend(one.notes);
+            joined.is_incomplete |= one.is_incomplete;
+        }
+        joined
+    }
+}
+
+/// Notes that leave nothing undone.
+impl FromIterator<Note> for Findings {
+    fn from_iter<N: IntoIterator<Item = Note>>(notes: N) -> Self {
+        Self {
+            notes: notes.into_iter().collect(),
+            is_incomplete: false,
+        }
+    }
+}
+
+/// What each step of an operation found, in the order in which its notes are told.
+#[derive(Debug, Default)]
+pub(crate) struct OperationFindings {
+    /// What the command finished first.
+    pub recovered: Findings,
+    /// In the history and the plan.
+    pub planned: Findings,
+    /// On the disk around the plan.
+    pub surroundings: Findings,
+    /// Other agents at work.
+    pub agents: Findings,
+    /// The session's history in other roots.
+    pub session: Findings,
+    /// The other roots.
+    pub roots: Findings,
+    /// What is left out of the plan.
+    pub narrowed: Findings,
+    /// Before anything is written.
+    pub checked: Findings,
+    /// Afterwards.
+    pub result: Findings,
+}
+
+impl OperationFindings {
+    /// Those of an operation that is planned.
+    pub fn planned(planned: Findings) -> Self {
+        Self {
+            planned,
+            ..Self::default()
+        }
+    }
+
+    fn steps(&self) -> [&Findings; 9] {
+        [
+            &self.recovered,
+            &self.planned,
+            &self.surroundings,
+            &self.agents,
+            &self.session,
+            &self.roots,
+            &self.narrowed,
+            &self.checked,
+            &self.result,
+        ]
+    }
+
+    /// Returns the notes of the operation, for its row and its report.
+    pub fn notes(&self) -> Vec<NoteReport> {
+        let notes = self.steps().into_iter().flat_map(|step| &step.notes);
+        notes.map(Note::report).collect()
+    }
+
+    /// Returns whether something that should be undone stays, or was never recorded.
+    pub fn is_incomplete(&self) -> bool {
+        self.steps().iter().any(|step| step.is_incomplete)
     }
 }
 
@@ -74,13 +153,11 @@ pub(crate) struct Operation<'a> {
     pub reference: Option<Snapshot>,
     /// What the steps in question did to paths that no snapshot stores.
     pub history: SeenHistory,
-    pub warnings: Vec<Note>,
+    pub found: OperationFindings,
     /// The interrupted operations that were finished first.
     pub finished: Vec<FinishedReport>,
     /// The state that the workspace is compared with afterwards.
     pub expectation: Option<Expectation>,
-    /// Whether something that should be undone was never recorded, and so is not in the plan.
-    pub is_incomplete: bool,
 }
 
 impl Operation<'static> {
@@ -103,21 +180,14 @@ impl Operation<'static> {
             base: None,
             reference: None,
             history: SeenHistory::default(),
-            warnings: Vec::new(),
+            found: OperationFindings::default(),
             finished: Vec::new(),
             expectation: None,
-            is_incomplete: false,
         }
     }
 }
 
 impl<'a> Operation<'a> {
-    /// Adds what it leaves.
-    pub fn leave(&mut self, left: LeftPaths) {
-        self.warnings.extend(left.notes);
-        self.is_incomplete |= left.is_incomplete;
-    }
-
     /// Returns a movement to where everything already is. `scopes` are the parts of the history that are undone there.
     pub fn nothing(movement: &'a Movement, scopes: Vec<RevertScope>) -> Self {
         let taken = match movement.unclear {

@@ -132,8 +132,7 @@ impl ReceiptComparison<'_> {
     }
 
     fn gaps_then(&self) -> Result<Vec<Gap>> {
-        let row = sessions::snapshot(self.connection, self.expectation.snapshot)?;
-        self.snapshots.gaps(&row.snapshot)
+        self.snapshots.gaps(&self.then)
     }
 
     /// Gathers what is known about paths that no row names.

@@ -175,7 +175,6 @@ pub(super) fn implied(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::attribution::UNCLEAR;
     use crate::model::item::ItemReason;
 
     use proptest::prelude::*;
@@ -188,7 +187,7 @@ mod tests {
         }
     }
 
-    fn item(action: FileAction, result: FileResult, reason: Option<&str>) -> Item {
+    fn item(action: FileAction, result: FileResult, reason: Option<ReasonCode>) -> Item {
         Item {
             path: WorkspacePath::new("f").expect("legal"),
             expected: None,
@@ -196,10 +195,7 @@ mod tests {
             goal: None,
             action,
             result,
-            reason: reason.map(|text| match text.starts_with(UNCLEAR) {
-                true => ItemReason::new(ReasonCode::Unclear, text),
-                false => ItemReason::new(ReasonCode::Changed, text),
-            }),
+            reason: reason.map(|code| ItemReason::new(code, "why")),
             lines: None,
         }
     }
@@ -220,17 +216,25 @@ mod tests {
             known.reason()
         };
         assert_eq!(
-            reason(FileAction::Write, FileResult::Failed, Some("full")),
+            reason(
+                FileAction::Write,
+                FileResult::Failed,
+                Some(ReasonCode::Failed)
+            ),
             DifferenceReason::Failed,
             "it would be as it was, had there been room"
         );
         assert_eq!(
-            reason(FileAction::Keep, FileResult::Gap, Some("not restorable")),
+            reason(
+                FileAction::Keep,
+                FileResult::Gap,
+                Some(ReasonCode::NotCaptured)
+            ),
             DifferenceReason::NotCaptured,
             "the bytes are nowhere"
         );
         assert_eq!(
-            reason(KEPT.0, KEPT.1, Some("unclear whose: 40 minutes later")),
+            reason(KEPT.0, KEPT.1, Some(ReasonCode::Unclear)),
             DifferenceReason::Yours,
             "an edit of the user's is in it as well"
         );
@@ -243,7 +247,7 @@ mod tests {
         let unclear = since(Actor::Asked, Attribution::Unclear);
         let shared = since(Actor::Asked, Attribution::Shared);
         let reason = |history: &[LaterChange]| {
-            let kept = item(KEPT.0, KEPT.1, Some("unclear whose: 40 minutes later"));
+            let kept = item(KEPT.0, KEPT.1, Some(ReasonCode::Unclear));
             let known = |item| KnownPath {
                 item,
                 since: history,
@@ -317,7 +321,7 @@ mod tests {
     /// What was kept for edits that only the last check saw is the user's.
     #[test]
     fn edits_seen_by_the_last_check_are_yours() {
-        let item = item(KEPT.0, KEPT.1, Some("it is not what was expected"));
+        let item = item(KEPT.0, KEPT.1, Some(ReasonCode::Changed));
         let known = KnownPath {
             item: Some(&item),
             ..KnownPath::default()
@@ -332,7 +336,7 @@ mod tests {
     /// What has no place because of a path below it that stays has the reason of that one.
     #[test]
     fn blocked_path_has_the_reason_below() {
-        let below = item(KEPT.0, KEPT.1, Some("no place for it"));
+        let below = item(KEPT.0, KEPT.1, Some(ReasonCode::Changed));
         let known = KnownPath {
             below: Some(&below),
             ..KnownPath::default()

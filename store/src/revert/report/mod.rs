@@ -39,7 +39,7 @@ pub(crate) fn report(
     let movement = operation.movement;
     let chat = operation.conversation.as_ref();
     let conversation_alone = movement.is_none() && chat.is_some_and(|it| it.has_work());
-    let outcome = if operation.is_incomplete {
+    let outcome = if operation.found.is_incomplete() {
         Outcome::Partial
     } else {
         match outcome(items, git) {
@@ -50,7 +50,7 @@ pub(crate) fn report(
     let kept = kept::kept(operation, items, receipt.as_ref());
     let mut files: Vec<FileReport> = items.iter().map(Item::report).collect();
     kept::add_choices(&mut files, &kept);
-    let remarks = note::reports(&operation.warnings);
+    let remarks = operation.found.notes();
     OperationReport {
         version: VERSION,
         operation: id,

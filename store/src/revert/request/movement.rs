@@ -401,6 +401,15 @@ impl Movement {
         }
     }
 
+    /// Returns the message that was asked for: that of a part, else the one to go to. A step alone has none.
+    pub fn message(&self) -> Option<&MessageRow> {
+        match &self.part {
+            Some(Part::Paths { message, .. } | Part::Message { message, .. }) => Some(message),
+            Some(Part::Step { .. }) => None,
+            None => self.to.as_ref(),
+        }
+    }
+
     /// Returns whether the revert point stays where it is.
     pub fn is_same_point(&self) -> bool {
         let id = |message: &Option<MessageRow>| message.as_ref().map(|message| message.id.clone());
@@ -523,13 +532,10 @@ impl Movement {
 
     /// Returns the snapshot that shows which directories existed before: that of the state it goes to.
     pub fn reference_snapshot(&self, base: Option<i64>) -> Option<i64> {
-        match (&self.part, &self.to) {
-            (Some(Part::Paths { message, .. } | Part::Message { message, .. }), _) => {
-                message.snapshot_id
-            }
+        match (&self.part, self.message()) {
             (Some(Part::Step { step, .. }), _) => step.start_snapshot_id,
-            (None, Some(to)) => to.snapshot_id,
-            (None, None) => base,
+            (_, Some(message)) => message.snapshot_id,
+            (_, None) => base,
         }
     }
 }

@@ -24,7 +24,7 @@ mod staged;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use ckpt_schema::report::{FileResult, GitPart, NoteCode, OperationKind};
+use ckpt_schema::report::{FileResult, GitPart, OperationKind};
 use rusqlite::Connection;
 
 use crate::error::Result;
@@ -34,12 +34,13 @@ use crate::model::entry::ObjectId;
 use crate::model::git_item::{BRANCHES, GitItem, GitStateRow, Heads};
 use crate::model::note::{MADE_ANEW, Note};
 use crate::model::request::Unclear;
-use crate::revert::plan::operation::GitFate;
+use crate::revert::plan::operation::{Findings, GitFate};
 use crate::revert::request::movement::Movement;
 use crate::sessions::{self, ChainOperation, SeenGit};
 use crate::snapshot::Snapshots;
 use crate::store::Store;
 use crate::timeline::Place;
+use history::GitHistory;
 use indexes::Indexes;
 use plan::{GitMove, MovedBranch, RepositoryQueries};
 use repository::Repository;
@@ -47,32 +48,68 @@ use repository::Repository;
 pub(crate) use side::GitSide;
 
 impl GitSide<'_> {
-    /// Plans how a movement of the revert point moves git's state.
+    /// Plans how a movement of the revert point moves git's state, and finds what stays of it. Without a policy for unclear
+    /// changes, all of it stays.
     pub fn plan(
         &self,
         movement: &Movement,
         chain: &[ChainOperation],
-        base: Option<i64>,
-        unclear: Unclear,
-    ) -> Result<Vec<GitItem>> {
-        let (Some(repository), Some(now)) = (Repository::of(&self.place.root), self.now) else {
-            return Ok(Vec::new());
+        policy: Option<Unclear>,
+    ) -> Result<GitPlan> {
+        let is_revert = movement.kind == OperationKind::Revert;
+        let repository = Repository::of(&self.place.root);
+        let Some(repository) = repository.filter(|_| is_revert || policy.is_some()) else {
+            let note = match policy {
+                Some(_) => why_nothing(&self.place.root),
+                None => self.head_stays(movement)?,
+            };
+            return Ok(GitPlan {
+                items: policy.map(|_| Vec::new()),
+                notes: note.into_iter().collect(),
+            });
         };
-        if movement
-            .to
-            .as_ref()
-            .is_some_and(|message| message.snapshot_id.is_none())
-        {
-            return Ok(vec![unknown(
-                now,
-                "what it was before the message was not captured",
-            )]);
+        let base = movement.session.revert_base_id;
+        let history = self.history(&repository, movement, base, policy.unwrap_or(Unclear::Keep))?;
+        let to = movement.to.as_ref();
+        let is_anew = self.is_made_anew(&repository, to.and_then(|to| to.snapshot_id))?;
+        let items = match (policy, self.now) {
+            (Some(_), Some(now)) => Some(match to {
+                Some(to) if to.snapshot_id.is_none() => {
+                    let reason = "what it was before the message was not captured";
+                    vec![unknown(now, reason)]
+                }
+                _ if is_anew => vec![unknown(now, MADE_ANEW)],
+                _ => self.moves(&repository, now, chain, &history)?,
+            }),
+            (Some(_), None) => Some(Vec::new()),
+            (None, _) => None,
+        };
+        let fate = GitFate::of(items.as_deref());
+        let mut notes = Vec::new();
+        if fate == GitFate::Stays {
+            let then = history.line.first().and_then(|seen| seen.state.as_ref());
+            let then = then.and_then(|then| then.head.as_deref());
+            let commits = commits::note(&repository, &history.changes, then);
+            notes.extend(match commits.filter(|_| to.is_some()) {
+                Some(commits) => Some(commits),
+                None => self.head_stays(movement)?,
+            });
         }
-        let to = movement.to.as_ref().and_then(|message| message.snapshot_id);
-        if self.is_made_anew(&repository, to)? {
-            return Ok(vec![unknown(now, MADE_ANEW)]);
+        if is_revert && to.is_some() {
+            notes.extend(is_anew.then_some(Note::RepositoryMadeAnew));
+            notes.extend(notes::on_refs(&history, &repository, self.now, fate));
         }
-        let history = self.history(&repository, movement, base, unclear)?;
+        Ok(GitPlan { items, notes })
+    }
+
+    /// Plans the moves over a history of git's state.
+    fn moves(
+        &self,
+        repository: &Repository,
+        now: &GitStateRow,
+        chain: &[ChainOperation],
+        history: &GitHistory,
+    ) -> Result<Vec<GitItem>> {
         let state = |seen: &SeenGit| seen.state.clone();
         let first = history.line.first().and_then(state);
         let base = history.line.last().and_then(state);
@@ -80,7 +117,7 @@ impl GitSide<'_> {
             return Ok(vec![never_seen(now)]);
         };
         let (moved, left) = self.moved(chain, &base)?;
-        Ok(self.checked(&repository, |asked| {
+        Ok(self.checked(repository, |asked| {
             plan::plan(GitMove {
                 base: &base,
                 changes: &history.changes,
@@ -91,6 +128,18 @@ impl GitSide<'_> {
                 asked,
             })
         }))
+    }
+
+    /// Returns the note on HEAD if it is not where it was in the state that a movement goes to.
+    fn head_stays(&self, movement: &Movement) -> Result<Option<Note>> {
+        let (Some(then), Some(now)) = (movement.reference_snapshot(None), self.now) else {
+            return Ok(None);
+        };
+        let Some(then) = state_of(self.connection, then)? else {
+            return Ok(None);
+        };
+        let (then, now) = (Heads::of(&then), Heads::of(now));
+        Ok((!then.is_at(&now)).then_some(Note::HeadStays { then, now }))
     }
 
     /// Plans to make git's state that of a snapshot.
@@ -157,31 +206,6 @@ impl GitSide<'_> {
         items
     }
 
-    /// The warnings about git's state: the commits that stay without `--git`, and the refs that no revert moves.
-    pub fn warnings(
-        &self,
-        movement: &Movement,
-        base: Option<i64>,
-        git: GitFate,
-    ) -> Result<GitWarnings> {
-        let (Some(repository), Some(_)) = (Repository::of(&self.place.root), &movement.to) else {
-            return Ok(GitWarnings::default());
-        };
-        let history = self.history(&repository, movement, base, Unclear::Keep)?;
-        let then = history.line.first().and_then(|seen| seen.state.as_ref());
-        let then = then.and_then(|then| then.head.as_deref());
-        let commits = match git {
-            GitFate::Stays => commits::note(&repository, &history.changes, then),
-            GitFate::Along => None,
-        };
-        let mut notes = notes::on_refs(&history, &repository, self.now, git);
-        let to = movement.to.as_ref().and_then(|message| message.snapshot_id);
-        if self.is_made_anew(&repository, to)? {
-            notes.insert(0, Note::RepositoryMadeAnew);
-        }
-        Ok(GitWarnings { commits, notes })
-    }
-
     /// Returns the branches that the reverts so far moved, and the state in which the last of them left everything, which
     /// is `base` if none moved it. A restore that went on from there, as `undo` does, left it in another one.
     fn moved(
@@ -239,22 +263,32 @@ fn note_branches(moved: &mut BTreeMap<String, MovedBranch>, done: Vec<GitItem>) 
     }
 }
 
-/// Warnings about git's state.
-#[derive(Debug, Default)]
-pub(crate) struct GitWarnings {
-    /// The note on the commits that the agent made on HEAD's way.
-    pub commits: Option<Note>,
-    /// A note on each other thing.
+/// A plan for git's own state.
+pub(crate) struct GitPlan {
+    /// What moves, or why it does not; `None` if all of it is to stay.
+    pub items: Option<Vec<GitItem>>,
+    /// On what stays.
     pub notes: Vec<Note>,
 }
 
-/// Returns whether a note names a branch that was moved or removed and stays so: with `--git`, that is less than was asked
-/// for.
-pub(crate) fn is_of_branch_that_stays(note: &Note) -> bool {
-    matches!(
-        note.report().code,
-        NoteCode::BranchMoved | NoteCode::BranchGone
-    )
+impl GitPlan {
+    /// Returns what it found. A branch that was moved or removed and stays so is less than `--git` asks for.
+    pub fn into_findings(self) -> Findings {
+        let is_of_branch = |note: &Note| {
+            matches!(
+                note,
+                Note::BranchRenamed { .. }
+                    | Note::BranchMoved { .. }
+                    | Note::BranchUntraced { .. }
+                    | Note::BranchGone { .. }
+                    | Note::BranchesLost
+            )
+        };
+        Findings {
+            is_incomplete: self.items.is_some() && self.notes.iter().any(is_of_branch),
+            notes: self.notes,
+        }
+    }
 }
 
 /// Returns whether a revert of a chain moved git's state: going forward takes it along.

@@ -19,7 +19,6 @@ use crate::model::path::WorkspacePath;
 use crate::revert::goal::present::Scene;
 use crate::revert::plan::Plan;
 use crate::revert::request::movement::Movement;
-use crate::revert::request::scope::Part;
 use crate::sessions;
 use crate::snapshot::{Snapshot, Snapshots};
 use crate::timeline::Place;
@@ -40,7 +39,10 @@ pub(crate) fn notes(
     movement: &Movement,
     (plan, reference): (&Plan, Option<&Snapshot>),
 ) -> Result<Option<Note>> {
-    let (Some(message), Some(reference)) = (message_of(movement), reference) else {
+    // Going forward removes nothing that was not captured.
+    let message = movement.message();
+    let message = message.filter(|_| movement.kind == OperationKind::Revert);
+    let (Some(message), Some(reference)) = (message, reference) else {
         return Ok(None);
     };
     let going = leaving(plan);
@@ -53,7 +55,7 @@ pub(crate) fn notes(
         snapshots,
         ..
     } = scene;
-    let since = sessions::message_time(scene.connection(), message)?;
+    let since = sessions::message_time(scene.connection(), &message.id)?;
     let is_older = |path: &&WorkspacePath| {
         let made = made_at(place, path).map(store.surroundings.file_times);
         made.is_some_and(|made| made + TICK < since)
@@ -120,18 +122,6 @@ impl<'a> RecreatedFiles<'a> {
             false => true,
         };
         made.any(may_be)
-    }
-}
-
-/// Returns the message that the revert goes back to. Going forward removes nothing that was not captured.
-fn message_of(movement: &Movement) -> Option<&str> {
-    if movement.kind != OperationKind::Revert {
-        return None;
-    }
-    match &movement.part {
-        Some(Part::Paths { message, .. } | Part::Message { message, .. }) => Some(&message.id),
-        Some(Part::Step { .. }) => None,
-        None => Some(&movement.to.as_ref()?.id),
     }
 }
 

@@ -15,15 +15,12 @@ use rusqlite::Connection;
 
 use crate::error::{Error, Result};
 use crate::model::gap::{Gap, GapReason};
-use crate::model::git_item::Heads;
 use crate::model::id::name_beside;
 use crate::model::note::{self, Note, OtherMessage};
 use crate::model::path::WorkspacePath;
-use crate::revert::carry_out::git::{GitSide, GitWarnings};
 use crate::revert::goal::material::Material;
 use crate::revert::goal::present::Scene;
 use crate::revert::plan::Plan;
-use crate::revert::plan::operation::GitFate;
 use crate::revert::request::movement::Movement;
 use crate::revert::request::scope::{Part, RevertScope};
 use crate::sessions;
@@ -86,11 +83,7 @@ pub(crate) fn passed_over(connection: &Connection, movement: &Movement) -> Resul
 
 /// Warns if no snapshot was taken at the message: the state before it is known only from the snapshots around it.
 pub(crate) fn unprotected_message(movement: &Movement) -> Option<Note> {
-    let message = match &movement.part {
-        Some(Part::Paths { message, .. } | Part::Message { message, .. }) => message,
-        Some(Part::Step { .. }) => return None,
-        None => movement.to.as_ref()?,
-    };
+    let message = movement.message()?;
     let why = message.unprotected.clone()?;
     let message = message.id.clone();
     Some(Note::MessageNotCaptured { message, why })
@@ -216,40 +209,4 @@ pub(crate) fn directories_stay(
     note::on(differing.collect(), |directories| Note::PermissionsStay {
         directories,
     })
-}
-
-/// Names the parts of git's state that stay: without `--git` the agent's commits and moved branches, and in any case
-/// what no revert undoes.
-pub(crate) fn head_moved(
-    side: &GitSide<'_>,
-    movement: &Movement,
-    base: Option<i64>,
-    git: GitFate,
-) -> Result<Vec<Note>> {
-    let told = if movement.kind == OperationKind::Revert {
-        side.warnings(movement, base, git)?
-    } else {
-        GitWarnings::default()
-    };
-    let head = match told.commits {
-        _ if git == GitFate::Along => None,
-        Some(commits) => Some(commits),
-        None => head_differs(side, movement)?,
-    };
-    Ok(head.into_iter().chain(told.notes).collect())
-}
-
-fn head_differs(side: &GitSide<'_>, movement: &Movement) -> Result<Option<Note>> {
-    let connection = side.connection;
-    let Some(snapshot_id) = movement.reference_snapshot(None) else {
-        return Ok(None);
-    };
-    let Some(git_state_id) = sessions::snapshot(connection, snapshot_id)?.git_state_id else {
-        return Ok(None);
-    };
-    let Some(now) = side.now.map(Heads::of) else {
-        return Ok(None);
-    };
-    let then = Heads::of(&sessions::git_state(connection, git_state_id)?);
-    Ok((!then.is_at(&now)).then_some(Note::HeadStays { then, now }))
 }

@@ -24,7 +24,7 @@ use crate::model::note::{self, Note};
 use crate::model::path::{IGNORE_FILE, WorkspacePath, is_below, join, parent, split};
 use crate::revert::goal::seen_history::SeenHistory;
 use crate::revert::plan::Plan;
-use crate::revert::plan::operation::LeftPaths;
+use crate::revert::plan::operation::Findings;
 use crate::revert::request::movement::{Movement, WholeRevert};
 use crate::revert::request::scope::Part;
 use crate::sessions;
@@ -45,7 +45,7 @@ pub(crate) fn gone(
     then: &Snapshot,
     (is_asked, is_another): (impl Fn(&Gap) -> bool, impl Fn(&Gap) -> bool),
     plan: &Plan,
-) -> Result<LeftPaths> {
+) -> Result<Findings> {
     let then = snapshots.seen(then.seen)?;
     // An empty folder is nothing of what a hidden one held.
     let is_whole = |entry: &Gap, put: Entry| !(entry.is_directory && put.is_empty_directory());
@@ -90,7 +90,7 @@ pub(crate) fn gone(
         note::on(repositories, |folders| Note::RepositoriesGone { folders }),
         note::on(others, |gaps| Note::Lost { gaps }),
     ];
-    Ok(LeftPaths::missing(notes.into_iter().flatten().collect()))
+    Ok(Findings::missing(notes.into_iter().flatten()))
 }
 
 /// Finds what is not stored and came while a step of the message, or of a later one, was open, and what changed
@@ -103,7 +103,7 @@ pub(crate) fn stays(
     movement: &Movement,
     (then, plan, leaving): (Option<&Snapshot>, &Plan, &[WorkspacePath]),
     history: &SeenHistory,
-) -> Result<LeftPaths> {
+) -> Result<Findings> {
     let mut now = snapshots.seen(seen.snapshot.seen)?;
     let Some(revert) = movement.whole_revert() else {
         let came = came(place, snapshots, then, history, &now)?;
@@ -161,7 +161,7 @@ pub(crate) fn stays(
     notes.extend(crowded);
     let has_come = !ignored.is_empty() || !repositories.is_empty() || !special.is_empty();
     let is_left = has_come || !made_again.is_empty() || !put.is_empty();
-    Ok(LeftPaths {
+    Ok(Findings {
         is_incomplete: is_left || is_any_another(snapshots, then, &changed.paths)?,
         notes,
     })
@@ -174,16 +174,16 @@ fn beside_a_part(
     place: &Place,
     movement: &Movement,
     (plan, came, now): (&Plan, &BTreeSet<&[u8]>, &[Gap]),
-) -> Result<LeftPaths> {
+) -> Result<Findings> {
     if movement.kind != OperationKind::Revert {
-        return Ok(LeftPaths::default());
+        return Ok(Findings::default());
     }
     let (message, only) = match &movement.part {
         Some(Part::Paths { message, only } | Part::Message { message, only }) => {
             (&message.id, only)
         }
         Some(Part::Step { step, only }) => (&step.message_id, only),
-        None => return Ok(LeftPaths::default()),
+        None => return Ok(Findings::default()),
     };
     let mut known = StandingPaths::of(place, plan, &BTreeSet::new(), now).known;
     known.retain(|(folder, _)| folder.is_asked_for(only));
@@ -195,7 +195,7 @@ fn beside_a_part(
         only.is_empty() || path.is_ok_and(|path| path.is_asked_for(only))
     });
     let left = left_alone(plan, special.into_iter());
-    Ok(LeftPaths {
+    Ok(Findings {
         is_incomplete: left.is_some(),
         notes: version_control::moved(place, since, &known)
             .into_iter()
