@@ -2,6 +2,9 @@
 //!
 //! The definitions say at which page each table begins. If they, or the first page that leads to them, cannot be read,
 //! those of a sound file are written anew, at the end of the copy: nothing else of it changes, wherever its own are.
+//!
+//! Queries over ranges of rows cannot take its place: without a definition, SQLite reads no row of a table, and a backup
+//! lacks what was recorded since. No page is parsed: the rows are read by SQLite, and so are the definitions.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
