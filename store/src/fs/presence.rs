@@ -22,6 +22,15 @@ pub(crate) fn is_directory(path: &Path) -> Result<bool> {
     Ok(metadata(path)?.is_some_and(|metadata| metadata.is_dir()))
 }
 
+/// Returns whether a directory is at a path, not a link to one, and nothing is in it. One that cannot be read is not known
+/// to be empty.
+pub(crate) fn is_empty_directory(path: &Path) -> bool {
+    path.symlink_metadata().is_ok_and(|found| found.is_dir())
+        && path
+            .read_dir()
+            .is_ok_and(|mut names| names.next().is_none())
+}
+
 /// Returns all entries of a directory, or none if it does not exist. Fails if any of them cannot be read.
 pub(crate) fn entries(directory: &Path) -> Result<Vec<DirEntry>> {
     let what = || format!("cannot list `{}`", directory.display());
@@ -68,6 +77,14 @@ mod tests {
         assert_eq!(entries(directory.path()).expect("it can be read").len(), 1);
         let link = directory.path().join("link");
         std::os::unix::fs::symlink(&link, &link).expect("a link");
+        let empty = directory.path().join("empty");
+        std::fs::create_dir(&empty).expect("a directory");
+        assert!(is_empty_directory(&empty));
+        let to_empty = directory.path().join("to empty");
+        std::os::unix::fs::symlink(&empty, &to_empty).expect("a link");
+        for other in [directory.path(), &file, &missing, &link, &to_empty] {
+            assert!(!is_empty_directory(other), "{other:?}");
+        }
         assert!(!is_directory(&link).expect("a link is a link"));
         for untold in [&link.join("below"), &directory.path().join("x".repeat(300))] {
             assert!(metadata(untold).is_err(), "{untold:?}");

@@ -28,6 +28,16 @@ pub(crate) enum Presence {
     Unknown,
 }
 
+impl Presence {
+    /// Returns whether something was at the path, or may have been, that is not stored.
+    pub fn is_out_of_view(self) -> bool {
+        match self {
+            Self::Stored | Self::Absent => false,
+            Self::Seen | Self::SeenDirectory | Self::Unknown => true,
+        }
+    }
+}
+
 /// A snapshot with its seen entries.
 pub(crate) struct Presences<'a> {
     view: &'a SnapshotView<'a>,

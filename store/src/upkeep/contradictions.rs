@@ -68,7 +68,7 @@ impl Comparison<'_> {
         Ok(found.map(|(path, _)| path).collect())
     }
 
-    /// Returns for each path whether a snapshot has another state of it than is told. What ignore rules hide, what edit
+    /// Returns for each path whether a snapshot has another state of it than is told. What was out of view, what edit
     /// tools named, and what was not stored need not be in the snapshot.
     fn contradicts(
         &self,
@@ -79,12 +79,12 @@ impl Comparison<'_> {
         let row = sessions::snapshot(self.store.database.connection(), snapshot)?;
         let snapshot = row.snapshot;
         let states = self.snapshots.states(&snapshot, paths)?;
-        let are_hidden = self.snapshots.are_hidden(&snapshot, paths)?;
-        let known = states.into_iter().zip(are_hidden).zip(paths);
+        let presences = self.snapshots.presences(&snapshot, paths)?;
+        let known = states.into_iter().zip(presences).zip(paths);
         Ok(known
             .zip(told)
-            .map(|(((state, is_hidden), path), told)| {
-                let may_be_left_out = is_hidden || self.named.contains(path);
+            .map(|(((state, presence), path), told)| {
+                let may_be_left_out = presence.is_out_of_view() || self.named.contains(path);
                 let is_unknown = is_unstored(*told) || state.is_none() && may_be_left_out;
                 state != *told && !is_unknown
             })

@@ -12,7 +12,7 @@ use super::search::UnseenSearch;
 use super::seen_history::SeenHistory;
 use super::spans::StepSpans;
 use crate::error::Result;
-use crate::fs::times;
+use crate::fs::{presence, times};
 use crate::model::Milliseconds;
 use crate::model::attribution::Attribution;
 use crate::model::entry::{Change, Entry, Mode, ObjectId, State};
@@ -433,8 +433,7 @@ impl UnseenSearch<'_> {
                 Ok(found) if found.is_dir() => Mode::directory(found.permissions().mode()),
                 _ => continue,
             };
-            let is_empty = std::fs::read_dir(&on_disk).is_ok_and(|mut all| all.next().is_none());
-            if !is_empty || first.contains_key(&path) {
+            if !presence::is_empty_directory(&on_disk) || first.contains_key(&path) {
                 continue;
             }
             let span = &spans.all[step];

@@ -255,9 +255,8 @@ impl ReceiptComparison<'_> {
         };
         let kinds = items.iter().map(kind);
         let snapshot = &self.after.snapshot;
-        let are_hidden = self
-            .snapshots
-            .are_entries_hidden(snapshot, paths.iter().zip(kinds))?;
+        let entries = paths.iter().zip(kinds);
+        let are_hidden = self.snapshots.are_hidden(snapshot, entries)?;
         let changes = items.into_iter().zip(then).zip(are_hidden);
         let changes = changes.map(|((item, old), is_hidden)| Change {
             path: item.path.clone(),
@@ -281,10 +280,10 @@ impl ReceiptComparison<'_> {
             return Ok(Vec::new());
         }
         let paths: Vec<WorkspacePath> = went.iter().map(|change| change.path.clone()).collect();
-        let are_hidden = self.snapshots.are_hidden(&self.after.snapshot, &paths)?;
+        let presences = self.snapshots.presences(&self.after.snapshot, &paths)?;
         let states = self.snapshots.states(&self.then, &paths)?;
-        let all = went.into_iter().zip(are_hidden).zip(states);
-        let hidden = all.filter(|((_, is_hidden), _)| *is_hidden);
+        let all = went.into_iter().zip(presences).zip(states);
+        let hidden = all.filter(|((_, presence), _)| presence.is_out_of_view());
         let changes = hidden.map(|((change, _), then)| Change {
             path: change.path,
             old: then,
@@ -397,7 +396,8 @@ impl ReceiptComparison<'_> {
             if open.is_empty() || looked_at.contains(&side) {
                 continue;
             }
-            let are_hidden = self.snapshots.are_hidden(&side, &open)?;
+            let files = open.iter().map(|path| (path, PathKind::File));
+            let are_hidden = self.snapshots.are_hidden(&side, files)?;
             let (those, rest): (Vec<_>, Vec<_>) = open
                 .into_iter()
                 .zip(are_hidden)

@@ -106,15 +106,9 @@ impl Snapshots {
         Ok(hidden)
     }
 
-    /// Returns for each file, in order, whether ignore rules hid it from a snapshot.
-    pub fn are_hidden(&self, snapshot: &Snapshot, paths: &[WorkspacePath]) -> Result<Vec<bool>> {
-        let files = paths.iter().map(|path| (path, PathKind::File));
-        self.are_entries_hidden(snapshot, files)
-    }
-
-    /// Returns for each entry, in order, whether ignore rules hid it from a snapshot. Some rules are about directories
-    /// alone.
-    pub(crate) fn are_entries_hidden<'p>(
+    /// Returns for each entry, in order, whether the ignore rules of a snapshot hide it, or would, if it were there: what
+    /// was there, [`Snapshots::presences`] tells. Some rules are about directories alone.
+    pub(crate) fn are_hidden<'p>(
         &self,
         snapshot: &Snapshot,
         entries: impl Iterator<Item = (&'p WorkspacePath, PathKind)>,

@@ -42,8 +42,7 @@ impl<'a> Visibility<'a> {
 
     /// Returns whether something may be at a path on the new side, out of view.
     pub(super) fn is_out_of_view(&self, path: &WorkspacePath) -> Result<bool> {
-        let presence = self.after.at(path)?;
-        Ok(!matches!(presence, Presence::Stored | Presence::Absent))
+        Ok(self.after.at(path)?.is_out_of_view())
     }
 
     /// Returns whether ignore rules do not explain a change.

@@ -15,7 +15,7 @@ use super::left_alone;
 use super::repositories::is_submodule;
 use super::version_control;
 use crate::error::Result;
-use crate::fs::times;
+use crate::fs::{presence, times};
 use crate::model::Milliseconds;
 use crate::model::entry::{Entry, EntryKind, State};
 use crate::model::gap::{Gap, GapReason};
@@ -362,10 +362,7 @@ fn still_empty(
     then: &Snapshot,
     came: &BTreeSet<&[u8]>,
 ) -> Result<Vec<WorkspacePath>> {
-    let is_empty = |path: &WorkspacePath| {
-        let found = std::fs::read_dir(path.on_disk(&place.root));
-        found.is_ok_and(|mut names| names.next().is_none())
-    };
+    let is_empty = |path: &WorkspacePath| presence::is_empty_directory(&path.on_disk(&place.root));
     let paths = came
         .iter()
         .filter_map(|path| WorkspacePath::new(*path).ok());
@@ -506,10 +503,7 @@ fn is_repository(folder: &Path) -> bool {
 /// directory that it was in.
 fn is_empty(path: &Path) -> bool {
     match path.symlink_metadata() {
-        Ok(found) if found.is_dir() => {
-            std::fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_none())
-        }
-        Ok(_) => false,
+        Ok(_) => presence::is_empty_directory(path),
         Err(error) => matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory),
     }
 }
