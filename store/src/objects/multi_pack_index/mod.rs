@@ -40,13 +40,12 @@ const LARGE_FLAG: u32 = 1 << 31;
 /// The length up to which it is read as a whole, in bytes: some 3,000 objects. A longer one is read in parts, so that
 /// the cost of a step does not grow with the steps before it.
 const WHOLE: u64 = 128 << 10;
-/// The length of the name of one of our indexes, `pack-<40 hex digits>.idx`, with the NUL after it.
-const OUR_NAME: u64 = 5 + 40 + 4 + 1;
 
 /// An open multi-pack-index.
 pub(crate) struct MultiPackIndex {
     bytes: IndexBytes,
     names: IndexNames,
+    packs: u32,
     ids: IdTable,
     offsets: u64,
     large: Option<Range<u64>>,
@@ -58,7 +57,8 @@ impl MultiPackIndex {
         let bytes = IndexBytes::open(file, WHOLE)?;
         let chunks = Chunks::read(&bytes)?;
         let names = chunks.required(NAMES)?;
-        let names = IndexNames::of(&bytes, names, bytes.u32(HEADER - 4)?)?;
+        let packs = bytes.u32(HEADER - 4)?;
+        let names = IndexNames::read(&bytes, names, packs)?;
         let (fanout, id_range, offsets) = (
             chunks.required(FANOUT)?,
             chunks.required(IDS)?,
@@ -72,6 +72,7 @@ impl MultiPackIndex {
         }
         Ok(Self {
             names,
+            packs,
             ids,
             offsets: offsets.start,
             large: chunks.find(LARGE_OFFSETS),
@@ -81,17 +82,17 @@ impl MultiPackIndex {
 
     /// Returns the number of packs that it names.
     pub fn packs(&self) -> u32 {
-        self.names.count()
+        self.packs
     }
 
     /// Returns the number of a pack, by the name of its index.
     pub fn number(&self, index: &[u8]) -> Option<u32> {
-        self.names.number(&self.bytes, index)
+        self.names.number(index)
     }
 
     /// Returns the name of a pack's index.
-    pub fn name(&self, number: u32) -> Option<Vec<u8>> {
-        self.names.get(&self.bytes, number)
+    pub fn name(&self, number: u32) -> Option<&[u8]> {
+        self.names.get(number)
     }
 
     /// Returns the location of an object, or `None` if it is not listed.
@@ -206,79 +207,35 @@ impl Chunks {
 }
 
 /// The names of the packs' indexes, in order.
-enum IndexNames {
-    /// All of them are as long as our own names, so each is found by its number.
-    Ours { start: u64, count: u32 },
-    /// Names of any length.
-    Any { bytes: Vec<u8>, ends: Vec<usize> },
+struct IndexNames {
+    bytes: Vec<u8>,
+    ranges: Vec<Range<usize>>,
 }
 
 impl IndexNames {
-    fn of(bytes: &IndexBytes, range: Range<u64>, count: u32) -> Result<Self> {
-        let (length, start) = (range.end - range.start, range.start);
-        // Names of one length need not be read to be found. Git may have written the file, so this is not taken for
-        // granted; and if names of other lengths add up to the same by chance, `get` finds no name where one should
-        // be.
-        if (u64::from(count) * OUR_NAME).next_multiple_of(4) == length {
-            return Ok(Self::Ours { start, count });
+    fn read(bytes: &IndexBytes, range: Range<u64>, count: u32) -> Result<Self> {
+        let bytes = bytes.block(range.start, range.end - range.start)?;
+        let (mut ranges, mut start) = (Vec::new(), 0);
+        for name in bytes.split(|byte| *byte == 0).take(count as usize) {
+            ranges.push(start..start + name.len());
+            start += name.len() + 1;
         }
-        let bytes = bytes.block(start, length)?;
-        let zeroes = bytes
-            .iter()
-            .enumerate()
-            .filter(|(_, byte)| **byte == 0)
-            .map(|(at, _)| at);
-        let ends: Vec<usize> = zeroes.take(count as usize).collect();
-        let name = |number: usize| name_in(&bytes, &ends, number);
-        if ends.len() == count as usize
-            && (0..ends.len()).is_sorted_by(|left, right| name(*left) < name(*right))
-        {
-            Ok(Self::Any { bytes, ends })
-        } else {
-            Err(torn())
+        let is_in_order = |pair: &[Range<usize>]| bytes[pair[0].clone()] < bytes[pair[1].clone()];
+        let is_whole = ranges.len() == count as usize && start <= bytes.len();
+        match is_whole && ranges.windows(2).all(is_in_order) {
+            true => Ok(Self { bytes, ranges }),
+            false => Err(torn()),
         }
     }
 
-    fn count(&self) -> u32 {
-        match self {
-            Self::Ours { count, .. } => *count,
-            Self::Any { ends, .. } => {
-                u32::try_from(ends.len()).expect("the file says the same number, in 32 bits")
-            }
-        }
+    fn get(&self, number: u32) -> Option<&[u8]> {
+        let range = self.ranges.get(number as usize)?;
+        self.bytes.get(range.clone())
     }
 
-    fn get(&self, index: &IndexBytes, number: u32) -> Option<Vec<u8>> {
-        match self {
-            Self::Ours { start, count } if number < *count => {
-                let mut name = vec![0; OUR_NAME as usize];
-                let at = start + u64::from(number) * OUR_NAME;
-                index.read(at, &mut name).ok()?;
-                let end = name.pop();
-                let is_name = end == Some(0) && !name.contains(&0);
-                is_name.then_some(name)
-            }
-            Self::Ours { .. } => None,
-            Self::Any { bytes, ends } => name_in(bytes, ends, number as usize).map(<[u8]>::to_vec),
-        }
+    fn number(&self, name: &[u8]) -> Option<u32> {
+        let found = |range: &Range<usize>| self.bytes[range.clone()].cmp(name);
+        let number = self.ranges.binary_search_by(found).ok()?;
+        u32::try_from(number).ok()
     }
-
-    fn number(&self, index: &IndexBytes, name: &[u8]) -> Option<u32> {
-        let (mut low, mut high) = (0, self.count());
-        while low < high {
-            let middle = low + (high - low) / 2;
-            match self.get(index, middle)?[..].cmp(name) {
-                std::cmp::Ordering::Less => low = middle + 1,
-                std::cmp::Ordering::Greater => high = middle,
-                std::cmp::Ordering::Equal => return Some(middle),
-            }
-        }
-        None
-    }
-}
-
-fn name_in<'b>(bytes: &'b [u8], ends: &[usize], number: usize) -> Option<&'b [u8]> {
-    let end = *ends.get(number)?;
-    let start = number.checked_sub(1).map_or(0, |before| ends[before] + 1);
-    bytes.get(start..end)
 }

@@ -98,7 +98,7 @@ impl LoneIndex {
 /// last counts: it may have been stored again because another copy is damaged.
 fn join(last: Option<&MultiPackIndex>, joined: Vec<LoneIndex>) -> Result<Vec<u8>> {
     let old = last.map_or(0, MultiPackIndex::packs);
-    let old_names = (0..old).filter_map(|number| last?.name(number));
+    let old_names = (0..old).filter_map(|number| Some(last?.name(number)?.to_vec()));
     let names = old_names.chain(joined.iter().map(|joined| joined.name.clone()));
     // The format wants the names in order, so each new name moves the numbers of those behind it: `numbers` maps
     // the old ones to the new ones.

@@ -46,7 +46,7 @@ proptest! {
         wanted.sort_unstable();
         prop_assert_eq!(index.find_all(&wanted).expect("sound"), places);
         for (name, number) in names.iter().zip(0..) {
-            prop_assert_eq!(index.name(number), Some(name.clone()));
+            prop_assert_eq!(index.name(number), Some(&name[..]));
             prop_assert_eq!(index.number(name), Some(number));
         }
         prop_assert_eq!(index.number(b"another.idx.of.ours"), None);
