@@ -9,6 +9,9 @@ compile_error!(
     "ckpt-hook does not run on Windows natively: build and install it in WSL, where your agent has to run, too"
 );
 
+#[cfg(all(unix, not(any(target_os = "linux", target_os = "macos"))))]
+compile_error!("ckpt-hook runs on Linux and macOS");
+
 pub mod documents;
 pub mod event;
 pub mod migration;

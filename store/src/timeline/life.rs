@@ -237,7 +237,6 @@ mod tests {
     use super::*;
 
     /// Whoever runs this lives and a process of another time does not.
-    #[cfg(any(target_os = "linux", target_os = "macos"))]
     #[test]
     fn caller_lives_and_an_old_process_does_not() {
         let own = std::process::id();
@@ -294,7 +293,6 @@ mod tests {
     }
 
     /// A process has started its children and no other.
-    #[cfg(any(target_os = "linux", target_os = "macos"))]
     #[test]
     fn process_started_its_children_only() {
         let name = |id: i32| {

@@ -4,8 +4,6 @@
 use linux as system;
 #[cfg(target_os = "macos")]
 use macos as system;
-#[cfg(not(any(target_os = "linux", target_os = "macos")))]
-use unknown as system;
 
 use crate::model::Milliseconds;
 
@@ -162,25 +160,6 @@ mod macos {
         // SAFETY: `uuid_t` has 16 bytes, and so has `id`.
         let failed = unsafe { libc::gethostuuid(id.as_mut_ptr(), &raw const at_once) };
         (failed == 0).then(|| Uuid::from_bytes(id).to_string())
-    }
-}
-
-/// Systems that tell nothing of processes: only its silence shows that an agent was killed.
-#[cfg(not(any(target_os = "linux", target_os = "macos")))]
-mod unknown {
-    /// Returns `None`.
-    pub fn process(_id: i32) -> Option<super::Process> {
-        None
-    }
-
-    /// Returns `None`.
-    pub fn started_after_boot(_started: u64) -> Option<crate::model::Milliseconds> {
-        None
-    }
-
-    /// Returns `None`.
-    pub fn namespace() -> Option<String> {
-        None
     }
 }
 

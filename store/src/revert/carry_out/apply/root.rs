@@ -101,14 +101,9 @@ impl Root {
     pub fn open(path: &Path, device: u64, inode: u64) -> Result<Self> {
         let directory = beneath::open_root(path)
             .context(|| format!("cannot open the workspace `{}`", path.display()))?;
-        let rename_flags = cfg!(any(
-            target_os = "linux",
-            target_os = "android",
-            target_vendor = "apple"
-        ));
         let abilities = Abilities {
             openat2: beneath::way(directory.as_fd()) == Lookup::Kernel,
-            rename_flags,
+            rename_flags: true,
             leases: cfg!(target_os = "linux"),
         };
         let stat = fstat(&directory)

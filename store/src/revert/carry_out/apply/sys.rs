@@ -86,7 +86,6 @@ enum RenameMode {
     Exchange,
 }
 
-#[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
 fn rename_with(
     flags: bool,
     directory: BorrowedFd<'_>,
@@ -104,17 +103,6 @@ fn rename_with(
     } else {
         Err(Errno::NOSYS)
     }
-}
-
-#[cfg(not(any(target_os = "linux", target_os = "android", target_vendor = "apple")))]
-fn rename_with(
-    _flags: bool,
-    _directory: BorrowedFd<'_>,
-    _from: &[u8],
-    _to: &[u8],
-    _way: RenameMode,
-) -> SysResult<()> {
-    Err(Errno::NOSYS)
 }
 
 fn is_lacking(error: Errno) -> bool {
@@ -232,11 +220,11 @@ pub(crate) fn sync_directory(directory: BorrowedFd<'_>) -> SysResult<()> {
 
 /// Syncs all that was written to the file system of the root.
 pub(super) fn sync_all(root: BorrowedFd<'_>) -> SysResult<()> {
-    #[cfg(any(target_os = "linux", target_os = "android"))]
+    #[cfg(target_os = "linux")]
     {
         retry_on_intr(|| rustix::fs::syncfs(root))
     }
-    #[cfg(not(any(target_os = "linux", target_os = "android")))]
+    #[cfg(not(target_os = "linux"))]
     {
         // There is no `syncfs`, and `sync` alone returns before the disk is done.
         rustix::fs::sync();
