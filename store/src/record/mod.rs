@@ -116,13 +116,15 @@ fn attempt(
     begin: Instant,
     progress: &mut RecordingTry,
 ) -> Result<EventReport> {
-    if !store.surroundings.settings.enabled {
+    // A program that is off adds no workspace, and one that is off for a workspace alone has to find that first.
+    let is_on = store.surroundings.settings.enabled;
+    let known = is_on.then(|| KnownEvent::of_event(store, event));
+    let Some(mut known) = known
+        .transpose()?
+        .filter(|known| known.place.settings.enabled)
+    else {
         return Ok(EventReport::of_nothing(Some(event.event.name().to_owned())));
-    }
-    let mut known = KnownEvent::of_event(store, event)?;
-    if !known.place.settings.enabled {
-        return Ok(EventReport::of_nothing(Some(event.event.name().to_owned())));
-    }
+    };
     known.parent_elsewhere = further::parent_elsewhere(store, &known)?;
     let further = further::places(store, &known)?;
     if further.is_empty() {
