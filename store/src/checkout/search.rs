@@ -253,7 +253,7 @@ pub(super) fn bisect(
         0 => search.changes(bounds, all)?,
         _ => all,
     };
-    let made = made_between(connection, place.row.id, (before.id, after.id))?;
+    let made = made_between(connection, place.row.id, before.id, after.id)?;
     let runs = search.runs;
     Ok(BisectReport {
         version: VERSION,

@@ -64,7 +64,8 @@ pub(super) struct Made {
 pub(super) fn made_between(
     connection: &Connection,
     workspace_id: i64,
-    (from, to): (i64, i64),
+    from: i64,
+    to: i64,
 ) -> Result<Vec<Made>> {
     let what = "cannot read the changes between two states";
     let rows = read::all_or(connection, what, CHANGES, (workspace_id, from, to), made)?;

@@ -19,7 +19,8 @@ use crate::timeline::{self, LOCK_TIMEOUT, Place};
 pub(super) fn take_in(
     store: &mut Store,
     cwd: &Path,
-    (address, machine): (&str, &str),
+    address: &str,
+    machine: &str,
     bundles: &mut dyn Iterator<Item = Result<Bundle>>,
     tip: &str,
 ) -> Result<()> {

@@ -120,16 +120,23 @@ impl Store {
     pub fn called_so(&self, cwd: &Path, remote: &Remote) -> Result<Option<PathBuf>> {
         let place = Place::find(self, cwd)?;
         let own = place.map_or(0, |place| place.row.id);
-        let given = (&*remote.address, &*remote.name);
-        sessions::called_so(self.database.connection(), own, given)
+        let connection = self.database.connection();
+        sessions::called_so(connection, own, &remote.address, &remote.name)
     }
 
     /// Names a remote of the workspace that holds a directory, and the keys for which it is encrypted.
     pub fn name_remote(&mut self, cwd: &Path, remote: &Remote) -> Result<()> {
         let place = Place::claim(self, cwd)?;
-        let named = (&*remote.address, &*remote.name, remote.keys.as_deref());
-        self.database
-            .write(|connection| sessions::put_remote(connection, place.row.id, named))
+        let Remote {
+            address,
+            name,
+            keys,
+            ..
+        } = remote;
+        let id = place.row.id;
+        self.database.write(|connection| {
+            sessions::put_remote(connection, id, address, name, keys.as_deref())
+        })
     }
 
     /// Returns the root of the workspace that holds a directory, and the names of the remotes of its own repository.
@@ -199,11 +206,12 @@ impl Store {
     pub fn take_in(
         &mut self,
         cwd: &Path,
-        (address, machine): (&str, &str),
+        address: &str,
+        machine: &str,
         bundles: &mut dyn Iterator<Item = Result<Bundle>>,
         tip: &str,
     ) -> Result<()> {
-        incoming::take_in(self, cwd, (address, machine), bundles, tip)
+        incoming::take_in(self, cwd, address, machine, bundles, tip)
     }
 
     /// Returns the facts about the machines that pushed to a remote, each with the number of pushes that came now.

@@ -86,7 +86,7 @@ impl Outgoing {
             sessions::put_pushed(connection, remote, row)?;
         }
         for (table, row) in &self.gone {
-            sessions::remove_pushed(connection, remote, (table, row))?;
+            sessions::remove_pushed(connection, remote, table, row)?;
         }
         sessions::end_push(connection, remote, Some(commit))
     }
@@ -149,11 +149,11 @@ fn differing(
             Compared::WithOperations => continue,
         };
         let there = remote
-            .map(|remote| sessions::pushed(connection, (remote, table.name), after.unwrap_or(-1)));
+            .map(|remote| sessions::pushed(connection, remote, table.name, after.unwrap_or(-1)));
         let mut there = there.transpose()?.unwrap_or_default();
         let is_snapshots = table.name == "snapshots";
         let mut late = VecDeque::new();
-        table.each(connection, (workspace_id, after), |row| {
+        table.each(connection, workspace_id, after, |row| {
             found.compared += 1;
             late.push_back(row.number()?);
             if late.len() > COMPARED_ROWS {
@@ -198,8 +198,10 @@ fn differing(
 /// Returns the rows that are not at a remote, of those that a push still compares; `None` if it has to compare all.
 fn unsent_late(
     connection: &Connection,
-    (workspace_id, remote): (i64, i64),
-    (compared, times): (&PushedRows, i64),
+    workspace_id: i64,
+    remote: i64,
+    compared: &PushedRows,
+    times: i64,
 ) -> Result<Option<UnsentRows>> {
     if compared.get(TIMES) != Some(&times) {
         return Ok(None);
@@ -228,7 +230,7 @@ fn unsent(
     anew: bool,
 ) -> Result<UnsentRows> {
     let of_kind = |kind: &str| match remote {
-        Some(remote) => sessions::pushed(connection, (remote.id, kind), -1),
+        Some(remote) => sessions::pushed(connection, remote.id, kind, -1),
         None => Ok(PushedRows::new()),
     };
     let own = |kind: &str| Ok::<_, Error>(of_kind(kind)?.remove(""));
@@ -237,8 +239,8 @@ fn unsent(
     let times = own(sessions::REWRITTEN)?.unwrap_or_default();
     // Without rules, nothing is there, or another history that was pushed from here.
     if let Some(remote) = remote.filter(|_| !anew && !is_forgotten && rules.is_some()) {
-        let both = (workspace_id, remote.id);
-        if let Some(found) = unsent_late(connection, both, (&of_kind(COMPARED)?, times))? {
+        let compared = of_kind(COMPARED)?;
+        if let Some(found) = unsent_late(connection, workspace_id, remote.id, &compared, times)? {
             return Ok(UnsentRows {
                 pruned,
                 rules,
@@ -276,7 +278,7 @@ fn unsent(
 pub(super) fn behind_forget(connection: &Connection, workspace_id: i64) -> Result<Vec<Remote>> {
     let mut behind = Vec::new();
     for row in sessions::remotes(connection, workspace_id)? {
-        let is_noted = !sessions::pushed(connection, (row.id, sessions::FORGOTTEN), -1)?.is_empty();
+        let is_noted = !sessions::pushed(connection, row.id, sessions::FORGOTTEN, -1)?.is_empty();
         let all = PushedRows::new();
         if is_noted || differing(connection, workspace_id, Some(row.id), &all)?.is_forgotten {
             behind.push(row.into());

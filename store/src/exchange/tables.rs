@@ -276,7 +276,8 @@ impl RowTable {
     pub fn each(
         &self,
         connection: &Connection,
-        (workspace_id, after): (i64, Option<i64>),
+        workspace_id: i64,
+        after: Option<i64>,
         mut see: impl FnMut(&FoundRow<'_>) -> rusqlite::Result<()>,
     ) -> Result<()> {
         let what = || format!("cannot read the table `{}`", self.name);

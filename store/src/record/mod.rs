@@ -487,14 +487,9 @@ pub(crate) fn snapshot(
     let done = recovered.done();
     let mut notes = done.clone();
     notes.extend(crate::revert::fork_taken_back(store, &place).map(|note| note.to_string()));
-    snapshot_under_lock(
-        store,
-        &place,
-        label.as_ref(),
-        progress,
-        (notes, recovered.finished),
-    )
-    .map_err(|error| error.after(done))
+    let finished = recovered.finished;
+    snapshot_under_lock(store, &place, label.as_ref(), progress, notes, finished)
+        .map_err(|error| error.after(done))
 }
 
 fn snapshot_under_lock(
@@ -502,7 +497,8 @@ fn snapshot_under_lock(
     place: &Place,
     label: Option<&Label>,
     progress: Option<&(dyn Fn(SnapshotProgress) + Sync)>,
-    (mut notes, finished): (Vec<String>, Vec<FinishedReport>),
+    mut notes: Vec<String>,
+    finished: Vec<FinishedReport>,
 ) -> Result<SnapshotReport> {
     let snapshots = place.snapshots()?;
     // What changes while a long look goes on is since the look: it may have been read before.

@@ -133,7 +133,8 @@ pub(crate) fn rules(connection: &Connection, workspace_id: i64) -> Result<Vec<Ob
 pub(crate) fn replace_rules(
     connection: &Connection,
     workspace_id: i64,
-    (old, new): (ObjectId, ObjectId),
+    old: ObjectId,
+    new: ObjectId,
 ) -> Result<()> {
     let sql = "UPDATE snapshots SET rules_blob = ?3, stored_bytes = NULL WHERE workspace_id = ?1 AND rules_blob = ?2";
     super::execute(connection, WHAT, sql, params![workspace_id, old, new])

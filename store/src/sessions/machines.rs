@@ -50,7 +50,8 @@ pub(crate) fn remotes(connection: &Connection, workspace_id: i64) -> Result<Vec<
 pub(crate) fn called_so(
     connection: &Connection,
     workspace_id: i64,
-    (address, name): (&str, &str),
+    address: &str,
+    name: &str,
 ) -> Result<Option<PathBuf>> {
     let sql =
         "SELECT workspace_id FROM remotes WHERE workspace_id <> ?1 AND address = ?2 AND name = ?3";
@@ -65,7 +66,9 @@ pub(crate) fn called_so(
 pub(crate) fn put_remote(
     connection: &Connection,
     workspace_id: i64,
-    (address, name, keys): (&str, &str, Option<&str>),
+    address: &str,
+    name: &str,
+    keys: Option<&str>,
 ) -> Result<()> {
     let forget = "DELETE FROM pushed WHERE remote_id IN
                   (SELECT id FROM remotes WHERE workspace_id = ?1 AND address = ?2 AND keys IS NOT ?4)";
@@ -99,7 +102,8 @@ pub(crate) type PushedRows = HashMap<String, i64>;
 /// Returns the rows of a table that are in a remote, after a number.
 pub(crate) fn pushed(
     connection: &Connection,
-    (remote, kind): (i64, &str),
+    remote: i64,
+    kind: &str,
     after: i64,
 ) -> Result<PushedRows> {
     let sql = "SELECT row, hash FROM pushed WHERE remote_id = ?1 AND kind = ?2 AND number > ?3";
@@ -175,7 +179,8 @@ pub(crate) fn put_pushed(connection: &Connection, remote: i64, row: &PushedRow) 
 pub(crate) fn remove_pushed(
     connection: &Connection,
     remote: i64,
-    (kind, row): (&str, &str),
+    kind: &str,
+    row: &str,
 ) -> Result<()> {
     let sql = "DELETE FROM pushed WHERE remote_id = ?1 AND kind = ?2 AND row = ?3";
     super::execute(

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ckpt_schema::report::{FileResult, NoteReport, OperationKind, Outcome, ReasonCode};
-use rusqlite::{Connection, params};
+use rusqlite::{Connection, named_params, params};
 
 use super::feed;
 use super::read::{self, by_json, item_reason, row};
@@ -110,34 +110,38 @@ pub(crate) fn insert_operation(
     items: &[Item],
     now: Milliseconds,
 ) -> Result<()> {
-    let sql = "INSERT INTO operations (id, workspace_id, session_id, kind, state, from_message_id, message_id, part_message_id, step_id,
-                                     base_snapshot_id, before_snapshot_id, on_conflict, only_paths, notes, directories, outcome, git, started_at, unclear, alone,
-                                     goal_snapshot_id, asked_message_id, undoes)
-             VALUES (?1, ?2, ?3, ?4, 'open', ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22)";
-    let values = params![
-        new.id,
-        new.workspace_id,
-        new.session_id,
-        new.kind.name(),
-        new.from_message_id,
-        new.message_id,
-        new.part_message_id,
-        new.step_id,
-        new.base_snapshot_id,
-        new.before_snapshot_id,
-        new.on_conflict.name(),
-        path_list::to_json(&new.only_paths),
-        note::to_json(&new.notes),
-        new.directories.to_json(),
-        new.outcome.map(Outcome::name),
-        new.git,
-        now,
-        new.unclear.name(),
-        new.is_alone,
-        new.goal_snapshot_id,
-        new.asked_message_id,
-        new.undoes,
-    ];
+    let sql = "INSERT INTO operations
+                 (id, workspace_id, session_id, kind, state, from_message_id, message_id, part_message_id, step_id,
+                  base_snapshot_id, before_snapshot_id, on_conflict, only_paths, notes, directories, outcome, git,
+                  started_at, unclear, alone, goal_snapshot_id, asked_message_id, undoes)
+               VALUES
+                 (:id, :workspace_id, :session_id, :kind, 'open', :from_message_id, :message_id, :part_message_id, :step_id,
+                  :base_snapshot_id, :before_snapshot_id, :on_conflict, :only_paths, :notes, :directories, :outcome, :git,
+                  :started_at, :unclear, :alone, :goal_snapshot_id, :asked_message_id, :undoes)";
+    let values = named_params! {
+        ":id": new.id,
+        ":workspace_id": new.workspace_id,
+        ":session_id": new.session_id,
+        ":kind": new.kind.name(),
+        ":from_message_id": new.from_message_id,
+        ":message_id": new.message_id,
+        ":part_message_id": new.part_message_id,
+        ":step_id": new.step_id,
+        ":base_snapshot_id": new.base_snapshot_id,
+        ":before_snapshot_id": new.before_snapshot_id,
+        ":on_conflict": new.on_conflict.name(),
+        ":only_paths": path_list::to_json(&new.only_paths),
+        ":notes": note::to_json(&new.notes),
+        ":directories": new.directories.to_json(),
+        ":outcome": new.outcome.map(Outcome::name),
+        ":git": new.git,
+        ":started_at": now,
+        ":unclear": new.unclear.name(),
+        ":alone": new.is_alone,
+        ":goal_snapshot_id": new.goal_snapshot_id,
+        ":asked_message_id": new.asked_message_id,
+        ":undoes": new.undoes,
+    };
     super::execute(connection, "cannot write the operation's rows", sql, values)?;
     for (position, item) in (0_i64..).zip(items) {
         insert_item(connection, &new.id, position, item)?;

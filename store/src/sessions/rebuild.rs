@@ -86,7 +86,8 @@ pub(crate) fn put_noted(
     let sql = "INSERT INTO workspaces (id, key, path, path_raw, device, inode, born, created_at, used_at, replaced_at)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
              ON CONFLICT (id) DO UPDATE SET (key, path, path_raw, device, inode, born, created_at, used_at, replaced_at)
-               = (?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
+               = (excluded.key, excluded.path, excluded.path_raw, excluded.device, excluded.inode, excluded.born,
+                  excluded.created_at, excluded.used_at, excluded.replaced_at)";
     let values = params![
         lost,
         workspace.key,

@@ -167,9 +167,10 @@ impl Interval<'_> {
     /// Returns whether an agent around this workspace may have made a change as well as one of its own steps.
     fn is_contested(&self, step: usize, seen: Changed<'_>) -> bool {
         self.own.get(step).is_some_and(|own| {
-            let worker = (&self.steps[step], own.life.caller.as_deref());
+            let (step, process) = (&self.steps[step], own.life.caller.as_deref());
+            let has_started = self.patch.has_started;
             self.around
-                .contests(&self.rivals, worker, seen, self.patch.has_started)
+                .contests(&self.rivals, step, process, seen, has_started)
         })
     }
 }

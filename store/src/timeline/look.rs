@@ -197,7 +197,7 @@ impl Look {
             };
             self.returned
                 .extend(returned::of(step, &changed, is_written));
-            let aside = returned::put_aside(step, &place.root, &changed, (&self.times, told));
+            let aside = returned::put_aside(step, &place.root, &changed, &self.times, told);
             self.returned.extend(aside);
         }
         let known: HashMap<&Change, Option<(u64, u64)>> = before
@@ -408,7 +408,7 @@ fn take_snapshot(
 ) -> Result<(StoredSnapshot, Vec<Change>, Option<String>)> {
     let Baseline { named, last } = before;
     let stored = place.take_with(store, snapshots, named, how)?;
-    match patch_or_new_index(last.as_ref(), place, snapshots, (&stored, how.deadline)) {
+    match patch_or_new_index(last.as_ref(), place, snapshots, &stored, how.deadline) {
         Err(error) if error.kind == ErrorKind::Unavailable => {
             // If one object is lost, others that this snapshot relies on may be, too. Everything is read again and
             // stored whole, which heals what is still in the workspace.
@@ -427,9 +427,10 @@ fn patch_or_new_index(
     last: Option<&Last>,
     place: &Place,
     snapshots: &Snapshots,
-    stored: (&StoredSnapshot, Option<Instant>),
+    stored: &StoredSnapshot,
+    until: Option<Instant>,
 ) -> Result<Vec<Change>> {
-    let patch = patch_since(last, place, snapshots, stored);
+    let patch = patch_since(last, place, snapshots, stored, until);
     if snapshots.needs_indexes() {
         // It can be read without them as well, only slower.
         let _ = snapshots.rebuild_indexes(QUICKLY_READ_SIZE);
@@ -446,7 +447,7 @@ fn patch_or_loss(
     snapshots: &Snapshots,
     stored: &StoredSnapshot,
 ) -> Result<(Vec<Change>, Option<String>)> {
-    let patch = patch_since(last, place, snapshots, (stored, None));
+    let patch = patch_since(last, place, snapshots, stored, None);
     let is_damaged = patch.as_ref().is_err_and(Error::is_damage);
     let Some(last_tree) = last.map(|last| last.snapshot.tree).filter(|_| is_damaged) else {
         return or_loss(patch);
@@ -458,7 +459,7 @@ fn patch_or_loss(
         snapshots,
         last_tree,
     );
-    or_loss(patch_since(last, place, snapshots, (stored, None)))
+    or_loss(patch_since(last, place, snapshots, stored, None))
 }
 
 fn or_loss(patch: Result<Vec<Change>>) -> Result<(Vec<Change>, Option<String>)> {
@@ -477,7 +478,8 @@ fn patch_since(
     last: Option<&Last>,
     place: &Place,
     snapshots: &Snapshots,
-    (stored, until): (&StoredSnapshot, Option<Instant>),
+    stored: &StoredSnapshot,
+    until: Option<Instant>,
 ) -> Result<Vec<Change>> {
     // Without a snapshot before, there are no changes: files that existed already have no author.
     let Some(last) = last else {

@@ -52,7 +52,8 @@ impl OuterAgents {
     pub fn contests(
         &self,
         evidence: &Evidence<'_>,
-        (step, process): (&evidence::Step, Option<&str>),
+        step: &evidence::Step,
+        process: Option<&str>,
         change: Changed<'_>,
         has_started: &HasStarted<'_>,
     ) -> bool {

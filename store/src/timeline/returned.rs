@@ -56,7 +56,8 @@ pub(super) fn put_aside(
     step: &OpenStep,
     root: &Path,
     changed: &HashSet<WorkspacePath>,
-    (times, told): (&Times, fn(Milliseconds) -> Milliseconds),
+    times: &Times,
+    told: fn(Milliseconds) -> Milliseconds,
 ) -> Vec<Returned> {
     let reaches_anything =
         |tool: &&ToolRow| tool.kind != Some(ToolKind::Read) && tool.paths.is_empty();

@@ -66,7 +66,7 @@ pub(crate) fn du(store: &mut Store, by: Grouping, ages: Ages) -> Result<DuReport
         reclaimable += rest;
         let machine = sessions::machine_of(store.database.connection(), id)?;
         for (snapshot, bytes) in snapshots {
-            let key = key(by, (&place, machine.as_deref()), &snapshot, ages);
+            let key = key(by, &place, machine.as_deref(), &snapshot, ages);
             let row = rows.entry(key).or_default();
             row.0 += bytes;
             row.1 += 1;
@@ -117,7 +117,8 @@ fn in_order(rows: BTreeMap<(usize, Option<String>), (u64, u64)>, by: Grouping) -
 /// Returns the row that a snapshot counts in: its place in the order, and its name.
 fn key(
     by: Grouping,
-    (place, machine): (&Place, Option<&str>),
+    place: &Place,
+    machine: Option<&str>,
     snapshot: &Measured,
     ages: Ages,
 ) -> (usize, Option<String>) {

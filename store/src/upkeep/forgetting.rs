@@ -95,8 +95,8 @@ pub(super) fn take_out(
         let replaced = forget::replace_state(connection, workspace, one)?;
         snapshots += if one.old.0 == one.new.0 { 0 } else { replaced };
     }
-    for pair in &forgetting.rules {
-        forget::replace_rules(connection, workspace, *pair)?;
+    for (old, new) in &forgetting.rules {
+        forget::replace_rules(connection, workspace, *old, *new)?;
     }
     let is_forgotten = |path: &[u8], id: ObjectId| {
         let of_path = forgetting.blobs.get(path);

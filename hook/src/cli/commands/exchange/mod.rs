@@ -297,8 +297,7 @@ pub fn fetch(invocation: &Invocation, arguments: &FetchArguments) -> Result<u8, 
                     pushes += 1;
                     Some(bundle)
                 });
-                let from = (remote.address.as_str(), machine.as_str());
-                store.take_in(&directory, from, &mut bundles, &end)
+                store.take_in(&directory, &remote.address, &machine, &mut bundles, &end)
             });
         // What one machine has pushed does not keep that of the others away.
         match got {
