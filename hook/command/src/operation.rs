@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use ckpt_output::operation::OperationUndone;
 use ckpt_process::failure::Failure;
 use ckpt_schema::report::{OperationEntry, OperationReport};
+use ckpt_store::model::instruction::Instruction;
 use ckpt_store::model::request::Force;
 use ckpt_store::query::LogFilter;
 use ckpt_store::revert::RequestKey;
@@ -199,8 +200,9 @@ fn last_of_all(
     let all = all.operations;
     let is_done = |entry: &&OperationEntry| entry.state == "done" || entry.state == "open";
     let last = all.iter().find(is_done).cloned().ok_or_else(|| {
-        Error::unavailable("there is nothing to undo: nothing was reverted or restored here")
-            .hint("`ckpt-hook revert` takes back what an agent did")
+        Error::unavailable("there is nothing to undo: nothing was reverted or restored here").hint(
+            format!("{} takes back what an agent did", Instruction::Revert),
+        )
     })?;
     Ok((last, all))
 }

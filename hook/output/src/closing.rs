@@ -2,6 +2,7 @@
 
 use ckpt_schema::report::{FileResult, OperationKind, OperationReport, Outcome, RevertedSession};
 
+use ckpt_store::model::instruction::Instruction;
 use ckpt_store::model::number::count;
 
 use super::conversation;
@@ -18,7 +19,7 @@ pub(super) fn closing(report: &OperationReport, around: &Around, paint: Paint) -
     if report.git.iter().any(|item| item.unclear) {
         lines.push(format!(
             "Git's own state stays where it is unclear who moved it; {} moves it as well.",
-            paint.strong("--unclear take")
+            paint.strong(&Instruction::TakeUnclear.to_string())
         ));
     }
     lines.extend(git_ways(&report.git).lines().map(str::to_owned));
@@ -36,8 +37,9 @@ pub(super) fn closing(report: &OperationReport, around: &Around, paint: Paint) -
     lines.extend(way_back(report, around, paint));
     if report.busy {
         lines.push(format!(
-            "{} an agent is at work, and this would be refused: wait until it is done, or use --force.",
-            paint.warning("busy:")
+            "{} an agent is at work, and this would be refused: wait until it is done, or use {}.",
+            paint.warning("busy:"),
+            Instruction::Force
         ));
     }
     text.extend(lines.into_iter().map(|line| line + "\n"));
@@ -74,12 +76,11 @@ pub fn also_reverted(sessions: &[RevertedSession], paint: Paint) -> impl Iterato
             0 => "in part".to_owned(),
             number => format!("with {} hidden", count(number, "message")),
         };
-        let command = format!("ckpt-hook unrevert --session {id}");
         format!(
             "Session {} ({}) is reverted, too, {what}: {}",
             paint.id(&id),
             safe(&session.agent),
-            paint.own_command(&command)
+            paint.instruction(Instruction::UnrevertSession(&id))
         )
     })
 }
@@ -99,17 +100,17 @@ fn way_back(report: &OperationReport, around: &Around, paint: Paint) -> Option<S
     }
     // Where no file had to change, the revert point moved all the same.
     report.operation.as_ref()?;
-    let undo = paint.own_command("ckpt-hook undo");
+    let undo = paint.instruction(Instruction::Undo);
     if around.undoes.as_ref().is_some_and(|it| !it.is_done_again) {
         return Some(format!(
             "To do it again: {undo}; what else can be taken back: {}",
-            paint.own_command("ckpt-hook log --operations")
+            paint.instruction(Instruction::Operations)
         ));
     }
     let before = &around.before;
     let is_whole = report.kind == OperationKind::Revert && before.is_unreverted && !before.is_part;
     if is_whole && report.messages_hidden.len() > 1 {
-        let redo = paint.own_command("ckpt-hook redo");
+        let redo = paint.instruction(Instruction::Redo);
         return Some(format!(
             "To undo this: {undo}, or one message at a time: {redo}"
         ));

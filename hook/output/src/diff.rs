@@ -1,5 +1,6 @@
 //! What differs, file by file: as names, as git's letters, or as one line per file with the sum below.
 
+use ckpt_store::model::instruction::Instruction;
 use ckpt_store::model::number::{count, grouped};
 use std::collections::BTreeSet;
 
@@ -117,7 +118,7 @@ pub fn stat(files: &[ChangeReport], view: &View) -> String {
     let (lines, is_folded) = listed(files, view);
     let total = total(files, view);
     match is_folded {
-        true => format!("{lines}{} (-v lists all)\n", total.trim_end()),
+        true => format!("{lines}{}{}\n", total.trim_end(), Instruction::ListAll),
         false => lines + &total,
     }
 }

@@ -6,6 +6,7 @@ use ckpt_schema::report::{
     FileAction, FileReport, FileResult, GitPart, GitReport, PathText, Rename, RootFiles,
 };
 use ckpt_store::model::branch_name;
+use ckpt_store::model::instruction::Instruction;
 
 use super::View;
 use super::diff::sum_of;
@@ -73,7 +74,7 @@ pub fn moved(files: &[FileReport], git: &[GitReport], view: &View) -> String {
         sum(|line| line.deletions),
         view.paint,
     );
-    format!("{}{total} (-v lists all)\n", table.render(view))
+    format!("{}{total}{}\n", table.render(view), Instruction::ListAll)
 }
 
 /// Returns the paths that go because their files move: these have no rows of their own.

@@ -7,6 +7,7 @@ use ckpt_schema::report::{
     OperationRoot, OperationsReport, Outcome, SessionReport, SessionsReport, SnapshotsReport,
     TimelineEntry,
 };
+use ckpt_store::model::instruction::Instruction;
 use ckpt_store::model::number::{count, grouped};
 
 use super::agent_names::AgentNames;
@@ -352,8 +353,9 @@ pub(super) fn number_of_operations(rows: u64, undos: u64) -> String {
     match undos {
         0 => rows,
         undos => format!(
-            "{rows}, and {} of {of} (-v lists all)",
-            count(undos, "undo")
+            "{rows}, and {} of {of}{}",
+            count(undos, "undo"),
+            Instruction::ListAll
         ),
     }
 }

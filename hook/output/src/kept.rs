@@ -7,6 +7,7 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::PathBuf;
 
 use ckpt_schema::report::{DifferenceReason, KeptKind, KeptReport, OperationReport, PathText};
+use ckpt_store::model::instruction::Instruction;
 use ckpt_store::model::number::count;
 
 use super::data;
@@ -118,7 +119,7 @@ fn of_other_messages(report: &OperationReport, around: &Around, paint: Paint) ->
         let stay = stays(report, &format!("What {more} changed"), 1);
         text.push_str(&format!(
             "{stay}: {} lists them.\n",
-            paint.own_command("ckpt-hook log")
+            paint.instruction(Instruction::Messages)
         ));
     }
     text
@@ -129,7 +130,10 @@ pub(super) fn others_in_short(report: &OperationReport) -> String {
     let line = |kept: &KeptReport| {
         let names = named_to_stay(report, kept);
         let why = with_ids_shortened(&kept.why);
-        format!("{names}, {why}; `ckpt-hook revert` on that message takes that back.\n")
+        format!(
+            "{names}, {why}; {} on that message takes that back.\n",
+            Instruction::Revert
+        )
     };
     others(report).take(NAMED).map(line).collect()
 }

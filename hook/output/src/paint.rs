@@ -1,6 +1,7 @@
 //! Colours by meaning.
 
 use anstyle::{AnsiColor, Style};
+use ckpt_store::model::instruction::Instruction;
 use clap::ValueEnum;
 
 /// When to use colours.
@@ -81,6 +82,14 @@ impl Paint {
     /// The same, to copy.
     pub fn own_command(self, text: &str) -> String {
         self.command(&self.own(text))
+    }
+
+    /// An instruction: the command to copy, or what the surface has in its place.
+    pub fn instruction(self, instruction: Instruction<'_>) -> String {
+        match instruction.command() {
+            Some(command) => self.own_command(&command),
+            None => instruction.to_string(),
+        }
     }
 
     /// Less important text.

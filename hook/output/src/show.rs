@@ -4,6 +4,7 @@ use ckpt_schema::report::{
     ChangeReport, GapReport, MessageReport, OperationEntry, RootChanges, SessionReport, ShowReport,
     StepReport,
 };
+use ckpt_store::model::instruction::Instruction;
 use ckpt_store::model::number::count;
 
 use super::View;
@@ -280,8 +281,10 @@ fn show_message(
     if is_unfinished(message) {
         fields.push((
             "unfinished",
-            "what its open step changes is recorded when the step ends; `revert --dry-run` looks now"
-                .to_owned(),
+            format!(
+                "what its open step changes is recorded when the step ends; {} looks now",
+                Instruction::DryRun
+            ),
         ));
     }
     let gap = if prompt.is_empty() { "" } else { "\n" };

@@ -325,8 +325,7 @@ fn wrap_line(line: &str, columns: usize, indent: usize, wrapped: &mut String) {
 
 /// Returns whether a piece of a line is a command or an address, which people copy.
 fn is_copied(piece: &str) -> bool {
-    let is_ours = || piece.contains("`ckpt-hook ") || piece.contains("\u{1b}[1mckpt-hook ");
-    piece.contains(COMMAND) || piece.contains("://") || is_ours()
+    piece.contains(COMMAND) || piece.contains("://") || piece.contains("`ckpt-hook ")
 }
 
 /// The bytes of a long word that fit into a number of columns; at least one character's.

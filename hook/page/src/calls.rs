@@ -13,7 +13,7 @@ use ckpt_schema::protocol::SubscribeParameters;
 use ckpt_serve::methods::{self, RequestContext};
 use ckpt_serve::notify::{self, Subscription};
 use ckpt_serve::protocol::{Incoming, Job, RequestError};
-use ckpt_serve::wording::Asker;
+use ckpt_store::model::instruction::Surface;
 use serde_json::Value;
 
 use super::http::{self, HttpResponse};
@@ -54,7 +54,7 @@ fn respond(invocation: &Invocation, job: &Job) -> Value {
         subscription: &Mutex::default(),
         lines: &lines,
         request: &job.id,
-        asker: Asker::Page,
+        surface: Surface::Page,
         shown: OnceCell::new(),
         machine: None,
     };

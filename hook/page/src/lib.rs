@@ -21,6 +21,7 @@ use ckpt_output::View;
 use ckpt_process::failure::{DONE, Failure};
 use ckpt_schema::report::{PageReport, VERSION};
 use ckpt_store::Error;
+use ckpt_store::model::instruction::Surface;
 use clap::Args;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
@@ -67,6 +68,7 @@ pub fn run(invocation: &Invocation, arguments: &PageArguments) -> Result<u8, Fai
     invocation.open()?;
     // Ctrl-C ends the server, and nothing is told after that.
     invocation.show_notices();
+    Surface::Page.take();
     let cannot = |error: io::Error| {
         let is_used = error.kind() == io::ErrorKind::AddrInUse;
         let place = format!("cannot listen on 127.0.0.1:{}", arguments.port);

@@ -14,6 +14,7 @@ use std::time::SystemTime;
 
 use ckpt_store::error::{Context, Error, Result};
 use ckpt_store::model::conversation::Conversations;
+use ckpt_store::model::instruction::Instruction;
 use ckpt_store::{FileTime, Milliseconds, Settings};
 
 /// The environment of the process.
@@ -95,7 +96,7 @@ impl Environment {
             Some(path) => self.absolute(path),
             None => self.current_directory.clone().ok_or_else(|| {
                 Error::failed("the current directory no longer exists")
-                    .hint("change to another directory, or use --workspace")
+                    .hint(Instruction::OtherDirectory.to_string())
             }),
         }
     }

@@ -14,7 +14,6 @@ pub mod protocol;
 mod queue;
 mod shown;
 mod surrogates;
-pub mod wording;
 
 use std::cell::OnceCell;
 use std::io::{self, BufRead, BufReader, Write};
@@ -26,6 +25,7 @@ use ckpt_command::invocation::Invocation;
 use ckpt_process::failure::{DONE, Failure};
 use ckpt_process::starter::StartersInput;
 use ckpt_store::Error;
+use ckpt_store::model::instruction::Surface;
 use clap::Args;
 use serde_json::json;
 
@@ -33,7 +33,6 @@ use self::methods::{MachineMethods, RequestContext};
 use self::notify::Subscription;
 use self::protocol::{Incoming, Input, LONGEST_LINE, RequestError};
 use self::queue::RequestQueue;
-use self::wording::Asker;
 
 /// `serve`.
 #[derive(Clone, Debug, Args)]
@@ -67,6 +66,7 @@ pub fn run(
             "use --stdio, from a program that writes requests and reads answers",
         ));
     }
+    Surface::FrontEnd.take();
     let (lines, written) = sync_channel(WAITING_LINES);
     let queue = RequestQueue::new();
     let subscription = Mutex::new(Subscription::default());
@@ -90,7 +90,7 @@ pub fn run(
                         subscription,
                         lines: &lines,
                         request: &job.id,
-                        asker: Asker::FrontEnd,
+                        surface: Surface::FrontEnd,
                         shown: OnceCell::new(),
                         machine: Some(machine),
                     };

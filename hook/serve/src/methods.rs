@@ -26,6 +26,7 @@ use ckpt_schema::protocol::{
 use ckpt_schema::report::{
     Content, DoctorReport, Encoding, InstallReport, OperationReport, ShowReport, VERSION,
 };
+use ckpt_store::model::instruction::Surface;
 use ckpt_store::query::{DiffRequest, LogFilter};
 use ckpt_store::{Error, Store};
 use serde_json::{Value, json};
@@ -35,7 +36,6 @@ use super::operations;
 use super::parameters::parameters;
 use super::protocol::{Job, RequestError};
 use super::shown::ShownFiles;
-use super::wording::Asker;
 
 /// The document that answers a request.
 pub type MethodResult = Result<Value, RequestError>;
@@ -103,9 +103,8 @@ pub struct RequestContext<'a> {
     pub lines: &'a SyncSender<String>,
     /// The id of the request.
     pub request: &'a Value,
-    /// Who asks. One that is confined may ask about the server's own workspace alone: neither by [`OUTWARD`], nor by a
-    /// plan may it name another.
-    pub asker: Asker,
+    /// Where the answer is read.
+    pub surface: Surface,
     /// Read when it is first asked for.
     pub shown: OnceCell<ShownFiles>,
     /// What is asked about the machine, if that may be asked here.
@@ -129,20 +128,14 @@ pub fn answer(context: &RequestContext<'_>, job: &Job) -> Value {
     } else {
         call(context, job)
     };
-    let mut answer = match outcome {
+    match outcome {
         // A request that changed something is answered even if it was cancelled.
         Ok(_) if is_cancelled() && !changes_something(&job.method) => {
             RequestError::Cancelled.response(&job.id)
         }
         Ok(result) => json!({"jsonrpc": "2.0", "id": job.id, "result": result}),
         Err(problem) => problem.response(&job.id),
-    };
-    for part in ["result", "error"] {
-        if let Some(part) = answer.get_mut(part) {
-            context.asker.reword(part);
-        }
     }
-    answer
 }
 
 /// Returns whether a method changes files or the history.
@@ -192,7 +185,7 @@ impl RequestContext<'_> {
     /// Returns the files whose contents may be in an answer about the server's own workspace.
     pub fn shown(&self) -> &ShownFiles {
         self.shown.get_or_init(|| {
-            if self.asker != Asker::Model {
+            if self.surface != Surface::Model {
                 return ShownFiles::All;
             }
             let withheld = || Ok::<_, RequestError>(self.open()?.withheld(&self.directory(None)?)?);

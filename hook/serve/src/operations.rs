@@ -13,6 +13,7 @@ use ckpt_schema::protocol::{
     ApplyParameters, OperationName, OperationParameters, PartParameter, PlanResult,
 };
 use ckpt_schema::report::OperationReport;
+use ckpt_store::model::instruction::Surface;
 use ckpt_store::model::request::ConversationChoice;
 use ckpt_store::revert::RequestKey;
 use ckpt_store::{Chosen, DryRun, Force, OnConflict, RedoRequest, RestoreRequest, RevertRequest};
@@ -106,7 +107,7 @@ pub fn apply(context: &RequestContext<'_>, asked: &ApplyParameters) -> MethodRes
 
 /// Refuses a plan of another workspace to who is confined to one: its token would lead out of it.
 fn check_workspace(context: &RequestContext<'_>, plan: &str) -> Result<(), RequestError> {
-    if context.asker.is_confined() {
+    if context.surface != Surface::FrontEnd {
         let directory = context.directory(None)?;
         if !context.open()?.is_plan_of(plan, &directory)? {
             return Err(RequestError::parameters(

@@ -166,7 +166,6 @@ impl Canvas<'_, '_> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::advice;
     use super::super::keys::UiKey;
     use super::super::model::{Model, Popup};
     use super::super::tests::sample::{self, message, model};
@@ -190,16 +189,12 @@ mod tests {
     /// A reason that is longer than a line is shown whole.
     #[test]
     fn long_reason_is_shown_whole() {
-        let why =
-            "it was reverted before the next message was sent; `restore` brings back its files";
+        let why = "it was reverted before the next message was sent; R brings back its files";
         let mut model = model(vec![message('a', "first", Some(why))]);
         for (columns, rows) in [(40, 12), (80, 24), (250, 80)] {
             for _ in ["before a key is pressed", "and after"] {
                 let shown = words(&model, columns, rows);
-                assert!(
-                    shown.contains(&advice::words(why)),
-                    "at {columns}x{rows}: {shown}"
-                );
+                assert!(shown.contains(&why), "at {columns}x{rows}: {shown}");
                 model.update(UiKey::Char('r'));
             }
             model.notice = None;

@@ -1,9 +1,8 @@
 //! `ui`: the history on the whole screen. `model`, and `planned` for a plan, decide what a key does; `view`, `plan_view`
-//! and `bars` how everything looks, `about` and `advice` what is said; `keys` which keys there are; and `screen` has the
+//! and `bars` how everything looks, `about` what is said; `keys` which keys there are; and `screen` has the
 //! terminal. This file and `plan` work with the store.
 
 mod about;
-mod advice;
 mod bars;
 mod keys;
 mod model;
@@ -36,6 +35,7 @@ use ckpt_process::failure::Failure;
 use ckpt_process::fault;
 use ckpt_process::surroundings;
 use ckpt_schema::report::{ChangeReport, TimelineEntry};
+use ckpt_store::model::instruction::Surface;
 use ckpt_store::model::label::Label;
 use ckpt_store::query::{DiffRequest, LogFilter};
 use ckpt_store::{Error, Store};
@@ -87,6 +87,13 @@ pub fn run(invocation: &Invocation, arguments: &UiArguments) -> Result<bool, Fai
         ));
     }
     let mut browser = Browser::open(invocation)?;
+    Surface::Keys.take();
+    let ended = browse(&mut browser, arguments);
+    Surface::CommandLine.take();
+    ended
+}
+
+fn browse(browser: &mut Browser, arguments: &UiArguments) -> Result<bool, Failure> {
     browser.model.are_operations = arguments.operations;
     browser.load_list()?;
     if browser.model.entries.is_empty() && !arguments.operations {
@@ -346,7 +353,7 @@ impl Browser {
         if let Err(failure) = work(self) {
             self.model.lay(Popup::Text {
                 title: "That did not work".to_owned(),
-                text: advice::words(&failure::render(&failure, self.view.paint)),
+                text: failure::render(&failure, self.view.paint),
             });
         }
     }
@@ -415,7 +422,7 @@ impl Browser {
         let rows = graph::rows(&entries, &undos, RowNames::Times, &view);
         self.model.list(entries, rows);
         let last = last(&mut self.store, &self.directory);
-        self.model.no_undo = last.err().map(|failure| advice::words(&failure.message()));
+        self.model.no_undo = last.err().map(|failure| failure.message());
         Ok(())
     }
 
@@ -565,7 +572,7 @@ impl Browser {
         let text = show::show(&report, parts, &self.fitting());
         self.model.lay(Popup::Text {
             title: "Everything that is known".to_owned(),
-            text: advice::words(&text),
+            text,
         });
         Ok(())
     }

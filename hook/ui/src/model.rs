@@ -6,7 +6,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use ckpt_schema::report::{ChangeReport, PathText, TimelineEntry};
 
 use super::about::About;
-use super::advice;
 use super::keys::{UiKey, step};
 use super::planned::{PlanKind, PlanScreen};
 use ckpt_output::graph::TimelineRow;
@@ -215,8 +214,7 @@ impl Model {
             Some(TimelineEntry::Message(message)) => Some(
                 message
                     .not_revertable
-                    .as_deref()
-                    .map(advice::words)
+                    .clone()
                     .unwrap_or_else(|| "this message cannot be reverted".to_owned()),
             ),
             Some(TimelineEntry::Operation(_)) => {

@@ -18,7 +18,7 @@ use ckpt_store::{
 
 use super::model::{Pane, Popup};
 use super::planned::{FileChoice, PlanKind, PlanScreen, PlanTerms, goes_back};
-use super::{Browser, advice, parts};
+use super::{Browser, parts};
 use ckpt_command::operation::{OperationRequest, OperationResult, Terms, carry_out};
 use ckpt_command::outcome::around;
 use ckpt_command::part::part;
@@ -218,9 +218,9 @@ impl Browser {
         PlanScreen {
             kind,
             terms,
-            head: advice::words(&head),
-            notes: advice::words(&notes),
-            text: advice::words(&text),
+            head,
+            notes,
+            text,
             is_text: false,
             scrolled: 0,
             files: shown,
@@ -415,7 +415,7 @@ impl Browser {
         } else {
             self.model.lay(Popup::Text {
                 title: "What was done".to_owned(),
-                text: advice::words(&operation::render(report, &around, &self.fitting())),
+                text: operation::render(report, &around, &self.fitting()),
             });
         }
         Ok(())

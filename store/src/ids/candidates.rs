@@ -9,6 +9,7 @@ use rusqlite::{Connection, params};
 use super::errors;
 use super::prefixes::MIN_LENGTH;
 use crate::error::{Error, Result};
+use crate::model::instruction::Instruction;
 use crate::sessions::read::{self, all};
 use crate::sessions::{self, Labelled, MessageRow};
 
@@ -35,16 +36,23 @@ pub(super) struct Elsewhere {
 
 impl IdKind {
     /// Returns the hint that says which command lists the ids of this kind.
-    pub(super) fn hint(self) -> &'static str {
+    pub(super) fn hint(self) -> String {
         match self {
-            Self::Message => "`ckpt-hook log` lists the messages",
+            Self::Message => format!("{} lists the messages", Instruction::Messages),
             Self::Step => {
-                "`ckpt-hook log` lists the messages, `ckpt-hook show MESSAGE` the steps of one"
+                format!(
+                    "{} lists the messages, {} the steps of one",
+                    Instruction::Messages,
+                    Instruction::ShowMessage
+                )
             }
-            Self::Session => "`ckpt-hook sessions` lists the sessions",
-            Self::Operation => "`ckpt-hook log --operations` lists the operations",
+            Self::Session => format!("{} lists the sessions", Instruction::Sessions),
+            Self::Operation => format!("{} lists the operations", Instruction::Operations),
             Self::Snapshot => {
-                "`ckpt-hook show` names the snapshots of messages, steps and operations"
+                format!(
+                    "{} names the snapshots of messages, steps and operations",
+                    Instruction::Show
+                )
             }
         }
     }

@@ -8,6 +8,7 @@ use ckpt_schema::report::CandidateReport;
 use super::candidates::{Candidate, Elsewhere, IdKind, SearchScope};
 use super::prefixes::MIN_LENGTH;
 use crate::error::Error;
+use crate::model::instruction::Instruction;
 use crate::model::number::count;
 
 /// How many candidates an error lists.
@@ -66,8 +67,8 @@ pub(super) fn other_kind(kind: IdKind, labelled: &Candidate) -> Error {
     ));
     match labelled.kind {
         IdKind::Snapshot => error.hint(format!(
-            "`ckpt-hook restore {}` puts the workspace back to it",
-            quoted(&labelled.name).replace('`', "'")
+            "{} puts the workspace back to it",
+            Instruction::Restore(&quoted(&labelled.name).replace('`', "'"))
         )),
         _ => error.hint(kind.hint()),
     }
@@ -116,21 +117,24 @@ pub(super) fn unknown(
             .map(|path| format!("`{}`", path.escape_debug()))
             .collect();
         format!(
-            "it was recorded in {}: go there, or use --workspace",
-            paths.join(" and in ")
+            "it was recorded in {}: {}",
+            paths.join(" and in "),
+            Instruction::GoThere
         )
     } else if is_short {
         format!("a prefix of an id needs at least {MIN_LENGTH} characters; {lists}")
     } else {
-        lists.to_owned()
+        lists
     };
     Error::unknown(format!("there is {what} {} in {place}", quoted(id))).hint(hint)
 }
 
 /// Returns the error for text that means something here but is not a full id.
 pub(super) fn inexact(id: &str) -> Error {
-    Error::unknown(format!("{} is not a full id", quoted(id)))
-        .hint("`--exact` accepts no prefix, no label and no `last`")
+    Error::unknown(format!("{} is not a full id", quoted(id))).hint(format!(
+        "{:#} accepts no prefix, no label and no `last`",
+        Instruction::Exact
+    ))
 }
 
 /// Returns the error for `last~N` if the log has N messages or fewer.
@@ -140,7 +144,10 @@ pub(super) fn before_the_first(id: &str, before: i64) -> Error {
         quoted(id),
         count(before.unsigned_abs(), "message")
     ))
-    .hint("`ckpt-hook log` lists the messages with their ids")
+    .hint(format!(
+        "{} lists the messages with their ids",
+        Instruction::Messages
+    ))
 }
 
 /// Returns an id as errors show it: on one line, harmless to a terminal, and not longer than a line.

@@ -6,6 +6,7 @@ use std::ops::Deref;
 use ckpt_schema::report::{AuthorReport, FileAction, FileReport, FileResult, ReasonCode};
 
 use super::entry::{State, blob_text, mode_text};
+use super::instruction::reason_shown;
 use super::path::WorkspacePath;
 
 /// One path of a plan. A plan is a list of these, by path.
@@ -67,7 +68,7 @@ impl Item {
             path: self.path.to_report(),
             action: self.action,
             result: self.result,
-            reason: reason.map(|reason| reason.text.clone()),
+            reason: reason.map(|reason| reason_shown(&reason.text, reason.case)),
             reason_code: self.code(),
             by: reason.map_or_else(Vec::new, |reason| reason.by.clone()),
             old_mode: mode_text(self.expected),

@@ -6,6 +6,7 @@ pub mod conversation;
 pub mod entry;
 pub mod gap;
 pub mod hex;
+pub mod instruction;
 pub mod item;
 pub mod label;
 pub mod noted;

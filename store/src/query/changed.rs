@@ -11,6 +11,7 @@ use super::{compare, own, show};
 use crate::error::{Error, Result};
 use crate::fs::threads;
 use crate::model::entry::{Change, ObjectId};
+use crate::model::instruction::Instruction;
 use crate::sessions::{self, ChangeRow};
 use crate::snapshot::Snapshots;
 use crate::store::Store;
@@ -111,7 +112,7 @@ impl BlobReader {
     pub fn read(&self, blob: &str) -> Result<Vec<u8>> {
         let id = ObjectId::from_hex(blob).ok_or_else(|| {
             Error::failed(format!("`{}` is not the id of a blob", blob.escape_debug()))
-                .hint("a blob's id has 40 hex digits; `ckpt-hook diff --json` gives them")
+                .hint(Instruction::BlobIds.to_string())
         })?;
         self.0.read_blob(id)
     }

@@ -10,6 +10,7 @@ use crate::error::{Error, Result};
 use crate::fs::threads;
 use crate::ids::{self, Any};
 use crate::model::entry::Change;
+use crate::model::instruction::Instruction;
 use crate::sessions::{self, ChangeRow, MessageRow, StepRow, read};
 use crate::snapshot::{PatchSide, Snapshot, Snapshots};
 use crate::store::Store;
@@ -231,7 +232,10 @@ fn state(connection: &Connection, named: Option<Any>, side: DiffSide) -> Result<
                 "`{}` is a session, which is not one state",
                 session.id
             ))
-            .hint("give one of its messages: `ckpt-hook log --session` lists them"));
+            .hint(format!(
+                "give one of its messages: {} lists them",
+                Instruction::MessagesOfSession
+            )));
         }
     };
     Ok(Endpoint::Captured(seen))
@@ -263,7 +267,7 @@ fn no_snapshot(kind: &str, id: &str, reason: Option<&str>) -> Error {
         .map(|reason| format!(": {reason}"))
         .unwrap_or_default();
     Error::unavailable(format!("the {kind} `{id}` has no snapshot{reason}"))
-        .hint("`ckpt-hook log` lists the others")
+        .hint(format!("{} lists the others", Instruction::Messages))
 }
 
 /// Takes a snapshot if a side asks for it: once, and without a row.

@@ -12,6 +12,7 @@ use super::{LogFilter, choose, roots, totals};
 use crate::error::Result;
 use crate::ids;
 use crate::model::Milliseconds;
+use crate::model::instruction::Instruction;
 use crate::revert::request::chain::undone_alone;
 use crate::sessions::read::{WordTable, all, count, word};
 use crate::sessions::{self, Totals};
@@ -290,7 +291,7 @@ pub(super) fn read_messages(
         let (report, is_pruned) = (&mut row.report, row.is_pruned);
         let reason = why_not_revertable(report.state, totals.has_live_changes, is_pruned);
         report.revertable = reason.is_none();
-        report.not_revertable = reason.map(str::to_owned);
+        report.not_revertable = reason;
         report.labels = labels.remove(&report.id).unwrap_or_default();
         // A revert of one message that was itself undone before the next message does not count.
         report.undone_alone = (undone.contains(&report.id) && !totals.has_live_changes)
@@ -391,13 +392,14 @@ fn why_not_revertable(
     state: MessageState,
     has_live_changes: bool,
     is_pruned: bool,
-) -> Option<&'static str> {
+) -> Option<String> {
     if state == MessageState::Discarded && !has_live_changes {
-        Some(
-            "it was reverted before the next message was sent; `restore` brings back the files just before it",
-        )
+        Some(format!(
+            "it was reverted before the next message was sent; {} brings back the files just before it",
+            Instruction::RestoreState
+        ))
     } else if is_pruned {
-        Some("the snapshot just before it was pruned")
+        Some("the snapshot just before it was pruned".to_owned())
     } else {
         None
     }

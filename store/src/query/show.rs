@@ -188,7 +188,7 @@ fn show_operation(store: &Store, place: &Place, id: &str) -> Result<ShowReport> 
             .ok_or_else(|| gone(id))?;
     let files = sessions::operation_items(connection, id)?;
     let mut files: Vec<FileReport> = files.iter().map(Item::report).collect();
-    let remarks = sessions::operation(connection, id)?.notes;
+    let remarks = note::shown(&sessions::operation(connection, id)?.notes);
     let git = sessions::git_items(connection, id)?
         .iter()
         .map(GitItem::report)

@@ -7,6 +7,7 @@ use rusqlite::Connection;
 
 use crate::error::{Context, Error, Result};
 use crate::ids::{self, Any};
+use crate::model::instruction::Instruction;
 use crate::model::label::Label;
 use crate::sessions::{self, LabelRow, Labelled};
 use crate::store::Store;
@@ -66,7 +67,10 @@ fn refused(kind: &str, id: &str, message: Option<&str>) -> Error {
     ));
     match message {
         Some(message) => error.hint(format!("its message is `{message}`")),
-        None => error.hint("`ckpt-hook show` names the snapshots and messages that belong to it"),
+        None => error.hint(format!(
+            "{} names the snapshots and messages that belong to it",
+            Instruction::Show
+        )),
     }
 }
 

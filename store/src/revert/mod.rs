@@ -25,6 +25,7 @@ use ckpt_schema::report::{OperationKind, OperationReport};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::entry::ObjectId;
+use crate::model::instruction::Instruction;
 use crate::model::note::Note;
 use crate::model::request::{Chosen, ConversationChoice, DryRun, Force, PlanOrigin, RevertRequest};
 use crate::sessions;
@@ -199,20 +200,25 @@ impl OperationContext<'_> {
 /// Refuses `--git` and `--conversation` with a part: HEAD, the index and the conversation do not belong to it.
 fn refuse_git_of_a_part(request: &PlanRequest) -> Result<()> {
     match request {
-        PlanRequest::Revert(request) if request.git && request.is_part() => Err(Error::failed(
-            "`--git` works only with a whole revert: HEAD and the index do not belong to a path, a step or a single message",
-        )),
+        PlanRequest::Revert(request) if request.git && request.is_part() => {
+            Err(Error::failed(format!(
+                "{:#} works only with a whole revert: HEAD and the index do not belong to a path, a step or a single message",
+                Instruction::Git
+            )))
+        }
         PlanRequest::Restore(request) if request.git && !request.paths.is_empty() => {
-            Err(Error::failed(
-                "`--git` works only with a whole restore: HEAD and the index do not belong to a path",
-            ))
+            Err(Error::failed(format!(
+                "{:#} works only with a whole restore: HEAD and the index do not belong to a path",
+                Instruction::Git
+            )))
         }
         PlanRequest::Revert(request)
             if request.conversation != ConversationChoice::No && request.is_part() =>
         {
-            Err(Error::failed(
-                "`--conversation` works only with a whole revert: after a path, a step or a single message, the conversation goes on",
-            ))
+            Err(Error::failed(format!(
+                "{:#} works only with a whole revert: after a path, a step or a single message, the conversation goes on",
+                Instruction::Conversation
+            )))
         }
         _ => Ok(()),
     }

@@ -25,6 +25,7 @@ use super::request::options::Options;
 use crate::error::{Error, Result};
 use crate::ids::{self, Any};
 use crate::model::entry::Entry;
+use crate::model::instruction::Instruction;
 use crate::model::note::Note;
 use crate::model::path::WorkspacePath;
 use crate::model::request::{Chosen, ChosenContent, PlanOrigin, RestoreRequest};
@@ -382,8 +383,12 @@ fn state_named(store: &Store, place: &Place, id: &str) -> Result<NamedState> {
         }
         Any::Session(_) => {
             return Err(
-                Error::failed(format!("`{id}` is a session: it has no state of its own"))
-                    .hint("give one of its messages; `ckpt-hook log` lists them"),
+                Error::failed(format!("`{id}` is a session: it has no state of its own")).hint(
+                    format!(
+                        "give one of its messages; {} lists them",
+                        Instruction::Messages
+                    ),
+                ),
             );
         }
     };

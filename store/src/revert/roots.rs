@@ -16,6 +16,7 @@ use super::restore::{Wanted, WantedInRoots, plan_restore, plan_wanted};
 use super::undo::UndoneOperation;
 use crate::error::{self, Error, Result};
 use crate::ids::{self, Any};
+use crate::model::instruction::Instruction;
 use crate::model::note::{self, Note};
 use crate::model::request::{PlanOrigin, RestoreRequest, RevertRequest};
 use crate::model::shell::quoted;
@@ -150,7 +151,7 @@ impl Beside {
         let root = roots.find(|(_, paths)| !paths.is_empty());
         let root = root.map_or_else(String::new, |(place, _)| quoted(&shown(&place.root)));
         Error::usage("the paths are in another directory in which the session worked")
-            .hint(format!("ask there: `--workspace {root}`"))
+            .hint(Instruction::AskThere(&root).to_string())
     }
 
     /// Names the roots that are away, and tells of those whose history was forgotten.

@@ -7,6 +7,7 @@ use crate::error::{Error, Result};
 use crate::model::Milliseconds;
 use crate::model::entry::{ObjectId, Snapshot};
 use crate::model::git_item::GitStateRow;
+use crate::model::instruction::Instruction;
 
 /// A snapshot's ids.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -89,7 +90,10 @@ pub(crate) fn snapshot(connection: &Connection, id: i64) -> Result<SnapshotRow> 
         "the snapshot `{}` was pruned: its files are no longer in the store",
         row.snapshot.tree
     ))
-    .hint("`ckpt-hook show` still shows which files changed; the setting `keep` says how long snapshots stay"))
+    .hint(format!(
+        "{} still shows which files changed; the setting `keep` says how long snapshots stay",
+        Instruction::Show
+    )))
 }
 
 /// Returns the snapshot with an id, pruned or not.

@@ -15,6 +15,7 @@ use crate::error::{Context, Error, Result};
 use crate::fs::layout::{self, Lock};
 use crate::fs::{names, presence};
 use crate::model::Milliseconds;
+use crate::model::instruction::Instruction;
 use crate::model::noted::WorkspaceOrigin;
 use crate::model::number::count;
 use crate::model::path::WorkspacePath;
@@ -122,9 +123,9 @@ impl Place {
         }
         Err(match neighbour(store, cwd)? {
             Some(path) => Error::unavailable(what).hint(format!(
-                "`{}` was recorded: give `--workspace {}`",
+                "`{}` was recorded: {}",
                 path.display(),
-                quoted(&path.to_string_lossy())
+                Instruction::InWorkspace(&quoted(&path.to_string_lossy()))
             )),
             None => Error::unrecorded(what),
         })
@@ -405,8 +406,8 @@ impl Place {
                 false => named.to_owned(),
             };
             let hint = match normal(&self.cwd.join(named)).starts_with(&self.root) {
-                true => "what is in `.git` is never captured",
-                false => "`--workspace DIR` asks about another workspace",
+                true => "what is in `.git` is never captured".to_owned(),
+                false => Instruction::OtherWorkspace.to_string(),
             };
             Error::usage(format!(
                 "`{}` is not captured in the workspace `{}`",

@@ -16,6 +16,7 @@ use crate::error::Result;
 use crate::fs::layout::Lock;
 use crate::fs::names::REPOSITORY;
 use crate::model::entry::ObjectId;
+use crate::model::instruction::Instruction;
 use crate::model::number::{count, first_of};
 use crate::model::path::WorkspacePath;
 use crate::objects;
@@ -401,7 +402,10 @@ fn damage(name: &str, lost: &[Broken]) -> Option<Finding> {
                 named, first.what
             ),
         )
-        .hint("a revert that needs it is refused; --only reverts other files"),
+        .hint(format!(
+            "a revert that needs it is refused; {} reverts other files",
+            Instruction::Only
+        )),
     )
 }
 

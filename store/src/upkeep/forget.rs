@@ -21,6 +21,7 @@ use super::{adoption, forgetting, repair};
 use crate::error::{Error, ErrorKind, Result};
 use crate::fs::{layout, presence, reserve};
 use crate::model::hex::Hex;
+use crate::model::instruction::Instruction;
 use crate::model::path::WorkspacePath;
 use crate::model::request::DryRun;
 use crate::objects::repack::OnDamage;
@@ -371,7 +372,7 @@ fn check_idle(store: &Store, place: &Place) -> Result<()> {
     if sessions::has_open_operation(connection, place.row.id)? {
         return Err(
             Error::busy(format!("an operation in `{name}` is not finished"))
-                .hint("`ckpt-hook status` says what it waits for"),
+                .hint(format!("{} says what it waits for", Instruction::Status)),
         );
     }
     Ok(())

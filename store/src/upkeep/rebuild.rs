@@ -7,6 +7,7 @@ use ckpt_schema::report::{Finding, FindingLevel};
 
 use crate::error::Result;
 use crate::fs::layout;
+use crate::model::instruction::Instruction;
 use crate::model::number::count;
 use crate::sessions::{self, Diagnostic, DiagnosticLevel};
 use crate::snapshot::Snapshots;
@@ -85,8 +86,10 @@ fn known_again(path: &str, key: &str, number: usize, is_aside: bool) -> Finding 
             "another history continues there: `ckpt-hook workspace adopt {key}` exchanges them"
         ),
         false => {
-            "`ckpt-hook log --snapshots` lists them, and `ckpt-hook restore ID` goes back to one"
-                .to_owned()
+            format!(
+                "`ckpt-hook log --snapshots` lists them, and {} goes back to one",
+                Instruction::Restore("ID")
+            )
         }
     };
     Finding::repaired(

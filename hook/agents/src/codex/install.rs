@@ -5,6 +5,7 @@
 use std::path::{Path, PathBuf};
 
 use ckpt_store::error::Result;
+use ckpt_store::model::instruction::Instruction;
 
 use super::policy;
 use super::trust::{self, Trust};
@@ -143,7 +144,10 @@ fn check(
     if scope == SettingsScope::Project && !trust::trusts_project(&config, place.project) {
         advice.push(Advice::stop(
             "Codex does not trust this project, and skips its hooks",
-            "run `codex` in the project and trust it, or install with `--user`",
+            format!(
+                "run `codex` in the project and trust it, or {}",
+                Instruction::User
+            ),
         ));
     }
     Ok(advice)

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use ckpt_store::error::Result;
+use ckpt_store::model::instruction::Instruction;
 use serde_json::Value;
 
 use crate::own_command::COMMANDS;
@@ -127,7 +128,10 @@ fn check(_: SettingsScope, place: &SettingsPlace<'_>, _: &Path, text: &str) -> R
         format!(
             "opencode {version} was not tried with this hook, only its documented interface was"
         ),
-        "`ckpt-hook log` shows whether messages are recorded",
+        format!(
+            "{} shows whether messages are recorded",
+            Instruction::Messages
+        ),
     )])
 }
 

@@ -6,6 +6,7 @@
 use std::path::{Path, PathBuf};
 
 use ckpt_store::error::{Error, Result};
+use ckpt_store::model::instruction::Instruction;
 use serde_json::Value;
 
 use super::place::{SettingsPlace, SettingsScope};
@@ -146,7 +147,10 @@ pub fn last_set(files: &[PathBuf], pointer: &str) -> Option<(PathBuf, Value)> {
 pub fn untrusted(agent: &str, program: &str) -> Advice {
     Advice::stop(
         format!("{agent} does not trust this project, and skips its hooks"),
-        format!("run `{program}` in the project and trust it, or install with `--user`"),
+        format!(
+            "run `{program}` in the project and trust it, or {}",
+            Instruction::User
+        ),
     )
 }
 

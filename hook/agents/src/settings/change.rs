@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use ckpt_schema::report::SettingsChange;
 use ckpt_store::DryRun;
 use ckpt_store::error::{Error, Result};
+use ckpt_store::model::instruction::Instruction;
 
 use super::edit::{Edit, EditKind};
 use super::file;
@@ -35,7 +36,7 @@ pub fn change(
         let agent = target.versions.agent;
         return Err(
             Error::failed(format!("{agent} reads no hooks from a project's settings"))
-                .hint("leave out `--project`"),
+                .hint(Instruction::Project.to_string()),
         );
     }
     if scope == SettingsScope::Project {

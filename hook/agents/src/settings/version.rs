@@ -2,6 +2,7 @@
 //!
 //! No model is called for this: an npm package states its version; any other program is run with `--version`.
 
+use ckpt_store::model::instruction::Instruction;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -96,7 +97,8 @@ impl AgentVersions {
             return vec![Advice::remark(
                 format!("{agent} {version} was not tried with this hook"),
                 format!(
-                    "{agent} {lowest} is the oldest version that was; `ckpt-hook log` shows whether messages are recorded"
+                    "{agent} {lowest} is the oldest version that was; {} shows whether messages are recorded",
+                    Instruction::Messages
                 ),
             )];
         }

@@ -16,6 +16,7 @@ use ckpt_output::data;
 use ckpt_process::failure::{DONE, Failure};
 use ckpt_process::starter::{POLL_INTERVAL, Starter};
 use ckpt_store::Error;
+use ckpt_store::model::instruction::Surface;
 use clap::Args;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ElicitRequestParams,
@@ -31,7 +32,6 @@ use self::tools::McpTool;
 use crate::methods::{self, RequestContext as ServeContext};
 use crate::protocol::Job;
 use crate::start;
-use crate::wording::Asker;
 
 /// `mcp`.
 #[derive(Clone, Debug, Args)]
@@ -55,6 +55,7 @@ the workspace yourself: `apply` needs `force` then. Never apply what the user di
 
 /// Answers until stdin ends, or the process that started this one.
 pub fn run(invocation: &Invocation, arguments: &McpArguments) -> Result<u8, Failure> {
+    Surface::Model.take();
     let (asks, asked) = channel();
     let server = Server {
         asks,
@@ -115,7 +116,7 @@ fn work(invocation: &Invocation, asked: Receiver<Ask>) {
             subscription: &Mutex::default(),
             lines: &lines,
             request: &ask.job.id,
-            asker: Asker::Model,
+            surface: Surface::Model,
             shown: OnceCell::new(),
             machine: None,
         };

@@ -13,6 +13,7 @@ use ckpt_schema::report::{Difference, NoteCode, NoteReport};
 use super::gap::Gap;
 use super::git_item::Heads;
 use super::id::short;
+use super::instruction::note_shown;
 use super::number::{count, first_quoted};
 pub(crate) use phrases::{
     CrowdedFolder, FailedFiles, ForkRemains, MADE_ANEW, OperationName, OtherMessage, at_work,
@@ -326,6 +327,11 @@ pub(crate) fn on<T>(things: Vec<T>, note: impl FnOnce(Vec<T>) -> Note) -> Option
 /// Returns notes for an operation's row or report.
 pub(crate) fn reports(notes: &[Note]) -> Vec<NoteReport> {
     notes.iter().map(Note::report).collect()
+}
+
+/// Returns notes in the words of this process's surface: rows have those of the command line.
+pub(crate) fn shown(notes: &[NoteReport]) -> Vec<NoteReport> {
+    notes.iter().map(note_shown).collect()
 }
 
 /// Returns the sentences of notes.

@@ -20,6 +20,7 @@ use crate::error::{Context, Error, Result};
 use crate::fs::layout::{self, Lock};
 use crate::fs::{names, presence};
 use crate::model::conversation::ForkFailure;
+use crate::model::instruction::Instruction;
 use crate::model::note::{ForkRemains, Note};
 use crate::revert::request::chain::has_ended;
 use crate::revert::request::conversation::JournalledConversation;
@@ -125,7 +126,10 @@ fn not_made(failure: &ForkFailure, done: &str) -> Error {
             error.after(["look for it in the agent before you try again".to_owned()])
         }
     };
-    error.hint("`--conversation no` puts the files back alone")
+    error.hint(format!(
+        "{:#} puts the files back alone",
+        Instruction::KeepConversation
+    ))
 }
 
 /// Returns what is left of a conversation that was made for nothing.

@@ -15,6 +15,7 @@ use crate::model::entry::{ObjectId, is_unstored};
 use crate::model::gap::{Gap, GapReason, ReadFailure};
 use crate::model::git_item::GitItem;
 use crate::model::id::name_beside;
+use crate::model::instruction::Instruction;
 use crate::model::item::Item;
 use crate::model::note::{self, Note};
 use crate::model::number::first_of;
@@ -46,7 +47,10 @@ pub(crate) fn while_busy<'a>(
     match busy(who, steps, now) {
         None => Ok(false),
         Some(_) if options.dry_run.is_dry() => Ok(true),
-        Some(error) => Err(error.hint("wait until it is done, or use --force")),
+        Some(error) => Err(error.hint(format!(
+            "wait until it is done, or use {}",
+            Instruction::Force
+        ))),
     }
 }
 
@@ -100,8 +104,12 @@ pub(crate) fn beside_others<'a>(
     }
     let touched = first_of(touched.into_iter(), NAMED);
     let agents = note::at_work(&agents);
-    Err(Error::busy(format!("{agents}, and this touches {touched}"))
-        .hint("wait until it is done, or use --force"))
+    Err(
+        Error::busy(format!("{agents}, and this touches {touched}")).hint(format!(
+            "wait until it is done, or use {}",
+            Instruction::Force
+        )),
+    )
 }
 
 /// Adds to the error of a plan that it would be refused anyway because an agent is at work.
@@ -127,7 +135,7 @@ pub(crate) fn unavailable(movement: &Movement, material: &Material) -> Result<()
         "what the agent changed was not recorded: {}",
         reasons.join("; ")
     ))
-    .hint("`ckpt-hook status` shows what went wrong"))
+    .hint(format!("{} shows what went wrong", Instruction::Status)))
 }
 
 /// Refuses to leave alone what the system failed to read just now: the next try may read it, and what went past it would
@@ -149,7 +157,10 @@ fn unread(what: &str, options: Options) -> Result<()> {
         return Ok(());
     }
     let what = format!("nothing was changed: cannot read {what}");
-    Err(Error::failed(what).hint("try again; --force goes on and leaves it alone"))
+    Err(Error::failed(what).hint(format!(
+        "try again; {} goes on and leaves it alone",
+        Instruction::Force
+    )))
 }
 
 /// Refuses a plan that leaves alone what the system failed to read, or what seemed to be there and is not.
@@ -204,7 +215,7 @@ pub(crate) fn check_before_writing(
             Problem::OtherUser if options.force.goes_on() => {}
             Problem::OtherUser => {
                 reasons.push("the workspace belongs to another user".to_owned());
-                hint = Some("--force goes ahead anyway");
+                hint = Some(format!("{} goes ahead anyway", Instruction::Force));
             }
             Problem::NoRoom(reason) => reasons.push(reason),
             Problem::Unreadable(path, reason) => {
@@ -225,9 +236,10 @@ pub(crate) fn check_before_writing(
             "cannot write to {}",
             first_of(closed.into_iter(), NAMED)
         ));
-        hint = Some(
-            "make the directories writable, or leave them out: `revert --only` and `restore ID PATH` take other files",
-        );
+        hint = Some(format!(
+            "make the directories writable, or leave them out: {}",
+            Instruction::OtherFiles
+        ));
     }
     if reasons.is_empty() {
         return Ok(opened);
@@ -269,7 +281,10 @@ fn damaged(items: &[&Item]) -> Error {
         "nothing was changed: what is at {} is damaged in the store, and could not be brought back",
         first_of(names, NAMED)
     ))
-    .hint("`ckpt-hook doctor` checks the store; --only reverts other files")
+    .hint(format!(
+        "`ckpt-hook doctor` checks the store; {} reverts other files",
+        Instruction::Only
+    ))
 }
 
 /// Returns the blob that bringing back an item's present state needs.
@@ -322,5 +337,8 @@ pub(crate) fn damaged_objects(snapshots: &Snapshots, plan: &Plan) -> Result<()> 
         paths.join(", ")
     ))
     .because(format!("object {blob}: {what}"))
-    .hint("`ckpt-hook doctor` checks the store; --only reverts other files"))
+    .hint(format!(
+        "`ckpt-hook doctor` checks the store; {} reverts other files",
+        Instruction::Only
+    )))
 }

@@ -50,7 +50,7 @@ pub(crate) fn report(
     let kept = kept::kept(operation, items, receipt.as_ref());
     let mut files: Vec<FileReport> = items.iter().map(Item::report).collect();
     kept::add_choices(&mut files, &kept);
-    let remarks = operation.found.notes();
+    let remarks = note::shown(&operation.found.notes());
     OperationReport {
         version: VERSION,
         operation: id,
@@ -129,7 +129,7 @@ pub(crate) fn of_key(
         let name = workspace.path.to_string_lossy().into_owned();
         reports.push((name, of_row(store, row)?));
     }
-    let remarks = note::reports(warnings);
+    let remarks = note::shown(&note::reports(warnings));
     let told = joined(reports).map(|report| OperationReport {
         finished: finished.to_vec(),
         notes: note::texts(&remarks)
@@ -173,7 +173,7 @@ fn of_row(store: &Store, row: OperationRow) -> Result<OperationReport> {
         // Of an outcome that is not known, this claims the least.
         outcome: row.outcome.unwrap_or(Outcome::Partial),
         also_reverted: Vec::new(),
-        notes: note::texts(&row.notes),
+        notes: note::texts(&note::shown(&row.notes)),
         ..told
     })
 }

@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 
 use crate::error::{Error, Result};
 use crate::model::entry::ObjectId;
+use crate::model::instruction::Instruction;
 use crate::model::request::{
     ConversationChoice, OnConflict, RedoRequest, RestoreRequest, RevertRequest, Unclear,
     UndoRequest,
@@ -79,10 +80,8 @@ impl PlanToken {
 
     /// Parses a token. Fails if the text is not one, or is one of another version.
     pub fn decode(text: &str) -> Result<Self> {
-        let wrong = || {
-            Error::failed("this is not a plan's token")
-                .hint("a dry run with --json prints one, as `plan`")
-        };
+        let wrong =
+            || Error::failed("this is not a plan's token").hint(Instruction::MakePlan.to_string());
         let token = decoded(text).ok_or_else(wrong)?;
         let token: Value = serde_json::from_slice(&token).map_err(|_| wrong())?;
         if token["v"] != json!(VERSION) {

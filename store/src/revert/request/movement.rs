@@ -11,6 +11,7 @@ use super::scope::{Part, RevertScope};
 use crate::error::{Error, Result};
 use crate::ids;
 use crate::model::id::short;
+use crate::model::instruction::Instruction;
 use crate::model::path::WorkspacePath;
 use crate::model::request::{OnConflict, RedoRequest, RevertRequest, Unclear};
 use crate::sessions::{
@@ -577,8 +578,9 @@ fn refuse_discarded(
         "{what} is discarded: it was reverted before the next one was sent"
     ))
     .hint(format!(
-        "`ckpt-hook log --state live` lists what can be reverted; `ckpt-hook restore {}` puts files back to just before it",
-        short(id)
+        "{} lists what can be reverted; {} puts files back to just before it",
+        Instruction::LiveMessages,
+        Instruction::Restore(&short(id))
     )))
 }
 

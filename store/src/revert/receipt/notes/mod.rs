@@ -16,6 +16,7 @@ use rusqlite::Connection;
 use crate::error::{Error, Result};
 use crate::model::gap::{Gap, GapReason};
 use crate::model::id::name_beside;
+use crate::model::instruction::Instruction;
 use crate::model::note::{self, Note, OtherMessage};
 use crate::model::path::WorkspacePath;
 use crate::revert::goal::material::Material;
@@ -47,8 +48,10 @@ pub(crate) fn unknown_paths(movement: &Movement, material: &Material) -> Result<
         Part::Step { .. } => Note::UnknownInStep { paths },
     };
     if material.unknown.len() == RevertScope::of_part(part).only().len() {
-        return Err(Error::unavailable(note.to_string())
-            .hint("`ckpt-hook show ID` lists the files of a message or step"));
+        return Err(Error::unavailable(note.to_string()).hint(format!(
+            "{} lists the files of a message or step",
+            Instruction::ShowId
+        )));
     }
     Ok(Some(note))
 }
