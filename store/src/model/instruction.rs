@@ -1,5 +1,5 @@
 //! What a sentence tells its reader to do: a command to run, an option to add. Each surface of the program words it in
-//! its own way, and the table below has all of these words. A process has one surface.
+//! its own way: below is a column of words for each. A process has one surface.
 
 use std::fmt;
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -124,158 +124,136 @@ pub enum Instruction<'a> {
     ListAll,
 }
 
-/// A row of the table.
-enum Words {
-    /// On the command line, as a key, for a front end, on the page, and for a model.
-    Each([&'static str; 5]),
-    /// An option of the command line: its name, its value, and the key. For clients it is the parameter of that name.
-    Option(&'static str, &'static str, &'static str),
-}
-
-/// In a row: as on the command line.
-const SAME: &str = "=";
-
 impl<'a> Instruction<'a> {
-    const fn row(self) -> Words {
-        Words::Each(match self {
-            Self::Messages => [
-                "`ckpt-hook log`",
-                "the timeline",
-                "`messages`",
-                SAME,
-                "`list`",
-            ],
-            Self::LiveMessages => [
-                "`ckpt-hook log --state live`",
-                SAME,
-                "`messages`",
-                SAME,
-                "`list`",
-            ],
-            Self::MessagesOfSession => [
-                "`ckpt-hook log --session`",
-                SAME,
-                "`messages`",
-                SAME,
-                "`list`",
-            ],
-            Self::Operations => [
-                "`ckpt-hook log --operations`",
-                "o",
-                "`operations`",
-                SAME,
-                SAME,
-            ],
-            Self::Sessions => ["`ckpt-hook sessions`", SAME, "`sessions`", SAME, SAME],
-            Self::Show => ["`ckpt-hook show`", SAME, "`show`", SAME, "`show`"],
-            Self::ShowId => ["`ckpt-hook show ID`", SAME, "`show`", SAME, "`show`"],
-            Self::ShowMessage => ["`ckpt-hook show MESSAGE`", SAME, "`show`", SAME, "`show`"],
-            Self::Status => ["`ckpt-hook status`", SAME, "`status`", SAME, "`status`"],
-            Self::WholeStatus => [
-                "`ckpt-hook status --json`",
-                SAME,
-                "`status`",
-                SAME,
-                "`status`",
-            ],
-            Self::Revert => ["`ckpt-hook revert`", "r", "`revert`", SAME, "`plan`"],
-            Self::Undo => ["`ckpt-hook undo`", "u", SAME, SAME, SAME],
-            Self::Redo => ["`ckpt-hook redo`", "f", SAME, SAME, SAME],
-            Self::Unrevert => ["`ckpt-hook unrevert`", "F", SAME, SAME, SAME],
-            Self::UnrevertSession(_) => [
-                "`ckpt-hook unrevert --session {}`",
-                "F on a hidden message of {}",
-                SAME,
-                SAME,
-                SAME,
-            ],
-            Self::DryRun => ["`revert --dry-run`", "r", SAME, SAME, SAME],
-            Self::Restore(_) => [
-                "`ckpt-hook restore {}`",
-                SAME,
-                "`restore` with `id: {}`",
-                SAME,
-                "`plan` with `operation: restore` and `id: {}`",
-            ],
-            Self::RestoreState => ["`restore`", "R", SAME, SAME, SAME],
-            Self::Force => return Words::Option("force", "", "! in the plan"),
-            Self::TakeUnclear => return Words::Option("unclear", "take", "t in the plan"),
-            Self::Git => return Words::Option("git", "", "g in the plan"),
-            Self::Only => return Words::Option("only", "", SAME),
-            Self::Conversation => return Words::Option("conversation", "", SAME),
-            Self::KeepConversation => return Words::Option("conversation", "no", SAME),
-            Self::Exact => return Words::Option("exact", "", SAME),
-            Self::Project => [
-                "leave out `--project`",
-                SAME,
-                "leave out `project`",
-                SAME,
-                SAME,
-            ],
-            Self::User => [
-                "install with `--user`",
-                SAME,
-                "install without `project`",
-                SAME,
-                SAME,
-            ],
-            Self::OtherFiles => [
-                "`revert --only` and `restore ID PATH` take other files",
-                "Space in the plan leaves them out",
-                "`only` takes other files",
-                "`ckpt-hook revert --only` and `ckpt-hook restore ID PATH` take other files",
-                "`only` takes other files",
-            ],
-            Self::GoThere => [
-                "go there, or use --workspace",
-                SAME,
-                "give it as `workspace`",
-                "ask there",
-                "this server is for another one",
-            ],
-            Self::OtherDirectory => [
-                "change to another directory, or use --workspace",
-                SAME,
-                "give a `workspace`",
-                "start `ckpt-hook page` in another directory",
-                "start the server in another directory",
-            ],
-            Self::InWorkspace(_) => [
-                "give `--workspace {}`",
-                SAME,
-                "give `workspace: {}`",
-                "start `ckpt-hook page` in `{}`",
-                "start the server in `{}`",
-            ],
-            Self::AskThere(_) => [
-                "ask there: `--workspace {}`",
-                SAME,
-                "ask there: `workspace: {}`",
-                "ask there: start `ckpt-hook page` in `{}`",
-                "ask there: start the server in `{}`",
-            ],
-            Self::OtherWorkspace => [
-                "`--workspace DIR` asks about another workspace",
-                SAME,
-                "`workspace` asks about another one",
-                "this page shows one workspace",
-                "this server is for one workspace",
-            ],
-            Self::MakePlan => [
-                "a dry run with --json prints one, as `plan`",
-                SAME,
-                "`plan` returns one",
-                "make the plan again",
-                "`plan` returns one",
-            ],
-            Self::ListAll => [" (-v lists all)", "", SAME, SAME, SAME],
-            Self::BlobIds => [
-                "a blob's id has 40 hex digits; `ckpt-hook diff --json` gives them",
-                SAME,
-                "a blob's id has 40 hex digits; `show` gives them",
-                "a blob's id has 40 hex digits",
-                "a blob's id has 40 hex digits; `show` gives them",
-            ],
+    const fn command_line(self) -> &'static str {
+        match self {
+            Self::Messages => "`ckpt-hook log`",
+            Self::LiveMessages => "`ckpt-hook log --state live`",
+            Self::MessagesOfSession => "`ckpt-hook log --session`",
+            Self::Operations => "`ckpt-hook log --operations`",
+            Self::Sessions => "`ckpt-hook sessions`",
+            Self::Show => "`ckpt-hook show`",
+            Self::ShowId => "`ckpt-hook show ID`",
+            Self::ShowMessage => "`ckpt-hook show MESSAGE`",
+            Self::Status => "`ckpt-hook status`",
+            Self::WholeStatus => "`ckpt-hook status --json`",
+            Self::Revert => "`ckpt-hook revert`",
+            Self::Undo => "`ckpt-hook undo`",
+            Self::Redo => "`ckpt-hook redo`",
+            Self::Unrevert => "`ckpt-hook unrevert`",
+            Self::UnrevertSession(_) => "`ckpt-hook unrevert --session {}`",
+            Self::DryRun => "`revert --dry-run`",
+            Self::Restore(_) => "`ckpt-hook restore {}`",
+            Self::RestoreState => "`restore`",
+            Self::Force => "--force",
+            Self::TakeUnclear => "--unclear take",
+            Self::Git => "--git",
+            Self::Only => "--only",
+            Self::Conversation => "--conversation",
+            Self::KeepConversation => "--conversation no",
+            Self::Exact => "--exact",
+            Self::Project => "leave out `--project`",
+            Self::User => "install with `--user`",
+            Self::OtherFiles => "`revert --only` and `restore ID PATH` take other files",
+            Self::GoThere => "go there, or use --workspace",
+            Self::OtherDirectory => "change to another directory, or use --workspace",
+            Self::InWorkspace(_) => "give `--workspace {}`",
+            Self::AskThere(_) => "ask there: `--workspace {}`",
+            Self::OtherWorkspace => "`--workspace DIR` asks about another workspace",
+            Self::MakePlan => "a dry run with --json prints one, as `plan`",
+            Self::ListAll => " (-v lists all)",
+            Self::BlobIds => "a blob's id has 40 hex digits; `ckpt-hook diff --json` gives them",
+        }
+    }
+
+    /// The key that does the same; without one, it is as on the command line.
+    const fn key(self) -> Option<&'static str> {
+        Some(match self {
+            Self::Messages => "the timeline",
+            Self::Operations => "o",
+            Self::Revert | Self::DryRun => "r",
+            Self::Undo => "u",
+            Self::Redo => "f",
+            Self::Unrevert => "F",
+            Self::UnrevertSession(_) => "F on a hidden message of {}",
+            Self::RestoreState => "R",
+            Self::Force => "! in the plan",
+            Self::TakeUnclear => "t in the plan",
+            Self::Git => "g in the plan",
+            Self::OtherFiles => "Space in the plan leaves them out",
+            Self::ListAll => "",
+            _ => return None,
+        })
+    }
+
+    /// The method or parameter of `serve`; without one, it is as on the command line.
+    const fn method(self) -> Option<&'static str> {
+        Some(match self {
+            Self::Messages | Self::LiveMessages | Self::MessagesOfSession => "`messages`",
+            Self::Operations => "`operations`",
+            Self::Sessions => "`sessions`",
+            Self::Show | Self::ShowId | Self::ShowMessage => "`show`",
+            Self::Status | Self::WholeStatus => "`status`",
+            Self::Revert => "`revert`",
+            Self::Restore(_) => "`restore` with `id: {}`",
+            Self::Force => "`force`",
+            Self::TakeUnclear => "`unclear: take`",
+            Self::Git => "`git`",
+            Self::Only => "`only`",
+            Self::Conversation => "`conversation`",
+            Self::KeepConversation => "`conversation: no`",
+            Self::Exact => "`exact`",
+            Self::Project => "leave out `project`",
+            Self::User => "install without `project`",
+            Self::OtherFiles => "`only` takes other files",
+            Self::GoThere => "give it as `workspace`",
+            Self::OtherDirectory => "give a `workspace`",
+            Self::InWorkspace(_) => "give `workspace: {}`",
+            Self::AskThere(_) => "ask there: `workspace: {}`",
+            Self::OtherWorkspace => "`workspace` asks about another one",
+            Self::MakePlan => "`plan` returns one",
+            Self::BlobIds => "a blob's id has 40 hex digits; `show` gives them",
+            _ => return None,
+        })
+    }
+
+    /// The words on the page, which is for one workspace; without any, it is as on the command line.
+    const fn on_page(self) -> Option<&'static str> {
+        Some(match self {
+            Self::Force => "`--force` on the command line",
+            Self::TakeUnclear => "`--unclear take` on the command line",
+            Self::Git => "`--git` on the command line",
+            Self::Only => "`--only` on the command line",
+            Self::Conversation => "`--conversation` on the command line",
+            Self::KeepConversation => "`--conversation no` on the command line",
+            Self::Exact => "`--exact` on the command line",
+            Self::OtherFiles => {
+                "`ckpt-hook revert --only` and `ckpt-hook restore ID PATH` take other files"
+            }
+            Self::GoThere => "ask there",
+            Self::OtherDirectory => "start `ckpt-hook page` in another directory",
+            Self::InWorkspace(_) => "start `ckpt-hook page` in `{}`",
+            Self::AskThere(_) => "ask there: start `ckpt-hook page` in `{}`",
+            Self::OtherWorkspace => "this page shows one workspace",
+            Self::MakePlan => "make the plan again",
+            Self::BlobIds => "a blob's id has 40 hex digits",
+            _ => return None,
+        })
+    }
+
+    /// The tool or parameter of `mcp`, which is for one workspace; without one, it is as on the command line.
+    const fn tool(self) -> Option<&'static str> {
+        Some(match self {
+            Self::Messages | Self::LiveMessages | Self::MessagesOfSession => "`list`",
+            Self::Operations | Self::Sessions | Self::Project | Self::User => return None,
+            Self::Revert => "`plan`",
+            Self::Restore(_) => "`plan` with `operation: restore` and `id: {}`",
+            Self::GoThere => "this server is for another one",
+            Self::OtherDirectory => "start the server in another directory",
+            Self::InWorkspace(_) => "start the server in `{}`",
+            Self::AskThere(_) => "ask there: start the server in `{}`",
+            Self::OtherWorkspace => "this server is for one workspace",
+            _ => return self.method(),
         })
     }
 
@@ -292,23 +270,17 @@ impl<'a> Instruction<'a> {
 
     /// Returns its words on a surface.
     fn on(self, surface: Surface) -> String {
-        let words = match self.row() {
-            Words::Each(row) => row[surface as usize].to_owned(),
-            Words::Option(name, value, key) => match (surface, value) {
-                (Surface::CommandLine, "") => format!("--{name}"),
-                (Surface::CommandLine, _) => format!("--{name} {value}"),
-                (Surface::Keys, _) => key.to_owned(),
-                (Surface::Page, _) => {
-                    format!("`{}` on the command line", self.on(Surface::CommandLine))
-                }
-                (Surface::FrontEnd | Surface::Model, "") => format!("`{name}`"),
-                (Surface::FrontEnd | Surface::Model, _) => format!("`{name}: {value}`"),
-            },
+        let words = match surface {
+            Surface::CommandLine => None,
+            Surface::Keys => self.key(),
+            Surface::FrontEnd => self.method(),
+            Surface::Page => self.on_page(),
+            Surface::Model => self.tool(),
         };
-        match (&*words, self.argument()) {
-            (SAME, _) => self.on(Surface::CommandLine),
-            (_, Some(argument)) => words.replace("{}", argument),
-            (_, None) => words,
+        let words = words.unwrap_or(self.command_line());
+        match self.argument() {
+            Some(argument) => words.replace("{}", argument),
+            None => words.to_owned(),
         }
     }
 
@@ -504,8 +476,8 @@ mod tests {
         })
     }
 
-    /// What is recorded is in words of the command line; `branch` and `bisect` are commands alone; the store's place is
-    /// the server's own command line.
+    /// What is recorded is in words of the command line; `branch`, `bisect` and git are commands alone; the store's place
+    /// is the server's own command line.
     #[test]
     fn library_sentences_name_options_by_instructions() {
         const RECORDED: [&str; 6] = [
@@ -516,7 +488,7 @@ mod tests {
             "`--force` takes both",
             "`--conversation fork` makes a new one",
         ];
-        const COMMANDS_ALONE: [&str; 2] = ["`--from ID`", "`--worktree`"];
+        const COMMANDS_ALONE: [&str; 3] = ["`--from ID`", "`--worktree`", "update-ref --no-deref"];
         for line in lines_with_options() {
             let known = RECORDED.iter().chain(&COMMANDS_ALONE).chain(&["--store"]);
             let is_known = known.clone().any(|known| line.contains(known));
