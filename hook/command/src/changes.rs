@@ -108,11 +108,10 @@ impl ChangesView<'_> {
         let view = self.invocation.output.view();
         let moved = self.moved(files, &look)?;
         let style = patch::style(view, look, &moved);
-        for change in diff::shown(files) {
+        for change in diff::whole(files) {
             if pages.is_over() {
                 break;
             }
-            let change = patch::rename(change, files).unwrap_or_else(|| change.clone());
             let sides = self.sides(&change)?;
             match &sides {
                 FileSides::Text { old, new } if look.columns => {
@@ -151,8 +150,7 @@ impl ChangesView<'_> {
         };
         let style = patch::style(&view, look(self.arguments), &moved);
         let mut text = Vec::new();
-        for change in diff::shown(files) {
-            let change = patch::rename(change, files).unwrap_or_else(|| change.clone());
+        for change in diff::whole(files) {
             let sides = self.sides(&change)?;
             text.extend(patch::file(&change, &sides, &style));
             if text.len() > most {
@@ -171,8 +169,7 @@ impl ChangesView<'_> {
     /// Returns changes as a part of a page.
     pub fn section(&self, top: Top, files: Vec<ChangeReport>) -> Result<Section, Failure> {
         let mut sides = Vec::new();
-        for change in diff::shown(&files) {
-            let change = patch::rename(change, &files).unwrap_or_else(|| change.clone());
+        for change in diff::whole(&files) {
             let both = self.sides(&change)?;
             sides.push((change, both));
         }
@@ -197,8 +194,7 @@ impl ChangesView<'_> {
         if !self.invocation.output.view().paint.is_on() || files.len() > MOVED_FILES_LIMIT {
             return Ok(moved);
         }
-        for change in diff::shown(files) {
-            let change = patch::rename(change, files).unwrap_or_else(|| change.clone());
+        for change in diff::whole(files) {
             if let FileSides::Text { old, new } = self.sides(&change)? {
                 moved.add(&lines::difference(&old, &new, look));
             }

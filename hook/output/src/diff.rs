@@ -107,6 +107,11 @@ pub fn shown(files: &[ChangeReport]) -> impl Iterator<Item = &ChangeReport> {
     files.iter().filter(|change| change.renamed_to.is_none())
 }
 
+/// Returns these with both sides: a renamed file is one change from its old state to its new one.
+pub fn whole(files: &[ChangeReport]) -> impl Iterator<Item = ChangeReport> {
+    shown(files).map(|change| patch::rename(change, files).unwrap_or_else(|| change.clone()))
+}
+
 /// What a comparison says that finds nothing.
 pub const NOTHING: &str = "Nothing differs.\n";
 
@@ -130,9 +135,7 @@ pub fn listing(files: &[ChangeReport], view: &View) -> String {
 
 /// Returns the lines, and whether some stand for all files of a directory.
 fn listed(files: &[ChangeReport], view: &View) -> (String, bool) {
-    let all: Vec<ChangeReport> = shown(files)
-        .map(|change| patch::rename(change, files).unwrap_or_else(|| change.clone()))
-        .collect();
+    let all: Vec<ChangeReport> = whole(files).collect();
     let listed = |change| listed_file(change, view.paint);
     let listed: Vec<ListedFile<'_>> = all.iter().map(listed).collect();
     let (table, is_folded) = fold::table(&listed, view);

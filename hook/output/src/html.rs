@@ -1,17 +1,15 @@
 //! Changes as one page for a browser: it loads nothing and runs nothing, and the template escapes every name and line.
 
-use std::ops::Range;
-
 use ckpt_schema::report::ChangeReport;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use super::View;
 use super::columns::{Cell, ColumnRow, rows};
 use super::diff;
-use super::lines::{DiffOptions, difference, with_tabs};
+use super::lines::{DiffOptions, difference, pieces};
 use super::paint::Paint;
 use super::patch::FileSides;
-use super::text::{path, safe};
+use super::text::safe;
 
 /// The head of the page.
 #[derive(Clone, Debug, Default)]
@@ -94,7 +92,7 @@ fn part(number: usize, section: &Section, view: &View) -> Markup {
         p { (total.trim_end()) }
         ul {
             @for (place, (change, _)) in section.sides.iter().enumerate() {
-                li { a href=(format!("#{}", anchor(place))) { (name(change)) } " " (counts(change)) }
+                li { a href=(format!("#{}", anchor(place))) { (diff::both_names(change)) } " " (counts(change)) }
             }
         }
         @for (place, (change, sides)) in section.sides.iter().enumerate() {
@@ -108,13 +106,6 @@ fn lines(text: &str) -> String {
     text.lines().map(safe).collect::<Vec<_>>().join("\n")
 }
 
-fn name(change: &ChangeReport) -> String {
-    match &change.renamed_from {
-        Some(rename) => format!("{} → {}", path(&rename.path), path(&change.path)),
-        None => path(&change.path),
-    }
-}
-
 fn counts(change: &ChangeReport) -> Markup {
     html! {
         span.up { "+" (change.additions.unwrap_or(0)) } " "
@@ -124,7 +115,7 @@ fn counts(change: &ChangeReport) -> Markup {
 
 fn file(change: &ChangeReport, sides: &FileSides) -> Markup {
     html! {
-        h2 { (name(change)) " " (counts(change)) }
+        h2 { (diff::both_names(change)) " " (counts(change)) }
         details open {
             summary { (diff::kind(change, Paint::PLAIN)) (modes(change)) }
             @match sides {
@@ -186,7 +177,7 @@ fn side(cell: Option<&Cell<'_>>, class: &str, side: HtmlSide) -> Markup {
     html! {
         td.n { (cell.number) }
         td class=(class) {
-            @for (part, is_marked) in parts(cell.line, &cell.marked) {
+            @for (part, is_marked) in pieces(cell.line, &cell.marked) {
                 @match (is_marked, side) {
                     (false, _) => (part),
                     (true, HtmlSide::New) => ins { (part) },
@@ -195,17 +186,4 @@ fn side(cell: Option<&Cell<'_>>, class: &str, side: HtmlSide) -> Markup {
             }
         }
     }
-}
-
-/// Returns a line in pieces, each with whether it is marked.
-fn parts(line: &[u8], marked: &[Range<usize>]) -> Vec<(String, bool)> {
-    let mut parts = Vec::new();
-    let mut end = 0;
-    for range in marked {
-        parts.push((with_tabs(&line[end..range.start]), false));
-        parts.push((with_tabs(&line[range.clone()]), true));
-        end = range.end;
-    }
-    parts.push((with_tabs(&line[end..]), false));
-    parts
 }

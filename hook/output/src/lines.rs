@@ -226,15 +226,28 @@ fn shown(tag: ChangeTag, line: &[u8], marked: &[Range<usize>], style: &Style<'_>
         ChangeTag::Delete => paint.word_gone(text),
         ChangeTag::Equal | ChangeTag::Insert => paint.word_come(text),
     };
-    let mut shown = colour(&tag.to_string());
+    let parts = pieces(line, marked).into_iter();
+    let parts = parts.map(|(part, is_marked)| match is_marked {
+        true => mark(&part),
+        false => colour(&part),
+    });
+    std::iter::once(colour(&tag.to_string()))
+        .chain(parts)
+        .collect()
+}
+
+/// Returns a line in pieces, each with whether it is marked. The end of the line may be, and is not shown.
+pub fn pieces(line: &[u8], marked: &[Range<usize>]) -> Vec<(String, bool)> {
+    let mut pieces = Vec::new();
     let mut end = 0;
     for range in marked {
-        shown.push_str(&colour(&with_tabs(&line[end..range.start.max(end)])));
         let stop = range.end.min(line.len());
-        shown.push_str(&mark(&with_tabs(&line[range.start.min(stop)..stop])));
+        pieces.push((with_tabs(&line[end..range.start.max(end)]), false));
+        pieces.push((with_tabs(&line[range.start.min(stop)..stop]), true));
         end = stop;
     }
-    shown + &colour(&with_tabs(&line[end..]))
+    pieces.push((with_tabs(&line[end..]), false));
+    pieces
 }
 
 /// Returns a line without control characters other than tabs.

@@ -223,7 +223,7 @@ fn names(change: &ChangeReport) -> (Vec<u8>, Vec<u8>) {
 }
 
 /// Returns a renamed file as one change from its old state to its new one; `files` are all of the difference.
-pub fn rename(change: &ChangeReport, files: &[ChangeReport]) -> Option<ChangeReport> {
+pub(super) fn rename(change: &ChangeReport, files: &[ChangeReport]) -> Option<ChangeReport> {
     let rename: &Rename = change.renamed_from.as_ref()?;
     let was = files
         .iter()

@@ -29,7 +29,9 @@ use ckpt_command::operation::last;
 use ckpt_output::lines::{DiffOptions, MovedLines};
 use ckpt_output::patch::FileSides;
 use ckpt_output::time::TimeContext;
-use ckpt_output::{MOST_COLUMNS, Output, View, blame, failure, graph, history, patch, show, text};
+use ckpt_output::{
+    MOST_COLUMNS, Output, View, blame, diff, failure, graph, history, patch, show, text,
+};
 use ckpt_process::failure::Failure;
 #[cfg(debug_assertions)]
 use ckpt_process::fault;
@@ -452,10 +454,7 @@ impl Browser {
             Ok(files) => (files, None),
             Err(error) => (Vec::new(), Some(error)),
         };
-        let shown: Vec<ChangeReport> = ckpt_output::diff::shown(&files)
-            .map(|change| patch::rename(change, &files).unwrap_or_else(|| change.clone()))
-            .collect();
-        self.model.show_files(shown);
+        self.model.show_files(diff::whole(&files).collect());
         failed.map_or(Ok(()), |error| Err(error.into()))
     }
 

@@ -9,7 +9,7 @@ use ckpt_command::changes::ChangesView;
 use ckpt_command::invocation::Invocation;
 use ckpt_command::pager::Pages;
 use ckpt_output::html::Top;
-use ckpt_output::patch::{self, FileSides};
+use ckpt_output::patch::FileSides;
 use ckpt_output::{diff, text};
 use ckpt_process::PrivateFolder;
 use ckpt_process::failure::{DONE, Failure};
@@ -107,8 +107,7 @@ fn tool(changes: &ChangesView<'_>, files: &[ChangeReport]) -> Result<(), Failure
             .context(|| format!("cannot create `{}`", side.display()))?;
     }
     let mut number = 0_u64;
-    for change in diff::shown(files) {
-        let whole = patch::rename(change, files).unwrap_or_else(|| change.clone());
+    for whole in diff::whole(files) {
         let (before, after) = match changes.sides(&whole)? {
             FileSides::Text { old, new } | FileSides::Bytes { old, new, .. } => (old, new),
             FileSides::Equal | FileSides::Missing => continue,
