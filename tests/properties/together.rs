@@ -357,7 +357,7 @@ impl<'a> Model<'a> {
         };
         let path = only.map_or_else(String::new, |path| format!(" {}", path.word()));
         let mine = if overwrite_mine {
-            " --overwrite-mine"
+            " --on-conflict overwrite"
         } else {
             ""
         };

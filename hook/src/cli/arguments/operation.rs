@@ -52,12 +52,9 @@ pub struct RevertArguments {
     /// What to do with the agent's conversation: `fork` makes a new one that ends just before the message, `only` does that and leaves the files [default: from the settings]
     #[arg(long, value_name = "HOW", value_enum, conflicts_with_all = ["only", "step", "alone", "patch", "plan"])]
     pub conversation: Option<ConversationArgument>,
-    /// Plan first, act later.
+    /// Plan first, act later, or go ahead.
     #[command(flatten)]
     pub planning: Planning,
-    /// Go ahead even if an agent is at work, a database has a log that is in no snapshot, or the workspace belongs to another user
-    #[arg(long)]
-    pub force: bool,
 }
 
 const REVERT_EXAMPLES: &str = "\
@@ -84,6 +81,9 @@ pub struct Planning {
     /// With --dry-run --json, also give what each file holds before and after, and the lines that differ
     #[arg(long, requires = "dry_run")]
     pub contents: bool,
+    /// Go ahead even if an agent is at work, a database has a log that is in no snapshot, or the workspace belongs to another user
+    #[arg(long)]
+    pub force: bool,
 }
 
 /// What to do with the agent's conversation.
@@ -127,12 +127,9 @@ pub struct UndoArguments {
     /// Choose what to take back hunk by hunk, as `git checkout -p` asks
     #[arg(short, long, conflicts_with = "plan")]
     pub patch: bool,
-    /// Plan first, act later.
+    /// Plan first, act later, or go ahead.
     #[command(flatten)]
     pub planning: Planning,
-    /// Go ahead even if an agent is at work, a database has a log that is in no snapshot, or the workspace belongs to another user
-    #[arg(long)]
-    pub force: bool,
 }
 
 const UNDO_EXAMPLES: &str = "\
@@ -198,12 +195,9 @@ pub struct UnrevertArguments {
     /// Also move HEAD, branches and the index; this is implied if the revert moved them
     #[arg(long, conflicts_with = "plan")]
     pub git: bool,
-    /// Plan first, act later.
+    /// Plan first, act later, or go ahead.
     #[command(flatten)]
     pub planning: Planning,
-    /// Go ahead even if an agent is at work, a database has a log that is in no snapshot, or the workspace belongs to another user
-    #[arg(long)]
-    pub force: bool,
 }
 
 const UNREVERT_EXAMPLES: &str = "\
@@ -234,18 +228,12 @@ pub struct RestoreArguments {
     /// What to do with files that you changed since; those that you name go back all the same [default: ask on a terminal, else keep]
     #[arg(long, value_name = "HOW", value_enum, conflicts_with = "plan")]
     pub on_conflict: Option<MineArgument>,
-    /// The same as `--on-conflict overwrite`
-    #[arg(long, hide = true, conflicts_with_all = ["on_conflict", "plan"])]
-    pub overwrite_mine: bool,
     /// Also put HEAD, branches and the index back
     #[arg(long, conflicts_with_all = ["paths", "plan"])]
     pub git: bool,
-    /// Plan first, act later.
+    /// Plan first, act later, or go ahead.
     #[command(flatten)]
     pub planning: Planning,
-    /// Go ahead even if an agent is at work, a database has a log that is in no snapshot, or the workspace belongs to another user
-    #[arg(long)]
-    pub force: bool,
 }
 
 /// What a restore does with a file that the user changed since.

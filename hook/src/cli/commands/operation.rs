@@ -25,16 +25,11 @@ struct OperationFlags<'a> {
     planning: &'a Planning,
     /// Whether the hunks of the plan are chosen now.
     patch: bool,
-    force: Force,
 }
 
 impl<'a> OperationFlags<'a> {
-    fn of(planning: &'a Planning, patch: bool, force: bool) -> Self {
-        Self {
-            planning,
-            patch,
-            force: Force::asked(force),
-        }
+    fn of(planning: &'a Planning, patch: bool) -> Self {
+        Self { planning, patch }
     }
 
     fn terms(self, invocation: &Invocation) -> Result<Terms, Failure> {
@@ -47,7 +42,7 @@ impl<'a> OperationFlags<'a> {
         Ok(Terms {
             dry_run: self.planning.dry_run,
             contents: self.planning.contents,
-            force: self.force,
+            force: Force::asked(self.planning.force),
             key: None,
         })
     }
@@ -78,7 +73,7 @@ impl<'a> OperationFlags<'a> {
 /// `revert`: goes back to just before a message. Without one, a terminal shows the browser; with options, a list to choose
 /// from.
 pub fn revert(invocation: &Invocation, arguments: &RevertArguments) -> Result<u8, Failure> {
-    let asked = OperationFlags::of(&arguments.planning, arguments.patch, arguments.force);
+    let asked = OperationFlags::of(&arguments.planning, arguments.patch);
     let message = arguments.id.as_ref().or(arguments.message.as_ref());
     let request = RevertRequest {
         message: message.cloned().unwrap_or_default(),
@@ -189,7 +184,7 @@ fn is_plain(arguments: &RevertArguments) -> bool {
         && !arguments.alone
         && !arguments.patch
         && !arguments.planning.dry_run
-        && !arguments.force
+        && !arguments.planning.force
         && !arguments.git
         && arguments.conversation.is_none()
 }
@@ -207,7 +202,7 @@ pub fn redo(
         git: arguments.git,
         ..RedoRequest::default()
     };
-    let asked = OperationFlags::of(&arguments.planning, arguments.patch, arguments.force);
+    let asked = OperationFlags::of(&arguments.planning, arguments.patch);
     asked.run(invocation, OperationRequest::Redo(request))
 }
 
@@ -218,8 +213,7 @@ pub fn restore(invocation: &Invocation, arguments: &RestoreArguments) -> Result<
         id = invocation.open()?.bring(&invocation.directory()?, &id)?;
         let _ = invocation.brought.set(());
     }
-    let overwrite = arguments.overwrite_mine
-        || arguments.on_conflict == Some(arguments::MineArgument::Overwrite);
+    let overwrite = arguments.on_conflict == Some(arguments::MineArgument::Overwrite);
     let request = RestoreRequest {
         id,
         paths: absolute(invocation, &arguments.paths)?,
@@ -228,7 +222,7 @@ pub fn restore(invocation: &Invocation, arguments: &RestoreArguments) -> Result<
         git: arguments.git,
         ..RestoreRequest::default()
     };
-    let asked = OperationFlags::of(&arguments.planning, arguments.patch, arguments.force);
+    let asked = OperationFlags::of(&arguments.planning, arguments.patch);
     let is_open = arguments.on_conflict.is_none() && !request.overwrite_mine;
     let can_ask = invocation.output.can_ask() && !is_read_by_no_person();
     if is_open && can_ask && !arguments.planning.dry_run && arguments.planning.plan.is_none() {
@@ -293,7 +287,7 @@ fn restore_asking(
 
 /// `undo`: takes back the last operation.
 pub fn undo(invocation: &Invocation, arguments: &UndoArguments) -> Result<u8, Failure> {
-    let asked = OperationFlags::of(&arguments.planning, arguments.patch, arguments.force);
+    let asked = OperationFlags::of(&arguments.planning, arguments.patch);
     asked.run(invocation, OperationRequest::Undo)
 }
 
