@@ -36,7 +36,8 @@ const BLOBS: [&str; 9] = [
 const RULES: &str = "rules";
 const PRUNED: &str = "pruned";
 
-/// What stands among them for the rows that no push compares any more: the number of the last one of each table, how often
+/// What stands among them for the rows that no push compares any more, because to compare all takes half a second of the
+/// processor for 10,000 messages, after each turn of an agent: the number of the last one of each table, how often
 /// any had been changed when all were compared, and how many rows may come before that is done again.
 const COMPARED: &str = "compared";
 const TIMES: &str = "times";
