@@ -7,7 +7,7 @@ use std::time::SystemTime;
 
 use ckpt_agents::conversations::AgentConversations;
 use ckpt_output::paint::When;
-use ckpt_output::text::{know_ids, with_ids};
+use ckpt_output::text::know_ids;
 use ckpt_output::{Output, OutputOptions};
 use ckpt_process::PrivateFolder;
 use ckpt_process::failure::Failure;
@@ -149,13 +149,6 @@ impl Invocation {
             know_ids(prefixes, surroundings::least_of_an_id());
         }
         Ok(store)
-    }
-
-    /// Looks up ids that are about to be shown, over the store's connection. Otherwise, each is looked up when it is
-    /// shown, over another one: SQLite reads the whole schema for it.
-    pub fn look_up<'i>(&self, store: &Store, ids: impl IntoIterator<Item = &'i str>) {
-        let ids: Vec<&str> = ids.into_iter().collect();
-        with_ids(|known| drop(store.look_up(known, &ids)));
     }
 
     /// Opens the store, and creates a missing one: for a command that records.

@@ -48,7 +48,7 @@ pub fn finish(
     store: &mut Store,
     done: &OperationResult,
 ) -> Result<u8, Failure> {
-    let OperationResult { report, undoes, .. } = done;
+    let report = &done.report;
     #[cfg(debug_assertions)]
     ckpt_process::fault::strike();
     let guarded = data::is_read_by_model().then(|| data::guarded(report));
@@ -60,7 +60,6 @@ pub fn finish(
             false => Some(invocation.directory()?),
         };
         let around = around(store, directory.as_deref(), done);
-        invocation.look_up(store, ids(report, undoes.as_ref().map(|it| &it.operation)));
         paged(invocation, report, |view| {
             operation::render(report, &around, view)
         })
@@ -78,25 +77,6 @@ pub fn moves_point(store: &mut Store, directory: &Path, report: &OperationReport
     let is_forward = matches!(report.kind, OperationKind::Redo | OperationKind::Unrevert);
     let now = store.status(directory, Some(session));
     now.is_ok_and(|now| now.revert_point != report.message || is_forward && now.redo)
-}
-
-/// Returns the ids that an outcome may show.
-fn ids<'a>(
-    report: &'a OperationReport,
-    undoes: Option<&'a OperationEntry>,
-) -> impl Iterator<Item = &'a str> {
-    let own = [
-        report.operation.as_deref(),
-        report.message.as_deref(),
-        report.subject(),
-    ];
-    let own = own.into_iter().flatten();
-    let of = undoes.into_iter().flat_map(|of| {
-        let subject = of.subject().into_iter();
-        subject.chain([of.id.as_str()])
-    });
-    let sessions = report.also_reverted.iter().map(|it| it.session.as_str());
-    own.chain(of).chain(sessions)
 }
 
 /// Returns the exit code that says how much was done.

@@ -135,14 +135,6 @@ pub fn know_ids(prefixes: Prefixes, least: usize) {
     ids.get_or_insert((prefixes, least));
 }
 
-/// Does something with what ids are shortened by, if that is known.
-pub fn with_ids(work: impl FnOnce(&Prefixes)) {
-    let ids = locks::read(&IDS);
-    if let Some((prefixes, _)) = &*ids {
-        work(prefixes);
-    }
-}
-
 /// From now on, shortens them to what distinguishes them from what was recorded meanwhile, too.
 pub fn know_new_ids(prefixes: Prefixes) {
     let mut ids = locks::write(&IDS);

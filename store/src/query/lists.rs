@@ -22,14 +22,6 @@ impl Store {
         self.unstuck(|store| store.database.read(Prefixes::read))
     }
 
-    /// Looks up ids that are about to be shown, if they are looked up one by one.
-    pub fn look_up(&self, prefixes: &Prefixes, ids: &[&str]) -> Result<()> {
-        self.database.read(|connection| {
-            prefixes.look_up(connection, ids);
-            Ok(())
-        })
-    }
-
     /// Searches the changes of `count` messages of the workspace, from the newest on or before a `seq`.
     pub fn search(
         &mut self,

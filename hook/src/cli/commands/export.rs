@@ -47,7 +47,6 @@ pub fn run(invocation: &Invocation, arguments: &ExportArguments) -> Result<u8, F
     };
     messages.sort_by_key(|message| message.seq);
     let ids: Vec<&str> = messages.iter().map(|message| message.id.as_str()).collect();
-    invocation.look_up(&store, ids.iter().copied().chain([session.id.as_str()]));
     let listed = (ListedKind::Messages, &ids[..]);
     let all = store.changes_of(&directory, listed, ChangeDetail::Whole)?;
     let blobs = store.blobs(&directory)?;

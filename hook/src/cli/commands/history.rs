@@ -124,7 +124,6 @@ pub fn sessions(invocation: &Invocation, arguments: &SessionsArguments) -> Resul
         true => store.sessions_everywhere(directory.as_deref())?,
         false => store.sessions(directory.as_deref())?,
     };
-    invocation.look_up(&store, report.sessions.iter().map(|it| it.id.as_str()));
     if report.sessions.is_empty() && !invocation.output.is_json() {
         return empty::say(invocation, "No sessions were recorded here.");
     }

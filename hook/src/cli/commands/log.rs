@@ -12,7 +12,7 @@ use ckpt_output::history::LogReach;
 use ckpt_output::text::safe;
 use ckpt_output::{diff, graph, history, when, write_error};
 use ckpt_process::failure::{DONE, Failure};
-use ckpt_schema::report::{ChangeReport, MessageState, OperationEntry};
+use ckpt_schema::report::{ChangeReport, MessageState};
 use ckpt_store::model::shell::quoted;
 use ckpt_store::query::{ChangeDetail, ListedKind, LogFilter};
 use ckpt_store::{Milliseconds, Store};
@@ -67,13 +67,6 @@ struct ListedEntry<'a> {
     roots: Vec<(&'a str, &'a str)>,
 }
 
-/// Returns the ids that the line of an operation shows.
-fn ids_of(entry: &OperationEntry) -> impl Iterator<Item = &str> {
-    let others = [entry.subject(), entry.undoes.as_deref()];
-    let others = others.into_iter().flatten();
-    others.chain([entry.id.as_str()])
-}
-
 /// A list with what it is made of.
 struct List<'a> {
     invocation: &'a Invocation,
@@ -100,11 +93,6 @@ impl List<'_> {
 
     fn snapshots(mut self) -> Result<u8, Failure> {
         let report = self.store.snapshots(&self.directory, &self.filter)?;
-        let ids = report.snapshots.iter().flat_map(|it| {
-            let messages = it.messages.iter().map(String::as_str);
-            messages.chain([it.snapshot.as_str()])
-        });
-        self.invocation.look_up(&self.store, ids);
         if self.are_lines(&report.snapshots)? {
             self.tell_of_loss(report.snapshots.is_empty())?;
             return Ok(DONE);
@@ -152,8 +140,6 @@ impl List<'_> {
 
     fn operations(mut self) -> Result<u8, Failure> {
         let report = self.store.operations(&self.directory, &self.filter)?;
-        let ids = report.operations.iter().flat_map(ids_of);
-        self.invocation.look_up(&self.store, ids);
         if self.are_lines(&report.operations)? {
             return Ok(DONE);
         }
@@ -180,11 +166,6 @@ impl List<'_> {
 
     fn messages(mut self) -> Result<u8, Failure> {
         let report = self.store.log(&self.directory, &self.filter)?;
-        let ids = report
-            .messages
-            .iter()
-            .flat_map(|it| [&*it.id, &*it.session]);
-        self.invocation.look_up(&self.store, ids);
         if self.are_lines(&report.messages)? {
             self.tell_of_loss(report.messages.is_empty())?;
             return Ok(DONE);

@@ -33,13 +33,6 @@ pub fn run(invocation: &Invocation, arguments: &StatusArguments) -> Result<u8, F
     } else {
         hidden_messages(&mut store, &directory, &report)?
     };
-    let own = [&report.session, &report.revert_point];
-    let own = own.into_iter().filter_map(|id| id.as_deref());
-    let others = report.also_reverted.iter().map(|it| it.session.as_str());
-    let hidden = messages.iter().map(|it| it.id.as_str());
-    let unclear = report.unclear.iter().map(|it| it.message.as_str());
-    let ids = own.chain(others).chain(hidden).chain(unclear);
-    invocation.look_up(&store, ids);
     let nothing = match report.session {
         None if !invocation.output.is_json() => match empty::out_of_sight(&store)? {
             Some(lost) => lost,
