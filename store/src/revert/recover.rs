@@ -15,7 +15,7 @@ use crate::error::{Error, Result};
 use crate::model::entry::ObjectId;
 use crate::model::git_item::GitItem;
 use crate::model::item::{Item, ItemReason};
-use crate::model::note::{FailedFiles, Note, OperationName};
+use crate::model::note::{FailedFiles, NamedOperation, Note};
 use crate::model::path::WorkspacePath;
 use crate::model::request::DryRun;
 use crate::sessions;
@@ -126,8 +126,8 @@ pub(crate) fn interrupted(store: &Store, place: &Place) -> Result<Vec<String>> {
 }
 
 /// Returns an operation's name for people.
-fn name(row: &sessions::OperationRow) -> OperationName {
-    OperationName {
+fn name(row: &sessions::OperationRow) -> NamedOperation {
+    NamedOperation {
         kind: row.kind,
         id: row.id.clone(),
     }

@@ -16,7 +16,7 @@ use super::id::short;
 use super::instruction::note_shown;
 use super::number::{count, first_quoted};
 pub(crate) use phrases::{
-    CrowdedFolder, FailedFiles, ForkRemains, MADE_ANEW, OperationName, OtherMessage, at_work,
+    CrowdedFolder, FailedFiles, ForkRemains, MADE_ANEW, NamedOperation, OtherMessage, at_work,
 };
 use phrases::{
     another_or_others, by_reason, commit, commits_in_words, first_gaps, folders, gap_names, head,
@@ -40,8 +40,7 @@ macro_rules! notes {
             pub fn report(&self) -> NoteReport {
                 match self {
                     $(Self::$case $({ $($argument),* })? => {
-                        let about: &[Vec<String>] = &[$($about),*];
-                        NoteReport::about(NoteCode::$code, $text, about.concat())
+                        NoteReport::about(NoteCode::$code, $text, joined([$($about),*]))
                     })+
                 }
             }
@@ -70,11 +69,11 @@ notes! {
     BorrowedNotCopied { why: String }: Borrowed, [],
         format!("what the store borrowed from the repository could not be copied: {why}");
     /// An operation that an earlier command left open. A dry run only says so.
-    LeftOpen { operation: OperationName }: Open, [vec![operation.id.clone()]],
+    LeftOpen { operation: NamedOperation }: Open, [vec![operation.id.clone()]],
         format!("{operation} is not done yet, and is finished first");
     /// Such an operation is done now, and its result may differ.
     Finished {
-        operation: OperationName, files: usize, moves_git: bool, failed: Option<FailedFiles>, result: Option<Box<Note>>,
+        operation: NamedOperation, files: usize, moves_git: bool, failed: Option<FailedFiles>, result: Option<Box<Note>>,
     }: Finished, [vec![operation.id.clone()]],
         format!(
             "finished {operation}, which was not done yet ({}{}){}{}",
@@ -311,6 +310,10 @@ notes! {
     /// The result of an operation that another command finished.
     Differs { differences: Vec<Difference> }: Differs, [differences.iter().map(|difference| difference.path.path.clone()).collect()],
         format!("finished later; {}", by_reason(differences));
+}
+
+fn joined<const LISTS: usize>(names: [Vec<String>; LISTS]) -> Vec<String> {
+    names.concat()
 }
 
 impl fmt::Display for Note {

@@ -20,12 +20,12 @@ const TITLE: usize = 50;
 
 /// An operation's name.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct OperationName {
+pub(crate) struct NamedOperation {
     pub kind: OperationKind,
     pub id: String,
 }
 
-impl fmt::Display for OperationName {
+impl fmt::Display for NamedOperation {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "the {} `{}`", self.kind.name(), short(&self.id))
     }

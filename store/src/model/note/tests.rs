@@ -31,9 +31,9 @@ fn head_at(branch: Option<&str>) -> Heads {
     }
 }
 
-fn operation() -> OperationName {
+fn operation() -> NamedOperation {
     let kind = OperationKind::Revert;
-    OperationName { kind, id: text() }
+    NamedOperation { kind, id: text() }
 }
 
 fn other(prompt: Option<&str>) -> OtherMessage {
