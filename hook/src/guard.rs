@@ -20,7 +20,7 @@ use ckpt_process::fault;
 use ckpt_process::posix::OpenStreams;
 use ckpt_process::stdin;
 use ckpt_process::surroundings::{self, Environment};
-use ckpt_process::{detached, posix};
+use ckpt_process::{background, posix};
 
 use crate::cli;
 use crate::cli::commands::event::{self, Recorded};
@@ -181,7 +181,7 @@ pub fn run(arguments: &[OsString]) -> ExitCode {
     }) = &done
     {
         // If it cannot be started, the first tool or the next operation does the work.
-        let _ = detached::adopt_packs(store, cwd);
+        let _ = background::adopt_packs(store, cwd);
     }
     code
 }

@@ -101,12 +101,12 @@ pub fn purge(directory: &Path) -> Result<bool> {
 /// Notes an event that is in no row, beside the session store, and why. Returns whether it is noted. This is for a store
 /// that cannot even be opened, or takes no diagnostic; [`Store::record`] does it by itself where [`is_lost`] says so.
 pub fn note_lost_event(directory: &Path, event: &Event, error: &Error, now: Milliseconds) -> bool {
-    record::lost::note(directory, event, error, now)
+    record::lost_events::note(directory, event, error, now)
 }
 
 /// Returns whether an error says that an event is in no row.
 pub fn is_lost(error: &Error) -> bool {
-    record::lost::is_loss(error)
+    record::lost_events::is_loss(error)
 }
 
 /// Watches the workspaces of a store that hooks ask about, as far as their snapshots hold them, until no hook asks any
@@ -130,7 +130,7 @@ impl Store {
             event.event,
             EventKind::SessionStart | EventKind::UserMessage
         ) {
-            record::lost::take_up_or_prepare(self);
+            record::lost_events::take_up_or_prepare(self);
         }
         let report = record::record(self, event);
         if let Err(error) = &report
@@ -147,10 +147,13 @@ impl Store {
             return sessions::Notices::default();
         }
         // First, so that what is only noted so far becomes rows, which can be marked as told.
-        let lost = self.unstuck(record::lost::take_up);
+        let lost = self.unstuck(record::lost_events::take_up);
         let rows = self.unstuck(|store| sessions::notice_rows(store.database.connection()));
         let lost = lost.unwrap_or_default();
-        let lost = lost.iter().map(record::lost::Lost::describe).collect();
+        let lost = lost
+            .iter()
+            .map(record::lost_events::Lost::describe)
+            .collect();
         sessions::notices(rows.unwrap_or_default(), lost)
     }
 
@@ -320,7 +323,7 @@ impl Store {
     /// Writes the rows of events for which there was no room, if there is now.
     fn take_up_lost(&mut self) {
         // The disk may still be full, and a revert may be what makes room: it must not fail because of these rows.
-        let _ = record::lost::take_up(self);
+        let _ = record::lost_events::take_up(self);
     }
 
     /// Carries out the plan of a dry run, by its token. If the workspace, its rules or its history are not the ones
@@ -381,13 +384,13 @@ impl Store {
 
     /// Returns the revert banner of the workspace that holds `cwd`.
     pub fn status(&mut self, cwd: &Path, session: Option<&str>) -> Result<report::StatusReport> {
-        let lost = record::lost::take_up(self)?;
+        let lost = record::lost_events::take_up(self)?;
         if lost.is_empty() {
             sessions::note_killed(&mut self.database, (self.surroundings.clock)())?;
         }
         let _ = revert::resolve_forks_at(self, cwd);
         let mut report = query::status(self, cwd, session)?;
-        let lost = lost.iter().map(record::lost::Lost::describe);
+        let lost = lost.iter().map(record::lost_events::Lost::describe);
         report.unprotected.extend(lost);
         Ok(report)
     }
@@ -412,7 +415,7 @@ impl Store {
     /// damaged one, which is set aside. Returns a sentence for each act; none if there was nothing to do.
     pub fn repair(&mut self) -> Vec<report::Finding> {
         // First, because a directory in the place of a lock keeps the rest from being done.
-        let mut findings = upkeep::owned::repair(&self.surroundings.directory);
+        let mut findings = upkeep::store_ownership::repair(&self.surroundings.directory);
         findings.extend(upkeep::repair::repair(self));
         findings
     }
@@ -423,9 +426,9 @@ impl Store {
         let directory = &self.surroundings.directory;
         // The note first: one that ends in between removes it before it lets go of the lock.
         Ok(!self.is_missing
-            && upkeep::forgetting::is_begun(directory)?
+            && upkeep::forgotten_rows::is_begun(directory)?
             && !is_tidied(directory)
-            && upkeep::forgetting::is_begun(directory)?)
+            && upkeep::forgotten_rows::is_begun(directory)?)
     }
 
     /// Returns the session stores that were set aside, if nothing was recorded since: a damaged one, which `repair` reads,

@@ -9,9 +9,9 @@ use ckpt_schema::report::{
 use ckpt_store::revert::PriorState;
 
 use super::View;
-pub use super::closing::also_reverted;
-use super::closing::{closing, conversation, hidden};
 use super::files::{git_ways, moved};
+pub use super::footer::also_reverted;
+use super::footer::{closing, conversation, hidden};
 use super::history::operation_word;
 pub use super::kept::PlanKeys;
 use super::kept::{differing, others_in_short, reasons_to_keep};

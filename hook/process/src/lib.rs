@@ -3,15 +3,15 @@
 //!
 //! It is what all surfaces of `ckpt-hook` stand on.
 
-pub mod detached;
+pub mod background;
 pub mod failure;
 #[cfg(debug_assertions)]
 pub mod fault;
 pub mod json;
 pub mod locks;
 pub mod posix;
-mod printed;
 mod private_folder;
+mod program_output;
 pub mod programs;
 mod regular_file;
 mod room;
@@ -20,7 +20,9 @@ pub mod starter;
 pub mod stdin;
 pub mod surroundings;
 
-pub use printed::{OutputEnd, ProcessGroup, answered, desktop_path, exchanged, git_value, printed};
 pub use private_folder::PrivateFolder;
+pub use program_output::{
+    OutputEnd, ProcessGroup, answered, desktop_path, exchanged, git_value, printed,
+};
 pub use regular_file::open_regular;
 pub use room::with_room;

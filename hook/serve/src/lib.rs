@@ -12,7 +12,7 @@ mod operations;
 mod parameters;
 pub mod protocol;
 mod queue;
-mod shown;
+mod redaction;
 mod surrogates;
 
 use std::cell::OnceCell;

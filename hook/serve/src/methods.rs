@@ -35,7 +35,7 @@ use super::notify::Subscription;
 use super::operations;
 use super::parameters::parameters;
 use super::protocol::{Job, RequestError};
-use super::shown::ShownFiles;
+use super::redaction::ShownFiles;
 
 /// The document that answers a request.
 pub type MethodResult = Result<Value, RequestError>;

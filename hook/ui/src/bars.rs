@@ -7,7 +7,7 @@ use ckpt_store::model::request::ConversationChoice;
 use ratatui::layout::Rect;
 
 use super::model::{Popup, Typing};
-use super::planned::PlanKind;
+use super::plan_choice::PlanKind;
 use super::view::Canvas;
 
 impl Canvas<'_, '_> {
@@ -194,7 +194,7 @@ mod tests {
         for (columns, rows) in [(40, 12), (80, 24), (250, 80)] {
             for _ in ["before a key is pressed", "and after"] {
                 let shown = words(&model, columns, rows);
-                assert!(shown.contains(&why), "at {columns}x{rows}: {shown}");
+                assert!(shown.contains(why), "at {columns}x{rows}: {shown}");
                 model.update(UiKey::Char('r'));
             }
             model.notice = None;

@@ -8,8 +8,8 @@ mod keys;
 mod model;
 mod parts;
 mod plan;
+mod plan_choice;
 mod plan_view;
-mod planned;
 mod screen;
 #[cfg(test)]
 mod tests;

@@ -7,7 +7,7 @@ use ckpt_schema::report::{ChangeReport, PathText, TimelineEntry};
 
 use super::about::About;
 use super::keys::{UiKey, step};
-use super::planned::{PlanKind, PlanScreen};
+use super::plan_choice::{PlanKind, PlanScreen};
 use ckpt_output::graph::TimelineRow;
 
 /// How many rows are read at first, and again whenever the cursor reaches the last one.

@@ -17,7 +17,7 @@ use ckpt_store::{
 };
 
 use super::model::{Pane, Popup};
-use super::planned::{FileChoice, PlanKind, PlanScreen, PlanTerms, goes_back};
+use super::plan_choice::{FileChoice, PlanKind, PlanScreen, PlanTerms, goes_back};
 use super::{Browser, parts};
 use ckpt_command::operation::{OperationRequest, OperationResult, Terms, carry_out};
 use ckpt_command::outcome::around;

@@ -2,7 +2,7 @@
 
 use ratatui::layout::{Constraint, Layout, Rect};
 
-use super::planned::{FileChoice, PlanKind, PlanScreen, goes_back};
+use super::plan_choice::{FileChoice, PlanKind, PlanScreen, goes_back};
 use super::view::{Canvas, LIST, Shown, TWO_COLUMNS};
 use ckpt_output::diff::counts;
 use ckpt_output::files::{line_counts, name, word};

@@ -10,7 +10,7 @@ pub mod sample;
 
 use super::keys::UiKey;
 use super::model::{Model, PORTION, Pane, Popup, Typing, UiAction};
-use super::planned::{FileChoice, PlanKind, PlanScreen, PlanTerms};
+use super::plan_choice::{FileChoice, PlanKind, PlanScreen, PlanTerms};
 use ckpt_output::graph;
 use sample::{file, message, model, operation, outside};
 

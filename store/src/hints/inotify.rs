@@ -13,7 +13,7 @@ use rustix::fs::inotify::{self, CreateFlags, ReadFlags, Reader, WatchFlags};
 use rustix::io::Errno;
 
 use super::protocol::{Answer, WatchToken};
-use super::watched::{SeenDirectories, WatchEnd, WatchedRoot};
+use super::watched_directory::{SeenDirectories, WatchEnd, WatchedRoot};
 use crate::model::path::{is_below, join};
 
 /// The events of a directory and its entries that are of interest.

@@ -24,7 +24,7 @@ mod peer;
 mod portable;
 mod protocol;
 mod serve;
-mod watched;
+mod watched_directory;
 
 pub(crate) use ask::WatcherClient;
 #[cfg(all(target_os = "linux", not(ckpt_portable)))]

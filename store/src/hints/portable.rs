@@ -19,7 +19,7 @@ use notify::event::{CreateKind, ModifyKind, RemoveKind};
 use notify::{Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher};
 
 use super::protocol::{Answer, WatchToken};
-use super::watched::{SeenDirectories, WatchEnd, WatchedRoot};
+use super::watched_directory::{SeenDirectories, WatchEnd, WatchedRoot};
 use crate::fs::layout::make_private;
 use crate::fs::names::WATCH_MARKS;
 use crate::model::path::parent;

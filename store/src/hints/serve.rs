@@ -14,7 +14,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use super::WatchTree;
 use super::peer::peer_user;
 use super::protocol::{Answer, Question};
-use super::watched::{ReadSeen, SeenDirectories, WatchEnd, WatchedRoot};
+use super::watched_directory::{ReadSeen, SeenDirectories, WatchEnd, WatchedRoot};
 use crate::error::{Context, Error, Result};
 use crate::fs::layout;
 use crate::fs::names::WATCH_SOCKET;

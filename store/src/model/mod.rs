@@ -9,10 +9,10 @@ pub mod hex;
 pub mod instruction;
 pub mod item;
 pub mod label;
-pub mod noted;
 pub mod number;
 pub mod path;
 pub mod progress;
+pub mod repository_note;
 pub mod request;
 pub mod shell;
 

@@ -3,7 +3,7 @@
 //! The repository is laid out by hand, because a template would bring hooks. What git reads of it besides objects has
 //! no content of ours, and is repaired if it is wrong.
 
-pub(crate) mod borrowed;
+pub(crate) mod borrowed_packs;
 pub(crate) mod hash;
 pub(crate) mod multi_pack_index;
 pub(crate) mod pack;

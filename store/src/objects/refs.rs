@@ -5,7 +5,7 @@
 //! background, after a command of the user, and by `doctor`. Snapshots since then have no ref yet.
 //!
 //! The file `snapshots` beside it contains what else is known about these snapshots, in case the session store is lost,
-//! in the format of `model::noted`, compressed. For later ones, a commit in their pack says the same.
+//! in the format of `model::repository_note`, compressed. For later ones, a commit in their pack says the same.
 
 use std::fs;
 use std::io::{BufReader, Read, Write};

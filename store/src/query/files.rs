@@ -7,7 +7,7 @@ use std::path::Path;
 use ckpt_schema::report::ChangeReport;
 use rusqlite::Connection;
 
-use super::{compare, own, renames};
+use super::{compare, net_changes, renames};
 use crate::error::Result;
 use crate::fs::layout;
 use crate::model::attribution::Attribution;
@@ -52,7 +52,7 @@ pub(super) fn count(
     steps: u64,
 ) -> Result<FileCount> {
     let rows = sessions::changes_of_message(connection, message)?;
-    Ok(counted(snapshots, &own::of_message(rows, steps)))
+    Ok(counted(snapshots, &net_changes::of_message(rows, steps)))
 }
 
 /// Counts the files of one step, a renamed one once.

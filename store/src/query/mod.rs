@@ -5,20 +5,21 @@
 
 mod blame;
 mod cat;
-mod changed;
+mod changed_files;
 mod check;
 mod choose;
 mod compare;
+mod confidential_files;
 mod diff;
 mod feed;
 mod files;
-mod gone;
 mod graph;
 mod history;
 mod label;
 mod lists;
+mod missing_files;
+mod net_changes;
 mod operations;
-mod own;
 mod proposal;
 mod renames;
 mod roots;
@@ -27,7 +28,6 @@ mod show;
 mod status;
 mod totals;
 mod usage;
-mod withheld;
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -40,16 +40,17 @@ pub use blame::Blame;
 pub(crate) use blame::blame;
 pub use cat::CapturedFile;
 pub(crate) use cat::cat;
-pub(crate) use changed::changes_of;
-pub use changed::{BlobReader, ChangeDetail, ListedKind};
+pub(crate) use changed_files::changes_of;
+pub use changed_files::{BlobReader, ChangeDetail, ListedKind};
 pub(crate) use check::{check_all, row_counts};
+pub use confidential_files::Withheld;
 pub(crate) use diff::diff;
 pub use feed::Feed;
 pub(crate) use feed::{agents_at_work, feed, newest};
-pub(crate) use gone::{gone, gone_states, last_states, note_renames_since, recovered};
 pub(crate) use graph::{snapshots, timeline};
 pub(crate) use history::{log, sessions};
 pub(crate) use label::{label, labels};
+pub(crate) use missing_files::{gone, gone_states, last_states, note_renames_since, recovered};
 pub(crate) use operations::operations;
 pub(crate) use proposal::proposal;
 pub use proposal::{Proposal, Proposed};
@@ -59,7 +60,6 @@ pub(crate) use show::{prompt, show};
 pub(crate) use status::status;
 pub(crate) use totals::{of_unsummed, wrong as wrong_totals};
 pub use usage::{MessageUsage, UsageReader, UsageRecord};
-pub use withheld::Withheld;
 
 /// The filter of `log`.
 #[derive(Clone, Debug, Default)]

@@ -10,7 +10,7 @@ use rusqlite::{Connection, Row};
 
 use super::history::HistoryRange;
 use super::renames::{of_operation, with_renames};
-use super::{compare, diff, history, operations, own, roots};
+use super::{compare, diff, history, net_changes, operations, roots};
 use crate::error::{Error, Result};
 use crate::fs::threads;
 use crate::ids::{self, Any};
@@ -116,7 +116,10 @@ fn work_of(
         .collect();
     let changes = match &steps[..] {
         [step] => step.files.clone(),
-        steps => changes_in_all(&snapshots, own::of_message(rows, steps.len() as u64)),
+        steps => changes_in_all(
+            &snapshots,
+            net_changes::of_message(rows, steps.len() as u64),
+        ),
     };
     Ok((steps, changes))
 }

@@ -10,11 +10,11 @@
 #[cfg(test)]
 mod collision_tests;
 mod decide;
-mod further;
-mod known;
+mod further_roots;
+mod known_event;
 pub(crate) mod label;
 mod look;
-pub(crate) mod lost;
+pub(crate) mod lost_events;
 mod missing_events;
 mod new_rows;
 mod recording;
@@ -38,7 +38,7 @@ use crate::sessions::LastRows;
 use crate::sessions::{self, Database, Diagnostic, DiagnosticLevel};
 use crate::store::{Store, Surroundings};
 use crate::timeline::{Baseline, LOCK_TIMEOUT, Look, LookOptions, Place, SnapshotOptions};
-use known::KnownEvent;
+use known_event::KnownEvent;
 
 /// The part of the deadline that is kept for the rows if a snapshot gives up, at least: a quarter of a longer one.
 const RESERVE: Duration = Duration::from_millis(500);
@@ -125,20 +125,20 @@ fn attempt(
     else {
         return Ok(EventReport::of_nothing(Some(event.event.name().to_owned())));
     };
-    known.parent_elsewhere = further::parent_elsewhere(store, &known)?;
-    let further = further::places(store, &known)?;
+    known.parent_elsewhere = further_roots::parent_elsewhere(store, &known)?;
+    let further = further_roots::places(store, &known)?;
     if further.is_empty() {
         return attempt_known(store, known, begin, progress);
     }
     let first = known.place.clone();
     let others: Vec<&Place> = further.iter().collect();
-    let seen = further::seen_from(&first, &others, event, true);
+    let seen = further_roots::seen_from(&first, &others, event, true);
     known.see(store, &seen)?;
     let report = attempt_known(store, known, begin, progress);
     if report.is_err() && !progress.is_recorded {
         return report;
     }
-    let elsewhere = further::record(store, event, &first, &further, begin)?;
+    let elsewhere = further_roots::record(store, event, &first, &further, begin)?;
     let mut report = report?;
     report.went_back.extend(elsewhere);
     Ok(report)

@@ -6,7 +6,7 @@ use ckpt_schema::report::FileReport;
 use rusqlite::Connection;
 
 use super::decide::{self, Action, Decision};
-use super::known::KnownEvent;
+use super::known_event::KnownEvent;
 use super::new_rows::{ensure_session, kept_command, message_for_step, new_message, new_step};
 use super::view::EventContext;
 use crate::error::Result;
@@ -495,7 +495,7 @@ impl<'a> Recording<'a> {
             self.now,
         )?;
         let session = self.session.id;
-        if seen.failure().is_none() && super::known::ends_background(self.event) {
+        if seen.failure().is_none() && super::known_event::ends_background(self.event) {
             sessions::release_background(self.connection, &session, self.now)?;
         }
         self.written.session = Some(session);

@@ -6,7 +6,7 @@ use ckpt_schema::report::{EventReport, VERSION};
 use rusqlite::Connection;
 
 use super::decide::Action;
-use super::known::KnownEvent;
+use super::known_event::KnownEvent;
 use super::recording::{EventOutcome, Recording, Seen};
 use crate::error::Result;
 use crate::model::Milliseconds;

@@ -14,7 +14,7 @@ use super::goal::material;
 use super::goal::present::Scene;
 use super::goal::seen_history::is_name;
 use super::goal::states::{PathStates, current_states};
-use super::goal::yours::{self, Yours};
+use super::goal::user_changes::{self, Yours};
 use super::operate::planned;
 use super::plan::Plan;
 use super::plan::operation::{Findings, GitFate, Operation, OperationFindings};
@@ -176,7 +176,7 @@ impl WantedState<'_> {
         let forgotten = material::forgotten(store, place)?;
         let connection = store.database.connection();
         let states = (&wanted, &current);
-        let yours = yours::since(connection, (place.row.id, id), seen, states)?;
+        let yours = user_changes::since(connection, (place.row.id, id), seen, states)?;
         // Who names the very file knows what goes with it; a whole state, or a folder, does not say so.
         let ends = self.ends_of_moved_links(&wanted);
         let is_agreed =

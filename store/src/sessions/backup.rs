@@ -10,9 +10,9 @@ use rusqlite::Connection;
 use rusqlite::backup::{Backup, StepResult};
 
 use super::database::{Database, with_suffix};
-use super::mend::complaint;
 use super::migrate::beside;
 use super::new_file::make_file;
+use super::schema_repair::complaint;
 use crate::error::{Context, Error, Result};
 use crate::fs::names::{BACKUP, DATABASE};
 use crate::fs::{layout, presence};

@@ -15,7 +15,7 @@ use super::io_failure::{is_stuck, with_obstacle};
 use super::journal::{Journal, SYNCED, is_busy, without_log};
 use super::migrate::{check_writer, migrate};
 use super::new_file::{emptied, make_store};
-use super::older::{self, is_older};
+use super::older_store::{self, is_older};
 use super::replacement::{go_on, is_interrupted, is_proven};
 use super::salvage::{self, Salvaged};
 use crate::error::{Context, Error, Result};
@@ -64,7 +64,7 @@ impl Database {
                 Self::replace(directory, durability, false)
             }
             Err(error) if is_older(&error) => {
-                let older = older::set_aside(directory)?;
+                let older = older_store::set_aside(directory)?;
                 let database = Self::open_file(directory, durability)?;
                 Ok(Self { older, ..database })
             }

@@ -14,7 +14,7 @@ use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 use super::database::{configure, empty_log, with_suffix};
 use super::journal::Journal;
 use super::new_file::make_file;
-use super::older::older;
+use super::older_store::older;
 use super::replacement::{damaged_header, has_our_tables};
 use super::version::{self, steps_from};
 use super::views::drop_views;

@@ -19,11 +19,10 @@ mod labels;
 mod library;
 mod lost_rows;
 mod machines;
-mod mend;
 mod migrate;
 mod new_file;
 mod notices;
-mod older;
+mod older_store;
 mod operations;
 mod operations_since;
 mod other_sessions;
@@ -37,6 +36,7 @@ mod roots;
 mod rows;
 mod runs;
 mod salvage;
+mod schema_repair;
 mod scrub;
 mod snapshots;
 mod steps;
@@ -88,7 +88,6 @@ pub(crate) use machines::{
     note_forgotten, note_rewritten, pushed, put_machine, put_pushed, put_remote, remotes,
     remove_pushed, store_number,
 };
-pub(crate) use mend::{complaint, lacks_column, mend_objects, wrong_objects};
 pub(crate) use migrate::{copies, copy_into};
 pub(crate) use operations::{
     ChainOperation, HAS_MOVED, OperationRow, close_operation, has_open_operation, insert_operation,
@@ -123,6 +122,7 @@ pub(crate) use rows::{
 };
 pub(crate) use runs::{begin_run, end_run, note_killed};
 pub(crate) use salvage::{Salvaged, add_former, remove_unfinished, salvage, unfinished, unread};
+pub(crate) use schema_repair::{complaint, lacks_column, mend_objects, wrong_objects};
 pub(crate) use snapshots::{
     MessageSpan, NewSnapshot, SnapshotRow, first_look, git_state, put_git_state, put_snapshot,
     snapshot, snapshot_row, snapshots_beside, snapshots_by_seen, snapshots_of_tree,

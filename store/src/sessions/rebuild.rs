@@ -14,7 +14,7 @@ use super::workspaces::{raw, text, workspace_at};
 use crate::error::Result;
 use crate::fs::identity::Identity;
 use crate::model::Milliseconds;
-use crate::model::noted::{NotedSnapshot, NotedWorkspace};
+use crate::model::repository_note::{NotedSnapshot, NotedWorkspace};
 
 /// Returns the notes on a workspace's snapshots, oldest first. Pruned ones are left out.
 pub(crate) fn snapshots_to_note(

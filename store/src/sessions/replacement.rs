@@ -15,9 +15,9 @@ use rusqlite::Connection;
 use rusqlite::ffi::{self, SQLITE_CORRUPT};
 
 use super::database::{BESIDE, with_suffix};
-use super::mend::lacks_column;
 use super::migrate::{beside, check_header};
 use super::salvage::{FLAGS, WHOLE};
+use super::schema_repair::lacks_column;
 use crate::error::{Context, Error, Result};
 use crate::fs::names::{DAMAGED, DATABASE};
 use crate::fs::{layout, presence};

@@ -21,7 +21,7 @@ use crate::error::{Error, Result};
 use crate::fs::beneath;
 use crate::model::entry::{ObjectId, Roots};
 use crate::model::path::{join, split};
-use crate::objects::borrowed;
+use crate::objects::borrowed_packs;
 use crate::objects::hash::{ObjectKind, blob_id};
 use crate::objects::pack::compress::{Effort, pack_object};
 use crate::objects::pack::copy::{Copied, CopiedEntries};
@@ -207,7 +207,7 @@ impl Snapshots {
             cache.header.boot == boot && cache.header.packs == super::take::stamp_of_packs(objects)
         });
         // Only after the copies are synced: killed in between, the store has both.
-        borrowed::give_back(&objects.packs())?;
+        borrowed_packs::give_back(&objects.packs())?;
         objects.note_borrowing(false);
         objects.reader()?.refresh()?;
         if let Some(cache) = cache {

@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use super::rules::{Rules, UNKNOWN_LINES};
 use super::view::TreeExtents;
-use super::{Gap, GapReason, Snapshots, seen};
+use super::{Gap, GapReason, Snapshots, seen_entries};
 use crate::error::Result;
 use crate::model::entry::ObjectId;
 use crate::model::gap::{RewrittenState, StateIds, reported};
@@ -70,7 +70,7 @@ impl Snapshots {
             let (_, entries, directories) = match last.take_if(|(id, ..)| id == seen) {
                 Some(same) => last.insert(same),
                 None => {
-                    let mut entries = match seen::read(&reader, *seen) {
+                    let mut entries = match seen_entries::read(&reader, *seen) {
                         Err(error) if on_damage == OnDamage::GiveUp && error.is_damage() => {
                             Vec::new()
                         }
@@ -89,7 +89,7 @@ impl Snapshots {
             let mut entries: Vec<Gap> = gone.iter().map(entry).chain(entries.clone()).collect();
             entries.sort_by(|one, other| one.path.cmp(&other.path));
             entries.dedup_by(|one, other| one.path == other.path && other.reason.is_forgotten());
-            let text = seen::encode(&entries).unwrap_or_default();
+            let text = seen_entries::encode(&entries).unwrap_or_default();
             let id = blob_id(&text);
             rewritten.push(RewrittenState {
                 old: (*tree, *seen),

@@ -8,24 +8,24 @@ mod cache;
 mod check;
 mod difference;
 mod forget;
-mod forgetting;
 #[cfg(any(test, feature = "fuzzing"))]
 pub mod fuzzing;
 mod moves;
-mod noted;
 mod patch;
+mod pending_removal;
 mod presence;
 mod repack;
+mod repository_note;
 mod request;
 mod retrace;
 mod rules;
 mod scan;
 mod seed;
-mod seen;
-mod sending;
+mod seen_entries;
 mod single_paths;
 mod take;
 mod times;
+mod transfer;
 mod view;
 
 use std::collections::BTreeMap;
@@ -38,20 +38,20 @@ use crate::fs::names;
 use crate::model::entry::{Change, Entry, EntryKind, Mode, ObjectId, State};
 use crate::model::path::WorkspacePath;
 use crate::objects::pack::rebuild::rebuild_indexes;
-use crate::objects::{Objects, borrowed, refs};
+use crate::objects::{Objects, borrowed_packs, refs};
 pub(crate) use adoption::AdoptionResult;
 pub(crate) use check::{Broken, Checked, PackCheck};
 pub(crate) use forget::Replacements;
-pub(crate) use forgetting::{Forgetting, end_forgetting};
 pub(crate) use patch::Budget;
+pub(crate) use pending_removal::{Forgetting, end_forgetting};
 pub(crate) use presence::Presence;
 pub use request::{Request, StoredSnapshot};
 pub(crate) use rules::{PathPattern, PathPatterns};
 pub(crate) use scan::directory::IGNORED_NAMES;
-pub(crate) use sending::{Sending, looks_secret};
 pub use single_paths::Now;
 pub(crate) use take::{boot, seen};
 pub use times::Times;
+pub(crate) use transfer::{Sending, looks_secret};
 use view::SnapshotView;
 
 pub use crate::model::entry::Snapshot;
@@ -89,7 +89,7 @@ impl Snapshots {
 
     /// Reads the seen entries of a snapshot, by path.
     pub fn seen(&self, seen: Option<ObjectId>) -> Result<Vec<Gap>> {
-        seen::read(&*self.objects.reader()?, seen)
+        seen_entries::read(&*self.objects.reader()?, seen)
     }
 
     /// Reads the seen entries that reports list.
@@ -111,7 +111,7 @@ impl Snapshots {
 
     /// Looks up whether packs are still files of the user's repository.
     pub(crate) fn borrows_now(&self) -> Result<bool> {
-        Ok(!borrowed::list(&self.objects.packs())?.is_empty())
+        Ok(!borrowed_packs::list(&self.objects.packs())?.is_empty())
     }
 
     /// Rebuilds damaged and missing indexes of packs of at most `largest` bytes, and returns the packs' names. The

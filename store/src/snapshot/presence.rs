@@ -7,7 +7,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::scan::directory::IGNORED_NAMES;
 use super::view::SnapshotView;
-use super::{Gap, GapReason, Snapshot, seen};
+use super::{Gap, GapReason, Snapshot, seen_entries};
 use crate::error::Result;
 use crate::model::metadata;
 use crate::model::path::{WorkspacePath, above, split};
@@ -71,7 +71,7 @@ impl<'a> Presences<'a> {
             reason,
             size,
             is_directory,
-        } in seen::read(reader, snapshot.seen)?
+        } in seen_entries::read(reader, snapshot.seen)?
         {
             for directory in above(&path) {
                 if !presences.above.insert(directory.to_vec()) {

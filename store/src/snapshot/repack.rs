@@ -15,7 +15,7 @@ use super::adoption::Reached;
 use crate::error::{Context, Error, Result};
 use crate::fs::disk;
 use crate::model::entry::{ObjectId, Roots};
-use crate::objects::borrowed;
+use crate::objects::borrowed_packs;
 use crate::objects::pack::compress::{Effort, pack_object};
 use crate::objects::pack::write::PackWriter;
 use crate::objects::reader::ObjectReader;
@@ -183,7 +183,7 @@ impl Snapshots {
     /// of all that rows name.
     pub(crate) fn sweep(&self, before: Option<i64>) -> Result<u64> {
         let is_old = |time| before.is_none_or(|before| time < before);
-        borrowed::drop_unread(&self.objects.packs(), &is_old)?;
+        borrowed_packs::drop_unread(&self.objects.packs(), &is_old)?;
         repack::sweep(&self.objects, &is_old)
     }
 

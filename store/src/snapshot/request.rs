@@ -8,9 +8,9 @@ use super::{Snapshot, Times};
 use crate::model::FileTime;
 use crate::model::gap::Gap;
 use crate::model::git_item::GitStateRow;
-use crate::model::noted::WorkspaceOrigin;
 use crate::model::path::WorkspacePath;
 use crate::model::progress::SnapshotProgress;
+use crate::model::repository_note::WorkspaceOrigin;
 
 /// What [`Snapshots::take`](super::Snapshots::take) is asked for.
 #[derive(Clone, Copy)]

@@ -3,7 +3,7 @@
 use rusqlite::Connection;
 
 use super::Place;
-use super::late::LatePaths;
+use super::deferred_files::LatePaths;
 use crate::error::Result;
 use crate::model::Milliseconds;
 use crate::model::path::WorkspacePath;

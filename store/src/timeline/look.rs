@@ -9,13 +9,13 @@ use rusqlite::Connection;
 
 use super::attribute::{Patch, attribute, consolidate, count_with};
 use super::baseline::{Baseline, Last};
+use super::deferred_files::LatePaths;
 use super::evidence::{Dated, StepStanding, TICK};
 use super::hindsight::hidden_steps;
-use super::late::LatePaths;
 use super::life;
 use super::outer_tools::OuterAgent;
 use super::retrace::retrace;
-use super::returned::{self, Returned};
+use super::undone_writes::{self, Returned};
 use super::workers::{Workers, acting_steps};
 use super::workspace::{Place, SnapshotOptions};
 use crate::error::{Error, ErrorKind, Result};
@@ -184,7 +184,7 @@ impl Look {
         } else {
             self.attributed(connection, surroundings, place, looking)?
         };
-        returned::doubt(connection, place, &mut drafts)?;
+        undone_writes::doubt(connection, place, &mut drafts)?;
         for (step, _) in looking.closing {
             // Before joining: an earlier look may hold a row for the same path.
             drafts.extend(hidden_changes(snapshots, &self.snapshot, step)?);
@@ -196,8 +196,8 @@ impl Look {
                     .may_be_written(&place.root, path, |at| told(at) >= since)
             };
             self.returned
-                .extend(returned::of(step, &changed, is_written));
-            let aside = returned::put_aside(step, &place.root, &changed, &self.times, told);
+                .extend(undone_writes::of(step, &changed, is_written));
+            let aside = undone_writes::put_aside(step, &place.root, &changed, &self.times, told);
             self.returned.extend(aside);
         }
         let known: HashMap<&Change, Option<(u64, u64)>> = before

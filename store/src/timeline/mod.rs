@@ -1,15 +1,15 @@
 //! The line of a workspace's snapshots: which workspace it is, what it looks like now, and who made each change since
 //! the last look. Recording and reverting both build on it.
 
-mod adopt;
+mod adoption;
 mod attribute;
 mod baseline;
 #[cfg(test)]
 mod day_tests;
+mod deferred_files;
 pub(crate) mod evidence;
 mod file_clock;
 mod hindsight;
-mod late;
 pub(crate) mod life;
 mod links;
 mod look;
@@ -18,13 +18,13 @@ pub(crate) mod orphans;
 mod outer_tools;
 mod process;
 mod retrace;
-mod returned;
 pub(crate) mod root;
 mod transcript;
+mod undone_writes;
 mod workers;
 mod workspace;
 
-pub(crate) use adopt::{
+pub(crate) use adoption::{
     adopt, check_exact, found_again, list as list_workspaces, name_present_paths, offered,
 };
 pub(crate) use attribute::count_with;

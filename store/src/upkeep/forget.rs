@@ -13,11 +13,11 @@ use std::path::{Path, PathBuf};
 
 use ckpt_schema::report::{ForgetReport, ForgetWorkspace, PathText, VERSION};
 
-use super::forgetting::Wholes;
+use super::forgotten_part::{ForgetPart, Without, add_damaged};
+use super::forgotten_rows::Wholes;
 use super::gc::{self, pack, sizes};
 use super::promise::{self, Promise};
-use super::without::{ForgetPart, Without, add_damaged};
-use super::{adoption, forgetting, repair};
+use super::{adoption, forgotten_rows, repair};
 use crate::error::{Error, ErrorKind, Result};
 use crate::fs::{layout, presence, reserve};
 use crate::model::hex::Hex;
@@ -101,7 +101,7 @@ pub(crate) fn forget(
         is_all: *what == What::All,
     };
     for (place, what) in &places {
-        let remotes = forgetting::remotes(store, place)?;
+        let remotes = forgotten_rows::remotes(store, place)?;
         let machine = sessions::machine_of(store.database.connection(), place.row.id)?;
         let forgotten = match what {
             What::Workspace | What::All => whole(store, place, &wholes, dry_run),
@@ -169,7 +169,7 @@ fn finish(store: &mut Store, what: &What, promises: &[Promise]) -> Result<u64> {
             is_all: true,
             ..Wholes::default()
         };
-        forgetting::begin(&directory, &all)?;
+        forgotten_rows::begin(&directory, &all)?;
         // Rows first, folders after them, as everywhere: a folder without rows is found again, a row without its
         // folder is damage.
         store.database.write(forget::rest)?;
@@ -187,7 +187,7 @@ fn finish(store: &mut Store, what: &What, promises: &[Promise]) -> Result<u64> {
     scrub(store)?;
     sweep_all(store)?;
     promise::check(store, promises)?;
-    forgetting::end(&directory)?;
+    forgotten_rows::end(&directory)?;
     // The former ones are gone. Without one, a damaged first page would cost every row, now that the file is written
     // anew; but nothing that was promised depends on it.
     let _ = sessions::back_up(
@@ -202,13 +202,13 @@ fn finish(store: &mut Store, what: &What, promises: &[Promise]) -> Result<u64> {
 /// holds the lock of upkeep.
 pub(crate) fn finish_begun(store: &mut Store) -> Result<bool> {
     let directory = store.surroundings.directory.clone();
-    let Some(mut wholes) = forgetting::begun(&directory)? else {
+    let Some(mut wholes) = forgotten_rows::begun(&directory)? else {
         return Ok(false);
     };
     store.database.overwrite_deleted()?;
-    forgetting::take_out_begun(store)?;
+    forgotten_rows::take_out_begun(store)?;
     let mut going = Vec::new();
-    for place in forgetting::all_places(store)? {
+    for place in forgotten_rows::all_places(store)? {
         match wholes.workspaces.get(&place.row.key) {
             Some(newest) if *newest == place.row.last_snapshot_id => going.push(place),
             Some(_) => {
@@ -324,13 +324,13 @@ fn is_nothing(forgotten: &ForgetWorkspace) -> bool {
 /// Returns the workspaces that are meant.
 fn places(store: &Store, cwd: &Path, what: &What) -> Result<Vec<(Place, What)>> {
     let places = match what {
-        What::All => forgetting::all_places(store)?,
+        What::All => forgotten_rows::all_places(store)?,
         What::Workspace => match gone_places(store, cwd)? {
             gone if gone.is_empty() => vec![Place::known(store, cwd)?],
             gone => gone,
         },
         What::Path(_) | What::Session(_) | What::Message(_) => {
-            return forgetting::in_roots(store, place(store, cwd)?, what);
+            return forgotten_rows::in_roots(store, place(store, cwd)?, what);
         }
     };
     Ok(places.into_iter().map(|it| (it, what.clone())).collect())
@@ -350,7 +350,7 @@ fn gone_places(store: &Store, path: &Path) -> Result<Vec<Place>> {
     if presence::metadata(path)?.is_some() {
         return Ok(Vec::new());
     }
-    let mut gone = forgetting::all_places(store)?;
+    let mut gone = forgotten_rows::all_places(store)?;
     gone.retain(|place| place.root == path);
     Ok(gone)
 }
@@ -427,7 +427,7 @@ fn whole(
         let _settling = layout::lock_settling(&place.folder, LOCK_TIMEOUT)?;
         let _lock = place.lock(LOCK_TIMEOUT)?;
         check_idle(store, place)?;
-        forgetting::begin(&store.surroundings.directory, wholes)?;
+        forgotten_rows::begin(&store.surroundings.directory, wholes)?;
         let workspace = place.row.id;
         let words = |connection: &_| forget::prompts_in_other_roots(connection, workspace);
         remove_former(&store.surroundings.directory)
@@ -532,10 +532,10 @@ fn take_out(
 ) -> Result<(u64, u64)> {
     // Noted first, so that whatever is begun can be finished.
     forgetting.note(&place.folder)?;
-    forgetting::begin(&store.surroundings.directory, &Wholes::default())?;
+    forgotten_rows::begin(&store.surroundings.directory, &Wholes::default())?;
     // If this is killed and the session store is damaged then, no copy of it may bring back what goes.
     remove_former(&store.surroundings.directory)?;
-    forgetting::take_out_noted(store, place, lock, forgetting)
+    forgotten_rows::take_out_noted(store, place, lock, forgetting)
 }
 
 /// Returns the objects and rows of a part of a workspace.

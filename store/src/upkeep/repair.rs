@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use ckpt_schema::report::{Finding, FindingLevel};
 
-use super::{forgetting, rebuild};
+use super::{forgotten_rows, rebuild};
 use crate::error::{Context, Result};
 use crate::fs::layout;
 use crate::fs::names::{DAMAGED, DATABASE, OLDER};
@@ -92,7 +92,7 @@ fn salvage(store: &mut Store) -> Result<Vec<Finding>> {
     let directory = store.surroundings.directory.clone();
     // Before the new file takes its place: a repair must not bring back what a killed `forget` had begun to remove.
     let salvaged = sessions::salvage(&directory, |rows| {
-        forgetting::take_out_of_former(rows, &directory)
+        forgotten_rows::take_out_of_former(rows, &directory)
     })?;
     // The open connection is that of the file that was set aside.
     store.reopen()?;
@@ -138,7 +138,7 @@ pub(super) fn take_over_all(store: &mut Store) -> Result<Vec<Finding>> {
     let mut findings = Vec::new();
     for source in unread(store)? {
         let salvaged = sessions::add_former(&directory, &source, store.now(), |rows| {
-            forgetting::take_out_of_former(rows, &directory)
+            forgotten_rows::take_out_of_former(rows, &directory)
         })?;
         // The open connection has older rows.
         store.reopen()?;

@@ -14,7 +14,7 @@ use ckpt_agents::payload::{Parsed, PayloadContext};
 use ckpt_agents::{GENERIC, reminder, roots};
 use ckpt_command::config::{self, Config};
 use ckpt_command::invocation::Common;
-use ckpt_process::detached;
+use ckpt_process::background;
 use ckpt_process::failure::{Failure, is_help};
 #[cfg(debug_assertions)]
 use ckpt_process::fault;
@@ -336,7 +336,7 @@ impl Recorder<'_> {
             && let Some(cwd) = &event.cwd
         {
             // What cannot be started now goes with the next turn.
-            let _ = detached::push(self.directory, cwd);
+            let _ = background::push(self.directory, cwd);
         }
         // At the end of a session the agent is gone, and does not wait while git's refs are written.
         let is_over = event.event == EventKind::SessionEnd;
@@ -429,7 +429,7 @@ impl Recorder<'_> {
     /// protected.
     fn go_on_without_the_hook(&mut self, event: &Event) {
         let Some(cwd) = &event.cwd else { return };
-        let text = match detached::take_snapshot(self.directory, cwd) {
+        let text = match background::take_snapshot(self.directory, cwd) {
             Ok(()) => {
                 "the snapshot continues in the background: steps are protected once it is done"
             }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use ckpt_command::invocation::Invocation;
 use ckpt_output::progress::ProgressLine;
 use ckpt_output::status;
-use ckpt_process::detached;
+use ckpt_process::background;
 use ckpt_process::failure::{DONE, Failure};
 use ckpt_store::ErrorKind;
 use ckpt_store::model::progress::SnapshotProgress;
@@ -47,7 +47,7 @@ pub fn adopt_packs(invocation: &Invocation) -> Result<u8, Failure> {
     let mut store = invocation.open()?;
     // If this fails, the rest tries again, and says why.
     let _ = store.give_back(&directory);
-    detached::give_way();
+    background::give_way();
     for _ in 1..TRIES {
         match store.adopt_packs(&directory) {
             // The next try would come only with many more packs.

@@ -3,7 +3,7 @@
 use super::{plan, press, three};
 use crate::keys::UiKey;
 use crate::model::{Popup, UiAction};
-use crate::planned::PlanKind;
+use crate::plan_choice::PlanKind;
 
 /// A text that was shown after an operation names keys, and they work there.
 #[test]

@@ -20,7 +20,7 @@ use crate::error::{Context, Error, Result};
 use crate::fs::ownership::check_owner;
 use crate::model::Milliseconds;
 use crate::model::entry::ObjectId;
-use crate::objects::borrowed;
+use crate::objects::borrowed_packs;
 use crate::objects::hash::{Hasher, ObjectKind, SHA1, hash};
 
 /// The size of the largest object that is decoded in memory: a tree, a text to merge, or a delta. Git makes no deltas
@@ -79,7 +79,7 @@ impl PackFile {
 
     /// Returns whether it is still a file of the user's repository.
     pub(crate) fn is_borrowed(&self) -> bool {
-        borrowed::is_borrowed(self.name.as_os_str().as_bytes())
+        borrowed_packs::is_borrowed(self.name.as_os_str().as_bytes())
     }
 
     /// Returns the offset of an object, or `None` if the index does not list it or is damaged.

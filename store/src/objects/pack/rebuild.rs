@@ -24,7 +24,7 @@ use crate::error::{Context, Error, Result};
 use crate::fs::layout::sync;
 use crate::fs::presence;
 use crate::model::entry::ObjectId;
-use crate::objects::borrowed;
+use crate::objects::borrowed_packs;
 use crate::objects::hash::{hash, id_of_reader};
 
 /// The signature and version at the start of every pack. The number of its objects follows.
@@ -80,7 +80,7 @@ fn without_index(
         .filter(|name| {
             let is_pack = name.extension().is_some_and(|ending| ending == "pack");
             // A borrowed pack is the user's file, and its index is git's.
-            is_pack && !borrowed::is_borrowed(name.as_os_str().as_encoded_bytes())
+            is_pack && !borrowed_packs::is_borrowed(name.as_os_str().as_encoded_bytes())
         });
     let directory = directory.to_owned();
     Ok(names.filter_map(move |name| {

@@ -29,8 +29,10 @@ pub(crate) fn check_all(store: &mut Store, time: Option<Duration>) -> Vec<Findin
         Some(_) => PackCheck::End,
         None => PackCheck::Whole,
     };
-    let lost = store.unstuck(record::lost::take_up).unwrap_or_default();
-    let mut findings = upkeep::owned::check(&store.surroundings.directory);
+    let lost = store
+        .unstuck(record::lost_events::take_up)
+        .unwrap_or_default();
+    let mut findings = upkeep::store_ownership::check(&store.surroundings.directory);
     findings.extend(check(store));
     findings.extend(lost.into_iter().map(|lost| {
         let finding = Finding::error("events", lost.describe());

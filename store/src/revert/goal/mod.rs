@@ -17,4 +17,4 @@ pub(crate) mod seen_history;
 pub(crate) mod spans;
 pub(crate) mod states;
 pub mod target;
-pub(crate) mod yours;
+pub(crate) mod user_changes;

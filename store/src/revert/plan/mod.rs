@@ -32,7 +32,7 @@ use crate::revert::goal::merge::MergeBlobs;
 use crate::revert::goal::rule::{Ruling, ThreeWay, three_way};
 use crate::revert::goal::states::{PathStates, something_below};
 use crate::revert::goal::target::{Target, TargetReason, target};
-use crate::revert::goal::yours::Yours;
+use crate::revert::goal::user_changes::Yours;
 use crate::revert::request::history::{History, Missing, Reason};
 use crate::snapshot::Snapshots;
 use crate::timeline::count_with;

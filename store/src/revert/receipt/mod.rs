@@ -6,7 +6,7 @@
 
 mod facts;
 pub(crate) mod forecast;
-mod hidden;
+mod hidden_paths;
 pub(crate) mod notes;
 mod reason;
 

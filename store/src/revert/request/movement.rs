@@ -580,7 +580,7 @@ fn refuse_discarded(
     .hint(format!(
         "{} lists what can be reverted; {} puts files back to just before it",
         Instruction::LiveMessages,
-        Instruction::Restore(&short(id))
+        Instruction::Restore(short(id))
     )))
 }
 

@@ -5,8 +5,8 @@ use super::bytes::{
 };
 use crate::fs::disk::Stamp;
 use crate::model::entry::ObjectId;
-use crate::objects::borrowed::Borrowed;
-use crate::snapshot::{Gap, Snapshot, seen};
+use crate::objects::borrowed_packs::Borrowed;
+use crate::snapshot::{Gap, Snapshot, seen_entries};
 
 /// The data about the whole snapshot.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -69,7 +69,10 @@ impl CacheHeader {
         ] {
             put_id(&mut bytes, id);
         }
-        put_text(&mut bytes, &seen::encode(&self.seen).unwrap_or_default());
+        put_text(
+            &mut bytes,
+            &seen_entries::encode(&self.seen).unwrap_or_default(),
+        );
         bytes
     }
 
@@ -95,7 +98,7 @@ impl CacheHeader {
         };
         let seen = match &reader.text()?[..] {
             [] => Vec::new(),
-            bytes => seen::decode(bytes)?,
+            bytes => seen_entries::decode(bytes)?,
         };
         Some(Self {
             boot,

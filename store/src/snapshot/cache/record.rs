@@ -20,7 +20,7 @@ use crate::model::entry::ObjectId;
 use crate::snapshot::attributes::FilePermissions;
 use crate::snapshot::rules::DirectoryView;
 use crate::snapshot::scan::listing::{ItemKind, ListedItem, Listing, ListingState};
-use crate::snapshot::seen::{code, reason};
+use crate::snapshot::seen_entries::{code, reason};
 
 const ITEM: usize = STAMP + 24;
 /// What follows the lengths and the checksum in a head, without the path.

@@ -5,7 +5,7 @@
 //! at the workspace (only `lstat`) if nothing else distinguishes a deleted path from one that is no longer captured.
 
 mod gaps;
-mod hidden;
+mod hidden_files;
 mod visibility;
 
 use std::path::Path;
@@ -19,7 +19,7 @@ use crate::model::entry::{Change, Entry, EntryKind, State};
 use crate::model::path::{PathKind, WorkspacePath};
 use crate::objects::reader::ObjectReader;
 use gaps::Gaps;
-pub(crate) use hidden::{Budget, rewritten};
+pub(crate) use hidden_files::{Budget, rewritten};
 use visibility::Visibility;
 pub(crate) use visibility::{read_rules, unforced};
 

@@ -20,7 +20,7 @@ use crate::fs::names::packs as packs_of;
 use crate::fs::system;
 use crate::git::Location;
 use crate::model::entry::ObjectId;
-use crate::objects::borrowed::{self, Borrowed};
+use crate::objects::borrowed_packs::{self, Borrowed};
 use crate::objects::pack::read::{PackFile, open_regular, open_sized};
 use crate::objects::pack::write::{create_temporary, seal};
 use crate::objects::{self, Objects};
@@ -40,8 +40,8 @@ pub(super) fn take(
     let to = objects.packs();
     // Unsound packs are links that a killed hook left, or whose objects were found damaged. Their files are read
     // instead.
-    let is_sound = |(name, _): &Borrowed| borrowed::is_sound(&to, name);
-    if !borrowed::list(&to).is_ok_and(|held| held.iter().all(is_sound)) {
+    let is_sound = |(name, _): &Borrowed| borrowed_packs::is_sound(&to, name);
+    if !borrowed_packs::list(&to).is_ok_and(|held| held.iter().all(is_sound)) {
         return held_blobs;
     }
     let mut is_any_new = false;
@@ -109,9 +109,13 @@ fn hold(from: &Path, to: &Path, name: &Path, saved: u64, objects: &Objects) -> R
     objects::prepare(objects.repository())?;
     // The pack comes first: an index without its pack would name objects that do not exist.
     let names = [name.to_owned(), name.with_extension("idx")];
-    names
-        .iter()
-        .try_for_each(|name| hold_file(&from.join(name), &to.join(borrowed::name(name)), saved))
+    names.iter().try_for_each(|name| {
+        hold_file(
+            &from.join(name),
+            &to.join(borrowed_packs::name(name)),
+            saved,
+        )
+    })
 }
 
 /// Borrows a file in the cheapest way that works: as a clone, a hard link or a copy. Syncs it.

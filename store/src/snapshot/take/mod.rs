@@ -17,9 +17,9 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use super::attributes::Attributes;
-use super::borrowed::{self, Borrowed};
+use super::borrowed_packs::{self, Borrowed};
 use super::cache::{Cache, CacheHeader, Extent};
-use super::noted;
+use super::repository_note;
 use super::rules::{Rules, significant_lines};
 use super::scan::assemble;
 use super::scan::overlay::Overlay;
@@ -262,7 +262,7 @@ impl<'a> SnapshotBuilder<'a> {
     /// Returns whether the packs that a cache relies on and that are still the user's files are unchanged.
     fn borrows_the_same(&self, cache: &Cache) -> bool {
         let packs = self.objects.packs();
-        let is_same = |(name, stamp): &Borrowed| borrowed::stamp(&packs, name) == *stamp;
+        let is_same = |(name, stamp): &Borrowed| borrowed_packs::stamp(&packs, name) == *stamp;
         cache.header.borrowed.iter().all(is_same)
     }
 
@@ -271,10 +271,10 @@ impl<'a> SnapshotBuilder<'a> {
     fn borrowed(&self, cache: Option<&Cache>) -> Result<Vec<Borrowed>> {
         let packs = self.objects.packs();
         let Some(cache) = cache else {
-            return borrowed::list(&packs);
+            return borrowed_packs::list(&packs);
         };
         let names = cache.header.borrowed.iter().map(|(name, _)| name.clone());
-        let stamped = names.map(|name| (borrowed::stamp(&packs, &name), name));
+        let stamped = names.map(|name| (borrowed_packs::stamp(&packs, &name), name));
         Ok(stamped
             .filter(|(stamp, _)| *stamp != Stamp::default())
             .map(|(stamp, name)| (name, stamp))
@@ -303,8 +303,8 @@ impl<'a> SnapshotBuilder<'a> {
         let mut borrowed = cache.header.borrowed.iter();
         // Only the times changed: `git gc` does that to a pack that we hold, but so does a forger.
         if borrowed.any(|(name, stamp)| {
-            let now = borrowed::stamp(&packs, name);
-            now != *stamp && now != Stamp::default() && !borrowed::is_sound(&packs, name)
+            let now = borrowed_packs::stamp(&packs, name);
+            now != *stamp && now != Stamp::default() && !borrowed_packs::is_sound(&packs, name)
         }) {
             return false;
         }
@@ -361,7 +361,7 @@ impl<'a> SnapshotBuilder<'a> {
         // Mostly, it is the list of the last snapshot.
         snapshot.seen = match cache.filter(|cache| cache.header.seen == seen) {
             Some(cache) => cache.header.snapshot.seen,
-            None => store(&sink, super::seen::encode(&seen))?,
+            None => store(&sink, super::seen_entries::encode(&seen))?,
         };
         store(&sink, index.new_bytes())?;
         // Objects are on the disk before the cache names them, and before any row does.
@@ -398,7 +398,7 @@ impl<'a> SnapshotBuilder<'a> {
         let known = cache.map(|cache| cache.header.snapshot);
         // Without new objects there is no pack that could hold the note, and a pack for it alone would cost syncs.
         if known != Some(snapshot) && !sink.is_empty() && !self.is_foreseen {
-            noted::add(&sink, self.request, snapshot, reported(seen))?;
+            repository_note::add(&sink, self.request, snapshot, reported(seen))?;
         }
         sink.finish().map(drop)
     }

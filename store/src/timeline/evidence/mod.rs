@@ -14,21 +14,21 @@ mod doubt;
 mod lost_tests;
 #[cfg(test)]
 mod pause_tests;
-mod ran;
 mod span;
 mod step;
 #[cfg(test)]
 mod stopped_tests;
 #[cfg(test)]
 mod tests;
+mod tool_runs;
 
 use std::cell::{OnceCell, RefCell};
 use std::collections::{HashMap, HashSet};
 
 pub(crate) use doubt::Doubt;
-use ran::{Ran, outside};
 use span::{Early, Late, Span};
 pub(crate) use step::{Reach, Signs, Step, StepStanding, Tool};
+use tool_runs::{Ran, outside};
 
 use crate::model::Milliseconds;
 use crate::model::path::WorkspacePath;

@@ -11,7 +11,7 @@ use crate::error::{Context, Error, ErrorKind, Result};
 use crate::fs::names::{self, BACKUP, CACHE, DAMAGED, DATABASE, REMOVAL_MARK};
 use crate::fs::{layout, leftover, presence};
 use crate::model::entry::Roots;
-use crate::objects::borrowed;
+use crate::objects::borrowed_packs;
 use crate::sessions::{self, Measured, SessionUse};
 use crate::store::Store;
 use crate::timeline::{LOCK_TIMEOUT, Place};
@@ -70,7 +70,7 @@ impl Sizes {
     fn add(&mut self, path: &Path, bytes: u64, links: u64) {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         // Its blocks are the user's repository's, and removing it here frees nothing.
-        if links > 1 && borrowed::is_borrowed(name.as_bytes()) {
+        if links > 1 && borrowed_packs::is_borrowed(name.as_bytes()) {
             self.shared += bytes;
             return;
         }

@@ -7,7 +7,7 @@ use ckpt_schema::report::{FileResult, ReasonCode};
 use crate::error::Error;
 use crate::model::item::{Item, ItemOutcome, ItemReason, ReasonCase};
 
-use super::found::Found;
+use super::present_file::Found;
 
 /// Why an item was not carried out.
 #[derive(Clone, Debug, PartialEq, Eq)]

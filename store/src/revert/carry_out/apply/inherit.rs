@@ -12,8 +12,8 @@ use rustix::io::retry_on_intr;
 use rustix::process::{getegid, geteuid};
 
 use super::alike;
-use super::found::open_file;
 use super::order::moves;
+use super::present_file::open_file;
 use super::root::{Descent, Root};
 use super::slot::{BlobWriter, Former, Owner, Slot};
 use super::sys::{self, SysResult};

@@ -7,7 +7,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use rustix::fs::Stat;
 use rustix::io::Errno;
 
-use super::found::open_file;
+use super::present_file::open_file;
 use crate::fs::lease;
 
 /// The kernel's answer on who writes to a file.

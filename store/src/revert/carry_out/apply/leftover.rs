@@ -35,7 +35,7 @@ use crate::model::entry::{Entry, EntryKind, State};
 use crate::model::hex::Hex;
 
 use super::failure::{ItemFailure, ItemResult};
-use super::found::{Found, look, open_file};
+use super::present_file::{Found, look, open_file};
 use super::slot::{ItemWriter, Slot};
 use super::sys;
 use super::writer::discard;

@@ -12,12 +12,12 @@
 
 mod alike;
 mod failure;
-mod found;
 mod inherit;
 mod lease;
 mod leftover;
 mod order;
 mod preflight;
+mod present_file;
 mod root;
 mod run;
 mod slot;
@@ -27,11 +27,11 @@ mod work;
 mod workers;
 mod writer;
 
-pub use found::Found;
 pub(crate) use inherit::foresee;
 pub(crate) use order::moves;
 pub(crate) use preflight::closed_permissions;
 pub use preflight::{Problem, preflight};
+pub use present_file::Found;
 pub use root::{Abilities, Permissions, Root};
 pub use slot::BlobWriter;
 pub use work::Work;
@@ -100,7 +100,7 @@ pub fn state_at(root: &Root, path: &WorkspacePath) -> Result<Found> {
     match root.descend(path.parent().as_ref()).map_err(failed)? {
         root::Descent::Directory(directory, _) => {
             use std::os::fd::AsFd;
-            Ok(found::look(directory.as_fd(), path.name())
+            Ok(present_file::look(directory.as_fd(), path.name())
                 .map_err(failed)?
                 .0)
         }

@@ -14,13 +14,13 @@ use crate::model::entry::{Entry, is_unstored};
 use crate::model::item::{Item, ItemOutcome, ItemReason};
 use crate::model::path::WorkspacePath;
 
-mod aside;
+mod files_aside;
 mod folders;
 
 use super::failure::{ItemFailure, ItemResult, outcome};
-use super::found::{Found, look};
 use super::leftover::own_name;
 use super::order::{Chunk, Order, chunks, moves, order};
+use super::present_file::{Found, look};
 use super::root::{Descent, DeviceInode, Root};
 use super::slot::{Former, ItemWriter, Slot};
 use super::sys::{self, SysResult};

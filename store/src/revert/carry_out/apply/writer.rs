@@ -26,8 +26,8 @@ use crate::fs::system::{self, full_sync};
 use crate::model::entry::{Entry, EntryKind, State};
 
 use super::failure::{ItemFailure, ItemResult};
-use super::found::{Found, look, look_at_open, open_file};
 use super::lease::{self, Lease};
+use super::present_file::{Found, look, look_at_open, open_file};
 use super::slot::{ItemWriter, Slot};
 use super::sys::{self, SysResult};
 use super::temporary::permissions;

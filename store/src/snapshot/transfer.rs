@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use super::patch::{read_rules, unforced};
 use super::rules::{Matcher, Rules, UNKNOWN_LINES};
 use super::view::{SnapshotView, TreeExtents};
-use super::{Gap, GapReason, Snapshot, Snapshots, seen};
+use super::{Gap, GapReason, Snapshot, Snapshots, seen_entries};
 use crate::error::{Error, Result};
 use crate::fs::presence;
 use crate::git::Location;
@@ -128,7 +128,7 @@ impl Snapshots {
             unforced(&reader, &of_theirs, theirs.rules)?,
             unforced(&reader, &of_here, here.rules)?,
         ];
-        let mut entries = seen::read(&reader, theirs.seen)?;
+        let mut entries = seen_entries::read(&reader, theirs.seen)?;
         for (path, entry) in of_here.entries()? {
             let mut matchers = matchers.iter();
             let is_ignored = matchers.any(|matcher| matcher.is_ignored(path.as_bytes()));
@@ -143,7 +143,7 @@ impl Snapshots {
         }
         entries.sort_by(|one, other| one.path.cmp(&other.path));
         entries.dedup_by(|one, other| one.path == other.path);
-        let seen = seen::encode(&entries);
+        let seen = seen_entries::encode(&entries);
         let seen = seen.map(|bytes| self.objects.write_blobs(&[&bytes]));
         Ok(Snapshot {
             seen: seen.transpose()?.and_then(|ids| ids.first().copied()),
@@ -203,7 +203,7 @@ impl Sending<'_> {
             .without(|path| self.is_left_out(path.as_bytes(), Some(&matcher)))
             .encode();
         let rules = self.rules(snapshot.rules, &matcher)?.encode();
-        let mut seen = seen::read(reader, snapshot.seen)?;
+        let mut seen = seen_entries::read(reader, snapshot.seen)?;
         // Without the names of ignored files.
         seen.retain(|entry| {
             let is_sent = !self.is_left_out(&entry.path, Some(&matcher));
@@ -213,7 +213,7 @@ impl Sending<'_> {
             tree,
             attributes: self.own_blob(attributes)?,
             rules: self.own_blob(rules)?,
-            seen: self.own_blob(seen::encode(&seen))?,
+            seen: self.own_blob(seen_entries::encode(&seen))?,
         })
     }
 

@@ -14,7 +14,7 @@ use ckpt_schema::EventKind;
 use ckpt_schema::event::{Event, ToolKind};
 use ckpt_schema::report::{FileReport, PathText};
 
-use super::known::KnownEvent;
+use super::known_event::KnownEvent;
 use super::{RecordingTry, attempt_known};
 use crate::error::{Error, ErrorKind, Result};
 use crate::git::Location;

@@ -7,7 +7,7 @@ use ckpt_schema::report::{ChangeReport, FileReport};
 use rusqlite::Connection;
 
 use super::renames::{of_operation, with_renames};
-use super::{compare, own, show};
+use super::{compare, net_changes, show};
 use crate::error::{Error, Result};
 use crate::fs::threads;
 use crate::model::entry::{Change, ObjectId};
@@ -76,7 +76,7 @@ fn read_each<T>(
 fn rows_of_message(connection: &Connection, id: &str) -> Result<Vec<ChangeRow>> {
     let rows = sessions::changes_of_message(connection, id)?;
     let steps = sessions::count_steps(connection, id)?;
-    let mut rows = own::of_message(rows, steps.unsigned_abs());
+    let mut rows = net_changes::of_message(rows, steps.unsigned_abs());
     rows.sort_by(|one, other| one.change.path.cmp(&other.change.path));
     Ok(rows)
 }

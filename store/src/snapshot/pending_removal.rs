@@ -26,7 +26,7 @@ use crate::fs::names::FORGETTING;
 use crate::fs::presence;
 use crate::model::entry::ObjectId;
 use crate::model::gap::RewrittenState;
-use crate::model::noted::{NotedSnapshot, escaped, optional, plain, value};
+use crate::model::repository_note::{NotedSnapshot, escaped, optional, plain, value};
 
 /// What is being forgotten in a workspace.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -11,12 +11,12 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use super::forgetting::Forgetting;
+use super::pending_removal::Forgetting;
 use super::scan::sink::Sink;
 use super::{Request, Snapshot, Snapshots};
 use crate::error::Result;
 use crate::model::entry::ObjectId;
-use crate::model::noted::{self, NotedSnapshot, NotedWorkspace, WorkspaceOrigin};
+use crate::model::repository_note::{self, NotedSnapshot, NotedWorkspace, WorkspaceOrigin};
 use crate::model::{Milliseconds, millisecond_of};
 use crate::objects::hash::ObjectKind;
 use crate::objects::pack::read::PackFile;
@@ -53,7 +53,7 @@ pub(super) fn add(
 
 fn commit(origin: WorkspaceOrigin<'_>, note: NotedSnapshot) -> String {
     let (tree, seconds) = (note.snapshot.tree, note.taken_at / 1000);
-    let text = noted::encode(origin, &[note]);
+    let text = repository_note::encode(origin, &[note]);
     format!(
         "tree {tree}\nauthor {AUTHOR} {seconds} +0000\ncommitter {AUTHOR} {seconds} +0000{TITLE}{text}"
     )
@@ -62,7 +62,7 @@ fn commit(origin: WorkspaceOrigin<'_>, note: NotedSnapshot) -> String {
 /// Parses such a commit. `None` for any other.
 fn read_commit(bytes: &[u8]) -> Option<(NotedWorkspace, NotedSnapshot)> {
     let (front, text) = std::str::from_utf8(bytes).ok()?.split_once(TITLE)?;
-    let (workspace, snapshots) = noted::decode(text)?;
+    let (workspace, snapshots) = repository_note::decode(text)?;
     let [snapshot] = <[_; 1]>::try_from(snapshots).ok()?;
     let is_ours = front.starts_with(&format!(
         "tree {}\nauthor {AUTHOR} ",
@@ -78,7 +78,10 @@ impl Snapshots {
         origin: WorkspaceOrigin<'_>,
         snapshots: &[NotedSnapshot],
     ) -> Result<()> {
-        refs::write_note(self.objects.repository(), &noted::encode(origin, snapshots))
+        refs::write_note(
+            self.objects.repository(),
+            &repository_note::encode(origin, snapshots),
+        )
     }
 
     /// Returns the notes on the snapshots, in the order in which they were taken, and the number of those that are no
@@ -94,7 +97,7 @@ impl Snapshots {
         // Twice, as in `unreadable`: a call may fail by chance, and the note is the only trace of what `gc`
         // repacked.
         let note = read_note().or_else(read_note);
-        let note = note.and_then(|text| noted::decode(&text));
+        let note = note.and_then(|text| repository_note::decode(&text));
         let (mut workspace, mut snapshots) =
             match note.filter(|(workspace, _)| workspace.key == key) {
                 Some((workspace, snapshots)) => (Some(workspace), snapshots),
@@ -156,7 +159,7 @@ impl Snapshots {
         let reader = objects.reader()?;
         reader.refresh()?;
         let note = refs::read_note(objects.repository());
-        let note = note.and_then(|text| noted::decode(&text));
+        let note = note.and_then(|text| repository_note::decode(&text));
         let all = note.map(|(workspace, _)| workspace).into_iter();
         let mut all = all.chain(commits(&reader).map(|(workspace, _)| workspace));
         Ok(all
