@@ -6,7 +6,7 @@
 //! reading; otherwise these are read. A pack is left alone if little of it is needed. They are never used as an
 //! alternate: objects in an alternate disappear when its owner says so.
 //!
-//! However a pack was taken, it is borrowed ([`borrowed`]) until the needed objects are copied: it was not read
+//! However a pack was taken, it is borrowed ([`borrowed_packs`]) until the needed objects are copied: it was not read
 //! yet, and a damaged object can be healed as long as the workspace's files still have its bytes.
 
 use std::fs;
