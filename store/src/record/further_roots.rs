@@ -307,13 +307,9 @@ fn note(store: &mut Store, event: &Event, place: &Place, error: &Error) -> Resul
     let message =
         format!("an event was not recorded in `{workspace}`, a further root of its session");
     store.diagnose(&Diagnostic {
-        level: DiagnosticLevel::Error,
-        agent: Some(&event.agent),
-        event: Some(event.event.name()),
-        session: Some(&event.session_id),
-        workspace: Some(&workspace),
         message: &message,
         detail: Some(&error.with_causes()),
         is_untold: true,
+        ..Diagnostic::of_event(DiagnosticLevel::Error, event, &workspace)
     })
 }

@@ -404,13 +404,8 @@ fn tell_of_doubts(
     let workspace = place.root.to_string_lossy().into_owned();
     doubts.iter().try_for_each(|message| {
         store.diagnose_once(&Diagnostic {
-            level: DiagnosticLevel::Warning,
-            agent: Some(&event.agent),
-            event: Some(event.event.name()),
-            session: Some(&event.session_id),
-            workspace: Some(&workspace),
             message,
-            ..Diagnostic::default()
+            ..Diagnostic::of_event(DiagnosticLevel::Warning, event, &workspace)
         })
     })
 }
@@ -419,14 +414,9 @@ fn tell_of_doubts(
 fn tell_of_loss(store: &mut Store, place: &Place, event: &Event, why: &str) -> Result<()> {
     let workspace = place.root.to_string_lossy().into_owned();
     store.diagnose(&Diagnostic {
-        level: DiagnosticLevel::Error,
-        agent: Some(&event.agent),
-        event: Some(event.event.name()),
-        session: Some(&event.session_id),
-        workspace: Some(&workspace),
         message: "the last snapshot is lost: what changed since is unknown",
         detail: Some(why),
-        is_untold: false,
+        ..Diagnostic::of_event(DiagnosticLevel::Error, event, &workspace)
     })
 }
 

@@ -1,5 +1,6 @@
 //! Rows of `diagnostics`: what went wrong, for `status` and `doctor`.
 
+use ckpt_schema::event::Event;
 use rusqlite::{Connection, params};
 
 use super::{feed, read};
@@ -39,6 +40,20 @@ pub struct Diagnostic<'a> {
     pub detail: Option<&'a str>,
     /// Whether a person is to be told with the next command: an event was lost for a reason of the store's own.
     pub is_untold: bool,
+}
+
+impl<'a> Diagnostic<'a> {
+    /// Begins one about an event in a workspace.
+    pub fn of_event(level: DiagnosticLevel, event: &'a Event, workspace: &'a str) -> Self {
+        Self {
+            level,
+            agent: Some(&event.agent),
+            event: Some(event.event.name()),
+            session: Some(&event.session_id),
+            workspace: Some(workspace),
+            ..Self::default()
+        }
+    }
 }
 
 /// How many diagnostics are kept: the newest.
